@@ -1,13 +1,6 @@
 //! gasnet-sci: a GASNet-1 conduit over a software SCI layer. `ARCHITECTURE.md` has the map and the invariants.
 
-pub mod abi;
-pub mod am;
-pub mod barrier;
 pub mod config;
 pub mod error;
-pub mod job;
 pub mod log;
-pub mod region;
-pub mod sci;
 pub mod sync;
-pub mod wait;
