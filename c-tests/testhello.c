@@ -23,7 +23,7 @@ static void pong_h(gasnet_token_t token, gasnet_handlerarg_t number) {
 }
 
 int main(int argc, char **argv) {
-  gasnet_handlerentry_t table[] = {{HIDX_PING, (void (*)())ping_h}, {HIDX_PONG, (void (*)())pong_h}};
+  gasnet_handlerentry_t table[] = {{HIDX_PING, ping_h}, {HIDX_PONG, pong_h}}; /* no casts: as C clients write */;
   char host[256] = "?";
   GASNET_SAFE(gasnet_init(&argc, &argv));
   alarm(120);
