@@ -9,7 +9,8 @@ enum { HIDX_OWN = 211, HIDX_OWN_BACK, HIDX_OVER, HIDX_OVER_LONG, HIDX_ASYNC, HID
 enum { HIDX_SAME = 221 };
 
 #define BYTES 512
-#define ROOM 4096 /* of each node in the area of each other */
+#define ROOM 4096     /* of each node in the area of each other: requests land at its start … */
+#define BACKROOM 2048 /* … replies from here on */
 
 static int came, back;
 static gasnet_seginfo_t *segments;
@@ -20,23 +21,21 @@ static unsigned char *own(void) { return core_area[me] + nodes * (size_t)ROOM; }
 
 /* ---- 27: sources of every kind, at every address ---- */
 
-enum { STACK, HEAP, STATIC, CONST, SEGMENT, LITERAL, KINDS };
-static unsigned char static_source[BYTES + 16];
+enum { STACK, HEAP, STATIC, SEGMENT, CONST, LITERAL, KINDS };
+static unsigned char static_source[2][BYTES + 16]; /* of requests, of replies: both may be under way */
 static const unsigned char const_source[BYTES + 16] = {
     0x50, 0x61, 0x79, 0x6c, 0x6f, 0x61, 0x64, 0x20, 0x69, 0x6e, 0x20, 0x72, 0x65, 0x61, 0x64, 0x2d, 0x6f, 0x6e, 0x6c,
     0x79, 0x20, 0x6d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 0x2c, 0x20, 0x74, 0x68, 0x65, 0x20, 0x72, 0x65, 0x73, 0x74, 0x20,
     0x69, 0x73, 0x20, 0x7a, 0x65, 0x72, 0x6f, 0x65, 0x73, 0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8, 0xf7, 0xf6};
 static const char literal_source[] = "A string literal is read-only memory as well; its address is odd somewhere in here.";
 
-/* The readable bytes of `kind` at `offset`; `stack` is the caller's. Filled with the pattern where it can be written. */
-static const void *source_of(int kind, int offset, size_t *nbytes, unsigned seed, unsigned char *stack,
-                             unsigned char *heap, unsigned char *segment) {
-  unsigned char *p = kind == STACK ? stack : kind == HEAP ? heap : kind == STATIC ? static_source : segment;
+/* The readable bytes of `kind` at `offset`, filled with the pattern if they lie in one of the four `writable` places. */
+static void *source_of(int kind, int offset, size_t *nbytes, unsigned seed, unsigned char *const *writable) {
   *nbytes = kind == LITERAL ? sizeof literal_source - 16 : BYTES - (size_t)offset * 3;
-  if (kind == LITERAL) return literal_source + offset;
-  if (kind == CONST) return const_source + offset;
-  core_fill(p + offset, *nbytes, seed);
-  return p + offset;
+  if (kind == LITERAL) return (void *)(uintptr_t)(literal_source + offset);
+  if (kind == CONST) return (void *)(uintptr_t)(const_source + offset);
+  core_fill(writable[kind] + offset, *nbytes, seed);
+  return writable[kind] + offset;
 }
 
 static void check_source(const char *what, int kind, int offset, const void *buf, size_t nbytes, unsigned seed) {
@@ -54,13 +53,14 @@ static void check_source(const char *what, int kind, int offset, const void *buf
 static void from_answer(gasnet_token_t token, int category, int kind, int offset, unsigned seed) {
   unsigned char stack[BYTES + 16];
   unsigned char *heap = (unsigned char *)malloc(BYTES + 16);
+  unsigned char *const writable[] = {stack, heap, static_source[1], own() + BYTES + 16};
   struct core_am am;
   gasnet_handlerarg_t a[3];
   am.category = category;
   am.spelling = 0;
   am.handler = category == MEDIUM ? HIDX_BACK : HIDX_BACK_LONG;
-  am.src = (void *)(uintptr_t)source_of(kind, offset, &am.nbytes, seed, stack, heap, own() + BYTES + 16);
-  am.dst = place(core_source(token), me) + 1024 + offset;
+  am.src = source_of(kind, offset, &am.nbytes, seed, writable);
+  am.dst = place(core_source(token), me) + BACKROOM + offset;
   am.numargs = 3;
   a[0] = kind, a[1] = offset, a[2] = (gasnet_handlerarg_t)seed;
   core_reply(token, &am, a);
@@ -68,6 +68,7 @@ static void from_answer(gasnet_token_t token, int category, int kind, int offset
   memset(heap, 0xEE, BYTES + 16);
   free(heap);
 }
+
 static void from_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t kind, gasnet_handlerarg_t offset,
                    gasnet_handlerarg_t seed) {
   check_source("Medium", kind, offset, buf, nbytes, (unsigned)seed);
@@ -88,6 +89,7 @@ static void back_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handle
 static void item27_sources(gasnet_node_t to) {
   unsigned char stack[BYTES + 16];
   unsigned char *heap = (unsigned char *)malloc(BYTES + 16);
+  unsigned char *const writable[] = {stack, heap, static_source[0], own()};
   int category, kind, offset;
   struct core_am am;
   gasnet_handlerarg_t a[3];
@@ -99,7 +101,7 @@ static void item27_sources(gasnet_node_t to) {
         am.category = category;
         am.spelling = 0;
         am.handler = category == MEDIUM ? HIDX_FROM : HIDX_FROM_LONG;
-        am.src = (void *)(uintptr_t)source_of(kind, offset, &am.nbytes, seed, stack, heap, own());
+        am.src = source_of(kind, offset, &am.nbytes, seed, writable);
         am.dst = place(to, me) + offset;
         am.numargs = 3;
         a[0] = kind, a[1] = offset, a[2] = (gasnet_handlerarg_t)seed;
@@ -168,7 +170,7 @@ static void own_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handler
   } else if (how == MEDIUM) {
     GASNET_SAFE(gasnet_AMReplyMedium2(token, HIDX_OWN_BACK, buf, nbytes, seed, how));
   } else {
-    GASNET_SAFE(gasnet_AMReplyLong2(token, HIDX_OWN_BACK, buf, nbytes, place(core_source(token), me) + 1024, seed, how));
+    GASNET_SAFE(gasnet_AMReplyLong2(token, HIDX_OWN_BACK, buf, nbytes, place(core_source(token), me) + BACKROOM, seed, how));
   }
   if (how == SHORT)
     CHECK(core_notall(buf, nbytes, 0x11) == nbytes, "changed by its reply");
@@ -199,7 +201,7 @@ static void item30_medium_buffer(gasnet_node_t to) {
     for (how = SHORT; how <= LONG; how++) {
       int before = back;
       unsigned seed = core_seed(me, to, (unsigned)(s * 4) + (unsigned)how);
-      if (how == LONG && size[s] > ROOM - 1024) continue;
+      if (how == LONG && size[s] > ROOM - BACKROOM) continue;
       sending_bytes = size[s];
       core_fill(sending, sending_bytes, seed);
       GASNET_SAFE(gasnet_AMRequestMedium2(to, HIDX_OWN, sending, sending_bytes, (gasnet_handlerarg_t)seed, how));
