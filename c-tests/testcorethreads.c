@@ -185,7 +185,7 @@ static void *work(void *arg) {
 }
 
 static int polling;
-static void *TEST_UNUSED poll(void *arg) {
+static void *TEST_UNUSED poll_on(void *arg) {
   while (LOAD(&polling)) GASNET_SAFE(gasnet_AMPoll());
   return arg;
 }
@@ -201,7 +201,7 @@ static void item50_threads_send(void) {
   pthread_t poller[2];
   int t, phase;
   STORE(&polling, 1);
-  for (t = 0; t < pollers; t++) start(&poller[t], poll, NULL);
+  for (t = 0; t < pollers; t++) start(&poller[t], poll_on, NULL);
   for (phase = 0; phase < 3; phase++) {
     for (t = 0; t < threads; t++) {
       memset(&worker[t], 0, sizeof worker[t]);
@@ -302,7 +302,7 @@ static void TEST_UNUSED item48_released_by_another(int round) {
 /* ---- 52: what was stored before a request is seen by its handler ---- */
 
 static unsigned plain[64]; /* written by main code, read by handlers of the same node, on whatever thread */
-static int landed, stored, told, looked;
+static int landed, told, looked;
 
 static void seen_h(gasnet_token_t token) {
   intptr_t was = enter(REPLY_HANDLER);
