@@ -3,4 +3,5 @@
 pub mod config;
 pub mod error;
 pub mod log;
+pub mod sci;
 pub mod sync;
