@@ -59,7 +59,16 @@ static struct worker {
 } worker[MAXTHREADS];
 static unsigned char *seen; /* per (node, thread, message of any phase): how often it came */
 static int per_thread;
+
+/* In PARSYNC the client sees to it that one thread at a time is inside GASNet. */
+#if defined(GASNET_PARSYNC)
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static void begin_turn(void) { pthread_mutex_lock(&turn); }
+static void end_turn(void) { pthread_mutex_unlock(&turn); }
+#else
+static void begin_turn(void) {}
+static void end_turn(void) {}
+#endif
 
 static unsigned char *place(gasnet_node_t at, gasnet_node_t with, int back, int thread, int slot) {
   size_t n = ((nodes * (size_t)back + with) * (size_t)threads + (size_t)thread) * WINDOW + (size_t)slot;
@@ -166,21 +175,13 @@ static void *work(void *arg) {
   struct worker *w = (struct worker *)arg;
   int n;
   for (n = 0; n < MESSAGES; n++) {
-#if defined(GASNET_PARSYNC)
-    pthread_mutex_lock(&turn);
-#endif
+    begin_turn();
     send_work(w, n);
-#if defined(GASNET_PARSYNC)
-    pthread_mutex_unlock(&turn);
-#endif
+    end_turn();
   }
-#if defined(GASNET_PARSYNC)
-  pthread_mutex_lock(&turn);
-#endif
+  begin_turn();
   GASNET_BLOCKUNTIL(LOAD(&w->done) == w->sent);
-#if defined(GASNET_PARSYNC)
-  pthread_mutex_unlock(&turn);
-#endif
+  end_turn();
   return NULL;
 }
 
