@@ -43,7 +43,7 @@ static void bad_ranks(void) {
     refused("Short with a count", gasnet_AMRequestShort(bad, HIDX_COUNT, 0));
   }
   for (i = 0; i < nodes; i++) GASNET_SAFE(gasnet_AMRequestShort0(i, HIDX_COUNT));
-  GASNET_BLOCKUNTIL(count == (int)nodes);
+  GASNET_BLOCKUNTIL(count >= (int)nodes);
   test_barrier();
   CHECK(count == (int)nodes, "%d messages of %d", count, (int)nodes);
 }

@@ -41,7 +41,7 @@ static void ask_everybody(void) {
     core_fill(payload, 256, (unsigned)n);
     for (i = 0; i < nodes; i++)
       if (i != me) GASNET_SAFE(gasnet_AMRequestMedium1(i, HIDX_ASK, payload, 256, n));
-    GASNET_BLOCKUNTIL(answered == before + (n + 1) * (int)(nodes - 1));
+    GASNET_BLOCKUNTIL(answered >= before + (n + 1) * (int)(nodes - 1));
   }
 }
 
@@ -150,7 +150,7 @@ static void await_mark(int round) {
   CHECK(marks == before, "a handler ran in a BLOCKUNTIL whose condition was true");
   CHECK(done == 1 && evaluations == 1, "a true condition was evaluated %d and %d times", done, evaluations);
   evaluations = 0;
-  GASNET_BLOCKUNTIL(marks == start + 1);
+  GASNET_BLOCKUNTIL(marks >= start + 1);
 }
 
 /* Even nodes send to odd ones, then the other way round. Of an odd number of nodes the last has no partner. */

@@ -85,11 +85,11 @@ static void item36_requests_leak_nothing(void) {
   long before, after;
   forget();
   stream((gasnet_node_t)next, 20000); /* buffers of ours that grow once have grown now */
-  GASNET_BLOCKUNTIL(handled[previous] == 20000);
+  GASNET_BLOCKUNTIL(handled[previous] >= 20000);
   forget();
   before = resident_kib();
   stream((gasnet_node_t)next, count);
-  GASNET_BLOCKUNTIL(handled[previous] == count);
+  GASNET_BLOCKUNTIL(handled[previous] >= count);
   after = resident_kib();
   CHECK(after - before < 1024, "%ld KiB more after %d requests", after - before, count);
   test_barrier();
@@ -101,7 +101,7 @@ static void item41_loopback(void) {
   int n;
   forget();
   for (n = 0; n < count; n++) GASNET_SAFE(gasnet_AMRequestShort1(me, HIDX_COUNT, n));
-  GASNET_BLOCKUNTIL(handled[me] == count);
+  GASNET_BLOCKUNTIL(handled[me] >= count);
   test_barrier();
   CHECK(handled[me] == count, "%d of %d", handled[me], count);
 }
@@ -121,7 +121,7 @@ static void odd_h(gasnet_token_t token) {
 static void item40_functions_differ(void) {
   gasnet_node_t i;
   for (i = 0; i < nodes; i++) GASNET_SAFE(gasnet_AMRequestShort0(i, HIDX_DIFFERENT));
-  GASNET_BLOCKUNTIL(even_calls + odd_calls == (int)nodes);
+  GASNET_BLOCKUNTIL(even_calls + odd_calls >= (int)nodes);
   CHECK((me % 2 ? even_calls : odd_calls) == 0, "%d calls of the even, %d of the odd function", even_calls, odd_calls);
 }
 
@@ -167,14 +167,14 @@ static void item42_floods(void) {
   for (target = 0; target < nodes; target += nodes > 1 ? nodes - 1 : 1) { /* all to one: node 0, then the last */
     forget();
     for (n = 0; n < count; n++) flood(target, n);
-    GASNET_BLOCKUNTIL(answered == count / 2);
+    GASNET_BLOCKUNTIL(answered >= count / 2);
     if (me == target) GASNET_BLOCKUNTIL(all_handled(count));
     check_no_more("all to one", me == target ? count : 0);
   }
   forget();
   for (n = 0; n < count; n++)
     for (i = 0; i < nodes; i++) flood((me + i) % nodes, n);
-  GASNET_BLOCKUNTIL(all_handled(count) && answered == (long)nodes * count / 2);
+  GASNET_BLOCKUNTIL(all_handled(count) && answered >= (long)nodes * count / 2);
   check_no_more("all to all", count);
 }
 
@@ -198,7 +198,7 @@ static void item43_ping_pong(void) {
   for (n = 1; n <= count; n++) {
     if (n == 1000) before = resident_kib();
     GASNET_SAFE(gasnet_AMRequestShort1((me + 1) % nodes, HIDX_PING, n));
-    GASNET_BLOCKUNTIL(answered == n);
+    GASNET_BLOCKUNTIL(answered >= n);
   }
   CHECK(resident_kib() - before < 1024, "%ld KiB more after %d round trips", resident_kib() - before, count);
   test_barrier();
@@ -348,7 +348,7 @@ static void item44_window(void) {
   for (n = 0; n < per_peer; n++)
     for (i = 0; i < nodes; i++) window_send((me + i) % nodes, n);
   for (i = 0; i < nodes; i++) GASNET_SAFE(gasnet_AMRequestShort1(i, HIDX_TOTAL, (gasnet_handlerarg_t)per_peer));
-  GASNET_BLOCKUNTIL(answered == awaited && totals_match());
+  GASNET_BLOCKUNTIL(answered >= awaited && totals_match());
   check_no_more("window", (int)per_peer);
   CHECK(answered == awaited, "%ld replies, %ld awaited", answered, awaited);
   CHECK(core_notall(seen, nodes * (size_t)per_peer, 1) == nodes * (size_t)per_peer, "one came not exactly once");

@@ -116,7 +116,7 @@ static void send_aligned(gasnet_node_t to, int category, size_t nbytes, int from
   int slot;
   for (slot = 0; slot < SLOTS; slot++)
     send_one(to, category, nbytes, out + (size_t)slot * SLOTBYTES + from, slot, category == MEDIUM ? 0 : slot);
-  GASNET_BLOCKUNTIL(answered == expected);
+  GASNET_BLOCKUNTIL(answered >= expected);
 }
 
 static void small_sizes(gasnet_node_t to, int category, int everything) {
@@ -136,7 +136,7 @@ static void send_alone(gasnet_node_t to, int category, size_t nbytes, int from, 
   if (category == MEDIUM && nbytes > gasnet_AMMaxMedium()) return;
   if (nbytes > gasnet_AMMaxLongRequest() || nbytes > gasnet_AMMaxLongReply() || nbytes > huge) return;
   send_one(to, category, nbytes, out + from, 0, align);
-  GASNET_BLOCKUNTIL(answered == expected);
+  GASNET_BLOCKUNTIL(answered >= expected);
 }
 
 static void middle_sizes(gasnet_node_t to, int category) {
@@ -195,13 +195,13 @@ static void check_whole_area(void) {
   core_fill(src, n, 77 + me);
   test_barrier();
   GASNET_SAFE(gasnet_AMRequestLong0(next, HIDX_WHOLE, src, n, core_area[next]));
-  GASNET_BLOCKUNTIL(answered == expected + 1);
+  GASNET_BLOCKUNTIL(answered >= expected + 1);
   test_barrier();
   check_payload("Long over the whole segment", core_area[me], n, 77 + previous);
   test_barrier();
   GASNET_SAFE(gasnet_AMRequestLong0(next, HIDX_WHOLE, src + 1, 1, core_area[next] + core_areasize - 1));
   GASNET_SAFE(gasnet_AMRequestLong0(next, HIDX_WHOLE, src + 2, 1, core_area[next]));
-  GASNET_BLOCKUNTIL(answered == expected + 3);
+  GASNET_BLOCKUNTIL(answered >= expected + 3);
   test_barrier();
   CHECK(core_area[me][core_areasize - 1] == test_byte(77 + previous, 1), "last byte of the area");
   CHECK(core_area[me][0] == test_byte(77 + previous, 2), "first byte of the area");

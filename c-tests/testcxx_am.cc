@@ -86,6 +86,6 @@ int main(int argc, char **argv) {
     GASNET_SAFE(gasnet_AMRequestMedium1(i, kMember, &d, sizeof d, i));
     Typed<double>::send(i, -2.5);
   }
-  GASNET_BLOCKUNTIL(typed_calls == nodes && typed_replies == nodes && member_calls == nodes);
+  GASNET_BLOCKUNTIL(typed_calls >= nodes && typed_replies >= nodes && member_calls >= nodes);
   test_end();
 }
