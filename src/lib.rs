@@ -2,5 +2,6 @@
 
 pub mod config;
 pub mod error;
+pub mod job;
 pub mod log;
 pub mod sync;
