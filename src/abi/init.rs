@@ -20,6 +20,8 @@ pub struct gasneti_sci_client_t {
     pub config: *const c_char,
     /// The client's `gasnet_max_segsize`.
     pub max_segsize: *const u64,
+    /// Strings that tools look for in the executable; here so that the linker keeps them.
+    pub ident: *const c_char,
 }
 
 /// `gasnet_handlerentry_t`, with the function as a plain pointer.

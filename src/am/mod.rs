@@ -38,6 +38,7 @@ use outbox::{Outbox, Peer, Taken};
 use slot::{Body, Carry, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
+use std::sync::OnceLock;
 
 thread_local! {
     /// Handlers that run on this thread, in PAR.
@@ -81,6 +82,8 @@ pub struct Am<A: Adapter> {
     /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
     running: AtomicU32,
     threaded: bool,
+    /// Called at each handler's return, when a debug client asked for it.
+    check: OnceLock<fn()>,
 }
 
 impl<A: Adapter> Am<A> {
@@ -116,6 +119,7 @@ impl<A: Adapter> Am<A> {
             interrupt,
             running: AtomicU32::new(0),
             threaded,
+            check: OnceLock::new(),
         }
     }
 
@@ -159,9 +163,17 @@ impl<A: Adapter> Am<A> {
         depth
     }
 
+    /// Has `check` called at each handler's return.
+    pub fn check_handlers(&self, check: fn()) {
+        let _ = self.check.set(check); // set by init, once
+    }
+
     /// Notes that it has returned.
     #[inline(always)]
     pub(crate) fn leave_handler(&self, depth: u32) {
+        if let Some(check) = self.check.get() {
+            check();
+        }
         if self.threaded {
             HANDLERS.with(|d| d.set(depth));
         } else {
