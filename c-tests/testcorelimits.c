@@ -34,8 +34,10 @@ static unsigned char *place(gasnet_node_t at, gasnet_node_t with, int back, size
 }
 
 static void check_payload(const char *what, const unsigned char *buf, size_t nbytes, unsigned seed) {
-  CHECK(core_differs(buf, nbytes, seed) == nbytes, "%s of %lu bytes at offset %u differs from byte %lu on", what,
-        (unsigned long)nbytes, (unsigned)((uintptr_t)buf % 64), (unsigned long)core_differs(buf, nbytes, seed));
+  const size_t same = core_differs(buf, nbytes, seed);
+  CHECK(same == nbytes, "%s of %lu bytes at offset %u differs from byte %lu on: %02x instead of %02x", what,
+        (unsigned long)nbytes, (unsigned)((uintptr_t)buf % 64), (unsigned long)same, buf[same < nbytes ? same : 0],
+        test_byte(seed, same));
 }
 
 /* A Long that has just landed: where it should, and nothing beside it. */
@@ -60,10 +62,13 @@ static void request_came(gasnet_token_t token, int category, void *buf, size_t n
   check_payload(core_catname[category], (unsigned char *)buf, nbytes, (unsigned)seed);
   if (category == LONG) {
     unsigned char *dst = place(from, me, 1, nbytes, slot) + MARGIN + (align * 5 + 3) % 16;
+    unsigned char *copy = (unsigned char *)malloc(nbytes + 1);
     check_landing("Long request", (unsigned char *)buf, nbytes, place(me, from, 0, nbytes, slot) + MARGIN + align);
-    if (nbytes == 0) buf = NULL;
-    GASNET_SAFE(gasnet_AMReplyLong4(token, HIDX_REPLY_LONG, buf, nbytes, dst, seed, sent, slot, align));
-    if (nbytes) memset(buf, GUARD, nbytes);
+    if (nbytes) memcpy(copy, buf, nbytes);
+    if (nbytes) memset(buf, GUARD, nbytes); /* before the reply, which lets the next message come here */
+    GASNET_SAFE(gasnet_AMReplyLong4(token, HIDX_REPLY_LONG, copy, nbytes, dst, seed, sent, slot, align));
+    memset(copy, 0xEE, nbytes);
+    free(copy);
   } else {
     GASNET_SAFE(gasnet_AMReplyMedium4(token, HIDX_REPLY, buf, nbytes, seed, sent, slot, align));
   }
