@@ -23,7 +23,7 @@ pub const HANDLED: [c_int; 6] = [
 ];
 
 /// Scripts between launcher and node use small descriptor numbers for themselves, so those of the hand-off are higher.
-const HIGH: RawFd = 100;
+pub const HIGH: RawFd = 100;
 
 /// The supervisor's side of one node.
 pub struct Child {

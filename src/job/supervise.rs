@@ -393,8 +393,9 @@ impl Supervisor {
             if left.is_empty() {
                 return;
             }
-            left.iter()
-                .for_each(|pid| drop(sys::kill(*pid, libc::SIGKILL)));
+            for pid in &left {
+                sys::kill(*pid, libc::SIGKILL);
+            }
             sys::nap(Duration::from_millis(1));
         }
     }
