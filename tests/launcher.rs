@@ -12,7 +12,7 @@ mod driver;
 #[path = "launcher/node.rs"]
 mod node;
 
-use driver::{Outcome, Start, forked, launched, run};
+use driver::{Outcome, Start, Victim, forked, launched, run};
 use std::time::Duration;
 
 /// Every way to start a job of `nodes` that does `script`.
@@ -95,6 +95,20 @@ fn help_and_version_go_to_stdout_with_status_0() {
             outcome.out
         );
     }
+}
+
+#[test]
+fn nodes_are_bound_to_blocks_of_cpus_if_there_are_enough() {
+    let outcome = run(Start::launcher(&["-n", "1", "-c", "1", "nproc"]));
+    assert_eq!(
+        (outcome.status, outcome.out.as_str(), outcome.err.as_str()),
+        (0, "1\n", "")
+    );
+    let outcome = run(Start::launcher(&["-n", "1", "-c", "65535", "true"]));
+    assert!(
+        outcome.status == 0 && outcome.err.contains("not bound"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -700,11 +714,17 @@ fn sigkill_of_the_supervisor_kills_all_nodes() {
 }
 
 #[test]
-fn sigkill_at_any_moment_leaves_nothing() {
-    for round in 0..12 {
-        let delay = Duration::from_micros(300 * round * round + 100 * round);
-        for start in both(8, "join attach fence exchange:1000000") {
-            run(start.with_kill_after(delay));
+fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
+    for round in 0..8 {
+        let delay = Duration::from_micros(400 * round * round + 100 * round);
+        for victim in [Victim::Supervisor, Victim::Node, Victim::Everybody] {
+            for start in both(8, "join attach fence exchange:100000000") {
+                let outcome = run(start.with_kill(delay, victim));
+                assert_eq!(
+                    outcome.status, 137,
+                    "{victim:?} after {delay:?}: {outcome:?}"
+                );
+            }
         }
     }
 }
@@ -726,6 +746,16 @@ fn wrapper_scripts_are_seen_through() {
     run(wrapped("join attach ignore:QUIT fence ready spin").with_signals(&[libc::SIGKILL]));
     let outcome = run(wrapped("join attach fence @1:raise:KILL spin"));
     assert_eq!(outcome.status, 137, "{outcome:?}");
+}
+
+#[test]
+fn node_that_outlives_its_wrapper_ends_in_good_order() {
+    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\" & sleep 0.4");
+    let outcome = run(wrapped("join attach fence sleep_ms:900 buffer:x exit:4"));
+    assert_eq!(
+        (outcome.status, outcome.out.as_str(), outcome.err.as_str()),
+        (4, "xxx", "")
+    );
 }
 
 #[test]

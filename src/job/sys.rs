@@ -196,11 +196,11 @@ pub fn kill_me_with_parent() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
-/// Orphans among this process's descendants become its children.
-pub fn adopt_orphans() {
+/// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
+pub fn adopt_orphans(adopt: bool) {
     // A kernel that cannot only leaves more work to the per-node lifelines.
     // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, i32::from(adopt)) };
 }
 
 /// kill(2); false when there is no such process. Async-signal-safe.

@@ -17,6 +17,15 @@ const TAG: &str = "SCI_TEST_TAG";
 /// Far beyond what any job here takes, so that only a job that hangs meets it.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// Who gets SIGKILL.
+#[derive(Clone, Copy, Debug)]
+pub enum Victim {
+    Supervisor,
+    /// Some process of the job that is not the supervisor, if there is one yet.
+    Node,
+    Everybody,
+}
+
 /// How to start a job and what its user does.
 #[derive(Debug, Default)]
 pub struct Start {
@@ -27,7 +36,7 @@ pub struct Start {
     nodes: usize,
     signals: Vec<i32>,
     ignored: Vec<i32>,
-    kill_after: Option<Duration>,
+    kill: Option<(Duration, Victim)>,
     reader_leaves: bool,
     reader_waits: Duration,
     joined: bool,
@@ -118,9 +127,9 @@ impl Start {
         self
     }
 
-    /// SIGKILL to the supervisor.
-    pub fn with_kill_after(mut self, delay: Duration) -> Start {
-        self.kill_after = Some(delay);
+    /// SIGKILL after a while.
+    pub fn with_kill(mut self, delay: Duration, victim: Victim) -> Start {
+        self.kill = Some((delay, victim));
         self
     }
 
@@ -217,7 +226,7 @@ pub fn run(start: Start) -> Outcome {
         .stderr
         .take()
         .map(|err| thread::spawn(move || read_all(err, false, Duration::ZERO, |_| {})));
-    play_user(&start, &child, &readiness);
+    play_user(&start, &child, &tag, &readiness);
     let status = wait(&mut child, &start, &tag);
     let text = |reader: JoinHandle<Vec<u8>>| String::from_utf8(reader.join().unwrap()).unwrap();
     let outcome = Outcome {
@@ -229,14 +238,14 @@ pub fn run(start: Start) -> Outcome {
     outcome
 }
 
-fn play_user(start: &Start, child: &Child, readiness: &Receiver<()>) {
+fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) {
     let send = |signal| {
         // SAFETY: kill touches no memory; the child has not been waited for, so the number is still its own.
         unsafe { libc::kill(child.id() as i32, signal) };
     };
-    if let Some(delay) = start.kill_after {
+    if let Some((delay, victim)) = start.kill {
         thread::sleep(delay);
-        send(libc::SIGKILL);
+        kill(victim, child.id() as i32, tag);
     }
     if !start.signals.is_empty() {
         let _ = readiness.recv_timeout(PATIENCE / 2); // a job that is never ready fails by its status
@@ -304,9 +313,25 @@ fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
 }
 
 fn kill_all(tag: &str) {
-    for (pid, _) in processes_with(tag) {
-        // SAFETY: kill touches no memory; the tag is this job's alone.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
+    processes_with(tag)
+        .iter()
+        .for_each(|(pid, _)| kill_one(*pid));
+}
+
+fn kill_one(pid: i32) {
+    // SAFETY: kill touches no memory; the callers found the number by the tag of their job.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+fn kill(victim: Victim, supervisor: i32, tag: &str) {
+    match victim {
+        Victim::Supervisor => kill_one(supervisor),
+        Victim::Node => {
+            let processes = processes_with(tag);
+            let node = processes.iter().rfind(|(pid, _)| *pid != supervisor);
+            kill_one(node.map_or(supervisor, |(pid, _)| *pid));
+        }
+        Victim::Everybody => kill_all(tag),
     }
 }
 

@@ -216,8 +216,8 @@ fn raise(signal: i32) {
 fn raise_twice(signal: i32) {
     thread::spawn(move || {
         for _ in 0..2 {
-            // SAFETY: touch no memory.
-            unsafe { libc::kill(libc::getpid(), signal) };
+            // SAFETY: touches no memory.
+            unsafe { libc::kill(std::process::id() as i32, signal) };
             thread::sleep(Duration::from_millis(200));
         }
     });
@@ -358,7 +358,7 @@ pub fn check_lines(out: &str, nodes: usize, count: usize) {
             1 + usize::from(number % 10 == 8)
         };
     }
-    let end = if count % 10 == 0 {
+    let end = if count.is_multiple_of(10) {
         count
     } else {
         panic!("choose a multiple of ten")
