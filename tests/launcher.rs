@@ -264,7 +264,7 @@ fn environment_reaches_every_node_but_the_handoff_does_not() {
 
 #[test]
 fn stdin_is_node_zeros() {
-    for start in both(3, "join stdin exit:0") {
+    for start in both(3, "join stdin fence exit:0") {
         let outcome = run(start.with_stdin("typed\n"));
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let mut lines: Vec<&str> = outcome.out.lines().collect();

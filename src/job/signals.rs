@@ -139,6 +139,8 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
         return; // the twin of a signal that is being handled
     }
     tell("signal", signal);
+    // This very signal is blocked while its handler runs, and a second one must get through (rule 2).
+    sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
     sys::raise(libc::SIGQUIT);
     leave() // the client's handler came back, or it ignores SIGQUIT
