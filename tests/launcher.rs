@@ -53,7 +53,7 @@ fn expect_line(nodes: u32, script: &str, status: i32, parts: &[&str]) {
     }
 }
 
-// --- the launcher's command line --------------------------------------------------------------------------------------
+// --- the launcher's command line -----------------------------------------------------------------
 
 fn usage_error(arguments: &[&str], needle: &str) {
     let outcome = run(Start::launcher(arguments));
@@ -215,7 +215,7 @@ fn the_program_is_searched_as_path_then_here_then_in_path() {
     }
 }
 
-// --- what nodes get ---------------------------------------------------------------------------------------------------
+// --- what nodes get ------------------------------------------------------------------------------
 
 #[test]
 fn arguments_arrive_intact_on_every_node() {
@@ -347,7 +347,7 @@ fn programs_that_never_use_gasnet_just_run() {
     assert_eq!((outcome.status, outcome.err.as_str()), (7, ""));
 }
 
-// --- output -----------------------------------------------------------------------------------------------------------
+// --- output --------------------------------------------------------------------------------------
 
 #[test]
 fn lines_stay_whole_and_ordered_under_heavy_output_from_eight_nodes() {
@@ -407,7 +407,7 @@ fn process_that_holds_a_stream_does_not_hold_up_the_end() {
     assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\ndone\n"));
 }
 
-// --- ends -------------------------------------------------------------------------------------------------------------
+// --- ends ----------------------------------------------------------------------------------------
 
 #[test]
 fn collective_exits_are_silent_and_exact() {
@@ -600,7 +600,7 @@ fn no_catch_signal_leaves_dispositions_alone() {
     }
 }
 
-// --- signals ----------------------------------------------------------------------------------------------------------
+// --- signals -------------------------------------------------------------------------------------
 
 #[test]
 fn terminating_signal_to_one_node_becomes_sigquit_there_and_ends_the_job() {
@@ -698,7 +698,7 @@ fn user_signals_are_passed_on() {
     }
 }
 
-// --- nothing is left behind (`run` looks for processes after every job) -----------------------------------------------
+// --- nothing is left behind (`run` looks for processes after every job) --------------------------
 
 #[test]
 fn sigkill_of_the_supervisor_kills_all_nodes() {

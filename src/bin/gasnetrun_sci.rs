@@ -1,6 +1,7 @@
 //! `gasnetrun_sci -n N program args…`: starts N nodes on this host and supervises them.
 //! Contract: environment.md §3.1.
-#![no_main] // Rust's start-up code would make SIGPIPE ignored, and then so would be every node's
+// Rust's start-up code would make SIGPIPE ignored, and then so would be every node's.
+#![cfg_attr(not(test), no_main)]
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use gasnet_sci::config::Config;
@@ -23,8 +24,9 @@ const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
 /// Entry point; see the crate's head for why it is not Rust's.
-#[unsafe(no_mangle)]
-pub extern "C" fn main() -> i32 {
+#[cfg_attr(not(test), unsafe(export_name = "main"))]
+#[cfg_attr(test, allow(dead_code))]
+pub extern "C" fn start() -> i32 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match parse(&arguments).and_then(launch) {
         Ok(status) => status,
@@ -71,7 +73,7 @@ struct Order {
     arguments: Vec<OsString>,
 }
 
-// --- the command line -------------------------------------------------------------------------------------------------
+// --- the command line ----------------------------------------------------------------------------
 
 // Other launchers of the family have long options with one dash, and values joined to them. All become clap's forms.
 // The second part is the program with its arguments.
@@ -240,7 +242,7 @@ fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
     })
 }
 
-// --- the program ------------------------------------------------------------------------------------------------------
+// --- the program ---------------------------------------------------------------------------------
 
 // As a path, in the current directory, then in PATH. The second part is the program's argv[0].
 fn find(program: &OsStr) -> Result<(PathBuf, OsString), Stop> {
@@ -299,7 +301,7 @@ fn c_string(text: &OsStr) -> Result<CString, Stop> {
         .map_err(|_| Stop::new(1, format!("{NAME}: an argument contains a zero byte")))
 }
 
-// --- the job ----------------------------------------------------------------------------------------------------------
+// --- the job -------------------------------------------------------------------------------------
 
 fn launch(order: Order) -> Result<i32, Stop> {
     let (file, zeroth) = find(&order.program)?;
@@ -446,4 +448,54 @@ fn cpu_blocks(nodes: usize, each: usize) -> Vec<Vec<usize>> {
         return Vec::new();
     }
     cpus.chunks(each).map(<[usize]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(line: &str) -> (Vec<String>, Vec<String>) {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let (options, program) = normalise(&arguments);
+        let text = |list: &[OsString]| {
+            list.iter()
+                .map(|a| a.to_string_lossy().into_owned())
+                .collect()
+        };
+        (text(&options[1..]), text(program))
+    }
+
+    #[test]
+    fn every_spelling_becomes_the_form_that_clap_knows() {
+        for (line, options) in [
+            ("-n 4 p", "--nodes 4"),
+            ("-n4 p", "--nodes=4"),
+            ("-np 4 p", "--nodes 4"),
+            ("-np4 p", "--nodes=4"),
+            ("-N2 -c3 -EA,B p", "--hosts=2 --cpus=3 --env=A,B"),
+            (
+                "-spawner=ssh -encode-args -noencode p",
+                "--spawner=ssh --encode --encode",
+            ),
+            ("-spawner ssh -help p", "--spawner ssh --help"),
+        ] {
+            let expected: Vec<&str> = options.split(' ').collect();
+            assert_eq!(
+                normalised(line),
+                (
+                    expected.iter().map(|s| s.to_string()).collect(),
+                    vec!["p".into()]
+                ),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_follows_the_program_is_its_own() {
+        let program = |line| normalised(line).1;
+        assert_eq!(program("-n 1 p -n 2 -- -v"), ["p", "-n", "2", "--", "-v"]);
+        assert_eq!(program("-n 1 -- -p --"), ["-p", "--"]);
+        assert_eq!(program("-n 1 - x"), ["-", "x"]);
+    }
 }

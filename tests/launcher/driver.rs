@@ -300,7 +300,8 @@ fn wait(child: &mut Child, start: &Start, tag: &str) -> i32 {
 }
 
 fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
-    // The supervisor clears up before it ends; when it is killed itself, the kernel kills its nodes, which takes a moment.
+    // The supervisor clears up before it ends; when it is killed itself, the kernel's killing of its nodes takes a
+    // moment.
     let deadline = Instant::now() + Duration::from_secs(5);
     while !processes_with(tag).is_empty() {
         if Instant::now() > deadline {
