@@ -198,7 +198,7 @@ impl HeapUser {
     ) -> Result<HeapView, SciError> {
         let storage = &self.segment.storage;
         pio::check_range(offset, len, storage.len())?;
-        if offset % PAGE != 0 {
+        if !offset.is_multiple_of(PAGE) {
             return Err(SciError::Misaligned { offset, need: PAGE });
         }
         match place {

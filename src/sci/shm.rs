@@ -8,19 +8,25 @@ use super::dma::{DmaEngine, DmaTarget, Queue};
 use super::fabric::{self, Entry, Fabric, SEGMENTS};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};
 use super::mapping::Mapping;
-use super::pio::{self, Span};
+use super::pio;
 use super::room;
 use super::segment::Found;
 use super::window::page_size;
 use super::{
-    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment,
-    SciError, SegmentId,
+    Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId,
 };
-use crate::sync::{AtomicBool, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicBool, Ordering, fence};
 use parking_lot::Mutex;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+
+mod maps;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use maps::Held;
+pub use maps::{ShmLocal, ShmRemote};
 
 /// A node's door to the segments of its host. Cheap to clone.
 #[derive(Clone)]
@@ -47,7 +53,7 @@ struct Core {
 
 impl Shm {
     /// Joins the job as `node` of `nodes`. The fabric lies at `base` (bytes, a multiple of the page size) of the memory
-    /// file `fd`, [`Fabric::bytes`] long; segments follow it. The file is extended as needed. `NoSuchNode`,
+    /// file `fd`, [`Self::fabric_bytes`] long; segments follow it. The file is extended as needed. `NoSuchNode`,
     /// `LayoutMismatch`, `System`.
     pub fn join(fd: BorrowedFd<'_>, base: u64, nodes: u32, node: NodeId) -> Result<Shm, SciError> {
         let own = fd.try_clone_to_owned();
@@ -257,7 +263,7 @@ impl Lease {
 
     fn map(&self, offset: usize, len: usize, place: Placement) -> Result<Mapping, SciError> {
         pio::check_range(offset, len, self.extent.1)?;
-        if offset % self.core.page != 0 {
+        if !offset.is_multiple_of(self.core.page) {
             return Err(SciError::Misaligned {
                 offset,
                 need: self.core.page,
@@ -284,32 +290,6 @@ impl Drop for Lease {
     }
 }
 
-/// Mapped memory and its user, which leaves after the memory is unmapped: fields drop in this order.
-struct Held {
-    mapping: Mapping,
-    _lease: Arc<Lease>,
-}
-
-impl Held {
-    fn new(
-        lease: &Arc<Lease>,
-        offset: usize,
-        len: usize,
-        place: Placement,
-    ) -> Result<Arc<Self>, SciError> {
-        let mapping = lease.map(offset, len, place)?;
-        Ok(Arc::new(Self {
-            mapping,
-            _lease: lease.clone(),
-        }))
-    }
-
-    fn span(&self) -> Span {
-        // SAFETY: page-aligned and mapped as long as `self` lives; the maps below keep it next to the span.
-        unsafe { Span::new(self.mapping.base(), self.mapping.len()) }
-    }
-}
-
 /// A segment of this node.
 pub struct ShmLocalSegment {
     lease: Arc<Lease>,
@@ -333,11 +313,7 @@ impl LocalSegment for ShmLocalSegment {
 
     fn map(&self, place: Placement) -> Result<ShmLocal, SciError> {
         self.check_there()?;
-        let held = Held::new(&self.lease, 0, self.len(), place)?;
-        Ok(ShmLocal {
-            span: held.span(),
-            _held: held,
-        })
+        Ok(ShmLocal::new(Held::new(&self.lease, 0, self.len(), place)?))
     }
 
     fn set_available(&self) -> Result<(), SciError> {
@@ -427,95 +403,6 @@ impl DmaTarget for ShmRemoteSegment {
     }
 }
 
-/// A mapped segment of this node.
-#[derive(Clone)]
-pub struct ShmLocal {
-    span: Span,
-    _held: Arc<Held>,
-}
-
-impl LocalMap for ShmLocal {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.span.len()
-    }
-
-    #[inline(always)]
-    fn word(&self, offset: usize) -> &AtomicU64 {
-        self.span.word(offset)
-    }
-
-    #[inline(always)]
-    fn ptr(&self, offset: usize) -> *mut u8 {
-        self.span.ptr(offset)
-    }
-}
-
-/// A mapped segment of a peer.
-#[derive(Clone)]
-pub struct ShmRemote {
-    span: Span,
-    _held: Arc<Held>,
-}
-
-impl ShmRemote {
-    fn new(held: Arc<Held>) -> Self {
-        Self {
-            span: held.span(),
-            _held: held,
-        }
-    }
-
-    /// First byte, as an address that the client may be given (supernode peers dereference it). The engines store
-    /// through [`RemoteMap`].
-    pub fn address(&self) -> *mut u8 {
-        self.span.base()
-    }
-}
-
-impl RemoteMap for ShmRemote {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.span.len()
-    }
-
-    #[inline(always)]
-    fn store(&self, offset: usize, words: &[u64]) {
-        self.span.store(offset, words);
-    }
-
-    #[inline(always)]
-    fn packet(&self, offset: usize, head: u64, body: &[u64]) {
-        self.span.packet(offset, head, body);
-    }
-
-    #[inline(always)]
-    fn publish(&self, offset: usize, value: u64) {
-        self.span.publish(offset, value);
-    }
-
-    #[inline(always)]
-    fn publish32(&self, offset: usize, value: u32) {
-        self.span.publish32(offset, value);
-    }
-
-    #[inline(always)]
-    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
-        unsafe { self.span.write(offset, src, len) }
-    }
-
-    #[inline(always)]
-    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
-        self.span.fill(offset, byte, len)
-    }
-
-    #[inline(always)]
-    fn barrier(&self) {
-        Span::barrier();
-    }
-}
-
 /// A node's bell in the fabric.
 #[derive(Clone)]
 pub struct ShmBell {
@@ -558,6 +445,3 @@ impl BellPlace for ShmBell {
         linux::futex_wake_all(self.bell().events());
     }
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sci::window::Window;
-use crate::sci::{DmaQueue, DmaState};
+use crate::sci::{DmaQueue, DmaState, LocalMap, RemoteMap};
 use std::os::fd::{AsFd, FromRawFd};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -27,10 +27,8 @@ fn blocks(file: &OwnedFd) -> i64 {
     // SAFETY: all-zero is a valid `stat`.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: `stat` is writable.
-    assert_eq!(
-        unsafe { libc::fstat(std::os::fd::AsRawFd::as_raw_fd(file), &mut stat) },
-        0
-    );
+    let result = unsafe { libc::fstat(std::os::fd::AsRawFd::as_raw_fd(file), &mut stat) };
+    assert_eq!(result, 0);
     stat.st_blocks
 }
 
