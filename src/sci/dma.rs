@@ -80,7 +80,8 @@ struct Transfer<M> {
 unsafe impl<M: Send> Send for Transfer<M> {}
 
 impl<R: DmaTarget> Queue<R> {
-    /// A queue with room for `depth` transfers that keeps to `limits`. The engine's thread starts with its first transfer.
+    /// A queue with room for `depth` transfers that keeps to `limits`. The engine's thread starts with its first
+    /// transfer.
     pub(crate) fn new(limits: Properties, depth: usize, engine: DmaEngine) -> Self {
         let state = State {
             queued: VecDeque::new(),

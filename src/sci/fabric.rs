@@ -145,7 +145,8 @@ impl Fabric {
         let at = size_of::<Head>() + usize::from(node.0) * size_of::<Record>();
         // SAFETY: `bytes(nodes)` made room for the records of all nodes.
         let record = unsafe { self.map.as_mut_ptr().add(at) };
-        // SAFETY: page-aligned base, sizes multiples of 128; all fields are atomics, valid when zero; mapped while self lives.
+        // SAFETY: page-aligned base, sizes multiples of 128; all fields are atomics, valid when zero; mapped while
+        // self lives.
         Ok(unsafe { &*record.cast::<Record>() })
     }
 

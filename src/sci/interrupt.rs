@@ -12,8 +12,8 @@
 //!
 //! Rules: 1. The sleep word counts the node's threads between `arm` and `disarm`; only the node itself writes it.
 //! 2. The event word counts triggers; `wait` sleeps only while it is what it was at `arm`, so that a trigger between
-//! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that every
-//! sleeper uses membarrier.
+//! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that
+//! every sleeper uses membarrier.
 //! Must not know what is waited for.
 
 use super::{Interrupt, RemoteInterrupt};
@@ -71,8 +71,10 @@ pub trait BellPlace: Clone + Send + Sync {
 }
 
 #[cfg(loom)]
-use loom::thread_local;
-
+loom::thread_local! {
+    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
+}
+#[cfg(not(loom))]
 thread_local! {
     // Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one.
     static ARMED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
@@ -224,10 +226,12 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     #[inline(always)]
     fn trigger_if_armed(&self) {
         if self.0.senders_fence() {
-            // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too early.
+            // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too
+            // early.
             fence(Ordering::SeqCst);
         } else {
-            // ORDERING: keeps the compiler from looking before publishing; ↔ membarrier in `arm`, which does it to the CPU.
+            // ORDERING: keeps the compiler from looking before publishing; ↔ membarrier in `arm`, which does it to the
+            // CPU.
             std::sync::atomic::compiler_fence(Ordering::SeqCst);
         }
         // Relaxed: nothing is read on account of it.

@@ -192,7 +192,8 @@ pub struct DmaTicket(pub u64);
 /// This node's interrupt, which peers trigger. It owns the sleep word: non-zero while the node sleeps or is about to.
 pub trait Interrupt: Send + Sync {
     /// Announces that a wait may follow. After it returns, a peer that publishes sees the sleep word set, or this node
-    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both sides.)
+    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
+    /// sides.)
     fn arm(&self);
     /// Takes the announcement back.
     fn disarm(&self);

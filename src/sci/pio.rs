@@ -209,8 +209,9 @@ mod span {
             check_range(offset, len, self.len)?;
             // SAFETY: `offset` is inside, as checked.
             let target = unsafe { self.base.add(offset) };
-            // SAFETY: source by this function's contract, target as checked. `copy`, not `copy_nonoverlapping`: a client may
-            // put a part of its own segment onto another; for memory that does not overlap it costs one compare.
+            // SAFETY: source by this function's contract, target as checked. `copy`, not `copy_nonoverlapping`: a
+            // client may put a part of its own segment onto another; for memory that does not overlap it costs one
+            // compare.
             unsafe { std::ptr::copy(src, target, len) };
             Ok(())
         }

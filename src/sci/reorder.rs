@@ -1,9 +1,9 @@
 //! A test double that delivers stores late and out of order, as SCI does: it wraps an adapter and keeps what is stored
 //! in 64-byte lines of its own, which reach memory at random moments in random order.
 //!
-//! Rules: 1. Stores to one line arrive in their order; a packet arrives whole. 2. Lines arrive in any order, at any call
-//! of this node. 3. `barrier`, and unmapping, deliver everything. 4. `progress` delivers something, so whoever polls
-//! delivers everything in the end. 5. DMA does not pass the lines: it is ordered by its own completion only.
+//! Rules: 1. Stores to one line arrive in their order; a packet arrives whole. 2. Lines arrive in any order, at any
+//! call of this node. 3. `barrier`, and unmapping, deliver everything. 4. `progress` delivers something, so whoever
+//! polls delivers everything in the end. 5. DMA does not pass the lines: it is ordered by its own completion only.
 //! A protocol that forgets a barrier fails under some seed.
 
 use super::dma::{DmaEngine, DmaTarget, Queue};

@@ -109,7 +109,8 @@ impl Life {
     /// Free → building, with the owner as the one user (rule 1). False when it is not free.
     pub(crate) fn claim(&self, id: SegmentId) -> bool {
         let word = u64::from(id.0) << ID_SHIFT | BUILDING | 1;
-        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is reused.
+        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is
+        // reused.
         self.0
             .compare_exchange(FREE, word, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -221,8 +222,8 @@ impl Life {
     }
 }
 
-/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry to
-/// export, so it sleeps between looks, from 20 µs up to 1 ms.
+/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry
+/// to export, so it sleeps between looks, from 20 µs up to 1 ms.
 pub(crate) fn await_available<T>(
     timeout: Duration,
     mut find: impl FnMut() -> Result<T, SciError>,

@@ -10,9 +10,10 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// Addresses that are usually free. x86-64 (47 bits): programs lie at 0x55…, libraries and stacks at 0x7f…; AddressSanitizer
-/// has its shadow below 0x1000_8000_0000 and its heap at 0x50… or 0x60…; ThreadSanitizer and MemorySanitizer accept the
-/// first TiB only. aarch64: 48 bits like x86-64, shadow up to 0x2010_0000_0000; 42 and 39 bits with some kernels.
+/// Addresses that are usually free. x86-64 (47 bits): programs lie at 0x55…, libraries and stacks at 0x7f…;
+/// AddressSanitizer has its shadow below 0x1000_8000_0000 and its heap at 0x50… or 0x60…; ThreadSanitizer and
+/// MemorySanitizer accept the first TiB only. aarch64: 48 bits like x86-64, shadow up to 0x2010_0000_0000; 42 and 39
+/// bits with some kernels.
 const CANDIDATES: [usize; 6] = [
     0x2100_0000_0000,
     0x4000_0000_0000,
