@@ -105,7 +105,10 @@ pub unsafe extern "C" fn gasneti_sci_init(
 fn check_objects(modes: u32) {
     let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
     let groups = [
-        (GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR, "GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR"),
+        (
+            GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR,
+            "GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR",
+        ),
         (
             GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_LARGE | GASNETI_SCI_MODE_EVERYTHING,
             "GASNET_SEGMENT_FAST, _LARGE and _EVERYTHING",

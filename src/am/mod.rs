@@ -244,7 +244,14 @@ impl<A: Adapter> Am<A> {
 
     /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
     /// return (LongAsync is the same).
-    pub fn request_long(&self, dest: u32, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+    pub fn request_long(
+        &self,
+        dest: u32,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
         args.check()?;
         let peer = self.peer(dest)?;
         self.check_long(dest, source.len(), address)?;
@@ -291,7 +298,8 @@ impl<A: Adapter> Am<A> {
     ) -> Result<(), Error> {
         let mut failed = 0;
         loop {
-            let sent = peer.outbox.with(|outbox| peer.take(outbox, &self.layout, ring).map(|taken| send(outbox, taken)));
+            let sent =
+                peer.outbox.with(|outbox| peer.take(outbox, &self.layout, ring).map(|taken| send(outbox, taken)));
             if sent.is_some() {
                 return Ok(());
             }

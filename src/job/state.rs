@@ -111,7 +111,8 @@ impl Job {
 
     fn build(boot: Boot, config: Config, report: Vec<Reported>, client: Client) -> Result<Job, Error> {
         let (me, nodes) = (boot.rank(), boot.nodes());
-        let rank = u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
+        let rank =
+            u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
         let adapter = Host::join(boot.fd(), boot.fabric_offset() as u64, nodes, NodeId(rank))?;
         adapter.set_membarrier(config.membarrier);
         let layout = Layout::new(nodes, config.slots);
@@ -167,7 +168,12 @@ impl Job {
 
     /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
     /// are found before anything is created, so that the client may exit or try again.
-    pub fn attach(&'static self, entries: &mut [Entry], size: usize, hook: impl FnOnce(usize, usize)) -> Result<(), Error> {
+    pub fn attach(
+        &'static self,
+        entries: &mut [Entry],
+        size: usize,
+        hook: impl FnOnce(usize, usize),
+    ) -> Result<(), Error> {
         if Job::attached().is_ok() {
             return Err(Error::not_init("gasnet_attach was called before"));
         }
@@ -176,7 +182,10 @@ impl Job {
             return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
         }
         if size as u64 > self.max_local {
-            return bad_arg(format_args!("segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}", self.max_local));
+            return bad_arg(format_args!(
+                "segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}",
+                self.max_local
+            ));
         }
         self.am.handlers().register(entries)?;
         let own = self.create_segment(size)?;
@@ -315,7 +324,11 @@ fn before_attach() -> Error {
     Error::not_init(Job::get().map_or(NOT_INIT, |_| NOT_ATTACHED))
 }
 
-fn create(adapter: &Host, id: crate::sci::SegmentId, len: usize) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
+fn create(
+    adapter: &Host,
+    id: crate::sci::SegmentId,
+    len: usize,
+) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
     let segment = adapter.create(id, len)?;
     let map = segment.map(Placement::Anywhere)?;
     segment.set_available()?;

@@ -100,12 +100,7 @@ fn connected<A: Adapter>([a, b]: &[A; 2], len: usize) -> Pair<A> {
     let local = own.map(Placement::Anywhere).unwrap();
     let remote = b.connect(a.node(), ID, SOON).unwrap();
     let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
-    Pair {
-        own,
-        local,
-        remote,
-        map,
-    }
+    Pair { own, local, remote, map }
 }
 
 fn word(map: &impl LocalMap, offset: usize) -> u64 {

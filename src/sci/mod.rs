@@ -234,12 +234,7 @@ pub trait Adapter: Send + Sync + Sized + 'static {
     fn create(&self, id: SegmentId, len: usize) -> Result<Self::LocalSegment, SciError>;
     /// Connects to a peer's segment, waiting up to `timeout` for it to become available: `NoSuchSegment`,
     /// `NotAvailable`, `NoSuchNode`.
-    fn connect(
-        &self,
-        node: NodeId,
-        id: SegmentId,
-        timeout: Duration,
-    ) -> Result<Self::RemoteSegment, SciError>;
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError>;
     /// A DMA queue with room for `depth` transfers.
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError>;
     /// This node's interrupt.

@@ -64,11 +64,7 @@ pub(super) fn no_wake_up_is_lost<A: Adapter>(nodes: [A; 2]) {
     let back_own = b.create(ID, PAGE).unwrap();
     back_own.set_available().unwrap();
     let back = back_own.map(Placement::Anywhere).unwrap();
-    let back_map = a
-        .connect(b.node(), ID, SOON)
-        .unwrap()
-        .map(0, PAGE, Placement::Anywhere)
-        .unwrap();
+    let back_map = a.connect(b.node(), ID, SOON).unwrap().map(0, PAGE, Placement::Anywhere).unwrap();
     let (a, b) = (Arc::new(a), Arc::new(b));
     thread::scope(|scope| {
         let peer = b.clone();
@@ -110,10 +106,7 @@ fn sleep_until(node: &impl Adapter, local: &impl LocalMap, lap: u64) {
 
 pub(super) fn an_unknown_node_has_no_interrupt<A: Adapter>([a, _b]: [A; 2]) {
     let node = NodeId(2);
-    assert_eq!(
-        error(a.connect_interrupt(node)),
-        SciError::NoSuchNode { node, nodes: 2 }
-    );
+    assert_eq!(error(a.connect_interrupt(node)), SciError::NoSuchNode { node, nodes: 2 });
 }
 
 /// The race at the head of interrupt.rs, alone: both sides start together, lap after lap. Afterwards the sleeper has seen
@@ -156,10 +149,7 @@ fn meet(word: &AtomicU64, lap: u64) {
     while word.load(Ordering::Acquire) != lap {
         looks += 1;
         if looks.is_multiple_of(1024) {
-            assert!(
-                std::time::Instant::now() < end,
-                "the other side never came to lap {lap}"
-            );
+            assert!(std::time::Instant::now() < end, "the other side never came to lap {lap}");
             thread::yield_now();
         }
     }
@@ -176,8 +166,6 @@ fn the_sleeper_looks_or_is_triggered_on_shm_without_sender_fences() {
 #[test]
 fn no_wake_up_is_lost_on_shm_without_sender_fences() {
     let nodes = shm_pair();
-    nodes
-        .iter()
-        .for_each(|node| assert_eq!(node.agree_on_fences(), nodes[0].agree_on_fences()));
+    nodes.iter().for_each(|node| assert_eq!(node.agree_on_fences(), nodes[0].agree_on_fences()));
     no_wake_up_is_lost(nodes);
 }
