@@ -32,7 +32,7 @@ static void locked_reply(gasnet_token_t token) {
   gasnet_hsl_unlock(&lock);
 }
 static void request(gasnet_token_t token) { (void)token, (void)gasnet_AMRequestShort0(me, H_NOTHING); }
-static void poll(gasnet_token_t token) { (void)token, (void)gasnet_AMPoll(); }
+static void polls(gasnet_token_t token) { (void)token, (void)gasnet_AMPoll(); }
 static void barrier(gasnet_token_t token) { (void)token, gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS); }
 static int evaluations;
 static void blockuntil(gasnet_token_t token) {
@@ -177,7 +177,7 @@ static void slow(int seconds) {
 
 int main(int argc, char **argv) {
   gasnet_handlerentry_t table[] = {{H_LOCKED_RETURN, locked_return}, {H_LOCKED_REPLY, locked_reply}, {H_REQUEST, request},
-                                   {H_POLL, poll}, {H_BARRIER, barrier}, {H_BLOCKUNTIL, blockuntil}, {H_TRY, barrier_try},
+                                   {H_POLL, polls}, {H_BARRIER, barrier}, {H_BLOCKUNTIL, blockuntil}, {H_TRY, barrier_try},
                                    {H_NOTHING, nothing}};
   size_t i, count = sizeof misuses / sizeof *misuses;
   if (argc == 2 && strcmp(argv[1], "-l") == 0) {
