@@ -8,6 +8,7 @@
  *   -i        install one that says so and returns
  *   -b        install the one of -h, but before attach
  *   -t        leave from, or crash in, another thread than the one that called gasnet_init
+ *   -n        ignore SIGINT and SIGHUP from the start, as nohup and background jobs do
  *   -s        say nothing: no lines, no unflushed text
  *
  * Without -s each node first writes a long text without newline to stdout and does not flush it: "tail of node I of N;"
@@ -355,11 +356,12 @@ int main(int argc, char **argv) {
   size_t found = 0;
   const char *who = "last";
   if (argc == 2 && strcmp(argv[1], "-l") == 0) usage();
+  if (argc > 1 && strcmp(argv[1], "-n") == 0) signal(SIGINT, SIG_IGN), signal(SIGHUP, SIG_IGN);
   GASNET_SAFE(gasnet_init(&argc, &argv));
   alarm(60);
   me = gasnet_mynode(), nodes = gasnet_nodes();
   test_name = "testexit";
-  while ((option = getopt(argc, argv, "+a:o:hibts")) != -1) {
+  while ((option = getopt(argc, argv, "+a:o:hibtsn")) != -1) {
     if (option == 'a') who = optarg;
     if (option == 'o') occupation = optarg;
     if (option == 'h') handler_wanted = 1;

@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 enum { NORTH, SOUTH, WEST, EAST, DIRECTIONS };
-enum { H_EDGE = 200, H_RESULT, H_TIME };
+enum { H_EDGE = 200, H_RESULT, H_ADDRESS };
 
 static gasnet_node_t me, nodes;
 static long grid_rows = 192, grid_columns = 160, iterations = 100; /* inner points; the frame around them is fixed */
 static int node_rows, node_columns, my_row, my_column;
 static int compare = 1;
-static gasnet_seginfo_t *seg;
+static void **halos; /* of every node: where its halo buffers begin */
 
 /* The block of node `node`: rows [row, row + rows) and columns likewise, counted from 0 among the inner points. */
 typedef struct {
@@ -54,12 +54,42 @@ static double relax(double north, double south, double west, double east) {
   return 0.25 * ((north + south) + (west + east));
 }
 
-/* ---- the halo: DIRECTIONS x 2 buffers of `edge_room` values at the start of every segment --------------------------------- */
+/* ---- the halo: DIRECTIONS x 2 buffers of `edge_room` values, at the start of every segment if there are segments ---------- */
 
 static long edge_room;
 static volatile long arrived[DIRECTIONS][2]; /* edges from that side, by parity of their iteration */
 
-static double *halo_at(void *segment, int side, long k) { return (double *)segment + (side * 2 + k % 2) * edge_room; }
+static double *halo_at(void *halo, int side, long k) { return (double *)halo + (side * 2 + k % 2) * edge_room; }
+
+#ifdef GASNET_SEGMENT_EVERYTHING
+static volatile int addresses;
+static void address(gasnet_token_t token, gasnet_handlerarg_t high, gasnet_handlerarg_t low) {
+  gasnet_node_t from = 0;
+  gasnet_AMGetMsgSource(token, &from);
+  halos[from] = (void *)(uintptr_t)((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+  addresses++;
+}
+
+/* Any memory will do, but the others have to be told where. */
+static void find_halos(uintptr_t size) {
+  uint64_t mine_at = (uintptr_t)calloc(size, 1);
+  gasnet_node_t i;
+  for (i = 0; i < nodes; i++)
+    GASNET_SAFE(gasnet_AMRequestShort2(i, H_ADDRESS, (gasnet_handlerarg_t)(mine_at >> 32), (gasnet_handlerarg_t)mine_at));
+  GASNET_BLOCKUNTIL(addresses == (int)nodes);
+}
+#else
+static void find_halos(uintptr_t size) {
+  gasnet_seginfo_t *seg = malloc(nodes * sizeof *seg);
+  gasnet_node_t i;
+  GASNET_SAFE(gasnet_getSegmentInfo(seg, (int)nodes));
+  for (i = 0; i < nodes; i++) {
+    CHECK(seg[i].size >= size, "node %d has %lu bytes", (int)i, (unsigned long)seg[i].size);
+    halos[i] = seg[i].addr;
+  }
+  free(seg);
+}
+#endif
 
 static void edge(gasnet_token_t token, void *buf, size_t n, gasnet_handlerarg_t side, gasnet_handlerarg_t parity) {
   (void)token, (void)buf, (void)n;
@@ -96,7 +126,7 @@ static void send_edges(long k) {
       from = packed;
     }
     GASNET_SAFE(gasnet_AMRequestLong2(to, H_EDGE, from, (size_t)n * sizeof(double),
-                                      halo_at(seg[to].addr, opposite[side], k), opposite[side], (gasnet_handlerarg_t)(k % 2)));
+                                      halo_at(halos[to], opposite[side], k), opposite[side], (gasnet_handlerarg_t)(k % 2)));
   }
 }
 
@@ -106,7 +136,7 @@ static void take_edges(long k) {
   int side;
   long i, n = k / 2 + 1; /* the how-manieth edge of its parity */
   for (side = 0; side < DIRECTIONS; side++) {
-    double *edge_in = halo_at(seg[me].addr, side, k);
+    double *edge_in = halo_at(halos[me], side, k);
     if (!neighbour(side, &from)) continue;
     GASNET_BLOCKUNTIL(arrived[side][k % 2] >= n);
     if (side == NORTH) memcpy(point(now, -1, 0), edge_in, (size_t)mine.columns * sizeof(double));
@@ -218,7 +248,12 @@ static void options(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  gasnet_handlerentry_t table[] = {{H_EDGE, edge}, {H_RESULT, result}};
+  gasnet_handlerentry_t table[] = {{H_EDGE, edge},
+                                   {H_RESULT, result},
+#ifdef GASNET_SEGMENT_EVERYTHING
+                                   {H_ADDRESS, address}
+#endif
+  };
   uintptr_t size;
   double seconds, *swap;
   long k;
@@ -231,15 +266,12 @@ int main(int argc, char **argv) {
   edge_room = (grid_rows > grid_columns ? grid_rows : grid_columns) + 1;
   size = (uintptr_t)edge_room * DIRECTIONS * 2 * sizeof(double);
   size = (size + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
-  GASNET_SAFE(gasnet_attach(table, 2, size, 0));
-  seg = malloc(nodes * sizeof *seg);
-  GASNET_SAFE(gasnet_getSegmentInfo(seg, (int)nodes));
+  halos = malloc(nodes * sizeof *halos);
+  GASNET_SAFE(gasnet_attach(table, (int)(sizeof table / sizeof *table), size, 0));
   stride = mine.columns + 2;
   now = new_field(&mine), next = new_field(&mine);
   packed = malloc((size_t)edge_room * sizeof *packed);
-#ifdef GASNET_SEGMENT_EVERYTHING
-  gasnet_exit(77);
-#endif
+  find_halos(size);
   test_begin("stencil");
   seconds = test_now();
   for (k = 0; k < iterations; k++) {
@@ -254,7 +286,7 @@ int main(int argc, char **argv) {
     printf("stencil: %ldx%ld points on %dx%d nodes: %.2f us per iteration\n", grid_rows, grid_columns, node_rows,
            node_columns, iterations ? seconds / (double)iterations * 1e6 : 0.0);
   if (compare) check_answer();
-  free(now), free(next), free(packed), free(seg);
+  free(now), free(next), free(packed), free(halos);
   test_end();
   return 0;
 }
