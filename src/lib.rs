@@ -2,5 +2,7 @@
 
 pub mod config;
 pub mod error;
+pub mod job;
 pub mod log;
+pub mod sci;
 pub mod sync;

@@ -69,6 +69,13 @@ pub fn error(text: fmt::Arguments<'_>) {
     line.send();
 }
 
+/// One line without the prefix, for reports whose form is fixed elsewhere.
+pub fn raw(text: fmt::Arguments<'_>) {
+    let mut line = Line { bytes: [0; 1024], len: 0 };
+    let _ = line.write_fmt(text);
+    line.send();
+}
+
 /// One line of advice, unless GASNET_QUIET.
 pub fn advise(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {

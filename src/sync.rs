@@ -58,6 +58,18 @@ impl<T> ModeLock<T> {
     }
 }
 
+impl<T> ModeLock<T> {
+    /// The value, for a caller further down the stack of a running `with`.
+    ///
+    /// # Safety
+    /// This thread is inside `with` or `try_with` of this lock, and stays there while the reference lives.
+    #[inline(always)]
+    pub unsafe fn reenter(&self) -> &T {
+        // SAFETY: the caller's promise: this thread holds the lock; only shared references ever exist.
+        unsafe { &*self.value.get() }
+    }
+}
+
 struct Unlock<'a, T>(&'a ModeLock<T>);
 
 impl<T> Drop for Unlock<'_, T> {

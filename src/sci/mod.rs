@@ -9,16 +9,18 @@ use crate::sync::AtomicU64;
 use std::time::Duration;
 
 pub mod dma;
-pub mod heap;
+#[cfg(not(loom))]
+mod fabric;
 pub mod interrupt;
-pub mod pio;
-#[cfg(test)]
-pub mod reorder;
+#[cfg(not(loom))]
+mod mapping;
+mod pio;
+#[cfg(not(loom))]
+mod room;
 pub mod segment;
+#[cfg(not(loom))]
 pub mod shm;
 pub mod window;
-#[cfg(test)]
-mod conformance;
 
 pub use segment::{NodeId, SciAddr, SciError, SegmentId};
 
@@ -108,6 +110,9 @@ pub trait LocalSegment: Send + Sync {
     fn set_unavailable(&self) -> Result<(), SciError>;
     /// Commits memory for the whole segment now, so that "no room" is an error here and not a SIGBUS later.
     fn reserve(&self) -> Result<(), SciError>;
+    /// Removes it: peers find it no more. `Busy` while it is mapped here or a peer is connected. Afterwards its id is
+    /// free and every call but `len` fails with `NoSuchSegment`.
+    fn remove(&self) -> Result<(), SciError>;
 }
 
 /// A peer's segment that this node connected to. Dropping it disconnects.
@@ -145,7 +150,13 @@ pub trait DmaQueue: Send + Sync {
     ///
     /// # Safety
     /// `src` is readable for `len` bytes until the transfer is `Done` or `Aborted`.
-    unsafe fn enqueue(&self, src: *const u8, remote: &Self::Remote, offset: usize, len: usize) -> Result<DmaTicket, SciError>;
+    unsafe fn enqueue(
+        &self,
+        src: *const u8,
+        remote: &Self::Remote,
+        offset: usize,
+        len: usize,
+    ) -> Result<DmaTicket, SciError>;
     /// State of a transfer.
     fn poll(&self, ticket: DmaTicket) -> DmaState;
     /// Waits for a transfer. `TimedOut` when `timeout` passes first.
@@ -202,7 +213,12 @@ pub trait Adapter: Send + Sync + Sized + 'static {
     fn create(&self, id: SegmentId, len: usize) -> Result<Self::LocalSegment, SciError>;
     /// Connects to a peer's segment, waiting up to `timeout` for it to become available: `NoSuchSegment`,
     /// `NotAvailable`, `NoSuchNode`.
-    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError>;
+    fn connect(
+        &self,
+        node: NodeId,
+        id: SegmentId,
+        timeout: Duration,
+    ) -> Result<Self::RemoteSegment, SciError>;
     /// A DMA queue with room for `depth` transfers.
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError>;
     /// This node's interrupt.

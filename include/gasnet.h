@@ -1,0 +1,31 @@
+/* gasnet-sci: the header that GASNet-1 clients include (Core API; contract: core.md).
+ *
+ * Define exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR. Optional: GASNET_DEBUG (misuse is detected and ends the job
+ * with the client's file and line), GASNET_SEGMENT_LARGE or GASNET_SEGMENT_EVERYTHING (default: FAST). Link with
+ * libgasnet_sci. C99 and C++11; may be included inside extern "C". */
+#ifndef _GASNET_H
+#define _GASNET_H
+#define _INCLUDED_GASNET_H
+#if defined(_GASNET_TOOLS_H)
+#error "include gasnet.h before gasnet_tools.h"
+#endif
+
+#define GASNETI_SCI_IN_GASNET_H 1
+#include "gasnet_config.h"
+#include "gasnet_sci_platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "gasnet_sci_types.h"
+#include "gasnet_sci_abi.h"
+#include "gasnet_sci_core.h"
+#include "gasnet_sci_am.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef GASNETI_SCI_IN_GASNET_H
+#endif

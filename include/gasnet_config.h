@@ -1,0 +1,25 @@
+/* Configuration of this installation of gasnet-sci. Included by gasnet.h, and by gasnet_tools.h; never on its own.
+ *
+ * Line-oriented tools take the third field of the lines of GASNET_RELEASE_VERSION_*: one line each, plain digits. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_config.h"
+#endif
+#ifndef GASNETI_SCI_CONFIG_H
+#define GASNETI_SCI_CONFIG_H
+
+/* Release of the GASNet-1 API that clients may expect of us; the library's own version is the crate's. */
+#define GASNET_RELEASE_VERSION_MAJOR 1
+#define GASNET_RELEASE_VERSION_MINOR 30
+#define GASNET_RELEASE_VERSION_PATCH 0
+
+#define GASNET_SPEC_VERSION_MAJOR 1
+#define GASNET_SPEC_VERSION_MINOR 8
+#define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
+
+#define HAVE_PTHREAD_H 1
+#define HAVE_MMAP 1
+#define SIZEOF_VOID_P 8
+#define SIZEOF_INT 4
+#define SIZEOF_LONG 8
+
+#endif

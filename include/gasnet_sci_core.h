@@ -1,0 +1,156 @@
+/* Job control, queries, locks, no-interrupt sections, barriers. Part of gasnet.h.
+ *
+ * Everything may be a macro (contract: core.md section 1); each evaluates its arguments once. In debug builds a call first
+ * has the rules checked that hold for its place. */
+#ifndef GASNETI_SCI_CORE_H
+#define GASNETI_SCI_CORE_H
+
+#if defined(GASNET_DEBUG)
+/* Fatal, naming the call and the place, if it is made where `rules` forbid it. */
+#define GASNETI_SCI_CHECKED(name, rules, call) (gasneti_sci_check(name, __FILE__, __LINE__, (rules)), call)
+#else
+#define GASNETI_SCI_CHECKED(name, rules, call) (call)
+#endif
+/* Calls that may run handlers: normal client code after attach only. */
+#define GASNETI_SCI_RULES_CLIENT                                                                                     \
+  (GASNETI_SCI_RULE_ATTACHED | GASNETI_SCI_RULE_NO_HANDLER | GASNETI_SCI_RULE_NO_LOCK | GASNETI_SCI_RULE_NO_NIS)
+/* The same where errors are returned: being called before attach is one of them. */
+#define GASNETI_SCI_RULES_STATUS (GASNETI_SCI_RULE_NO_HANDLER | GASNETI_SCI_RULE_NO_LOCK | GASNETI_SCI_RULE_NO_NIS)
+
+/* ---- every object tells the library how it was compiled, before main: mixed modes are refused at init, and headers of
+        another ABI do not link ---- */
+#define GASNETI_SCI_MODES (GASNETI_SCI_MODE_THREADS | GASNETI_SCI_MODE_SEGMENT | GASNETI_SCI_MODE_CHECKS)
+#if defined(__GNUC__)
+__attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(void) {
+  gasneti_sci_object_0_1(GASNETI_SCI_MODES);
+}
+#endif
+
+/* ---- init, attach, exit ---- */
+
+/* Strings that launchers and drivers look for in the executable. */
+#define GASNETI_SCI_IDENT                                                                                            \
+  "$GASNetConfig: (libgasnet_sci) " GASNET_CONFIG_STRING " $\0"                                                      \
+  "$GASNetAPIVersion: 1 $\0"                                                                                         \
+  "$GASNetThreadModel: GASNET_" GASNETI_SCI_THREADS_STR " $\0"                                                       \
+  "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $\0"                                                   \
+  "$GASNetConduitName: SCI $\0"                                                                                      \
+  "$GASNetCoreLibraryName: SCI $\0"                                                                                  \
+  "$GASNetCoreLibraryVersion: 0.1 $\0"                                                                               \
+  "$GASNetExtendedLibraryName: SCI $\0"                                                                              \
+  "$GASNetExtendedLibraryVersion: 0.1 $\0"                                                                           \
+  "$GASNetDefaultMaxSegsize: 2147479552 $\0"
+
+GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
+  /* Passed along, so that it is in every executable that calls gasnet_init. */
+  static const char ident[] = GASNETI_SCI_IDENT;
+  gasneti_sci_client_t client;
+  client.modes = GASNETI_SCI_MODES;
+  client.config = GASNET_CONFIG_STRING;
+  client.max_segsize = &gasnet_max_segsize; /* the client's own, if it defines one */
+  client.ident = ident;
+  return gasneti_sci_init(argc, argv, &client);
+}
+
+/* int gasnet_init(int *argc, char ***argv): first statement of main; argv is left as it is. NULL, NULL is fine. */
+#define gasnet_init(argc, argv) gasneti_sci_do_init((argc), (argv))
+/* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) */
+#define gasnet_attach(table, numentries, segsize, minheapoffset)                                                     \
+  gasneti_sci_attach((gasneti_sci_handlerentry_t *)(void *)(table), (numentries), (segsize), (minheapoffset))
+#define gasnet_exit(code) gasneti_sci_exit(code)
+
+/* ---- queries ---- */
+#define gasnet_mynode() ((gasnet_node_t)gasneti_sci_mynode())
+#define gasnet_nodes() ((gasnet_node_t)gasneti_sci_nodes())
+#define gasnet_getMaxLocalSegmentSize() ((uintptr_t)gasneti_sci_max_local_segment())
+#define gasnet_getMaxGlobalSegmentSize() ((uintptr_t)gasneti_sci_max_global_segment())
+#define gasnet_getSegmentInfo(table, n) gasneti_sci_segment_info((table), (n))
+#define gasnet_getNodeInfo(table, n) gasneti_sci_node_info((table), (n))
+#define gasnet_getenv(name) gasneti_sci_getenv(name)
+#define gasnet_set_waitmode(mode) gasneti_sci_set_waitmode(mode)
+#define gasnet_ErrorName(code) gasneti_sci_error_name(code)
+#define gasnet_ErrorDesc(code) gasneti_sci_error_desc(code)
+#define gasnet_AMMaxArgs() ((size_t)GASNETI_SCI_MAX_ARGS)
+#define gasnet_AMMaxMedium() ((size_t)GASNETI_SCI_MAX_MEDIUM)
+#define gasnet_AMMaxLongRequest() ((size_t)GASNETI_SCI_MAX_LONG)
+#define gasnet_AMMaxLongReply() ((size_t)GASNETI_SCI_MAX_LONG)
+
+/* ---- thread info: an optimisation that this library does not need ---- */
+#if defined(GASNET_SEQ)
+#define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
+#else
+#define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)gasneti_sci_thread_info())
+#endif
+#define GASNET_POST_THREADINFO(info) gasnet_threadinfo_t gasneti_sci_threadinfo GASNETI_SCI_UNUSED = (info)
+#define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO(GASNET_GET_THREADINFO())
+
+/* ---- no-interrupt sections: handlers run only inside calls that may poll, so there is nothing to hold ---- */
+#if defined(GASNET_DEBUG)
+#define gasnet_hold_interrupts() gasneti_sci_hold_debug(__FILE__, __LINE__)
+#define gasnet_resume_interrupts() gasneti_sci_resume_debug(__FILE__, __LINE__)
+#else
+#define gasnet_hold_interrupts() ((void)0)
+#define gasnet_resume_interrupts() ((void)0)
+#endif
+
+/* ---- handler-safe locks ---- */
+GASNETI_SCI_INLINE void gasneti_sci_hsl_prepare(gasnet_hsl_t *hsl) {
+  hsl->gasneti_state = 0;
+  hsl->gasneti_magic = GASNETI_SCI_HSL_INIT;
+}
+
+#if defined(GASNET_DEBUG)
+#define gasnet_hsl_init(hsl) gasneti_sci_hsl_init_debug((hsl), __FILE__, __LINE__)
+#define gasnet_hsl_destroy(hsl) gasneti_sci_hsl_destroy_debug((hsl), __FILE__, __LINE__)
+#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_lock_debug((hsl), __FILE__, __LINE__)
+#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_unlock_debug((hsl), __FILE__, __LINE__)
+#define gasnet_hsl_trylock(hsl)                                                                                      \
+  (gasneti_sci_hsl_trylock_debug((hsl), __FILE__, __LINE__) ? GASNET_OK : GASNET_ERR_NOT_READY)
+#else
+#define gasnet_hsl_init(hsl) gasneti_sci_hsl_prepare(hsl)
+#define gasnet_hsl_destroy(hsl) ((void)(hsl))
+#if defined(GASNET_SEQ)
+/* One thread, and handlers never run while it holds a lock: nothing to exclude. */
+GASNETI_SCI_INLINE int gasneti_sci_hsl_free(gasnet_hsl_t *hsl) {
+  (void)hsl;
+  return GASNET_OK;
+}
+#define gasnet_hsl_lock(hsl) ((void)(hsl))
+#define gasnet_hsl_unlock(hsl) ((void)(hsl))
+#define gasnet_hsl_trylock(hsl) gasneti_sci_hsl_free(hsl)
+#elif defined(__GNUC__)
+GASNETI_SCI_INLINE int gasneti_sci_hsl_take(gasnet_hsl_t *hsl) {
+  uint32_t expected = 0;
+  /* acquire: pairs with the release in gasneti_sci_hsl_give */
+  return __atomic_compare_exchange_n(&hsl->gasneti_state, &expected, 1u, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+GASNETI_SCI_INLINE void gasneti_sci_hsl_get(gasnet_hsl_t *hsl) {
+  if_pf (!gasneti_sci_hsl_take(hsl)) gasneti_sci_hsl_lock(hsl);
+}
+GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl) {
+  uint32_t expected = 1;
+  if_pf (!__atomic_compare_exchange_n(&hsl->gasneti_state, &expected, 0u, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    gasneti_sci_hsl_unlock(hsl); /* somebody sleeps */
+}
+#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_get(hsl)
+#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_give(hsl)
+#define gasnet_hsl_trylock(hsl) (gasneti_sci_hsl_take(hsl) ? GASNET_OK : GASNET_ERR_NOT_READY)
+#else
+#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_lock(hsl)
+#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_unlock(hsl)
+#define gasnet_hsl_trylock(hsl) (gasneti_sci_hsl_trylock(hsl) ? GASNET_OK : GASNET_ERR_NOT_READY)
+#endif
+#endif
+
+/* ---- barriers (contract: extended.md section 8) ---- */
+#define gasnet_barrier_notify(id, flags)                                                                             \
+  GASNETI_SCI_CHECKED("gasnet_barrier_notify", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier_notify((id), (flags)))
+#define gasnet_barrier_wait(id, flags)                                                                               \
+  GASNETI_SCI_CHECKED("gasnet_barrier_wait", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier_wait((id), (flags)))
+#define gasnet_barrier_try(id, flags)                                                                                \
+  GASNETI_SCI_CHECKED("gasnet_barrier_try", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier_try((id), (flags)))
+#define gasnet_barrier(id, flags)                                                                                    \
+  GASNETI_SCI_CHECKED("gasnet_barrier", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier((id), (flags)))
+#define gasnet_barrier_result(id) gasneti_sci_barrier_result(id)
+
+#endif

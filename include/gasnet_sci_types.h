@@ -1,0 +1,84 @@
+/* Constants and types of the Core and Extended API. Part of gasnet.h.
+ * Contract: core.md sections 2, 3; extended.md section 12. */
+#ifndef GASNETI_SCI_TYPES_H
+#define GASNETI_SCI_TYPES_H
+
+/* ---- identity ---- */
+#define GASNET_CONDUIT_NAME SCI
+#define GASNET_CONDUIT_NAME_STR "SCI"
+#undef GASNET_CONDUIT_SCI
+#define GASNET_CONDUIT_SCI 1
+#define GASNET_CORE_NAME SCI
+#define GASNET_CORE_NAME_STR "SCI"
+#define GASNET_CORE_VERSION 0.1
+#define GASNET_CORE_VERSION_STR "0.1"
+#define GASNET_EXTENDED_NAME SCI
+#define GASNET_EXTENDED_NAME_STR "SCI"
+#define GASNET_EXTENDED_VERSION 0.1
+#define GASNET_EXTENDED_VERSION_STR "0.1"
+
+#define GASNETI_SCI_RELEASE_STR                                                                                      \
+  GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MAJOR)                                                                   \
+  "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MINOR) "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_PATCH)
+
+#define GASNET_CONFIG_STRING                                                                                         \
+  "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MAJOR) "." GASNETI_SCI_STRING(  \
+      GASNET_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1),THREADMODEL=" GASNETI_SCI_THREADS_STR                \
+                                 ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,noalign,pshm," GASNETI_SCI_DEBUG_STR \
+                                 ",notrace,nostats,nodebugmalloc,nosrclines,timers_native,membars_native,"           \
+                                 "atomics_compiler,atomic32_compiler,atomic64_compiler"
+
+/* ---- sizes and capabilities ---- */
+#define GASNET_MAXNODES 65536
+#define GASNET_PAGESIZE 4096
+#define GASNET_ALIGNED_SEGMENTS 0 /* one address space, but each node's segment has its own address */
+#define GASNET_PSHM 1
+#define GASNET_NULL_ARGV_OK 1
+#define SIZEOF_GASNET_REGISTER_VALUE_T 8
+
+/* ---- values used in calls; constant expressions, in #if too ---- */
+#define GASNET_OK 0
+#define GASNET_ERR_NOT_INIT 10001
+#define GASNET_ERR_RESOURCE 10002
+#define GASNET_ERR_BAD_ARG 10003
+#define GASNET_ERR_NOT_READY 10004
+#define GASNET_ERR_BARRIER_MISMATCH 10005
+
+#define GASNET_BARRIERFLAG_ANONYMOUS 1
+#define GASNET_BARRIERFLAG_MISMATCH 2
+#define GASNET_BARRIERFLAG_IMAGES 4
+#define GASNET_BARRIERFLAG_UNNAMED 9
+
+#define GASNET_WAIT_SPIN 0
+#define GASNET_WAIT_BLOCK 1
+#define GASNET_WAIT_SPINBLOCK 2
+
+/* ---- types ---- */
+typedef uint32_t gasnet_node_t;
+typedef uint8_t gasnet_handler_t;
+typedef int32_t gasnet_handlerarg_t;
+typedef void *gasnet_token_t;
+typedef uint64_t gasnet_register_value_t;
+typedef void *gasnet_threadinfo_t;
+typedef uint32_t gasnet_image_t;
+
+/* Tables are written { 201, my_handler } with handlers of many prototypes and no cast. In C23 an empty parameter list means
+   "none", so there, and where the client asks for it, the member is a plain pointer. */
+typedef struct {
+  gasnet_handler_t index;
+#if defined(GASNET_USE_STRICT_PROTOTYPES) || (!defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+  void *fnptr;
+#else
+  void (*fnptr)();
+#endif
+} gasnet_handlerentry_t;
+
+typedef struct {
+  void *addr;
+  size_t len;
+} gasnet_memvec_t;
+
+#define GASNET_HSL_INITIALIZER                                                                                       \
+  { 0, GASNETI_SCI_HSL_STATIC, NULL, 0, NULL, 0 }
+
+#endif

@@ -1,0 +1,71 @@
+//! Barriers (contract: extended.md §8).
+
+use super::constants::*;
+use super::must;
+use crate::error::Error;
+use crate::job::Job;
+use std::ffi::c_int;
+
+/// Announces arrival. Never blocks. Misuse is fatal.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
+    must("gasnet_barrier_notify", || {
+        let job = Job::attached()?;
+        job.barrier().notify(job.am(), id, flags as u32)
+    });
+}
+
+/// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier_wait(id: c_int, flags: c_int) -> c_int {
+    must("gasnet_barrier_wait", || wait(id, flags))
+}
+
+/// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
+    must("gasnet_barrier_try", || {
+        let job = Job::attached()?;
+        job.am().poll();
+        Ok(job.barrier().finished(job.am(), id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+    })
+}
+
+/// Notify and wait in one.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
+    must("gasnet_barrier", || {
+        let job = Job::attached()?;
+        job.barrier().notify(job.am(), id, flags as u32)?;
+        wait(id, flags)
+    })
+}
+
+/// 0, and the name in `id`, when the last phase was named; else non-zero.
+///
+/// # Safety
+/// `id` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_barrier_result(id: *mut c_int) -> c_int {
+    must("gasnet_barrier_result", || {
+        let Some(name) = Job::attached()?.barrier().result()? else { return Ok(1) };
+        // SAFETY: this function's own contract.
+        unsafe { id.write(name) };
+        Ok(0)
+    })
+}
+
+fn wait(id: c_int, flags: c_int) -> Result<c_int, Error> {
+    let job = Job::attached()?;
+    let mut failed = 0;
+    loop {
+        if let Some(matches) = job.barrier().finished(job.am(), id, flags as u32)? {
+            return Ok(outcome(matches));
+        }
+        failed = job.am().wait_step(failed);
+    }
+}
+
+fn outcome(matches: bool) -> c_int {
+    if matches { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_BARRIER_MISMATCH }
+}

@@ -1,0 +1,193 @@
+//! Start and end (contract: core.md §6).
+
+use super::constants::*;
+use super::{failed, status};
+use crate::am::handlers::Entry;
+use crate::error::{Error, bad_arg};
+use crate::job::state::{Client, Job};
+use crate::job::{self, exit};
+use crate::log;
+use crate::sync::{AtomicU32, Ordering};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// How a client object was compiled, as its headers tell.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasneti_sci_client_t {
+    /// `GASNETI_SCI_MODE_*`: one thread mode, one segment mode, one of DEBUG and NDEBUG.
+    pub modes: u32,
+    /// `GASNET_CONFIG_STRING`.
+    pub config: *const c_char,
+    /// The client's `gasnet_max_segsize`.
+    pub max_segsize: *const u64,
+    /// Strings that tools look for in the executable; here so that the linker keeps them.
+    pub ident: *const c_char,
+}
+
+/// `gasnet_handlerentry_t`, with the function as a plain pointer.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasneti_sci_handlerentry_t {
+    /// 0 = assign one, written back; else 128–255.
+    pub index: u8,
+    /// The handler.
+    pub fnptr: *mut c_void,
+}
+
+/// Modes of every object of this program that includes `gasnet.h`, or-ed by constructors before `main`.
+static MODES: AtomicU32 = AtomicU32::new(0);
+
+/// Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
+/// another version fail to link.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_object_0_1(modes: u32) {
+    MODES.fetch_or(modes, Ordering::Relaxed); // Relaxed: read by the same thread, or after it started others
+}
+
+/// `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
+#[unsafe(no_mangle)]
+pub static mut gasnet_max_segsize: u64 = 0;
+
+/// `gasnet_frozen`: non-zero while this process waits for a debugger.
+#[unsafe(no_mangle)]
+pub static mut gasnet_frozen: c_int = 0;
+
+/// `gasnet_client_attach_hook`: called by attach with the local segment, if set.
+#[unsafe(no_mangle)]
+pub static mut gasnet_client_attach_hook: Option<unsafe extern "C" fn(*mut c_void, usize)> = None;
+
+/// Joins the job. `argc` and `argv` are left as they are. Contract: core.md §6.1.
+///
+/// # Safety
+/// `client` points to a filled structure whose pointers are valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_init(
+    _argc: *mut c_int,
+    _argv: *mut *mut *mut c_char,
+    client: *const gasneti_sci_client_t,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    let client = unsafe { client.read() };
+    check_objects(client.modes);
+    // SAFETY: this function's own contract.
+    let max_segsize = unsafe { client.max_segsize.read() };
+    // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
+    unsafe { job::debug::set_frozen_cell(&raw mut gasnet_frozen) };
+    let result = Job::init(Client {
+        threaded: client.modes & GASNETI_SCI_MODE_PAR != 0,
+        everything: client.modes & GASNETI_SCI_MODE_EVERYTHING != 0,
+        max_segsize,
+        configuration: u64::from(client.modes),
+    });
+    match result {
+        Ok(()) => {}
+        Err(error @ Error::NotInit(_)) => return failed("gasnet_init", &error),
+        // There is no job to return to: what the launcher or the kernel refuses now it refuses again.
+        Err(error) => {
+            log::error(format_args!("gasnet_init: {error}"));
+            exit::abandon(1);
+        }
+    }
+    exit::set_hook(job::state::report_at_exit);
+    // SAFETY: this function's own contract.
+    report_environment(unsafe { CStr::from_ptr(client.config) });
+    if let Ok(job) = Job::get() {
+        super::debug::configure(client.modes & GASNETI_SCI_MODE_DEBUG != 0);
+        if job.config().freeze {
+            job::debug::freeze();
+        }
+    }
+    GASNETI_SCI_OK
+}
+
+/// One thread mode, one segment mode and one of debug and not, in all objects of the program.
+fn check_objects(modes: u32) {
+    let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
+    let groups = [
+        (GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR, "GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR"),
+        (
+            GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_LARGE | GASNETI_SCI_MODE_EVERYTHING,
+            "GASNET_SEGMENT_FAST, _LARGE and _EVERYTHING",
+        ),
+        (GASNETI_SCI_MODE_DEBUG | GASNETI_SCI_MODE_NDEBUG, "GASNET_DEBUG and GASNET_NDEBUG"),
+    ];
+    for (group, names) in groups {
+        if (all & group).count_ones() > 1 {
+            log::error(format_args!(
+                "gasnet_init: objects of this program were compiled in different modes: all must choose the same of {names}"
+            ));
+            exit::abandon(1);
+        }
+    }
+}
+
+fn report_environment(config: &CStr) {
+    let Ok(job) = Job::get() else { return };
+    if !job.config().verbose_env || job.rank() != 0 {
+        return;
+    }
+    log::raw(format_args!("ENV parameter: GASNET_CONFIG_STRING = {}", config.to_string_lossy()));
+    for found in job.report() {
+        let mark = if found.is_default { "   (default)" } else { "" };
+        let value = if found.value.is_empty() { "*empty*" } else { &found.value };
+        log::raw(format_args!("ENV parameter: {} = {value}{mark}", found.name));
+    }
+}
+
+/// Registers the handlers and creates the segment. Contract: core.md §6.2.
+///
+/// # Safety
+/// `table` is NULL or points to `numentries` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_attach(
+    table: *mut gasneti_sci_handlerentry_t,
+    numentries: c_int,
+    segsize: usize,
+    _minheapoffset: usize,
+) -> c_int {
+    status("gasnet_attach", || {
+        let job = Job::get()?;
+        let n = match usize::try_from(numentries) {
+            Ok(n) if n == 0 || !table.is_null() => n,
+            _ => return bad_arg(format_args!("handler table {table:p} of {numentries} entries")),
+        };
+        // SAFETY: this function's own contract.
+        let read = |i| unsafe { table.wrapping_add(i).read() };
+        let entry = |e: gasneti_sci_handlerentry_t| Entry { index: e.index, function: e.fnptr as usize };
+        // More than there can be are refused by their number alone.
+        let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
+        job.attach(&mut entries, segsize, call_hook)?;
+        for (i, assigned) in entries.iter().enumerate() {
+            if read(i).index != assigned.index {
+                // SAFETY: i < numentries: this function's own contract; only the index of a don't-care entry is written.
+                unsafe { (&raw mut (*table.wrapping_add(i)).index).write(assigned.index) };
+            }
+        }
+        Ok(())
+    })
+}
+
+fn call_hook(base: usize, len: usize) {
+    // SAFETY: the client sets it before attach and leaves it alone (contract: core.md §13).
+    if let Some(hook) = unsafe { (&raw const gasnet_client_attach_hook).read() } {
+        // SAFETY: the client's own function, with the arguments that the contract names.
+        unsafe { hook(base as *mut c_void, len) };
+    }
+}
+
+/// Ends the job with `code`. Any thread, any time after init. Contract: core.md §6.3.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_exit(code: c_int) -> ! {
+    exit::exit(code)
+}
+
+/// Ends the job with a line `*** FATAL ERROR: …`. `text` is a C string.
+///
+/// # Safety
+/// `text` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_fatal(text: *const c_char) -> ! {
+    // SAFETY: this function's own contract.
+    let text = unsafe { CStr::from_ptr(text) };
+    job::fatal(format_args!("{}", text.to_string_lossy()))
+}

@@ -1,0 +1,52 @@
+//! The C ABI: what `include/gasnet.h` calls. Each function validates, converts, and calls one verb of an engine.
+//!
+//! This is the only place with `extern "C"`, the only one that sees clients' pointers before they are checked, and the
+//! only one that knows `GASNET_*` codes. cbindgen makes `include/gasnet_sci_abi.h` of it (checked in, never edited).
+
+pub mod am;
+pub mod barrier;
+pub mod constants;
+pub mod debug;
+pub mod hsl;
+pub mod init;
+pub mod query;
+
+use crate::error::Error;
+use crate::log;
+use constants::*;
+use std::ffi::c_int;
+
+/// `GASNET_ERR_*` of an error.
+fn code(error: &Error) -> c_int {
+    match error {
+        Error::NotInit(_) => GASNETI_SCI_ERR_NOT_INIT,
+        Error::Resource(_) => GASNETI_SCI_ERR_RESOURCE,
+        Error::BadArg(_) => GASNETI_SCI_ERR_BAD_ARG,
+    }
+}
+
+/// Runs the body of the call `name`: success is `GASNET_OK`, an error its code and one line on stderr
+/// (contract: core.md §4).
+#[inline(always)]
+fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int {
+    match body() {
+        Ok(()) => GASNETI_SCI_OK,
+        Err(error) => failed(name, &error),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn failed(name: &'static str, error: &Error) -> c_int {
+    let code = code(error);
+    log::error(format_args!("{name} returning {}: {error}", query::name(code)));
+    code
+}
+
+/// Runs the body of a call that has no way to return an error: it ends the job (contract: core.md §4).
+fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
+    match body() {
+        Ok(value) => value,
+        Err(error) => crate::job::fatal(format_args!("{name}: {error}")),
+    }
+}

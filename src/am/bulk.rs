@@ -1,0 +1,288 @@
+//! Long payloads to their place: PIO, DMA of the aligned middle, bounce of the rest. Thresholds come from [`Config`] only.
+//!
+//! DMA demands that source, target and size are multiples of the adapter's alignment (SISCI). The unaligned head and
+//! tail, at most 7 bytes each with the usual alignment of 8, ride in the slot that goes out anyway, and the receiver puts
+//! them in place before the handler runs. Source and target that are unequally aligned go by PIO, or, from
+//! `bounce_min` on, through an aligned buffer.
+
+use super::Am;
+use super::inbox::corrupt;
+use super::slot::{BOUNCE_WORD, Body, Carry, Meta, Slot};
+use super::source::{Args, Source};
+use crate::config::Config;
+use crate::error::{Error, bad_arg};
+use crate::sci::{Adapter, DmaQueue, LocalMap, Properties, RemoteMap, SciError, cma};
+use crate::sync::{AtomicBool, ModeLock, Ordering};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Bytes of the aligned bounce buffer.
+const BOUNCE: usize = 64 << 10;
+/// Longest wait for a DMA transfer before the adapter is taken for broken; hours for the largest payload it is not.
+const DMA_TIMEOUT: Duration = Duration::from_secs(600);
+/// Largest DMA alignment whose head and tail fit the slot.
+const SLOT_ALIGN: usize = 8;
+
+/// One node's segment.
+pub struct Payload<A: Adapter> {
+    /// Address of the segment at its owner; 0 when it has none.
+    pub base: usize,
+    /// Bytes.
+    pub len: usize,
+    /// The segment, connected (absent for ourselves and for empty segments).
+    pub segment: Option<A::RemoteSegment>,
+    /// The segment, mapped.
+    pub map: Option<A::Remote>,
+    /// Process id of the owner.
+    pub pid: i32,
+}
+
+/// All nodes' segments, known from attach on.
+pub struct Payloads<A: Adapter> {
+    table: OnceLock<(Box<[Payload<A>]>, bool)>,
+    nodes: usize,
+}
+
+impl<A: Adapter> Payloads<A> {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Payloads { table: OnceLock::new(), nodes }
+    }
+
+    /// Sets the table, once. `everything`: all memory of every node is its segment.
+    pub fn set(&self, table: Box<[Payload<A>]>, everything: bool) {
+        assert_eq!(table.len(), self.nodes);
+        assert!(self.table.set((table, everything)).is_ok(), "attached once");
+    }
+
+    fn get(&self, node: u32) -> Option<(&Payload<A>, bool)> {
+        let (table, everything) = self.table.get()?;
+        Some((&table[node as usize], *everything))
+    }
+
+    /// Is `[address, address + len)` inside `node`'s segment?
+    #[inline]
+    pub fn holds(&self, node: u32, address: usize, len: usize) -> bool {
+        self.get(node).is_some_and(|(p, everything)| {
+            everything || (address >= p.base && len <= p.len && address - p.base <= p.len - len)
+        })
+    }
+
+    /// Address and bytes of `node`'s segment.
+    pub fn bounds(&self, node: u32) -> (usize, usize) {
+        self.get(node).map_or((0, 0), |(p, _)| (p.base, p.len))
+    }
+}
+
+/// What moved Long payloads did; read at exit.
+#[derive(Default)]
+pub struct TransferCounters {
+    /// Bytes written by PIO.
+    pub pio: Cell<u64>,
+    /// Bytes moved by DMA.
+    pub dma: Cell<u64>,
+    /// Bytes that took a detour: heads and tails in the slot, and what went through the bounce buffer.
+    pub bounced: Cell<u64>,
+    /// Bytes written with process_vm_writev.
+    pub cma: Cell<u64>,
+}
+
+/// Means of moving Long payloads.
+pub struct Transfer<A: Adapter> {
+    properties: Properties,
+    dma_min: usize,
+    bounce_min: usize,
+    queue: A::Queue,
+    cma: AtomicBool,
+    /// The bounce buffer, and the counters beside it.
+    pub(crate) shared: ModeLock<(Bounce, TransferCounters)>,
+}
+
+/// Eight-byte words, so that any DMA alignment up to a page is met by the offset that `start` adds.
+pub(crate) struct Bounce(Box<[Cell<u64>]>);
+
+impl<A: Adapter> Transfer<A> {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub(crate) unsafe fn new(threaded: bool, config: &Config, properties: Properties, queue: A::Queue) -> Self {
+        let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let buffer = Bounce(vec![Cell::new(0); (BOUNCE + properties.dma_alignment) / 8].into());
+        Transfer {
+            properties,
+            dma_min: bytes(config.dma_min).max(properties.dma_min + 2 * properties.dma_alignment),
+            bounce_min: bytes(config.bounce_min),
+            queue,
+            cma: AtomicBool::new(config.cma),
+            // SAFETY: the caller's promise.
+            shared: unsafe { ModeLock::new(threaded, (buffer, TransferCounters::default())) },
+        }
+    }
+
+    fn count(&self, counter: impl Fn(&TransferCounters) -> &Cell<u64>, bytes: usize) {
+        self.shared.with(|(_, counters)| counter(counters).set(counter(counters).get() + bytes as u64));
+    }
+}
+
+/// A payload at its place, and what of it still rides in the slot.
+pub(crate) struct Placed {
+    pub(crate) carry: Carry,
+    head: u64,
+    tail: u64,
+}
+
+impl Placed {
+    /// All of it is there.
+    pub(crate) fn whole() -> Placed {
+        Placed { carry: Carry::Long, head: 0, tail: 0 }
+    }
+
+    /// The message's body.
+    pub(crate) fn body(&self, address: usize, args: Args<'_>) -> Body {
+        let mut body = Body::placed(address as u64, args.words());
+        if self.carry == Carry::Bounced {
+            body.bounce(self.head, self.tail);
+        }
+        body
+    }
+}
+
+/// PIO write of a payload into a queue, at an offset that the caller took.
+#[inline(always)]
+pub(crate) fn write<R: RemoteMap>(queue: &R, at: usize, source: Source) {
+    // SAFETY: `Source` promises that its bytes are readable.
+    let result = unsafe { queue.write(at, source.ptr(), source.len()) };
+    debug_assert!(result.is_ok(), "taken space lies in the queue");
+}
+
+impl<A: Adapter> Am<A> {
+    /// Writes a Long payload to `address` of `dest`, all but what [`Placed`] says. `None`: the memory can't be written
+    /// from here. The range was checked.
+    pub(crate) fn place(&self, dest: u32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
+        if source.is_empty() {
+            return Ok(Some(Placed::whole()));
+        }
+        let Some((payload, _)) = self.payloads.get(dest) else { return Ok(None) };
+        let (Some(map), Some(segment)) = (&payload.map, &payload.segment) else {
+            return self.place_unmapped(dest, payload.pid, source, address);
+        };
+        let offset = address - payload.base;
+        let placed = if source.len() < self.transfer.dma_min {
+            self.pio(map, offset, source)?
+        } else {
+            self.dma(map, segment, offset, source)?
+        };
+        map.barrier(); // the payload must be there before the slot that announces it
+        Ok(Some(placed))
+    }
+
+    fn pio(&self, map: &A::Remote, offset: usize, source: Source) -> Result<Placed, Error> {
+        // SAFETY: `Source` promises that its bytes are readable.
+        unsafe { map.write(offset, source.ptr(), source.len()) }?;
+        self.transfer.count(|c| &c.pio, source.len());
+        Ok(Placed::whole())
+    }
+
+    fn dma(&self, map: &A::Remote, segment: &A::RemoteSegment, offset: usize, source: Source) -> Result<Placed, Error> {
+        let align = self.transfer.properties.dma_alignment;
+        let head = offset.wrapping_neg() % align;
+        let tail = (offset + source.len()) % align;
+        let middle = source.part(head, source.len() - head - tail);
+        if middle.ptr() as usize % align == 0 {
+            self.dma_write(segment, offset + head, middle)?;
+        } else if source.len() >= self.transfer.bounce_min {
+            self.dma_bounced(segment, offset + head, middle)?;
+        } else {
+            return self.pio(map, offset, source);
+        }
+        self.transfer.count(|c| &c.dma, middle.len());
+        let (head, tail) = (source.part(0, head), source.part(source.len() - tail, tail));
+        if align > SLOT_ALIGN {
+            self.pio(map, offset, head)?;
+            return self.pio(map, offset + source.len() - tail.len(), tail);
+        }
+        if head.len() + tail.len() == 0 {
+            return Ok(Placed::whole());
+        }
+        self.transfer.count(|c| &c.bounced, head.len() + tail.len());
+        Ok(Placed { carry: Carry::Bounced, head: head.word(), tail: tail.word() })
+    }
+
+    fn dma_write(&self, segment: &A::RemoteSegment, offset: usize, source: Source) -> Result<(), Error> {
+        let queue = &self.transfer.queue;
+        // SAFETY: `Source` promises that its bytes are readable, and the transfer is waited for before we return.
+        let ticket = loop {
+            // SAFETY: as above.
+            match unsafe { queue.enqueue(source.ptr(), segment, offset, source.len()) } {
+                Err(SciError::QueueFull) => std::thread::yield_now(), // other threads' transfers; they end by themselves
+                other => break other?,
+            }
+        };
+        queue.wait(ticket, DMA_TIMEOUT)?;
+        Ok(())
+    }
+
+    /// Copies piece by piece into the aligned buffer, and from there by DMA.
+    fn dma_bounced(&self, segment: &A::RemoteSegment, offset: usize, source: Source) -> Result<(), Error> {
+        let align = self.transfer.properties.dma_alignment;
+        self.transfer.shared.with(|(buffer, _)| {
+            let start = buffer.0.as_ptr().cast::<u8>().cast_mut();
+            let start = start.wrapping_add((start as usize).wrapping_neg() % align);
+            let mut at = 0;
+            while at < source.len() {
+                let piece = source.part(at, BOUNCE.min(source.len() - at));
+                // SAFETY: the buffer has BOUNCE bytes behind its first aligned one, and we hold its lock.
+                unsafe { piece.move_to(start) };
+                // SAFETY: as above: `piece` bytes were just written there.
+                let aligned = unsafe { Source::new(start, piece.len()) };
+                self.dma_write(segment, offset + at, aligned)?;
+                at += piece.len();
+            }
+            Ok(())
+        })?;
+        self.transfer.count(|c| &c.bounced, source.len());
+        Ok(())
+    }
+
+    /// Memory of the peer that is not mapped here (EVERYTHING): by process_vm_writev, if the kernel lets us.
+    fn place_unmapped(&self, dest: u32, pid: i32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
+        // Relaxed: the flag stands alone; two threads may both find out that the kernel refuses.
+        if !self.transfer.cma.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        // SAFETY: `Source` promises that its bytes are readable.
+        match unsafe { cma::write(pid, address, source.ptr(), source.len()) } {
+            Ok(()) => {
+                self.transfer.count(|c| &c.cma, source.len());
+                Ok(Some(Placed::whole()))
+            }
+            Err(SciError::System { errno: libc::EFAULT, .. }) => {
+                bad_arg(format_args!("[{address:#x}, +{}) is not writable memory of node {dest}", source.len()))
+            }
+            Err(_) => {
+                self.transfer.cma.store(false, Ordering::Relaxed); // Relaxed: as above
+                Ok(None)
+            }
+        }
+    }
+
+    /// Puts the head and tail that rode in the slot to their places in our segment.
+    #[cold]
+    pub(crate) fn finish_bounced(&self, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) {
+        let (address, len) = (slot.word(1) as usize, meta.len());
+        if !self.payloads.holds(self.me, address, len) {
+            corrupt(source, "Long target outside the segment");
+        }
+        let head = address.wrapping_neg() % SLOT_ALIGN;
+        let tail = (address + len) % SLOT_ALIGN;
+        if head + tail > len {
+            corrupt(source, "bounced payload shorter than its head and tail");
+        }
+        for (word, at, n) in [(BOUNCE_WORD, 0, head), (BOUNCE_WORD + 1, len - tail, tail)] {
+            let value = slot.word(word);
+            // SAFETY: the word lives to the end of the block, and n is less than 8.
+            let bytes = unsafe { Source::new((&raw const value).cast(), n) };
+            // SAFETY: inside this node's segment, checked above.
+            unsafe { bytes.move_to((address + at) as *mut u8) };
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Calls a client's handler with exactly as many arguments as the message has.
+//!
+//! Calling a C function through a type with another parameter count is undefined, so there is one type per count.
+
+use crate::region::MAX_ARGS;
+use std::ffi::c_void;
+
+type Token = *mut c_void;
+
+macro_rules! call {
+    ($address:expr, ($($lead:expr),*), ($($lead_type:ty),*), $n:expr, $a:expr, [$($i:literal => [$($k:literal)*];)*]) => {
+        match $n {
+            $($i => {
+                // SAFETY: the caller's promise: `address` is a handler of this category and argument count.
+                let f: extern "C" fn($($lead_type),* $(, call!(@int $k))*) = unsafe { std::mem::transmute($address) };
+                f($($lead),* $(, $a[$k])*)
+            })*
+            _ => unreachable!("argument counts are at most 16"),
+        }
+    };
+    (@int $k:literal) => { i32 };
+}
+
+macro_rules! by_count {
+    ($address:expr, $lead:tt, $types:tt, $n:expr, $a:expr) => {
+        call!($address, $lead, $types, $n, $a, [
+            0 => [];
+            1 => [0];
+            2 => [0 1];
+            3 => [0 1 2];
+            4 => [0 1 2 3];
+            5 => [0 1 2 3 4];
+            6 => [0 1 2 3 4 5];
+            7 => [0 1 2 3 4 5 6];
+            8 => [0 1 2 3 4 5 6 7];
+            9 => [0 1 2 3 4 5 6 7 8];
+            10 => [0 1 2 3 4 5 6 7 8 9];
+            11 => [0 1 2 3 4 5 6 7 8 9 10];
+            12 => [0 1 2 3 4 5 6 7 8 9 10 11];
+            13 => [0 1 2 3 4 5 6 7 8 9 10 11 12];
+            14 => [0 1 2 3 4 5 6 7 8 9 10 11 12 13];
+            15 => [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14];
+            16 => [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
+        ])
+    };
+}
+
+/// Calls a Short handler with the first `count` of `args`.
+///
+/// # Safety
+/// `address` is a C function `void (token, int32_t × count)`.
+#[inline(always)]
+pub unsafe fn short(address: usize, token: Token, args: &[i32; MAX_ARGS], count: usize) {
+    by_count!(address, (token), (Token), count, args)
+}
+
+/// Calls a Medium or Long handler.
+///
+/// # Safety
+/// `address` is a C function `void (token, void *, size_t, int32_t × count)`.
+#[inline(always)]
+pub unsafe fn payload(address: usize, token: Token, buf: *mut u8, len: usize, args: &[i32; MAX_ARGS], count: usize) {
+    let buf: *mut c_void = buf.cast();
+    by_count!(address, (token, buf, len), (Token, *mut c_void, usize), count, args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    thread_local!(static SEEN: RefCell<Vec<i64>> = const { RefCell::new(Vec::new()) });
+
+    extern "C" fn three(token: Token, a: i32, b: i32, c: i32) {
+        SEEN.with(|s| s.borrow_mut().extend([token as i64, a.into(), b.into(), c.into()]));
+    }
+
+    extern "C" fn buffer_and_two(_: Token, buf: *mut c_void, len: usize, a: i32, b: i32) {
+        SEEN.with(|s| s.borrow_mut().extend([buf as i64, len as i64, a.into(), b.into()]));
+    }
+
+    #[test]
+    fn handlers_get_their_arguments_in_order() {
+        let args = std::array::from_fn(|i| i32::MIN + i as i32);
+        // SAFETY: the function takes a token and three arguments.
+        unsafe { short(three as *const () as usize, 7 as Token, &args, 3) };
+        // SAFETY: the function takes a token, a buffer and two arguments.
+        unsafe { payload(buffer_and_two as *const () as usize, 7 as Token, 9 as *mut u8, 5, &args, 2) };
+        let min = i64::from(i32::MIN);
+        SEEN.with(|s| assert_eq!(*s.borrow(), [7, min, min + 1, min + 2, 9, 5, min, min + 1]));
+    }
+}

@@ -1,0 +1,108 @@
+//! The handler table: 256 indices → client functions (contract: core.md §6.2).
+//!
+//! Index 0 asks for an index; 1–63 are the core's, 64–127 the extended API's, 128–255 the client's.
+
+use crate::error::{Error, bad_arg};
+use crate::sync::{AtomicUsize, Ordering};
+
+/// First index that clients may use.
+pub const FIRST_CLIENT: u8 = 128;
+
+/// Entry of a client's table: index (0 = assign one) and function address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Requested index, or the one assigned.
+    pub index: u8,
+    /// Address of the function; 0 = NULL.
+    pub function: usize,
+}
+
+/// The table.
+pub struct Handlers {
+    functions: [AtomicUsize; 256],
+}
+
+impl Default for Handlers {
+    fn default() -> Self {
+        Handlers { functions: std::array::from_fn(|_| AtomicUsize::new(0)) }
+    }
+}
+
+impl Handlers {
+    /// Function address under `index`; 0 = none.
+    #[inline(always)]
+    pub fn function(&self, index: u8) -> usize {
+        // Relaxed: written in attach only, whose closing fence orders it before any message.
+        self.functions[index as usize].load(Ordering::Relaxed)
+    }
+
+    /// Registers a client's table: fixed indices as they are, then each don't-care entry, in table order, the lowest
+    /// free index; the choice is written back. `BadArg` leaves table and entries unchanged.
+    pub fn register(&self, entries: &mut [Entry]) -> Result<(), Error> {
+        let room = 256 - FIRST_CLIENT as usize;
+        if entries.len() > room {
+            return bad_arg(format_args!("handler table has {} entries; the limit is {room}", entries.len()));
+        }
+        let mut used = [false; 256];
+        for entry in entries.iter() {
+            if entry.function == 0 {
+                return bad_arg(format_args!("handler table entry for index {} has a NULL function", entry.index));
+            }
+            if (1..FIRST_CLIENT).contains(&entry.index) {
+                return bad_arg(format_args!("handler index {} is reserved; clients use {FIRST_CLIENT} to 255", entry.index));
+            }
+            if entry.index != 0 && std::mem::replace(&mut used[entry.index as usize], true) {
+                return bad_arg(format_args!("handler index {} stands twice in the table", entry.index));
+            }
+        }
+        let mut free = (FIRST_CLIENT..=255).filter(|i| !used[*i as usize]);
+        for entry in entries.iter_mut() {
+            if entry.index == 0 {
+                // There are as many indices as entries may be: one is left.
+                entry.index = free.next().unwrap_or(255);
+            }
+            // Relaxed: see `function`.
+            self.functions[entry.index as usize].store(entry.function, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(indices: &[u8]) -> Vec<Entry> {
+        indices.iter().map(|i| Entry { index: *i, function: 1000 + *i as usize }).collect()
+    }
+
+    #[test]
+    fn fixed_indices_stay_and_dont_cares_get_the_lowest_free_ones() {
+        let table = Handlers::default();
+        let mut e = entries(&[0, 130, 0, 128, 0]);
+        table.register(&mut e).unwrap();
+        assert_eq!(e.iter().map(|e| e.index).collect::<Vec<_>>(), [129, 130, 131, 128, 132]);
+        assert_eq!(table.function(130), 1130);
+        assert_eq!(table.function(200), 0);
+    }
+
+    #[test]
+    fn a_full_table_of_dont_cares_fits_exactly() {
+        let mut e = entries(&[0; 128]);
+        Handlers::default().register(&mut e).unwrap();
+        assert_eq!(e.last().unwrap().index, 255);
+        assert!(Handlers::default().register(&mut entries(&[0; 129])).is_err());
+    }
+
+    #[test]
+    fn bad_tables_change_nothing() {
+        for bad in [&[128, 128][..], &[1], &[127, 0]] {
+            let table = Handlers::default();
+            let mut e = entries(bad);
+            assert!(table.register(&mut e).is_err());
+            assert_eq!(e, entries(bad));
+            assert!((0..=255).all(|i| table.function(i) == 0));
+        }
+        assert!(Handlers::default().register(&mut [Entry { index: 0, function: 0 }]).is_err());
+    }
+}

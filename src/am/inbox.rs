@@ -1,0 +1,450 @@
+//! The receiving half: which queue to look at, running what waits there, giving slots back (contract: core.md §10).
+//!
+//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
+//! nothing is there, or every [`SCAN_EVERY`] polls, the ready counts of all peers are compared with what was consumed.
+//! So a failed poll costs a few lines that stay in the cache, whatever the number of nodes.
+//!
+//! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
+//! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
+//! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
+
+use super::slot::{Carry, Meta, Slot};
+use super::token::{Kind, Token};
+use super::{Am, dispatch, slot};
+use crate::region::{GROUP, LINE, Layout, MAX_ARGS, RING};
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sync::{Ordering, fence};
+use std::cell::Cell;
+
+/// Peers that are looked at directly.
+const PREDICTED: usize = 4;
+/// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
+const BUDGET: u32 = 32;
+/// Successful polls between looks at all peers, so that a busy peer does not starve the others.
+const SCAN_EVERY: u32 = 16;
+
+/// What is known of one peer's messages. 64 bytes: a line per peer.
+#[derive(Default)]
+#[repr(align(64))]
+pub(crate) struct From {
+    /// Number of the next request to run.
+    pub(crate) next_request: Cell<u32>,
+    /// Number of the request whose reply, or silent retirement, is next.
+    pub(crate) next_reply: Cell<u32>,
+    /// Requests run and not given back yet.
+    unacked: Cell<u32>,
+    unacked_bytes: Cell<u32>,
+    /// One more than the last request that was answered.
+    pub(crate) replied_to: Cell<u32>,
+    /// Replies sent to the peer: our half of its ready counts.
+    pub(crate) replies_sent: Cell<u32>,
+    /// Replies of the peer that were run.
+    replies_seen: Cell<u32>,
+    /// Position up to which we wrote the reply ring at the peer.
+    pub(crate) reply_head: Cell<u64>,
+    /// Position up to which we consumed our own reply ring, and what the peer was told of it.
+    pub(crate) ring_done: Cell<u64>,
+    pub(crate) ring_told: Cell<u64>,
+    /// Bytes of a streamed reply that were copied so far.
+    pub(crate) streamed: Cell<u64>,
+}
+
+/// State of the receiving half. One thread at a time has it; the cells make entering again on that thread harmless.
+pub struct Inbox<A: Adapter> {
+    me: usize,
+    layout: Layout,
+    pub(crate) command: A::Local,
+    pub(crate) control: A::Local,
+    pub(crate) from: Box<[From]>,
+    predicted: [Cell<u32>; PREDICTED],
+    predictions: usize,
+    tick: Cell<u32>,
+    /// Groups whose scan was cut short by the budget.
+    unfinished: Box<[Cell<bool>]>,
+    request_token: &'static Token,
+    reply_token: &'static Token,
+    pub(crate) counters: Counters,
+}
+
+/// What polling did; read at exit.
+#[derive(Default)]
+pub struct Counters {
+    /// Polls that found something.
+    pub polls_hit: Cell<u64>,
+    /// Polls that found nothing.
+    pub polls_missed: Cell<u64>,
+    /// Looks at all ready counts.
+    pub scans: Cell<u64>,
+    /// Credit counts sent.
+    pub credits: Cell<u64>,
+    /// Requests run.
+    pub requests: Cell<u64>,
+    /// Replies run.
+    pub replies: Cell<u64>,
+    /// Replies sent.
+    pub replied: Cell<u64>,
+    /// Bytes of Medium reply payloads sent.
+    pub reply_bytes: Cell<u64>,
+}
+
+impl Counters {
+    #[inline(always)]
+    pub(crate) fn add(counter: &Cell<u64>, n: u64) {
+        counter.set(counter.get() + n);
+    }
+}
+
+impl<A: Adapter> Inbox<A> {
+    /// An empty inbox of node `me`.
+    pub fn new(me: u32, layout: Layout, command: A::Local, control: A::Local) -> Inbox<A> {
+        let nodes = layout.nodes();
+        let others = (1..nodes).map(|d| ((me as usize + d) % nodes) as u32);
+        let predicted: Vec<u32> = others.take(PREDICTED).collect();
+        Inbox {
+            me: me as usize,
+            layout,
+            command,
+            control,
+            from: (0..nodes).map(|_| From::default()).collect(),
+            predictions: predicted.len(),
+            predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
+            tick: Cell::new(0),
+            unfinished: vec![Cell::new(false); nodes.div_ceil(GROUP)].into(),
+            request_token: Token::leak(),
+            reply_token: Token::leak(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Looks at the predicted peers, then, now and then or if there was nothing, at all.
+    #[inline]
+    pub(crate) fn poll(&self, am: &Am<A>) -> bool {
+        let mut found = 0;
+        for predicted in &self.predicted[..self.predictions] {
+            found += self.serve(am, predicted.get() as usize);
+        }
+        let tick = self.tick.get().wrapping_add(1);
+        self.tick.set(tick);
+        let covered = self.predictions + 1 == self.layout.nodes();
+        // With every peer predicted, the scan only finds replies behind unanswered requests: every 8th failed poll will
+        // do, and the line of ready counts stays with the senders meanwhile.
+        if (found == 0 && (!covered || tick & 7 == 0)) || tick & (SCAN_EVERY - 1) == 0 {
+            found += self.scan(am);
+        }
+        let counter = if found > 0 { &self.counters.polls_hit } else { &self.counters.polls_missed };
+        Counters::add(counter, 1);
+        found > 0
+    }
+
+    /// Runs what `peer` sent, replies first: they free what senders wait for.
+    #[inline(always)]
+    fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
+        let mut found = 0;
+        if am.peers[peer].outstanding() > 0 {
+            found += self.serve_replies(am, peer);
+        }
+        let from = &self.from[peer];
+        let queue = self.layout.queue(peer);
+        while found < BUDGET {
+            let index = from.next_request.get();
+            let slot = Slot::at(&self.command, queue + self.layout.request(index));
+            let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
+            self.run_request(am, peer, index, &slot, meta);
+            found += 1;
+        }
+        found
+    }
+
+    /// Compares the ready counts of all peers with what was consumed, and serves those that differ.
+    #[cold]
+    #[inline(never)]
+    fn scan(&self, am: &Am<A>) -> u32 {
+        Counters::add(&self.counters.scans, 1);
+        if !self.layout.grouped() {
+            return self.scan_peers(am, 0..self.layout.nodes());
+        }
+        let mut found = 0;
+        for (group, unfinished) in self.unfinished.iter().enumerate() {
+            let first = group * GROUP;
+            let offset = self.layout.exist(first);
+            let shift = 8 * (offset % 8);
+            // Relaxed: what it announces is looked at with Acquire, slot by slot.
+            let exist = self.control.word(offset & !7).load(Ordering::Relaxed) >> shift & 0xffff_ffff != 0;
+            if !exist && !unfinished.replace(false) {
+                continue;
+            }
+            self.clear_exist(offset);
+            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
+            // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
+            // on its way, after we read the ready count from before it: the message would wait for the next one.
+            fence(Ordering::SeqCst);
+            let served = self.scan_peers(am, first..(first + GROUP).min(self.layout.nodes()));
+            unfinished.set(served > 0); // look again: the budget may have left something
+            found += served;
+        }
+        found
+    }
+
+    fn clear_exist(&self, offset: usize) {
+        // SAFETY: the control region is mapped for as long as the inbox lives; the offset is 4-aligned and inside.
+        // Peers store the same 4 bytes, and nothing else is in them.
+        let word = unsafe { crate::sync::AtomicU32::from_ptr(self.control.ptr(offset).cast()) };
+        word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
+    }
+
+    fn scan_peers(&self, am: &Am<A>, peers: std::ops::Range<usize>) -> u32 {
+        let mut found = 0;
+        for peer in peers {
+            if peer == self.me {
+                continue;
+            }
+            // Relaxed: a hint; the slot itself is looked at with Acquire.
+            let ready = self.control.word(self.layout.ready(peer)).load(Ordering::Relaxed);
+            let from = &self.from[peer];
+            if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
+                continue;
+            }
+            self.retire(am, peer);
+            let served = self.serve(am, peer);
+            if served > 0 {
+                self.predict(peer as u32);
+            }
+            found += served;
+        }
+        found
+    }
+
+    /// Moves `peer` to the front of the predicted ones.
+    fn predict(&self, peer: u32) {
+        let mut carried = peer;
+        for place in &self.predicted[..self.predictions] {
+            carried = place.replace(carried);
+            if carried == peer {
+                return;
+            }
+        }
+    }
+
+    /// Runs replies of all peers, and nothing else: what a reply that waits for space may do (contract: core.md §9.5).
+    #[cold]
+    pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
+        let mut found = 0;
+        for peer in 0..self.layout.nodes() {
+            if am.peers[peer].outstanding() > 0 {
+                found += self.retire(am, peer);
+            }
+        }
+        found > 0
+    }
+
+    /// Runs the replies of `peer` that wait in order.
+    #[inline(always)]
+    fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
+        let from = &self.from[peer];
+        let queue = self.layout.queue(peer);
+        let mut found = 0;
+        while found < BUDGET {
+            let index = from.next_reply.get();
+            let slot = Slot::at(&self.command, queue + self.layout.reply(index));
+            let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
+            if !self.run_reply(am, peer, index, &slot, meta) {
+                break; // a stream of which not all has arrived
+            }
+            found += 1;
+        }
+        found
+    }
+
+    /// Runs waiting replies of `peer` and retires requests that it consumed without an answer.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn retire(&self, am: &Am<A>, peer: usize) -> u32 {
+        let from = &self.from[peer];
+        let mut found = 0;
+        loop {
+            // ORDERING: Acquire ↔ the Release in `give_back`: a reply to any request that the count covers is visible in
+            // its slot, so an empty slot means that there was none.
+            let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
+            found += self.serve_replies(am, peer);
+            let next = from.next_reply.get();
+            let sent = am.peers[peer].sent.load(Ordering::Relaxed); // Relaxed: only bounds what the peer may claim
+            let (consumed, replied_to) = (credit as u32, (credit >> 32) as u32);
+            let silent = consumed.wrapping_sub(next);
+            if silent == 0 || silent > sent.wrapping_sub(next) {
+                return found; // nothing new: the count is older than the last reply
+            }
+            let queue = self.layout.queue(peer);
+            let slot = Slot::at(&self.command, queue + self.layout.reply(next));
+            if slot.look(self.layout.sequence(next)).is_some() {
+                return found; // the budget, or a stream, left it
+            }
+            // No reply after this one up to the count: all of them at once.
+            let rest = replied_to.wrapping_sub(next);
+            let step = if rest == 0 || rest > silent { silent } else { 1 };
+            self.retired(am, peer, next.wrapping_add(step));
+            found += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn retired(&self, am: &Am<A>, peer: usize, next: u32) {
+        self.from[peer].next_reply.set(next);
+        // ORDERING: Release ↔ Acquire in `Peer::take`: the reply handler's looks at the slot and at its ring bytes are
+        // done before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
+        am.peers[peer].retired.store(next, Ordering::Release);
+    }
+
+    /// Runs the handler of one request, and gives the slot back unless its reply did.
+    #[inline(always)]
+    fn run_request(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
+        let from = &self.from[peer];
+        let token = self.request_token;
+        let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
+        token.open(Kind::Request, peer as u32, index, holds_buffer);
+        let ring = self.layout.queue(peer) + self.layout.request_ring();
+        let bytes = self.run(am, slot, meta, token, ring);
+        if let Some(deferred) = token.take_deferred() {
+            am.publish_reply(self, peer, &deferred);
+        }
+        token.close();
+        from.next_request.set(index.wrapping_add(1));
+        Counters::add(&self.counters.requests, 1);
+        if token.replied() {
+            if index & 0xffff == 0xffff {
+                self.give_back(am, peer, index.wrapping_add(1));
+            }
+            return;
+        }
+        let unacked = from.unacked.get() + 1;
+        from.unacked.set(unacked);
+        from.unacked_bytes.set(from.unacked_bytes.get() + bytes as u32);
+        let many = unacked as usize >= self.layout.slots() / 4 || from.unacked_bytes.get() as usize >= RING / 8;
+        if many || index & 0xffff == 0xffff {
+            self.give_back(am, peer, index.wrapping_add(1));
+        }
+    }
+
+    /// Gives back the requests before `index` that were not answered, if there are any: before a reply overtakes them.
+    #[inline(always)]
+    pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, index: u32) {
+        if self.from[peer].unacked.get() > 0 {
+            self.give_back(am, peer, index);
+            am.peers[peer].control.barrier(); // the count must be there when the reply is seen
+        }
+    }
+
+    /// Tells `peer` that the requests before `consumed` are done.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&self, am: &Am<A>, peer: usize, consumed: u32) {
+        let from = &self.from[peer];
+        from.unacked.set(0);
+        from.unacked_bytes.set(0);
+        let way = &am.peers[peer];
+        way.control.barrier(); // replies to requests that the count covers must be there first
+        // ORDERING: Release (publish) ↔ Acquire in `retire`.
+        let credit = u64::from(consumed) | u64::from(from.replied_to.get()) << 32;
+        way.control.publish(self.layout.credit(self.me), credit);
+        way.bell.trigger_if_armed();
+        Counters::add(&self.counters.credits, 1);
+    }
+
+    /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived.
+    #[inline(always)]
+    fn run_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
+        if meta.carry() == Some(Carry::Stream) && !am.stream_in(self, peer, slot, meta) {
+            return false;
+        }
+        let from = &self.from[peer];
+        let token = self.reply_token;
+        token.open(Kind::Reply, peer as u32, index, false);
+        let ring = self.layout.queue(peer) + self.layout.reply_ring();
+        let bytes = self.run(am, slot, meta, token, ring);
+        token.close();
+        if bytes > 0 {
+            self.reply_ring_done(am, peer, slot.word(1) as usize, bytes);
+        }
+        from.replies_seen.set(from.replies_seen.get().wrapping_add(1));
+        Counters::add(&self.counters.replies, 1);
+        self.retired(am, peer, index.wrapping_add(1));
+        true
+    }
+
+    /// Notes `bytes` at ring offset `offset` as consumed, and tells the replier in batches.
+    pub(crate) fn reply_ring_done(&self, am: &Am<A>, peer: usize, offset: usize, bytes: usize) {
+        let from = &self.from[peer];
+        let done = from.ring_done.get();
+        let skipped = offset.wrapping_sub(done as usize) & (RING - 1);
+        let done = done + (skipped + bytes.next_multiple_of(LINE)) as u64;
+        from.ring_done.set(done);
+        if done - from.ring_told.get() >= (RING / 8) as u64 {
+            from.ring_told.set(done);
+            let way = &am.peers[peer];
+            // ORDERING: Release (publish) ↔ Acquire in `Am::reply_space`: our looks at the bytes come before they are reused.
+            way.control.publish(self.layout.reply_credit(self.me), done);
+            way.bell.trigger_if_armed();
+        }
+    }
+
+    /// Calls the handler that `meta` names. Returns the ring bytes that the message held.
+    #[inline(always)]
+    fn run(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, ring: usize) -> usize {
+        let source = token.source();
+        let Some(carry) = meta.carry() else { corrupt(source, "unknown kind of message") };
+        let first = if matches!(carry, Carry::Short | Carry::Inline) { 1 } else { 2 };
+        let args: [i32; MAX_ARGS] = slot.args(first, meta.args());
+        let (buf, bytes) = match carry {
+            Carry::Short => (std::ptr::null_mut(), 0),
+            Carry::Inline if meta.len() <= slot::inline_max(meta.args()) => {
+                (slot.ptr(slot::inline_offset(meta.args())), 0)
+            }
+            Carry::Ring => {
+                let offset = ring_offset(slot.word(1), meta.len(), source);
+                (self.command.ptr(ring + offset), meta.len().next_multiple_of(LINE))
+            }
+            Carry::Long => (slot.word(1) as usize as *mut u8, 0),
+            Carry::Stream if token.kind() == Kind::Reply => (slot.word(1) as usize as *mut u8, 0),
+            Carry::Stream => return am.piece_in(self, slot, meta, source),
+            Carry::Bounced => {
+                am.finish_bounced(slot, meta, source);
+                (slot.word(1) as usize as *mut u8, 0)
+            }
+            Carry::Inline => corrupt(source, "inline payload longer than its slot"),
+        };
+        let function = am.handlers.function(meta.handler());
+        if function == 0 {
+            unregistered(source, meta.handler());
+        }
+        let depth = am.enter_handler();
+        if carry == Carry::Short {
+            // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
+            unsafe { dispatch::short(function, token.raw(), &args, meta.args()) };
+        } else {
+            // SAFETY: as above.
+            unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), &args, meta.args()) };
+        }
+        am.leave_handler(depth);
+        bytes
+    }
+}
+
+/// The ring offset that a peer claims for `len` bytes, checked.
+#[inline(always)]
+pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
+    let offset = word as usize;
+    if offset % LINE != 0 || offset >= RING || len > RING - offset {
+        corrupt(source, "payload outside its ring");
+    }
+    offset
+}
+
+/// A peer's memory is not to be trusted: what no sender of ours writes ends the job here.
+#[cold]
+pub(crate) fn corrupt(source: u32, what: &str) -> ! {
+    crate::job::fatal(format_args!("corrupt message from node {source}: {what}"))
+}
+
+#[cold]
+pub(crate) fn unregistered(source: u32, handler: u8) -> ! {
+    crate::job::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
+}

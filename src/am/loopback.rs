@@ -1,0 +1,116 @@
+//! Messages of a node to itself: the handler runs inside the call, on a copy where the contract wants one.
+//!
+//! No queue, so any number of them needs no poll; no recursion, since handlers do not request. Client threads may do
+//! this at the same time: each run has a token, and a buffer, of its own from a pool.
+
+use super::source::{Args, Source};
+use super::token::{Kind, Token};
+use super::{Am, dispatch, inbox};
+use crate::region::MAX_MEDIUM;
+use crate::sci::Adapter;
+use crate::sync::{AtomicU64, ModeLock, Ordering};
+use std::cell::RefCell;
+
+/// A Medium's private copy; aligned for anything.
+#[repr(C, align(64))]
+struct Buffer([u8; MAX_MEDIUM]);
+
+/// The pool. Its contents are few: one per handler that runs at the moment, at the most.
+pub(crate) struct Loopback {
+    tokens: ModeLock<RefCell<Vec<&'static Token>>>,
+    buffers: ModeLock<RefCell<Vec<Box<Buffer>>>>,
+    /// Messages to ourselves.
+    pub(crate) count: AtomicU64,
+}
+
+impl Loopback {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub(crate) unsafe fn new(threaded: bool) -> Loopback {
+        Loopback {
+            // SAFETY: the caller's promise.
+            tokens: unsafe { ModeLock::new(threaded, RefCell::default()) },
+            // SAFETY: the caller's promise.
+            buffers: unsafe { ModeLock::new(threaded, RefCell::default()) },
+            count: AtomicU64::new(0),
+        }
+    }
+
+    fn with_copy(&self, source: Source, run: impl FnOnce(*mut u8)) {
+        let pooled = self.buffers.with(|pool| pool.borrow_mut().pop());
+        let mut buffer = pooled.unwrap_or_else(|| Box::new(Buffer([0; MAX_MEDIUM])));
+        let start = (&raw mut buffer.0).cast::<u8>();
+        // SAFETY: the buffer takes MAX_MEDIUM bytes, the most that a Medium has (checked by the verbs).
+        unsafe { source.move_to(start) };
+        run(start);
+        self.buffers.with(|pool| pool.borrow_mut().push(buffer));
+    }
+}
+
+/// Null buffer and length 0 stand for a Short.
+#[derive(Clone, Copy)]
+enum Load {
+    Short,
+    Bytes(*mut u8, usize),
+}
+
+impl<A: Adapter> Am<A> {
+    pub(crate) fn loop_short(&self, handler: u8, args: Args<'_>) {
+        self.loop_run(Kind::LoopRequest, handler, Load::Short, args);
+    }
+
+    pub(crate) fn loop_medium(&self, handler: u8, source: Source, args: Args<'_>) {
+        self.loop_copied(Kind::LoopRequest, handler, source, args);
+    }
+
+    pub(crate) fn loop_long(&self, handler: u8, source: Source, address: usize, args: Args<'_>) {
+        self.loop_placed(Kind::LoopRequest, handler, source, address, args);
+    }
+
+    pub(crate) fn loop_reply_short(&self, handler: u8, args: Args<'_>) {
+        self.loop_run(Kind::LoopReply, handler, Load::Short, args);
+    }
+
+    pub(crate) fn loop_reply_medium(&self, handler: u8, source: Source, args: Args<'_>) {
+        self.loop_copied(Kind::LoopReply, handler, source, args);
+    }
+
+    pub(crate) fn loop_reply_long(&self, handler: u8, source: Source, address: usize, args: Args<'_>) {
+        self.loop_placed(Kind::LoopReply, handler, source, address, args);
+    }
+
+    fn loop_copied(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
+        self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Bytes(copy, source.len()), args));
+    }
+
+    fn loop_placed(&self, kind: Kind, handler: u8, source: Source, address: usize, args: Args<'_>) {
+        let target = address as *mut u8;
+        // SAFETY: the target lies in this node's segment (checked by the verb), or is valid by the client's promise in
+        // EVERYTHING; coinciding source and target are left alone (contract: core.md §9.4, loopback).
+        unsafe { source.move_to(target) };
+        self.loop_run(kind, handler, Load::Bytes(target, source.len()), args);
+    }
+
+    fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
+        let function = self.handlers.function(handler);
+        if function == 0 {
+            inbox::unregistered(self.me, handler);
+        }
+        let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
+        token.open(kind, self.me, 0, false);
+        let unpacked = args.unpacked();
+        let depth = self.enter_handler();
+        match load {
+            // SAFETY: the client registered this function for messages of this category and argument count.
+            Load::Short => unsafe { dispatch::short(function, token.raw(), &unpacked, args.count()) },
+            // SAFETY: as above.
+            Load::Bytes(buf, len) => unsafe {
+                dispatch::payload(function, token.raw(), buf, len, &unpacked, args.count())
+            },
+        }
+        self.leave_handler(depth);
+        token.close();
+        self.loopback.tokens.with(|pool| pool.borrow_mut().push(token));
+        self.loopback.count.fetch_add(1, Ordering::Relaxed); // Relaxed: a count, alone
+    }
+}

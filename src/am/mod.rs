@@ -1,0 +1,355 @@
+//! Active Messages: the engine's verbs — request, reply, poll (contract: core.md §9, §10).
+//!
+//! Budget of the hot path, a Short request to a handler's first instruction: no allocation, no system call, no lock in
+//! SEQ and PARSYNC, no atomic read-modify-write, no remote read; one packet and one ready count stored, one look at the
+//! peer's sleep word, which stays in our cache. The slow cases are `#[cold]` functions next to their callers.
+//!
+//! Who holds what: a peer's `outbox` is taken by the client thread that sends to it; the `inbox` by the one thread that
+//! polls, for as long as handlers run. A thread that finds the inbox taken goes on: somebody polls. Handlers reply while
+//! the inbox is held by their thread; a reply waits for reply-ring space only, and polls replies only, so replies drain
+//! whatever the flood (no deadlock: reply handlers wait for nothing).
+//!
+//! Must not know: `gasnet_*` names, error codes, processes.
+
+pub mod bulk;
+pub mod dispatch;
+pub mod handlers;
+pub mod inbox;
+pub mod loopback;
+pub mod outbox;
+pub mod reply;
+pub mod slot;
+pub mod source;
+pub mod stats;
+pub mod stream;
+pub mod token;
+
+use crate::config::Config;
+use crate::error::{Error, bad_arg};
+use crate::region::{Layout, MAX_LONG, MAX_MEDIUM};
+use crate::sci::Adapter;
+use crate::sync::{AtomicU32, ModeLock, Ordering};
+use crate::wait::Waiter;
+use bulk::{Payloads, Transfer};
+use handlers::Handlers;
+use inbox::Inbox;
+use loopback::Loopback;
+use outbox::{Outbox, Peer, Taken};
+use slot::{Body, Carry, Meta};
+use source::{Args, Source};
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+thread_local! {
+    /// Handlers that run on this thread, in PAR.
+    static HANDLERS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How this process is embedded in its job.
+pub struct Wiring<A: Adapter> {
+    /// Own rank.
+    pub me: u32,
+    /// Client threads may call at the same time (GASNET_PAR).
+    pub threaded: bool,
+    /// Region layout, the same on all nodes.
+    pub layout: Layout,
+    /// Own command region.
+    pub command: A::Local,
+    /// Own control region.
+    pub control: A::Local,
+    /// Own interrupt.
+    pub interrupt: A::Interrupt,
+    /// For each rank: our queue there, its control region, its interrupt.
+    pub peers: Vec<(A::Remote, A::Remote, A::RemoteInterrupt)>,
+    /// DMA queue for Long payloads.
+    pub queue: A::Queue,
+}
+
+/// The engine.
+pub struct Am<A: Adapter> {
+    pub(crate) me: u32,
+    pub(crate) layout: Layout,
+    /// Own control region: what peers tell us.
+    pub(crate) control: A::Local,
+    pub(crate) peers: Box<[Peer<A>]>,
+    pub(crate) inbox: ModeLock<Inbox<A>>,
+    pub(crate) handlers: Handlers,
+    pub(crate) payloads: Payloads<A>,
+    pub(crate) transfer: Transfer<A>,
+    pub(crate) loopback: Loopback,
+    pub(crate) waiter: Waiter,
+    pub(crate) interrupt: A::Interrupt,
+    /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
+    running: AtomicU32,
+    threaded: bool,
+    /// Called at each handler's return, when a debug client asked for it.
+    check: OnceLock<fn()>,
+}
+
+impl<A: Adapter> Am<A> {
+    /// Builds the engine on connected regions.
+    ///
+    /// # Safety
+    /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
+    pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
+        let Wiring { me, threaded, layout, command, control, interrupt, peers, queue } = wiring;
+        let peer = |(queue, control, bell)| Peer {
+            queue,
+            control,
+            bell,
+            // SAFETY: the caller's promise.
+            outbox: unsafe { ModeLock::new(threaded, Outbox::new(layout.slots())) },
+            sent: AtomicU32::new(0),
+            retired: AtomicU32::new(0),
+        };
+        Am {
+            me,
+            layout,
+            control: control.clone(),
+            peers: peers.into_iter().map(peer).collect(),
+            // SAFETY: the caller's promise.
+            inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
+            handlers: Handlers::default(),
+            payloads: Payloads::new(layout.nodes()),
+            // SAFETY: the caller's promise.
+            transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
+            // SAFETY: the caller's promise.
+            loopback: unsafe { Loopback::new(threaded) },
+            waiter,
+            interrupt,
+            running: AtomicU32::new(0),
+            threaded,
+            check: OnceLock::new(),
+        }
+    }
+
+    /// Number of nodes.
+    #[inline(always)]
+    pub fn nodes(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    /// Own rank.
+    #[inline(always)]
+    pub fn me(&self) -> u32 {
+        self.me
+    }
+
+    /// The handler table.
+    pub fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// The nodes' segments, once attached.
+    pub fn payloads(&self) -> &Payloads<A> {
+        &self.payloads
+    }
+
+    /// How this node waits.
+    pub fn waiter(&self) -> &Waiter {
+        &self.waiter
+    }
+
+    /// Notes that this thread starts a handler; returns what [`Self::leave_handler`] wants.
+    #[inline(always)]
+    pub(crate) fn enter_handler(&self) -> u32 {
+        if self.threaded {
+            // About 5 ns in a shared library; PAR only.
+            return HANDLERS.with(|depth| depth.replace(depth.get() + 1));
+        }
+        // Relaxed: one thread at a time (SEQ, PARSYNC).
+        let depth = self.running.load(Ordering::Relaxed);
+        self.running.store(depth + 1, Ordering::Relaxed); // Relaxed: as above
+        depth
+    }
+
+    /// Has `check` called at each handler's return.
+    pub fn check_handlers(&self, check: fn()) {
+        let _ = self.check.set(check); // set by init, once
+    }
+
+    /// Notes that it has returned.
+    #[inline(always)]
+    pub(crate) fn leave_handler(&self, depth: u32) {
+        if let Some(check) = self.check.get() {
+            check();
+        }
+        if self.threaded {
+            HANDLERS.with(|d| d.set(depth));
+        } else {
+            self.running.store(depth, Ordering::Relaxed); // Relaxed: one thread at a time
+        }
+    }
+
+    /// Does this thread run a handler?
+    #[inline(always)]
+    pub fn in_handler(&self) -> bool {
+        if self.threaded {
+            HANDLERS.with(|depth| depth.get() > 0)
+        } else {
+            self.running.load(Ordering::Relaxed) > 0 // Relaxed: one thread at a time
+        }
+    }
+
+    #[inline(always)]
+    fn peer(&self, dest: u32) -> Result<&Peer<A>, Error> {
+        match self.peers.get(dest as usize) {
+            Some(peer) => Ok(peer),
+            None => bad_arg(format_args!("node {dest} is out of range: the job has {} nodes", self.nodes())),
+        }
+    }
+
+    /// Short request.
+    #[inline]
+    pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
+        let peer = self.peer(dest)?;
+        if dest == self.me {
+            self.loop_short(handler, args);
+            return Ok(());
+        }
+        self.with_slot(dest, peer, 0, |outbox, taken| {
+            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
+            if args.words().len() <= 7 {
+                peer.send_packet(outbox, &self.layout, taken, self.me as usize, meta, args.words());
+            } else {
+                peer.send(outbox, &self.layout, taken, self.me as usize, meta, &Body::args(args.words()));
+            }
+        })
+    }
+
+    /// Medium request: `source` is free for reuse at return.
+    #[inline]
+    pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+        let peer = self.peer(dest)?;
+        if source.len() > MAX_MEDIUM {
+            return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
+        }
+        if dest == self.me {
+            self.loop_medium(handler, source, args);
+            return Ok(());
+        }
+        let inline = source.len() <= slot::inline_max(args.count());
+        let ring = if inline { 0 } else { source.len() };
+        self.with_slot(dest, peer, ring, |outbox, taken| {
+            let carry = if inline { Carry::Inline } else { Carry::Ring };
+            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), carry, source.len());
+            let at = self.layout.request_ring() + taken.span.offset;
+            let body = medium_body(&peer.queue, inline, at, taken.span.offset, source, args);
+            outbox.medium_bytes.set(outbox.medium_bytes.get() + source.len() as u64);
+            peer.send(outbox, &self.layout, taken, self.me as usize, meta, &body);
+        })
+    }
+
+    /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
+    /// return (LongAsync is the same).
+    pub fn request_long(&self, dest: u32, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+        let peer = self.peer(dest)?;
+        self.check_long(dest, source.len(), address)?;
+        if dest == self.me {
+            self.loop_long(handler, source, address, args);
+            return Ok(());
+        }
+        let placed = match self.place(dest, source, address)? {
+            Some(placed) => placed,
+            None => {
+                self.stream_request(dest, peer, source, address)?;
+                bulk::Placed::whole()
+            }
+        };
+        self.with_slot(dest, peer, 0, |outbox, taken| {
+            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), placed.carry, source.len());
+            let body = placed.body(address, args);
+            peer.send(outbox, &self.layout, taken, self.me as usize, meta, &body);
+        })
+    }
+
+    /// Limits of a Long and of its target (contract: core.md §9.4).
+    pub(crate) fn check_long(&self, dest: u32, len: usize, address: usize) -> Result<(), Error> {
+        if len > MAX_LONG {
+            return bad_arg(format_args!("Long payload of {len} bytes; the limit is {MAX_LONG}"));
+        }
+        if len == 0 || self.payloads.holds(dest, address, len) {
+            return Ok(());
+        }
+        let (base, size) = self.payloads.bounds(dest);
+        bad_arg(format_args!(
+            "Long target [{address:#x}, +{len}) is outside the segment of node {dest}: [{base:#x}, +{size})"
+        ))
+    }
+
+    /// Runs `send` with a slot, and `ring` ring bytes, taken from the way to `dest`; waits for room, polling meanwhile.
+    #[inline(always)]
+    pub(crate) fn with_slot(
+        &self,
+        dest: u32,
+        peer: &Peer<A>,
+        ring: usize,
+        send: impl FnOnce(&Outbox, Taken),
+    ) -> Result<(), Error> {
+        let mut send = Some(send);
+        let mut attempt = || {
+            peer.outbox.with(|outbox| {
+                let taken = peer.take(outbox, &self.layout, ring)?;
+                send.take().map(|send| send(outbox, taken))
+            })
+        };
+        if attempt().is_some() {
+            return Ok(());
+        }
+        self.wait_for_room(dest, attempt)
+    }
+
+    #[cold]
+    fn wait_for_room(&self, dest: u32, mut attempt: impl FnMut() -> Option<()>) -> Result<(), Error> {
+        let mut failed = 0;
+        loop {
+            self.inbox.try_with(|inbox| inbox.retire(self, dest as usize));
+            if attempt().is_some() {
+                return Ok(());
+            }
+            if self.in_handler() {
+                return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
+            }
+            failed = self.wait_step(failed);
+        }
+    }
+
+    /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
+    #[inline]
+    pub fn poll(&self) -> bool {
+        // In SEQ a poll inside a handler would run a handler in a handler; in PAR the lock is taken and it does nothing.
+        if !self.threaded && self.in_handler() {
+            return false;
+        }
+        self.inbox.try_with(|inbox| inbox.poll(self)).unwrap_or(false)
+    }
+
+    /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
+    /// `failed` is what the last step returned, 0 at first.
+    pub fn wait_step(&self, failed: u32) -> u32 {
+        self.waiter.step(failed, &self.interrupt, || self.poll())
+    }
+}
+
+/// Composes a Medium's body, writing its payload to the ring when it is not carried inline.
+#[inline(always)]
+pub(crate) fn medium_body<R: crate::sci::RemoteMap>(
+    queue: &R,
+    inline: bool,
+    at: usize,
+    ring_offset: usize,
+    source: Source,
+    args: Args<'_>,
+) -> Body {
+    if inline {
+        let mut body = Body::args(args.words());
+        source.copy_to(body.inline(args.count(), source.len()));
+        return body;
+    }
+    bulk::write(queue, at, source);
+    queue.barrier(); // the payload must be there before the packet that announces it
+    Body::placed(ring_offset as u64, args.words())
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

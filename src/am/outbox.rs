@@ -1,0 +1,175 @@
+//! The sending half of a pair: request slots, the request ring, and the space in both.
+//!
+//! It sees the peer's memory through [`RemoteMap`] only: it stores, it never loads. What it knows of the peer's progress
+//! it reads in its own control region, through the inbox, as one number: how many requests are retired.
+
+use super::slot::{Body, Meta};
+use crate::region::{Layout, RING};
+use crate::sci::{Adapter, RemoteInterrupt, RemoteMap};
+use crate::sync::{AtomicU32, ModeLock, Ordering};
+use std::cell::Cell;
+
+/// This node's way to one peer.
+#[repr(align(128))] // one peer's hot words never share a line, or its adjacent line, with another's
+pub struct Peer<A: Adapter> {
+    /// The queue that we write in the peer's command region.
+    pub queue: A::Remote,
+    /// The peer's control region.
+    pub control: A::Remote,
+    /// The peer's interrupt.
+    pub bell: A::RemoteInterrupt,
+    /// The sender's half, one client thread at a time.
+    pub outbox: ModeLock<Outbox>,
+    /// Requests sent. Written by whoever holds `outbox`, read by the poller.
+    pub sent: AtomicU32,
+    /// Requests retired: consumed by the peer, and their replies by us. Written by the poller, read by senders.
+    pub retired: AtomicU32,
+}
+
+/// State of the sender's half.
+pub struct Outbox {
+    ring_head: Cell<u64>,
+    /// Ring position behind the payload of the request in each slot.
+    ring_ends: Box<[Cell<u64>]>,
+    /// Payload bytes that went through the ring or the slot.
+    pub medium_bytes: Cell<u64>,
+}
+
+impl Outbox {
+    /// An empty half with `slots` slots.
+    pub fn new(slots: usize) -> Outbox {
+        Outbox { ring_head: Cell::new(0), ring_ends: vec![Cell::new(0); slots].into(), medium_bytes: Cell::new(0) }
+    }
+}
+
+/// Where a payload lies in a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Offset of its first byte in the ring.
+    pub offset: usize,
+    /// Position behind it; positions count all bytes ever taken.
+    pub end: u64,
+}
+
+/// Takes `len` bytes in one piece from a ring with positions `head` (next free) and `tail` (oldest in use); `None` while
+/// they do not fit.
+#[inline(always)]
+pub fn take(head: u64, tail: u64, len: usize) -> Option<Span> {
+    let at = head as usize & (RING - 1);
+    let len = len.next_multiple_of(crate::region::LINE);
+    let start = if at + len > RING { head + (RING - at) as u64 } else { head };
+    let end = start + len as u64;
+    (end - tail <= RING as u64).then_some(Span { offset: start as usize & (RING - 1), end })
+}
+
+const _: () = assert!(RING.is_power_of_two(), "positions are reduced by a mask");
+
+/// A request slot that was taken, not yet published.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// Number of the request.
+    pub index: u32,
+    /// Ring bytes for its payload; empty when none were asked for.
+    pub span: Span,
+}
+
+impl<A: Adapter> Peer<A> {
+    /// Requests that are sent and not yet retired.
+    #[inline(always)]
+    pub fn outstanding(&self) -> u32 {
+        // Relaxed: the poller's view of `sent` may lag behind another thread's send; the next poll sees it.
+        self.sent.load(Ordering::Relaxed).wrapping_sub(self.retired.load(Ordering::Relaxed))
+    }
+
+    /// Takes the next slot and `ring` ring bytes, if there is room.
+    #[inline(always)]
+    pub fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
+        // Relaxed: only holders of `outbox` change it, and the lock orders them.
+        let index = self.sent.load(Ordering::Relaxed);
+        // ORDERING: Acquire ↔ the Release in `Inbox::retire`: the reply handler has finished with the paired reply slot
+        // before we let the peer write into it again (rule 3).
+        let retired = self.retired.load(Ordering::Acquire);
+        if index.wrapping_sub(retired) as usize >= layout.slots() {
+            return None;
+        }
+        let head = out.ring_head.get();
+        if ring == 0 {
+            return Some(Taken { index, span: Span { offset: 0, end: head } });
+        }
+        let tail = if index == retired {
+            head
+        } else {
+            // The ring is free up to the end of the newest retired request's payload.
+            out.ring_ends[retired.wrapping_sub(1) as usize & (layout.slots() - 1)].get()
+        };
+        take(head, tail, ring).map(|span| Taken { index, span })
+    }
+
+    /// Publishes the request in the taken slot, then its ready count, and wakes the peer if it sleeps.
+    #[inline(always)]
+    pub fn send(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, body: &Body) {
+        body.publish(&self.queue, layout.request(taken.index), meta);
+        self.announce(out, layout, taken, me);
+    }
+
+    /// [`Self::send`] for a Short of at most 14 arguments: one packet straight from the caller's words.
+    #[inline(always)]
+    pub fn send_packet(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
+        self.queue.packet(layout.request(taken.index), meta.bits(), words);
+        self.announce(out, layout, taken, me);
+    }
+
+    #[inline(always)]
+    fn announce(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize) {
+        out.ring_head.set(taken.span.end);
+        out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
+        let sent = taken.index.wrapping_add(1);
+        // Relaxed: as in `outstanding`.
+        self.sent.store(sent, Ordering::Relaxed);
+        self.control.publish32(layout.ready(me), sent);
+        self.mark_exist(layout, me);
+        self.bell.trigger_if_armed();
+    }
+
+    /// Sets the exist word of our group at the peer; jobs of one group do without.
+    #[inline(always)]
+    pub fn mark_exist(&self, layout: &Layout, me: usize) {
+        if layout.grouped() {
+            self.control.barrier(); // the ready count must be there when the exist word is seen
+            self.control.publish32(layout.exist(me), 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ring_pieces_are_whole_and_never_overlap_what_is_in_use() {
+        let mut state = 1u32;
+        let (mut head, mut tail) = (0u64, 0u64);
+        let mut live: Vec<(Span, usize)> = Vec::new();
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+            let len = 1 + state as usize % crate::region::MAX_MEDIUM;
+            match take(head, tail, len) {
+                Some(span) => {
+                    assert!(span.offset + len <= RING && span.offset % 64 == 0);
+                    for (other, n) in &live {
+                        assert!(span.offset + len <= other.offset || other.offset + n <= span.offset);
+                    }
+                    head = span.end;
+                    live.push((span, len));
+                }
+                None => {
+                    assert!(!live.is_empty(), "an empty ring takes any payload up to the maximum");
+                    tail = live.remove(0).0.end;
+                    if live.is_empty() {
+                        tail = head;
+                    }
+                }
+            }
+        }
+    }
+}

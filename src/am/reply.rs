@@ -1,0 +1,163 @@
+//! Replies: into the slot that is paired with the request, payloads of Mediums through the reply ring.
+//!
+//! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
+//! replies, are run until the requester has given some back.
+
+use super::inbox::{Counters, Inbox};
+use super::outbox::{self, Span};
+use super::slot::{Body, Carry, Meta};
+use super::source::{Args, Source};
+use super::token::{Deferred, Kind, Token};
+use super::{Am, medium_body, slot};
+use crate::error::{Error, bad_arg};
+use crate::region::MAX_MEDIUM;
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sync::Ordering;
+
+impl<A: Adapter> Am<A> {
+    /// Short reply to the request of `token`.
+    #[inline]
+    pub fn reply_short(&self, token: &Token, handler: u8, args: Args<'_>) -> Result<(), Error> {
+        if answer(token)? == Kind::LoopRequest {
+            self.loop_reply_short(handler, args);
+            return Ok(());
+        }
+        let inbox = self.inbox_of(token);
+        let meta = self.reply_meta(token, handler, args, Carry::Short, 0);
+        self.send_reply(inbox, token, meta, &Body::args(args.words()));
+        Ok(())
+    }
+
+    /// Medium reply.
+    pub fn reply_medium(&self, token: &Token, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+        if source.len() > MAX_MEDIUM {
+            return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
+        }
+        if answer(token)? == Kind::LoopRequest {
+            self.loop_reply_medium(handler, source, args);
+            return Ok(());
+        }
+        let inbox = self.inbox_of(token);
+        let peer = token.source() as usize;
+        let inline = source.len() <= slot::inline_max(args.count());
+        let span = if inline { Span { offset: 0, end: 0 } } else { self.reply_space(inbox, peer, source.len()) };
+        let at = self.layout.reply_ring() + span.offset;
+        let body = medium_body(&self.peers[peer].queue, inline, at, span.offset, source, args);
+        let carry = if inline { Carry::Inline } else { Carry::Ring };
+        let meta = self.reply_meta(token, handler, args, carry, source.len());
+        Counters::add(&inbox.counters.reply_bytes, source.len() as u64);
+        self.send_reply(inbox, token, meta, &body);
+        Ok(())
+    }
+
+    /// Long reply, into the requester's segment.
+    pub fn reply_long(&self, token: &Token, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+        self.check_long(token.source(), source.len(), address)?;
+        if answer(token)? == Kind::LoopRequest {
+            self.loop_reply_long(handler, source, address, args);
+            return Ok(());
+        }
+        let inbox = self.inbox_of(token);
+        let Some(placed) = self.place(token.source(), source, address)? else {
+            self.stream_reply(inbox, token, handler, source, address, args);
+            return Ok(());
+        };
+        let meta = self.reply_meta(token, handler, args, placed.carry, source.len());
+        self.send_reply(inbox, token, meta, &placed.body(address, args));
+        Ok(())
+    }
+
+    /// The inbox, while a peer's request handler runs on this thread.
+    #[inline(always)]
+    fn inbox_of(&self, token: &Token) -> &Inbox<A> {
+        debug_assert!(token.kind() == Kind::Request);
+        // SAFETY: a token of this kind is open only while its handler runs, inside `inbox.with` on this thread; clients
+        // use a token in that handler and on that thread only (contract: core.md §3).
+        unsafe { self.inbox.reenter() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn reply_meta(&self, token: &Token, handler: u8, args: Args<'_>, carry: Carry, len: usize) -> Meta {
+        Meta::new(self.layout.sequence(token.index()), handler, args.count(), carry, len)
+    }
+
+    /// Takes `len` bytes of the reply ring at `peer`, running replies while there are none.
+    #[inline(always)]
+    pub(crate) fn reply_space(&self, inbox: &Inbox<A>, peer: usize, len: usize) -> Span {
+        let from = &inbox.from[peer];
+        let mut failed = 0;
+        loop {
+            // ORDERING: Acquire ↔ the Release in `Inbox::reply_ring_done`: the requester's looks at the bytes are done.
+            let tail = inbox.control.word(self.layout.reply_credit(peer)).load(Ordering::Acquire);
+            if let Some(span) = outbox::take(from.reply_head.get(), tail, len) {
+                from.reply_head.set(span.end);
+                return span;
+            }
+            failed = self.waiter.step(failed, &self.interrupt, || inbox.poll_replies(self));
+        }
+    }
+
+    /// Publishes a reply, now or, if the handler still holds a buffer that this would give back, at its return.
+    #[inline(always)]
+    pub(crate) fn send_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, body: &Body) {
+        let peer = token.source() as usize;
+        let offset = self.layout.reply(token.index());
+        inbox.give_back_before(self, peer, token.index());
+        inbox.from[peer].replied_to.set(token.index().wrapping_add(1));
+        if token.holds_buffer() {
+            let first = body.store_rest(&self.peers[peer].queue, offset);
+            token.defer(Deferred::Packet(offset, meta.bits(), first));
+        } else {
+            body.publish(&self.peers[peer].queue, offset, meta);
+            self.announce_reply(inbox, peer);
+        }
+    }
+
+    /// Makes a deferred store, at the handler's return.
+    #[inline(always)]
+    pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, peer: usize, deferred: &Deferred) {
+        let queue = &self.peers[peer].queue;
+        match deferred {
+            Deferred::Packet(offset, meta, body) => {
+                queue.packet(*offset, *meta, body);
+                self.announce_reply(inbox, peer);
+            }
+            Deferred::Count(offset, value) => {
+                queue.publish(*offset, *value);
+                self.peers[peer].bell.trigger_if_armed();
+            }
+        }
+    }
+
+    /// Counts the reply in the peer's ready counts and wakes the peer if it sleeps.
+    #[inline(always)]
+    pub(crate) fn announce_reply(&self, inbox: &Inbox<A>, peer: usize) {
+        let way = &self.peers[peer];
+        let from = &inbox.from[peer];
+        let sent = from.replies_sent.get().wrapping_add(1);
+        from.replies_sent.set(sent);
+        way.control.publish32(self.layout.ready(self.me as usize) + 4, sent);
+        way.mark_exist(&self.layout, self.me as usize);
+        way.bell.trigger_if_armed();
+        Counters::add(&inbox.counters.replied, 1);
+    }
+}
+
+/// Notes that `token` is answered now. `BadArg`: it must not be.
+#[inline(always)]
+fn answer(token: &Token) -> Result<Kind, Error> {
+    let kind = token.kind();
+    if matches!(kind, Kind::Request | Kind::LoopRequest) && token.answer() {
+        return Ok(kind);
+    }
+    refuse(kind)
+}
+
+#[cold]
+fn refuse(kind: Kind) -> Result<Kind, Error> {
+    match kind {
+        Kind::Stale => bad_arg(format_args!("an AM reply outside the request handler that the token belongs to")),
+        Kind::Reply | Kind::LoopReply => bad_arg(format_args!("an AM reply from a reply handler")),
+        Kind::Request | Kind::LoopRequest => bad_arg(format_args!("a second AM reply to one request")),
+    }
+}

@@ -1,0 +1,258 @@
+//! One slot: how a message lies in it, and the protocol of its two owners.
+//!
+//! Rules:
+//! 1. The sender owns slot *i* until it publishes the meta word with the lap's sequence; everything else of the message
+//!    is stored before, behind a store barrier unless it is in the meta word's own line (one SCI packet).
+//! 2. The receiver then owns it, and the ring bytes it names, until it gives them back: by the paired reply, published
+//!    after the last look at a Medium payload, or by the credit count.
+//! 3. Reply slot *i* belongs to the replier while request *i* is unanswered, and to the requester from the reply's
+//!    publication until it has retired request *i*; only then is request slot *i* used again.
+//! 4. The sequence changes every lap, so slots are never cleared, and zeroed memory is no message.
+//!
+//! Lines: word 0 is meta; arguments follow, two per word, so a Short of up to 14 arguments is one line. A Long carries
+//! its target address, a Medium in the ring its offset, in word 1. A small Medium lies behind its arguments, 16-aligned.
+//!
+//! Must not know: who sends, credits, handlers.
+
+use crate::region::{LINE, MAX_ARGS, SLOT};
+use crate::sci::{LocalMap, RemoteMap};
+use crate::sync::Ordering;
+
+/// How a message's payload travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Carry {
+    /// No payload.
+    Short = 0,
+    /// Medium, behind the arguments.
+    Inline = 1,
+    /// Medium, in the byte ring.
+    Ring = 2,
+    /// Long, already at its place.
+    Long = 3,
+    /// Long, its unaligned head and tail in the last two words of the slot.
+    Bounced = 4,
+    /// Long to memory that the sender cannot reach: the bytes come through the ring, in pieces.
+    Stream = 5,
+}
+
+/// The meta word: sequence 16, handler 8, argument count 5, carry 3, payload length 32 bits, from the lowest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Meta(u64);
+
+impl Meta {
+    /// Packs the fields. `args` ≤ 16.
+    #[inline(always)]
+    pub fn new(sequence: u16, handler: u8, args: usize, carry: Carry, len: usize) -> Meta {
+        debug_assert!(args <= MAX_ARGS && len <= u32::MAX as usize);
+        Meta(u64::from(sequence) | u64::from(handler) << 16 | (args as u64) << 24 | (carry as u64) << 29 | (len as u64) << 32)
+    }
+
+    /// The lap's sequence.
+    #[inline(always)]
+    pub fn sequence(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Handler index.
+    #[inline(always)]
+    pub fn handler(self) -> u8 {
+        (self.0 >> 16) as u8
+    }
+
+    /// Number of arguments. A peer's bits are not trusted: at most 16.
+    #[inline(always)]
+    pub fn args(self) -> usize {
+        ((self.0 >> 24) as usize & 31).min(MAX_ARGS)
+    }
+
+    /// How the payload travels; `None` for bits that no sender of ours writes.
+    #[inline(always)]
+    pub fn carry(self) -> Option<Carry> {
+        Some(match (self.0 >> 29) & 7 {
+            0 => Carry::Short,
+            1 => Carry::Inline,
+            2 => Carry::Ring,
+            3 => Carry::Long,
+            4 => Carry::Bounced,
+            5 => Carry::Stream,
+            _ => return None,
+        })
+    }
+
+    /// Payload bytes.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+
+    /// The word as stored.
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// Words that `args` arguments take.
+#[inline(always)]
+pub fn words(args: usize) -> usize {
+    args.div_ceil(2)
+}
+
+/// Offset in the slot of a payload carried inline behind `args` arguments: 16-aligned, as handlers may expect of it.
+#[inline(always)]
+pub fn inline_offset(args: usize) -> usize {
+    (8 + 4 * args).next_multiple_of(16)
+}
+
+/// Longest payload carried inline behind `args` arguments.
+#[inline(always)]
+pub fn inline_max(args: usize) -> usize {
+    SLOT - inline_offset(args)
+}
+
+/// First of the two words that carry a bounced head and tail.
+pub const BOUNCE_WORD: usize = 14;
+
+/// The word in which the sender of a streamed reply counts the bytes written.
+pub const COUNT_WORD: usize = 15;
+
+/// A message's body: the words behind meta, composed locally and stored at once.
+pub struct Body {
+    words: [u64; 15],
+    used: usize,
+}
+
+impl Body {
+    /// Arguments only.
+    #[inline(always)]
+    pub fn args(args: &[u64]) -> Body {
+        let mut words = [0; 15];
+        words[..args.len()].copy_from_slice(args);
+        Body { words, used: args.len() }
+    }
+
+    /// A ring offset or target address, then the arguments.
+    #[inline(always)]
+    pub fn placed(place: u64, args: &[u64]) -> Body {
+        let mut words = [0; 15];
+        words[0] = place;
+        words[1..=args.len()].copy_from_slice(args);
+        Body { words, used: args.len() + 1 }
+    }
+
+    /// Adds the bounced head and tail.
+    pub fn bounce(&mut self, head: u64, tail: u64) {
+        self.words[BOUNCE_WORD - 1] = head;
+        self.words[BOUNCE_WORD] = tail;
+        self.used = 15;
+    }
+
+    /// Room for an inline payload of `len` bytes behind `args` arguments: where the caller copies it.
+    #[inline(always)]
+    pub fn inline(&mut self, args: usize, len: usize) -> &mut [u64] {
+        let first = inline_offset(args) / 8 - 1;
+        self.used = first + len.div_ceil(8);
+        &mut self.words[first..first + len.div_ceil(8)]
+    }
+
+    /// Stores the message into the slot at `offset` of `map` and publishes it (rule 1).
+    #[inline(always)]
+    pub fn publish<R: RemoteMap>(&self, map: &R, offset: usize, meta: Meta) {
+        const FIRST: usize = LINE / 8 - 1;
+        if self.used > FIRST {
+            map.store(offset + LINE, &self.words[FIRST..self.used]);
+            map.barrier(); // the second line must be there before the packet that announces it
+        }
+        map.packet(offset, meta.bits(), &self.words[..self.used.min(FIRST)]);
+    }
+}
+
+impl Body {
+    /// Stores all but the first line, behind a barrier, and returns the words of the first line, for a packet later.
+    pub fn store_rest<R: RemoteMap>(&self, map: &R, offset: usize) -> [u64; 7] {
+        if self.used > 7 {
+            map.store(offset + LINE, &self.words[7..self.used]);
+        }
+        map.barrier(); // as in `publish`, and for the payload
+        std::array::from_fn(|i| self.words[i])
+    }
+}
+
+/// A slot of the receiver's own command region.
+pub struct Slot<'a, L: LocalMap> {
+    map: &'a L,
+    offset: usize,
+}
+
+impl<'a, L: LocalMap> Slot<'a, L> {
+    /// The slot at `offset`.
+    #[inline(always)]
+    pub fn at(map: &'a L, offset: usize) -> Self {
+        Slot { map, offset }
+    }
+
+    /// The message that waits here, if its sequence is this lap's.
+    #[inline(always)]
+    pub fn look(&self, sequence: u16) -> Option<Meta> {
+        // ORDERING: Acquire ↔ the Release in `RemoteMap::packet`: who sees this sequence sees the words stored before (rule 1).
+        let meta = Meta(self.map.word(self.offset).load(Ordering::Acquire));
+        (meta.sequence() == sequence).then_some(meta)
+    }
+
+    /// Word `i` of the slot.
+    #[inline(always)]
+    pub fn word(&self, i: usize) -> u64 {
+        // Relaxed: ordered by the Acquire in `look`, and the sender leaves it alone until it gets the slot back (rule 2).
+        self.map.word(self.offset + 8 * i).load(Ordering::Relaxed)
+    }
+
+    /// `args` arguments from word `first` on, unpacked; the rest is unspecified.
+    #[inline(always)]
+    pub fn args(&self, first: usize, args: usize) -> [i32; MAX_ARGS] {
+        let mut out = [0; MAX_ARGS];
+        for (i, word) in self.map.words(self.offset + 8 * first, words(args)).iter().enumerate() {
+            let pair = word.load(Ordering::Relaxed); // Relaxed: as in `word`
+            out[2 * i] = pair as i32;
+            out[2 * i + 1] = (pair >> 32) as i32;
+        }
+        out
+    }
+
+    /// Word `i`, which the sender counts up while the message is under way.
+    pub fn count(&self, i: usize) -> u64 {
+        // ORDERING: Acquire ↔ the Release in `RemoteMap::publish`: who sees the count sees the bytes that it covers.
+        self.map.word(self.offset + 8 * i).load(Ordering::Acquire)
+    }
+
+    /// Address of the slot's byte `at`.
+    #[inline(always)]
+    pub fn ptr(&self, at: usize) -> *mut u8 {
+        self.map.ptr(self.offset + at)
+    }
+}
+
+const _: () = assert!(8 + 4 * 14 == LINE, "a Short of 14 arguments must touch one line only");
+const _: () = assert!(2 + MAX_ARGS / 2 <= BOUNCE_WORD, "address and arguments leave the last two words free");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meta_keeps_every_field() {
+        for carry in [Carry::Short, Carry::Inline, Carry::Ring, Carry::Long, Carry::Bounced, Carry::Stream] {
+            let m = Meta::new(0xffff, 255, 16, carry, i32::MAX as usize);
+            assert_eq!((m.sequence(), m.handler(), m.args(), m.len()), (0xffff, 255, 16, i32::MAX as usize));
+            assert_eq!(m.carry(), Some(carry));
+        }
+    }
+
+    #[test]
+    fn inline_payload_is_aligned_and_behind_the_arguments() {
+        for args in 0..=MAX_ARGS {
+            assert!(inline_offset(args) >= 8 + 4 * args && inline_offset(args) % 16 == 0);
+            assert!(inline_max(args) >= 48, "{args}");
+        }
+    }
+}

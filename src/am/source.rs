@@ -1,0 +1,110 @@
+//! A client's payload and argument list, after the border: what the engine may read, and for how long.
+
+use crate::error::{Error, bad_arg};
+use crate::region::MAX_ARGS;
+
+/// The arguments of a message, packed two per word by the header.
+#[derive(Clone, Copy)]
+pub struct Args<'a> {
+    words: &'a [u64],
+    count: usize,
+}
+
+impl<'a> Args<'a> {
+    /// # Safety
+    /// `words` points to `count / 2`, rounded up, readable words that outlive `'a`.
+    #[inline(always)]
+    pub unsafe fn from_raw(words: *const u64, count: usize) -> Result<Args<'a>, Error> {
+        if count > MAX_ARGS {
+            return bad_arg(format_args!("{count} handler arguments; the limit is {MAX_ARGS}"));
+        }
+        if count == 0 {
+            return Ok(Args { words: &[], count });
+        }
+        // SAFETY: the caller's promise.
+        let words = unsafe { std::slice::from_raw_parts(words, count.div_ceil(2)) };
+        Ok(Args { words, count })
+    }
+
+    /// Number of arguments.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The packed words.
+    #[inline(always)]
+    pub fn words(&self) -> &'a [u64] {
+        self.words
+    }
+
+    /// Unpacked, as handlers get them.
+    pub fn unpacked(&self) -> [i32; MAX_ARGS] {
+        std::array::from_fn(|i| self.words.get(i / 2).map_or(0, |w| (w >> (32 * (i % 2))) as i32))
+    }
+}
+
+/// The payload of a Medium or Long: bytes that stay readable until the call returns.
+#[derive(Clone, Copy)]
+pub struct Source {
+    ptr: *const u8,
+    len: usize,
+}
+
+impl Source {
+    /// # Safety
+    /// `ptr` is readable for `len` bytes while the value is used, or `len` is 0.
+    #[inline(always)]
+    pub unsafe fn new(ptr: *const u8, len: usize) -> Source {
+        Source { ptr, len }
+    }
+
+    /// First byte.
+    #[inline(always)]
+    pub fn ptr(&self) -> *const u8 {
+        self.ptr
+    }
+
+    /// Bytes.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No bytes: the pointer then means nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// `len` bytes from `at` on.
+    pub fn part(&self, at: usize, len: usize) -> Source {
+        assert!(at <= self.len && len <= self.len - at);
+        Source { ptr: self.ptr.wrapping_add(at), len }
+    }
+
+    /// Copies the bytes into `words`, which are long enough, from their first byte on.
+    #[inline(always)]
+    pub fn copy_to(&self, words: &mut [u64]) {
+        assert!(self.len <= 8 * words.len());
+        // SAFETY: the promise of `new`; the words are ours, and long enough by the assertion.
+        unsafe { std::ptr::copy_nonoverlapping(self.ptr, words.as_mut_ptr().cast(), self.len) };
+    }
+
+    /// The first (at most 8) bytes as the low bytes of a word.
+    pub fn word(&self) -> u64 {
+        let mut word = [0u64];
+        self.copy_to(&mut word);
+        word[0]
+    }
+
+    /// Copies the bytes to `to`; source and target may overlap.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    pub unsafe fn move_to(&self, to: *mut u8) {
+        if self.len > 0 && self.ptr != to.cast_const() {
+            // SAFETY: the promise of `new` for the source, the caller's for the target.
+            unsafe { std::ptr::copy(self.ptr, to, self.len) };
+        }
+    }
+}

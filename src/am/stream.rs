@@ -1,0 +1,122 @@
+//! Long payloads to memory that this process cannot write (EVERYTHING, without process_vm_writev): through the rings.
+//!
+//! A request's payload goes ahead as requests of its own that run no handler; the queue keeps them in order. A reply has
+//! one slot only, so its payload follows it: the slot counts the bytes written, the requester copies what is there each
+//! time it looks, and runs the handler when all has come. Neither side blocks inside a poll.
+
+use super::Am;
+use super::bulk;
+use super::inbox::{Inbox, corrupt, ring_offset};
+use super::outbox::{Peer, take};
+use super::slot::{Body, COUNT_WORD, Carry, Meta, Slot};
+use super::source::{Args, Source};
+use super::token::{Deferred, Token};
+use crate::error::Error;
+use crate::region::{LINE, RING};
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+
+/// Bytes that travel in one piece: an eighth of a ring, so that several are under way.
+const PIECE: usize = RING / 8;
+
+impl<A: Adapter> Am<A> {
+    /// Sends the payload of a Long request ahead of it.
+    pub(crate) fn stream_request(&self, dest: u32, peer: &Peer<A>, source: Source, address: usize) -> Result<(), Error> {
+        let mut at = 0;
+        while at < source.len() {
+            let piece = source.part(at, PIECE.min(source.len() - at));
+            self.with_slot(dest, peer, piece.len(), |outbox, taken| {
+                bulk::write(&peer.queue, self.layout.request_ring() + taken.span.offset, piece);
+                peer.queue.barrier(); // the piece must be there before the packet that announces it
+                let meta = Meta::new(self.layout.sequence(taken.index), 0, 0, Carry::Stream, piece.len());
+                let body = Body::placed(taken.span.offset as u64, &[(address + at) as u64]);
+                peer.send(outbox, &self.layout, taken, self.me as usize, meta, &body);
+            })?;
+            at += piece.len();
+        }
+        Ok(())
+    }
+
+    /// Takes one piece of a request's payload. Returns the ring bytes that it held.
+    #[cold]
+    pub(crate) fn piece_in(&self, inbox: &Inbox<A>, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) -> usize {
+        let offset = ring_offset(slot.word(1), meta.len(), source);
+        let ring = self.layout.queue(source as usize) + self.layout.request_ring();
+        self.land(inbox, ring + offset, slot.word(2) as usize, meta.len(), source);
+        meta.len().next_multiple_of(LINE)
+    }
+
+    /// Copies `len` bytes of our command region to `address` in this process.
+    fn land(&self, inbox: &Inbox<A>, at: usize, address: usize, len: usize, source: u32) {
+        if !self.payloads.holds(self.me, address, len) {
+            corrupt(source, "Long target outside the segment");
+        }
+        // SAFETY: the bytes lie in our command region, which `ptr` checks at the first and `ring_offset` at the last.
+        let bytes = unsafe { Source::new(inbox.command.ptr(at), len) };
+        // SAFETY: the target lies in this node's segment; in EVERYTHING the sender's client promises that it is valid
+        // (contract: core.md §8).
+        unsafe { bytes.move_to(address as *mut u8) };
+    }
+
+    /// Sends a Long reply whose payload follows in pieces.
+    #[cold]
+    pub(crate) fn stream_reply(
+        &self,
+        inbox: &Inbox<A>,
+        token: &Token,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) {
+        let peer = token.source() as usize;
+        let way = &self.peers[peer];
+        let slot = self.layout.reply(token.index());
+        let mut body = Body::placed(address as u64, args.words());
+        body.bounce(0, 0); // the count starts at none
+        let meta = self.reply_meta(token, handler, args, Carry::Stream, source.len());
+        inbox.give_back_before(self, peer, token.index());
+        inbox.from[peer].replied_to.set(token.index().wrapping_add(1));
+        body.publish(&way.queue, slot, meta);
+        self.announce_reply(inbox, peer);
+        let mut at = 0;
+        while at < source.len() {
+            let piece = source.part(at, PIECE.min(source.len() - at));
+            let span = self.reply_space(inbox, peer, piece.len());
+            bulk::write(&way.queue, self.layout.reply_ring() + span.offset, piece);
+            way.queue.barrier(); // the piece must be there before the count that covers it
+            at += piece.len();
+            let last = at == source.len();
+            if last && token.holds_buffer() {
+                token.defer(Deferred::Count(slot + 8 * COUNT_WORD, at as u64));
+            } else {
+                way.queue.publish(slot + 8 * COUNT_WORD, at as u64);
+                way.bell.trigger_if_armed();
+            }
+        }
+    }
+
+    /// Copies what has come of a streamed reply; true when that was all.
+    #[cold]
+    pub(crate) fn stream_in(&self, inbox: &Inbox<A>, peer: usize, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
+        let from = &inbox.from[peer];
+        let address = slot.word(1) as usize;
+        let total = meta.len() as u64;
+        loop {
+            let at = from.streamed.get();
+            if at == total {
+                from.streamed.set(0);
+                return true;
+            }
+            let len = (PIECE as u64).min(total - at) as usize;
+            if slot.count(COUNT_WORD) < at + len as u64 {
+                return false;
+            }
+            let done = from.ring_done.get();
+            let Some(span) = take(done, done, len) else { corrupt(peer as u32, "piece larger than its ring") };
+            let ring = self.layout.queue(peer) + self.layout.reply_ring();
+            self.land(inbox, ring + span.offset, address + at as usize, len, peer as u32);
+            inbox.reply_ring_done(self, peer, span.offset, len);
+            from.streamed.set(at + len as u64);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of the engine with several nodes in one process, over the heap adapter.

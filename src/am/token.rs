@@ -1,0 +1,160 @@
+//! Who asked, and may it still be answered: what a handler's `gasnet_token_t` points to.
+//!
+//! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised, not chased
+//! into freed memory. One handler run owns a token from [`Token::open`] to [`Token::close`].
+
+use crate::sync::{AtomicU32, Ordering};
+use std::cell::Cell;
+use std::ffi::c_void;
+
+/// What the handler that holds the token was run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// Not in use.
+    Stale = 0,
+    /// A request of a peer.
+    Request = 1,
+    /// A reply of a peer.
+    Reply = 2,
+    /// A request of this node to itself.
+    LoopRequest = 3,
+    /// A reply of this node to itself.
+    LoopReply = 4,
+}
+
+const MAGIC: u32 = 0x7063_5c1a;
+
+/// The publishing store of a reply, which waits until the handler is done with its Medium buffer (slot rule 2).
+#[derive(Clone, Copy)]
+pub enum Deferred {
+    /// The slot's first line: offset in the queue at the requester, meta word, the words behind it.
+    Packet(usize, u64, [u64; 7]),
+    /// The last count of a streamed reply: offset in the queue, value.
+    Count(usize, u64),
+}
+
+/// One handler run.
+#[repr(align(128))]
+pub struct Token {
+    magic: u32,
+    kind: AtomicU32,
+    source: Cell<u32>,
+    index: Cell<u32>,
+    replied: Cell<bool>,
+    holds_buffer: Cell<bool>,
+    deferred: Cell<Option<Deferred>>,
+}
+
+// SAFETY: a token is used by the thread that runs its handler only (contract: core.md §3, gasnet_token_t), and passes to
+// another thread only through the lock that guards handler runs, or through the loopback pool's lock.
+unsafe impl Sync for Token {}
+// SAFETY: as above; it has no tie to a thread.
+unsafe impl Send for Token {}
+
+impl Token {
+    /// A new token, stale.
+    pub fn leak() -> &'static Token {
+        Box::leak(Box::new(Token {
+            magic: MAGIC,
+            kind: AtomicU32::new(Kind::Stale as u32),
+            source: Cell::new(0),
+            index: Cell::new(0),
+            replied: Cell::new(false),
+            holds_buffer: Cell::new(false),
+            deferred: Cell::new(None),
+        }))
+    }
+
+    /// Starts a handler run. `holds_buffer`: the handler reads memory that the reply would give back to the sender.
+    #[inline(always)]
+    pub fn open(&self, kind: Kind, source: u32, index: u32, holds_buffer: bool) {
+        self.source.set(source);
+        self.index.set(index);
+        self.replied.set(false);
+        self.holds_buffer.set(holds_buffer);
+        // Relaxed: only this thread uses the token until `close`.
+        self.kind.store(kind as u32, Ordering::Relaxed);
+    }
+
+    /// Ends it.
+    #[inline(always)]
+    pub fn close(&self) {
+        self.kind.store(Kind::Stale as u32, Ordering::Relaxed); // Relaxed: as in `open`
+    }
+
+    /// What it stands for now.
+    #[inline(always)]
+    pub fn kind(&self) -> Kind {
+        // Relaxed: as in `open`.
+        match self.kind.load(Ordering::Relaxed) {
+            1 => Kind::Request,
+            2 => Kind::Reply,
+            3 => Kind::LoopRequest,
+            4 => Kind::LoopReply,
+            _ => Kind::Stale,
+        }
+    }
+
+    /// Rank of the sender.
+    #[inline(always)]
+    pub fn source(&self) -> u32 {
+        self.source.get()
+    }
+
+    /// Number of the request, which names the paired reply slot.
+    #[inline(always)]
+    pub fn index(&self) -> u32 {
+        self.index.get()
+    }
+
+    /// Has it been answered?
+    #[inline(always)]
+    pub fn replied(&self) -> bool {
+        self.replied.get()
+    }
+
+    /// Notes the answer; false if there was one before.
+    #[inline(always)]
+    pub fn answer(&self) -> bool {
+        !self.replied.replace(true)
+    }
+
+    /// Must the reply's packet wait for the handler's return?
+    #[inline(always)]
+    pub fn holds_buffer(&self) -> bool {
+        self.holds_buffer.get()
+    }
+
+    /// Leaves a store for the handler's return.
+    pub fn defer(&self, store: Deferred) {
+        self.deferred.set(Some(store));
+    }
+
+    /// Takes the store left by [`Self::defer`].
+    #[inline(always)]
+    pub fn take_deferred(&self) -> Option<Deferred> {
+        self.deferred.take()
+    }
+
+    /// What the client sees.
+    #[inline(always)]
+    pub fn raw(&self) -> *mut c_void {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// The token behind a client's value; `None` for NULL and for what is recognisably no token.
+    ///
+    /// # Safety
+    /// `raw` is NULL or a value that a handler got as its token, at any time.
+    #[inline(always)]
+    pub unsafe fn from_raw<'a>(raw: *mut c_void) -> Option<&'a Token> {
+        let token: *const Token = raw.cast();
+        if token.is_null() || !token.is_aligned() {
+            return None;
+        }
+        // SAFETY: the caller's promise, and tokens live for ever.
+        let token = unsafe { &*token };
+        (token.magic == MAGIC).then_some(token)
+    }
+}

@@ -1,0 +1,210 @@
+//! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8).
+//!
+//! Each node writes its arrival — phase, kind, name — into its own cell of every peer's control region, and reads its
+//! own region only. Nobody forwards for anybody, so a node that has notified may compute without polling and the others'
+//! waits still complete. Cells are doubled by the phase's parity: a fast node may be one phase ahead of a slow one, never
+//! two, since its wait for phase k needs everybody's notify for phase k.
+//! Must not know: messages. Waiting, and what polls meanwhile, is the caller's.
+
+use crate::am::Am;
+use crate::error::{Error, bad_arg};
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sync::{ModeLock, Ordering};
+use std::cell::Cell;
+
+/// `GASNET_BARRIERFLAG_ANONYMOUS`.
+pub const ANONYMOUS: u32 = 1;
+/// `GASNET_BARRIERFLAG_MISMATCH`.
+pub const MISMATCH: u32 = 2;
+
+/// What the notifies of a phase, so far or all of them, agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consensus {
+    /// Nobody gave a name.
+    Anonymous,
+    /// All names given are this one.
+    Named(i32),
+    /// Different names, or somebody asked for it.
+    Mismatch,
+}
+
+impl Consensus {
+    fn of(id: i32, flags: u32) -> Consensus {
+        match flags {
+            f if f & MISMATCH != 0 => Consensus::Mismatch,
+            f if f & ANONYMOUS != 0 => Consensus::Anonymous,
+            _ => Consensus::Named(id),
+        }
+    }
+
+    fn and(self, other: Consensus) -> Consensus {
+        match (self, other) {
+            (Consensus::Anonymous, x) | (x, Consensus::Anonymous) => x,
+            (Consensus::Named(a), Consensus::Named(b)) if a == b => self,
+            _ => Consensus::Mismatch,
+        }
+    }
+}
+
+/// A cell: name in the low 32 bits, kind in the next 2, phase in the 30 above.
+#[derive(Clone, Copy)]
+struct CellWord(u64);
+
+impl CellWord {
+    fn new(phase: u32, arrival: Consensus) -> CellWord {
+        let (kind, id) = match arrival {
+            Consensus::Anonymous => (0, 0),
+            Consensus::Named(id) => (1, id as u32),
+            Consensus::Mismatch => (2, 0),
+        };
+        CellWord(u64::from(phase) << 34 | kind << 32 | u64::from(id))
+    }
+
+    fn arrival(self, phase: u32) -> Option<Consensus> {
+        if (self.0 >> 34) as u32 != phase {
+            return None;
+        }
+        Some(match self.0 >> 32 & 3 {
+            0 => Consensus::Anonymous,
+            1 => Consensus::Named(self.0 as u32 as i32),
+            _ => Consensus::Mismatch,
+        })
+    }
+}
+
+struct State {
+    /// Phases notified, 30 bits; 0 is never a phase in a cell's first use, since notify counts up first.
+    phase: Cell<u32>,
+    pending: Cell<bool>,
+    consensus: Cell<Consensus>,
+    /// Peers whose arrival is folded into `consensus`: all before this one.
+    arrived: Cell<usize>,
+}
+
+/// The barrier of all nodes.
+pub struct Barrier {
+    state: ModeLock<State>,
+}
+
+impl Barrier {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool) -> Barrier {
+        let state = State {
+            phase: Cell::new(0),
+            pending: Cell::new(false),
+            consensus: Cell::new(Consensus::Anonymous),
+            arrived: Cell::new(0),
+        };
+        // SAFETY: the caller's promise.
+        Barrier { state: unsafe { ModeLock::new(threaded, state) } }
+    }
+
+    /// Announces this node's arrival. Never blocks. `BadArg`: there was a notify without a wait.
+    pub fn notify<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<(), Error> {
+        self.state.with(|s| {
+            if s.pending.replace(true) {
+                return bad_arg(format_args!("a second notify without a wait or successful try"));
+            }
+            let phase = s.phase.get().wrapping_add(1) & 0x3fff_ffff;
+            s.phase.set(phase);
+            let mine = Consensus::of(id, flags);
+            s.consensus.set(mine);
+            s.arrived.set(0);
+            let cell = am.layout.barrier(phase as usize & 1, am.me as usize);
+            for (rank, peer) in am.peers.iter().enumerate() {
+                if rank != am.me as usize {
+                    // What we stored before must be visible to whoever sees the arrival. ORDERING: Release (publish) ↔
+                    // Acquire in `finished`.
+                    peer.control.barrier();
+                    peer.control.publish(cell, CellWord::new(phase, mine).0);
+                    peer.bell.trigger_if_armed();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Has everybody arrived? Then the phase ends, and the answer is whether this node's wait matches (contract: §8.3).
+    /// `BadArg`: no notify before.
+    pub fn finished<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<Option<bool>, Error> {
+        self.state.with(|s| {
+            if !s.pending.get() {
+                return bad_arg(format_args!("a wait or try without a notify"));
+            }
+            if !self.all_arrived(am, s) {
+                return Ok(None);
+            }
+            s.pending.set(false);
+            Ok(Some(match s.consensus.get() {
+                Consensus::Mismatch => false,
+                _ if flags & MISMATCH != 0 => false,
+                _ if flags & ANONYMOUS != 0 => true,
+                Consensus::Named(name) => name == id,
+                Consensus::Anonymous => true,
+            }))
+        })
+    }
+
+    fn all_arrived<A: Adapter>(&self, am: &Am<A>, s: &State) -> bool {
+        let phase = s.phase.get();
+        while s.arrived.get() < am.peers.len() {
+            let peer = s.arrived.get();
+            if peer != am.me as usize {
+                // ORDERING: Acquire ↔ the Release in `notify`: after the wait, what the peer stored before is seen.
+                let word = am.control.word(am.layout.barrier(phase as usize & 1, peer)).load(Ordering::Acquire);
+                let Some(arrival) = CellWord(word).arrival(phase) else { return false };
+                s.consensus.set(s.consensus.get().and(arrival));
+            }
+            s.arrived.set(peer + 1);
+        }
+        true
+    }
+
+    /// The last phase's name, if it had one (`gasnet_barrier_result`). `BadArg`: between notify and wait, or before the
+    /// first phase.
+    pub fn result(&self) -> Result<Option<i32>, Error> {
+        self.state.with(|s| {
+            if s.pending.get() || s.phase.get() == 0 {
+                return bad_arg(format_args!("no barrier phase is complete"));
+            }
+            Ok(match s.consensus.get() {
+                Consensus::Named(id) => Some(id),
+                _ => None,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_keep_all_bits_of_name_and_phase() {
+        for phase in [1, 2, 0x3fff_ffff] {
+            for c in [Consensus::Anonymous, Consensus::Mismatch, Consensus::Named(0), Consensus::Named(i32::MIN)] {
+                assert_eq!(CellWord::new(phase, c).arrival(phase), Some(c));
+                assert_eq!(CellWord::new(phase, c).arrival(phase - 1), None);
+            }
+        }
+    }
+
+    #[test]
+    fn consensus_follows_the_table() {
+        use Consensus::*;
+        for (a, b, both) in [
+            (Anonymous, Anonymous, Anonymous),
+            (Anonymous, Named(0), Named(0)),
+            (Named(7), Named(7), Named(7)),
+            (Named(0), Named(-1), Mismatch),
+            (Named(1), Named(1 | 1 << 31 >> 1), Mismatch),
+            (Mismatch, Anonymous, Mismatch),
+            (Named(1), Mismatch, Mismatch),
+        ] {
+            assert_eq!(a.and(b), both);
+            assert_eq!(b.and(a), both);
+        }
+        assert_eq!(Consensus::of(3, MISMATCH | ANONYMOUS), Mismatch);
+    }
+}

@@ -1,0 +1,241 @@
+//! When and how a job is brought to its end: a plan of deadlines, without any system call.
+//!
+//! Rules:
+//! 1. The first cause decides; what follows from it is silent.
+//! 2. After an orderly exit, or one that may become collective, the others have a grace period; only after it are they
+//!    asked (SIGQUIT). A crash leaves no grace.
+//! 3. Who was asked and remains is killed: after the exit timeout of an orderly end, after [`HASTE`] of any other.
+
+use std::time::{Duration, Instant};
+
+/// From asking to killing when the job has failed: it must be over within a second.
+pub const HASTE: Duration = Duration::from_millis(500);
+
+/// What the supervisor has to do now.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Print this line.
+    Tell(String),
+    /// Ask all nodes that remain to end.
+    Ask,
+    /// Kill all that remain.
+    Kill,
+}
+
+/// The plan.
+pub struct Ending {
+    grace: Duration,
+    exit_time: Duration,
+    begun: bool,
+    // Told when the job is not over by itself at `ask_at`; with the rank that it is about.
+    line: Option<(u32, String)>,
+    ask_at: Option<Instant>,
+    kill_at: Option<Instant>,
+    patience: Duration,
+    requests: u32,
+    asked: bool,
+    killed: bool,
+}
+
+impl Ending {
+    /// No end in sight, for a job of `nodes` nodes.
+    pub fn new(nodes: u32, exit_time: Duration) -> Ending {
+        Ending {
+            // Starting to leave takes 64 nodes on two cores a few ms; the rest is room for a loaded machine. A guess.
+            grace: Duration::from_millis(100 + 2 * u64::from(nodes)),
+            exit_time,
+            begun: false,
+            line: None,
+            ask_at: None,
+            kill_at: None,
+            patience: exit_time,
+            requests: 0,
+            asked: false,
+            killed: false,
+        }
+    }
+
+    /// There is a cause already.
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Nodes were signalled: whatever ends one now is a consequence.
+    pub fn was_asked(&self) -> bool {
+        self.asked
+    }
+
+    /// A node left through gasnet_exit or by returning from main.
+    pub fn orderly(&mut self, now: Instant) {
+        if !self.begun {
+            self.begin(now + self.grace, self.exit_time);
+        }
+    }
+
+    /// Node `rank` ended in another way, perhaps together with all others.
+    pub fn premature(&mut self, now: Instant, rank: u32, line: String) {
+        let better = self.line.as_ref().is_some_and(|(about, _)| *about == rank);
+        if !self.begun {
+            self.begin(now + self.grace, HASTE);
+        } else if !better {
+            return;
+        }
+        self.line = Some((rank, line));
+    }
+
+    /// Node `rank` died by a signal that this supervisor did not send, or never ran.
+    pub fn crash(&mut self, now: Instant, rank: u32, line: String) {
+        if self.asked {
+            return;
+        }
+        self.line.get_or_insert((rank, line));
+        self.begin(now, HASTE);
+    }
+
+    fn begin(&mut self, ask_at: Instant, patience: Duration) {
+        self.begun = true;
+        self.ask_at = Some(ask_at);
+        self.patience = patience;
+    }
+
+    /// Somebody wants the job to end and the nodes have been told.
+    pub fn request(&mut self, now: Instant) {
+        self.requests += 1;
+        self.begun = true;
+        match self.requests {
+            1 => {
+                self.asked = true;
+                self.ask_at = None;
+                self.kill_at = Some(self.kill_at.unwrap_or(now + self.exit_time));
+            }
+            2 => {
+                self.asked = false;
+                self.begin(now, HASTE);
+            }
+            _ => self.kill_at = Some(now),
+        }
+        self.line = None;
+    }
+
+    /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants them
+    /// dead.
+    pub fn extend(&mut self, now: Instant) {
+        if self.requests == 0 && self.patience == self.exit_time {
+            self.kill_at = self.kill_at.map(|at| at.max(now + self.exit_time));
+        }
+    }
+
+    /// When [`Ending::steps`] has something to do.
+    pub fn next(&self) -> Option<Instant> {
+        let kill_at = self.kill_at.filter(|_| !self.killed);
+        [self.ask_at, kill_at].into_iter().flatten().min()
+    }
+
+    /// What is due.
+    pub fn steps(&mut self, now: Instant) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.ask_at.is_some_and(|at| at <= now) {
+            self.ask_at = None;
+            self.asked = true;
+            self.kill_at = Some(now + self.patience);
+            steps.extend(self.line.take().map(|(_, line)| Step::Tell(line)));
+            steps.push(Step::Ask);
+        }
+        if !self.killed && self.kill_at.is_some_and(|at| at <= now) {
+            self.killed = true;
+            if self.patience == self.exit_time {
+                let seconds = self.exit_time.as_secs_f64();
+                steps.push(Step::Tell(format!(
+                    "not all nodes ended within {seconds} s; killing the rest"
+                )));
+            }
+            steps.push(Step::Kill);
+        }
+        steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXIT: Duration = Duration::from_secs(10);
+    const GRACE: Duration = Duration::from_millis(108);
+
+    fn plan() -> (Ending, Instant) {
+        (Ending::new(4, EXIT), Instant::now())
+    }
+
+    #[test]
+    fn orderly_exit_asks_after_the_grace_and_kills_after_the_timeout() {
+        let (mut ending, now) = plan();
+        ending.orderly(now);
+        assert_eq!(ending.next(), Some(now + GRACE));
+        assert!(ending.steps(now).is_empty());
+        assert_eq!(ending.steps(now + GRACE), [Step::Ask]);
+        assert_eq!(ending.next(), Some(now + GRACE + EXIT));
+        assert!(matches!(
+            &ending.steps(now + GRACE + EXIT)[..],
+            [Step::Tell(_), Step::Kill]
+        ));
+        assert_eq!(ending.next(), None);
+    }
+
+    #[test]
+    fn crash_is_told_at_once_and_the_job_is_over_within_a_second() {
+        let (mut ending, now) = plan();
+        ending.crash(now, 2, "crashed".into());
+        assert_eq!(ending.steps(now), [Step::Tell("crashed".into()), Step::Ask]);
+        ending.crash(now, 1, "consequence".into());
+        assert_eq!(ending.steps(now + HASTE), [Step::Kill]);
+    }
+
+    #[test]
+    fn exit_without_gasnet_exit_is_told_only_if_the_others_stay() {
+        let (mut ending, now) = plan();
+        ending.premature(now, 1, "ended".into());
+        ending.premature(now, 3, "another".into());
+        assert!(ending.steps(now).is_empty());
+        ending.premature(now, 1, "ended with status 3".into());
+        assert_eq!(
+            ending.steps(now + GRACE),
+            [Step::Tell("ended with status 3".into()), Step::Ask]
+        );
+    }
+
+    #[test]
+    fn crash_within_the_grace_of_an_orderly_exit_is_told() {
+        let (mut ending, now) = plan();
+        ending.orderly(now);
+        ending.crash(now, 0, "killed".into());
+        assert_eq!(ending.steps(now), [Step::Tell("killed".into()), Step::Ask]);
+    }
+
+    #[test]
+    fn requests_escalate_from_patience_to_haste_to_killing() {
+        let (mut ending, now) = plan();
+        ending.request(now);
+        ending.crash(now, 0, "consequence".into());
+        assert!(ending.steps(now).is_empty());
+        assert_eq!(ending.next(), Some(now + EXIT));
+        ending.request(now);
+        assert_eq!(ending.steps(now), [Step::Ask]);
+        assert_eq!(ending.next(), Some(now + HASTE));
+        ending.request(now);
+        assert_eq!(ending.steps(now), [Step::Kill]);
+    }
+
+    #[test]
+    fn a_slow_reader_delays_killing_but_not_a_request() {
+        let (mut ending, now) = plan();
+        ending.orderly(now);
+        ending.steps(now + GRACE);
+        ending.extend(now + EXIT);
+        assert_eq!(ending.next(), Some(now + EXIT + EXIT));
+        ending.request(now);
+        ending.request(now);
+        ending.steps(now);
+        ending.extend(now + EXIT);
+        assert_eq!(ending.next(), Some(now + HASTE));
+    }
+}

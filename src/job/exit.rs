@@ -1,0 +1,199 @@
+//! Leaving the job, from anywhere: any thread, handler or signal handler, whatever locks are held.
+//!
+//! Rules:
+//! 1. The first caller in a process proceeds; others wait for the process to end.
+//! 2. The code is in the job's header before anything that may block.
+//! 3. Everything that may block (the hook, stdio) runs under an alarm that ends the process with its code.
+//!
+//! Contract: core.md §6.3, §6.4.
+
+use super::node::{self, Node};
+use super::{debug, sys};
+use crate::log;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use libc::{c_int, c_void};
+use std::fmt::{self, Write as _};
+use std::ptr;
+use std::time::Duration;
+
+unsafe extern "C" {
+    // The calls that the libc crate lacks; `stdout` and `stderr` are C's streams.
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    fn ftrylockfile(stream: *mut libc::FILE) -> c_int;
+    fn fflush_unlocked(stream: *mut libc::FILE) -> c_int;
+    static stdout: *mut libc::FILE;
+    static stderr: *mut libc::FILE;
+}
+
+/// Time for the hook and for flushing streams whose lock somebody may hold for ever. A guess: long enough for any write
+/// to a file, short enough for a user who waits.
+const SHORT: Duration = Duration::from_secs(1);
+
+// Thread that leaves; 0 = none.
+static LEAVING: AtomicU32 = AtomicU32::new(0);
+// Code for the alarm.
+static CODE: AtomicU32 = AtomicU32::new(0);
+static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static FATAL_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Signals that mean nothing any more once exit has begun.
+const SILENCED: [c_int; 5] = [
+    libc::SIGQUIT,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGPIPE,
+];
+/// Faults during the last flush, which runs on whatever state the streams are in.
+const FAULTS: [c_int; 5] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGABRT,
+];
+
+/// `hook` runs once in the node's exit, before stdio is flushed, on the thread that leaves. It must not wait for locks
+/// that client code may hold; after a second it is cut off.
+pub fn set_hook(hook: fn()) {
+    // ORDERING: Release ↔ Acquire in `run_hook`: what the hook reads was set up before.
+    HOOK.store(hook as *mut c_void, Ordering::Release);
+}
+
+fn run_hook() {
+    // ORDERING: Acquire ↔ Release in `set_hook`. The swap makes it run once.
+    let hook = HOOK.swap(ptr::null_mut(), Ordering::Acquire);
+    if !hook.is_null() {
+        // SAFETY: only `set_hook` stores here, and it stores a `fn()`.
+        let hook = unsafe { std::mem::transmute::<*mut c_void, fn()>(hook) };
+        hook();
+    }
+}
+
+/// `gasnet_exit`: ends this node, and thereby the job, with the low 8 bits of `code`. Legal anywhere.
+pub fn exit(code: i32) -> ! {
+    let Some(node) = node::current() else {
+        sys::exit_now(code & 0xff)
+    };
+    begin(node, code);
+    set_alarm(SHORT);
+    run_hook();
+    flush(node);
+    sys::exit_now(code & 0xff)
+}
+
+// Rules 1 and 2.
+fn begin(node: &Node, code: i32) {
+    let me = sys::thread_id();
+    // Relaxed: the winner goes on alone, nothing is handed over.
+    if let Err(leaving) = LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+        if leaving == me {
+            sys::exit_now(code & 0xff); // called again from inside: by the hook, or by a signal during the flush
+        }
+        loop {
+            sys::pause();
+        }
+    }
+    SILENCED
+        .iter()
+        .for_each(|signal| sys::set_plain(*signal, libc::SIG_IGN));
+    record(node, code);
+}
+
+fn record(node: &Node, code: i32) {
+    let code = (code & 0xff) as u8;
+    CODE.store(code.into(), Ordering::Relaxed); // Relaxed: read by the alarm on whatever thread; set before it is armed
+    node.header.record_exit(code);
+    node.record().set_exiting(code);
+}
+
+/// Ends this node with `code` without flushing anything. Async-signal-safe.
+pub fn at_once(code: u8) -> ! {
+    if let Some(node) = node::current() {
+        record(node, code.into());
+    }
+    sys::exit_now(code.into())
+}
+
+/// True once this process has begun to leave.
+pub fn is_leaving() -> bool {
+    LEAVING.load(Ordering::Relaxed) != 0 // Relaxed: a hint
+}
+
+extern "C" fn leave_with_code(_signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
+    sys::exit_now(CODE.load(Ordering::Relaxed) as c_int) // Relaxed: see `record`
+}
+
+// Rule 3.
+fn set_alarm(time: Duration) {
+    sys::set_handler(libc::SIGALRM, leave_with_code);
+    sys::SignalSet::new(&[libc::SIGALRM]).apply(libc::SIG_UNBLOCK);
+    sys::set_alarm(time);
+}
+
+fn flush(node: &Node) {
+    FAULTS
+        .iter()
+        .for_each(|signal| sys::set_handler(*signal, leave_with_code));
+    // SAFETY: libc defines both before any code of ours runs; a client that reassigns them does so before it leaves.
+    let streams = unsafe { [stdout, stderr] };
+    // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
+    set_alarm(node.exit_time);
+    streams.iter().for_each(|stream| flush_if_free(*stream));
+    set_alarm(SHORT);
+    sys::flush_all_stdio();
+}
+
+fn flush_if_free(stream: *mut libc::FILE) {
+    for _ in 0..20 {
+        // SAFETY: `stream` is one of C's standard streams; the lock is kept, for this process ends.
+        if unsafe { ftrylockfile(stream) } == 0 {
+            // SAFETY: locked by this thread.
+            unsafe { fflush_unlocked(stream) };
+            return;
+        }
+        sys::nap(Duration::from_millis(5));
+    }
+}
+
+/// From now on a return from `main` and `exit(n)` count as `gasnet_exit(n)`, after every exit handler registered later
+/// has run, and without skipping those registered earlier. Call in init.
+pub fn register_process_exit() {
+    // SAFETY: the handler is a plain function of the library, which is linked with -z nodelete.
+    unsafe { on_exit(process_exits, ptr::null_mut()) };
+}
+
+extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
+    let Some(node) = node::current() else { return }; // a child that the client forked
+    begin(node, code);
+    set_alarm(node.exit_time); // for the exit handlers and destructors that are still to come
+    run_hook();
+}
+
+/// Ends the job for a reason that cannot be handled: `*** FATAL ERROR: node i/N: …` on stderr, then SIGABRT.
+/// Legal anywhere.
+pub fn fatal(text: fmt::Arguments<'_>) -> ! {
+    let mut line = log::Line::new("*** FATAL ERROR: ");
+    let _ = line.write_fmt(text);
+    line.send();
+    FATAL_TOLD.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
+    debug::on_error();
+    // SAFETY: abort may be called anywhere.
+    unsafe { libc::abort() }
+}
+
+/// True when the story behind a SIGABRT has been told by [`fatal`].
+pub(super) fn fatal_told() -> bool {
+    FATAL_TOLD.load(Ordering::Relaxed) // Relaxed: as above
+}
+
+/// Makes a panic of the library a [`fatal`] error that names the place.
+pub fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|panic| {
+        let text = panic.payload_as_str().unwrap_or("panic");
+        match panic.location() {
+            Some(place) => fatal(format_args!("internal error at {place}: {text}")),
+            None => fatal(format_args!("internal error: {text}")),
+        }
+    }));
+}

@@ -1,0 +1,360 @@
+//! The head of a job's memory: the exit word, the init fence, and one record per node.
+//!
+//! Rules:
+//! 1. The creator fills in magic, version, nodes and cookie before any other process has the descriptor.
+//! 2. A record's pid, phase and exit code are written by its own node only; the phase never goes back.
+//! 3. The exit word takes a first code, and later a non-zero code in the place of a zero one, nothing else.
+//! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 and reads the other,
+//!    so a fast node's next post does not destroy what a slow one still reads.
+//!
+//! Must not know: processes, descriptors' origin, the fabric behind the header.
+
+use super::sys;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
+/// Layout version; the launcher hands it to the nodes.
+pub const VERSION: u32 = 1;
+/// Words of a node's bulletin.
+pub const BULLETIN: usize = 8;
+const PAGE: usize = 4096;
+
+/// How far a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Phase {
+    /// Not in `gasnet_init` yet, or never.
+    Unborn = 0,
+    /// In `gasnet_init`.
+    Joining = 1,
+    /// Between init and attach.
+    Inited = 2,
+    /// After attach.
+    Attached = 3,
+    /// In `gasnet_exit`, or returning from `main`; the exit code is recorded.
+    Exiting = 4,
+}
+
+impl Phase {
+    fn from_word(word: u32) -> Phase {
+        [
+            Phase::Unborn,
+            Phase::Joining,
+            Phase::Inited,
+            Phase::Attached,
+        ]
+        .get(word as usize)
+        .copied()
+        .unwrap_or(Phase::Exiting)
+    }
+}
+
+#[repr(C, align(128))]
+struct Fixed {
+    magic: AtomicU64,
+    cookie: AtomicU64,
+    version: AtomicU32,
+    nodes: AtomicU32,
+    // 0: none; else EXIT_SET | code.
+    exit_word: AtomicU32,
+    supervisor: AtomicU32,
+    fence_arrived: AtomicU32,
+    fence_generation: AtomicU32,
+}
+
+const EXIT_SET: u32 = 0x100;
+
+/// One node's record. Contract: rules 2 and 4.
+#[repr(C, align(128))]
+pub struct NodeRecord {
+    bulletin: [[AtomicU64; BULLETIN]; 2],
+    pid: AtomicU32,
+    phase: AtomicU32,
+    exit_code: AtomicU32,
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Fixed>() == 128, "records start on their own line");
+#[cfg(not(loom))]
+const _: () = assert!(
+    size_of::<NodeRecord>() == 256,
+    "a node's writes must not share a line with another's"
+);
+
+impl NodeRecord {
+    /// Process id of the node in its own pid namespace; 0 before it joins.
+    pub fn pid(&self) -> i32 {
+        self.pid.load(Ordering::Relaxed) as i32 // Relaxed: a number, checked by its users against the process table
+    }
+
+    /// How far the node is.
+    pub fn phase(&self) -> Phase {
+        // ORDERING: Acquire ↔ Release in `advance` and `set_exiting`: who sees Joining sees the pid, who sees Exiting
+        // sees the exit code.
+        Phase::from_word(self.phase.load(Ordering::Acquire))
+    }
+
+    /// Moves to `phase`, never back.
+    pub fn advance(&self, phase: Phase) {
+        // ORDERING: Release ↔ Acquire in `phase`.
+        self.phase.fetch_max(phase as u32, Ordering::Release);
+    }
+
+    /// Takes the record for this process; false when another process has done so before.
+    pub fn claim(&self) -> bool {
+        let mine = sys::pid() as u32;
+        // Relaxed: the winner is decided by this word alone; `advance` publishes it.
+        let taken = self
+            .pid
+            .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+        if taken {
+            self.advance(Phase::Joining);
+        }
+        taken
+    }
+
+    /// Leaves with `code` (0–255).
+    pub fn set_exiting(&self, code: u8) {
+        self.exit_code.store(code.into(), Ordering::Relaxed); // Relaxed: published by `advance`
+        self.advance(Phase::Exiting);
+    }
+
+    /// The code given to [`NodeRecord::set_exiting`].
+    pub fn exit_code(&self) -> u8 {
+        self.exit_code.load(Ordering::Relaxed) as u8 // Relaxed: `phase` == Exiting came before
+    }
+}
+
+/// The mapped header. Stays mapped for the life of the process, so that signal handlers may use it at any time.
+#[derive(Clone, Copy)]
+pub struct JobHeader {
+    fixed: &'static Fixed,
+    records: &'static [NodeRecord],
+}
+
+impl JobHeader {
+    /// Bytes that the header of `nodes` nodes takes; a multiple of the page size.
+    pub fn bytes(nodes: u32) -> usize {
+        (size_of::<Fixed>() + nodes as usize * size_of::<NodeRecord>()).next_multiple_of(PAGE)
+    }
+
+    /// New memory for a job of `nodes` nodes, as long as the header; this process is entered as its supervisor.
+    pub fn create(nodes: u32) -> io::Result<(OwnedFd, JobHeader)> {
+        let memory = std::fs::File::from(sys::memfd()?);
+        memory.set_len(Self::bytes(nodes) as u64)?;
+        let header = Self::map(memory.as_fd(), nodes)?;
+        // Relaxed: rule 1; the descriptor reaches others by fork, which orders everything before.
+        header.fixed.magic.store(MAGIC, Ordering::Relaxed);
+        header.fixed.cookie.store(sys::random(), Ordering::Relaxed);
+        header.fixed.version.store(VERSION, Ordering::Relaxed);
+        header.fixed.nodes.store(nodes, Ordering::Relaxed);
+        header
+            .fixed
+            .supervisor
+            .store(sys::pid() as u32, Ordering::Relaxed);
+        Ok((memory.into(), header))
+    }
+
+    /// Maps a job's memory that another process created. The error says what does not fit.
+    pub fn open(fd: BorrowedFd<'_>, nodes: u32, cookie: u64) -> Result<JobHeader, String> {
+        let file = fd
+            .try_clone_to_owned()
+            .map(std::fs::File::from)
+            .map_err(|e| e.to_string())?;
+        let length = file.metadata().map_err(|e| e.to_string())?.len();
+        if length < Self::bytes(nodes) as u64 {
+            return Err(format!(
+                "it is {length} bytes long, {} are needed for {nodes} nodes",
+                Self::bytes(nodes)
+            ));
+        }
+        let header = Self::map(fd, nodes).map_err(|e| format!("it cannot be mapped: {e}"))?;
+        header.verify(nodes, cookie).map(|()| header)
+    }
+
+    fn verify(&self, nodes: u32, cookie: u64) -> Result<(), String> {
+        // Relaxed: rule 1.
+        let fixed = self.fixed;
+        if fixed.magic.load(Ordering::Relaxed) != MAGIC {
+            return Err("it is not the memory of a job (wrong magic number)".into());
+        }
+        let version = fixed.version.load(Ordering::Relaxed);
+        if version != VERSION {
+            return Err(format!(
+                "its layout has version {version}, this library knows {VERSION}"
+            ));
+        }
+        if fixed.cookie.load(Ordering::Relaxed) != cookie
+            || fixed.nodes.load(Ordering::Relaxed) != nodes
+        {
+            return Err("it belongs to another job".into());
+        }
+        Ok(())
+    }
+
+    fn map(fd: BorrowedFd<'_>, nodes: u32) -> io::Result<JobHeader> {
+        let base = sys::map_forever(fd, Self::bytes(nodes))?.cast::<u8>();
+        // SAFETY: the mapping is page-aligned, longer than `Fixed`, never unmapped, and holds atomics only, for which
+        // any bytes are valid and which other processes may change.
+        let fixed = unsafe { &*base.cast::<Fixed>() };
+        // SAFETY: `bytes` counts `Fixed` and the records, so this stays inside the mapping.
+        let first = unsafe { base.add(size_of::<Fixed>()) };
+        // SAFETY: as for `fixed`; `bytes` has room for `nodes` records, and 128 bytes in is aligned for them.
+        let records =
+            unsafe { std::slice::from_raw_parts(first.cast::<NodeRecord>(), nodes as usize) };
+        Ok(JobHeader { fixed, records })
+    }
+
+    /// Job size.
+    pub fn nodes(&self) -> u32 {
+        self.records.len() as u32
+    }
+
+    /// Names this job.
+    pub fn cookie(&self) -> u64 {
+        self.fixed.cookie.load(Ordering::Relaxed) // Relaxed: rule 1
+    }
+
+    /// Process id of the supervisor; of the node itself in a job of one without launcher.
+    pub fn supervisor(&self) -> i32 {
+        self.fixed.supervisor.load(Ordering::Relaxed) as i32 // Relaxed: rule 1
+    }
+
+    /// Record of node `rank` (below [`JobHeader::nodes`], else a panic).
+    pub fn record(&self, rank: u32) -> &'static NodeRecord {
+        &self.records[rank as usize]
+    }
+
+    /// Records of all nodes, by rank.
+    pub fn records(&self) -> &'static [NodeRecord] {
+        self.records
+    }
+
+    /// Enters an exit code of the job: the first non-zero one wins, else zero (rule 3). Async-signal-safe.
+    pub fn record_exit(&self, code: u8) {
+        let word = EXIT_SET | u32::from(code);
+        let merge = |old: u32| (old == 0 || (old == EXIT_SET && code != 0)).then_some(word);
+        // Relaxed: the word stands alone.
+        let _ = self
+            .fixed
+            .exit_word
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge);
+    }
+
+    /// The job's exit code, once there is one. Async-signal-safe.
+    pub fn exit_code(&self) -> Option<u8> {
+        let word = self.fixed.exit_word.load(Ordering::Relaxed); // Relaxed: as above
+        (word != 0).then_some(word as u8)
+    }
+
+    /// Waits until every node is here. Blocks without bound: when a node dies, the supervisor ends those that wait.
+    pub fn fence(&self) {
+        let fixed = self.fixed;
+        // Relaxed: cannot change before this node arrives, and its last change was seen by the fence before.
+        let generation = fixed.fence_generation.load(Ordering::Relaxed);
+        // ORDERING: AcqRel: this node's posts come before its arrival, and the last to arrive sees everybody's (chain of
+        // read-modify-writes), so that the new generation carries them all.
+        if fixed.fence_arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.nodes() {
+            fixed.fence_arrived.store(0, Ordering::Relaxed); // Relaxed: nobody arrives again before the line below
+            // ORDERING: Release ↔ Acquire below: who passes sees the posts, and the count at zero.
+            fixed
+                .fence_generation
+                .store(generation.wrapping_add(1), Ordering::Release);
+            sys::futex_wake_all(&fixed.fence_generation);
+            return;
+        }
+        // ORDERING: Acquire ↔ Release above.
+        while fixed.fence_generation.load(Ordering::Acquire) == generation {
+            sys::futex_wait(&fixed.fence_generation, generation, Duration::from_secs(1));
+        }
+    }
+
+    /// Writes `words` where all nodes can read them after the next fence.
+    pub fn post(&self, rank: u32, words: &[u64; BULLETIN]) {
+        let half = &self.record(rank).bulletin[self.half(0)];
+        half.iter()
+            .zip(words)
+            .for_each(|(cell, word)| cell.store(*word, Ordering::Relaxed)); // Relaxed: `fence` orders
+    }
+
+    /// What node `rank` posted before the last fence; meaningless if it posted nothing since the one before.
+    pub fn posted(&self, rank: u32) -> [u64; BULLETIN] {
+        let half = &self.record(rank).bulletin[self.half(1)];
+        std::array::from_fn(|i| half[i].load(Ordering::Relaxed)) // Relaxed: `fence` orders
+    }
+
+    // Rule 4: the half to write (0) or to read (1). Relaxed: constant between two fences of this node.
+    fn half(&self, reading: u32) -> usize {
+        (self
+            .fixed
+            .fence_generation
+            .load(Ordering::Relaxed)
+            .wrapping_add(reading)
+            % 2) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_nonzero_exit_code_wins_over_zero_and_later_ones() {
+        let (_fd, header) = JobHeader::create(1).unwrap();
+        assert_eq!(header.exit_code(), None);
+        for (code, merged) in [(0, 0), (7, 7), (0, 7), (9, 7)] {
+            header.record_exit(code);
+            assert_eq!(header.exit_code(), Some(merged));
+        }
+    }
+
+    #[test]
+    fn consecutive_exchanges_do_not_mix() {
+        const NODES: u32 = 5;
+        let (_fd, header) = JobHeader::create(NODES).unwrap();
+        let node = |rank: u32| {
+            for round in 0..2000u64 {
+                header.post(rank, &[round << 8 | u64::from(rank); BULLETIN]);
+                header.fence();
+                for peer in 0..NODES {
+                    assert_eq!(
+                        header.posted(peer),
+                        [round << 8 | u64::from(peer); BULLETIN]
+                    );
+                }
+            }
+        };
+        std::thread::scope(|s| (0..NODES).for_each(|rank| drop(s.spawn(move || node(rank)))));
+    }
+
+    #[test]
+    fn foreign_memory_is_refused_with_the_reason() {
+        let (fd, header) = JobHeader::create(2).unwrap();
+        assert!(JobHeader::open(fd.as_fd(), 2, header.cookie()).is_ok());
+        let refusal = |nodes, cookie| JobHeader::open(fd.as_fd(), nodes, cookie).err().unwrap();
+        assert!(refusal(2, !header.cookie()).contains("another job"));
+        assert!(refusal(1000, header.cookie()).contains("bytes long"));
+        let other = std::fs::File::from(sys::memfd().unwrap());
+        other.set_len(PAGE as u64).unwrap();
+        assert!(
+            JobHeader::open(other.as_fd(), 2, 0)
+                .err()
+                .unwrap()
+                .contains("magic")
+        );
+    }
+
+    #[test]
+    fn phase_never_goes_back() {
+        let (_fd, header) = JobHeader::create(1).unwrap();
+        let record = header.record(0);
+        assert!(record.claim() && !record.claim());
+        record.set_exiting(3);
+        record.advance(Phase::Attached);
+        assert_eq!((record.phase(), record.exit_code()), (Phase::Exiting, 3));
+    }
+}

@@ -1,0 +1,184 @@
+//! The library's signal handlers in a node. Contract: core.md §6.5.
+//!
+//! Rules:
+//! 1. A handler that the client installed before stays; what was ignored stays ignored; GASNET_NO_CATCH_SIGNAL names
+//!    more that stay.
+//! 2. A terminating signal becomes one SIGQUIT, which the client may have a handler for; a second one from the same
+//!    origin ends the node at once. Origin: directly, or passed on by the supervisor, for a process group gets both.
+//! 3. A fatal signal is told, and then kills the process as it would have without us.
+//! 4. SIGQUIT that was ignored at the start is caught all the same, for it is how the supervisor asks a node to end; from
+//!    anybody else it stays without effect.
+//!
+//! Handlers are async-signal-safe.
+
+use super::{debug, exit, node, supervise, sys};
+use crate::config::Config;
+use crate::log;
+use crate::sync::{AtomicBool, AtomicU32, Ordering};
+use libc::{c_int, c_void};
+use std::time::Duration;
+
+const FATAL: [c_int; 5] = [
+    libc::SIGABRT,
+    libc::SIGILL,
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+];
+const TERMINATING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
+/// Enough for the handlers, a stack trace included, with any CPU's register frame. A guess.
+const SIGNAL_STACK: usize = 64 << 10;
+
+static QUIT_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+// Thread that handles a fatal signal; 0 = none.
+static DYING: AtomicU32 = AtomicU32::new(0);
+static DIRECT: AtomicU32 = AtomicU32::new(0);
+static FORWARDED: AtomicU32 = AtomicU32::new(0);
+
+/// Name of a signal such as `SIGSEGV`; empty for one without.
+pub fn name(signal: c_int) -> &'static str {
+    match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => "",
+    }
+}
+
+/// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time.
+pub fn install_at_init(config: &Config) {
+    if config.no_catch.contains(libc::SIGQUIT) {
+        return;
+    }
+    if sys::is_ignored(libc::SIGQUIT) {
+        QUIT_WAS_IGNORED.store(true, Ordering::Relaxed); // Relaxed: read by a handler that is installed below
+    } else if !sys::is_default(libc::SIGQUIT) {
+        return;
+    }
+    sys::set_handler(libc::SIGQUIT, on_quit);
+}
+
+/// Takes the rest (rule 1), and gives the calling thread a signal stack, so that overflow of its own can be told.
+pub fn install_at_attach(config: &Config) {
+    let (rank, _) = log::identity();
+    debug::configure(config, rank);
+    sys::set_signal_stack(SIGNAL_STACK);
+    let take = |signals: &[c_int], handler: sys::Handler| {
+        let free =
+            |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
+        signals
+            .iter()
+            .filter(free)
+            .for_each(|signal| sys::set_handler(*signal, handler));
+    };
+    take(&FATAL, on_fatal);
+    take(&TERMINATING, on_terminating);
+    take(&[libc::SIGQUIT], on_quit);
+}
+
+fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
+    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers.
+    let code = unsafe { (*info).si_code };
+    if code != libc::SI_QUEUE {
+        return (code, false);
+    }
+    // SAFETY: SI_QUEUE comes with a value.
+    let value = unsafe { (*info).si_value() };
+    (code, value.sival_ptr as usize == supervise::MARKER)
+}
+
+fn tell(what: &str, signal: c_int) {
+    let (node, nodes) = log::identity();
+    debug::plain_line(format_args!(
+        "*** Caught a {what}: {}({signal}) on node {node}/{nodes}",
+        name(signal)
+    ));
+}
+
+extern "C" fn on_quit(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    die_if_no_node(signal);
+    let (code, from_supervisor) = origin(info);
+    let ours = from_supervisor || code == libc::SI_TKILL;
+    if ours || !QUIT_WAS_IGNORED.load(Ordering::Relaxed) {
+        leave() // Relaxed: see `install_at_init`
+    }
+}
+
+// The default action of SIGQUIT: a code that the job has already is not overruled.
+fn leave() -> ! {
+    let code = node::current().and_then(|node| node.header.exit_code());
+    exit::exit(code.map_or(1, i32::from))
+}
+
+extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    die_if_no_node(signal);
+    let (_, forwarded) = origin(info);
+    let count = if forwarded { &FORWARDED } else { &DIRECT };
+    // Relaxed: a count that orders nothing.
+    if count.fetch_add(1, Ordering::Relaxed) > 0 {
+        exit::at_once(1);
+    }
+    if (if forwarded { &DIRECT } else { &FORWARDED }).load(Ordering::Relaxed) > 0 {
+        return; // the twin of a signal that is being handled
+    }
+    tell("signal", signal);
+    sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
+    sys::raise(libc::SIGQUIT);
+    leave() // the client's handler came back, or it ignores SIGQUIT
+}
+
+extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
+    die_if_no_node(signal);
+    let me = sys::thread_id();
+    // Relaxed: decides who tells the story; nothing is handed over.
+    match DYING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => {
+            if !(signal == libc::SIGABRT && exit::fatal_told()) {
+                tell("fatal signal", signal);
+                debug::on_error();
+            }
+        }
+        Err(first) if first == me => {} // while handling the first
+        Err(_) => let_first_finish(),
+    }
+    die_of(signal)
+}
+
+// A child that the client forked has our handlers, but its signals are not the job's affair.
+fn die_if_no_node(signal: c_int) {
+    if node::current().is_none() {
+        die_of(signal);
+    }
+}
+
+// Another thread is telling a story, which is worth more than ours; but not for ever.
+fn let_first_finish() {
+    for _ in 0..10 {
+        while debug::is_frozen() {
+            sys::nap(Duration::from_millis(100));
+        }
+        sys::nap(Duration::from_millis(100));
+    }
+}
+
+fn die_of(signal: c_int) -> ! {
+    sys::set_plain(signal, libc::SIG_DFL);
+    sys::SignalSet::new(&[signal]).apply(libc::SIG_UNBLOCK);
+    sys::raise(signal);
+    sys::exit_now(128 + signal)
+}

@@ -1,0 +1,442 @@
+//! The process above the nodes, launcher or original process: one loop over signals, output and deadlines until every
+//! node has ended, then the job's status. It never touches the nodes' segments.
+
+use super::ending::{Ending, Step};
+use super::header::{JobHeader, Phase};
+use super::output::Output;
+use super::spawn::{self, Child, Children};
+use super::sys;
+use libc::{c_int, pollfd};
+use std::io::{PipeReader, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Value that comes with a signal which a supervisor passes on, so that a node which got the same signal directly (from
+/// the terminal, or sent to the process group) doesn't count it twice.
+pub const MARKER: usize = 0x4753_4349;
+
+/// How often nodes that have not joined yet are looked at; joining itself makes no noise.
+const TICK: Duration = Duration::from_millis(100);
+/// How long output is awaited that a process outside the job may still write. A guess.
+const LINGER: Duration = Duration::from_millis(200);
+/// How long killed processes may take to disappear (they may be writing a core file).
+const REAPING: Duration = Duration::from_secs(10);
+
+/// How to supervise.
+pub struct Options {
+    /// In front of the supervisor's own lines.
+    pub prefix: &'static str,
+    /// From asking nodes to end to killing them, when the job ends in good order.
+    pub exit_time: Duration,
+    /// Brings a status byte and a line from each node whose program could not be run; ends when all run theirs.
+    pub exec_errors: Option<PipeReader>,
+}
+
+/// Runs the job to its end and returns its status for `_exit`. The nodes were forked by this thread.
+pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
+    sys::adopt_orphans();
+    let Children {
+        mut list,
+        strangers,
+        signals,
+    } = children;
+    let streams: Vec<_> = list
+        .iter_mut()
+        .map(|child| std::mem::take(&mut child.streams))
+        .collect();
+    let prepared = Output::new(streams.into_iter()).and_then(|output| {
+        let signals =
+            sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
+        Ok((output, signals))
+    });
+    let (output, signals) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            crate::log::error(format_args!("cannot supervise the nodes: {error}"));
+            return 1; // closing the lifelines and ending kills the nodes
+        }
+    };
+    let ending = Ending::new(header.nodes(), options.exit_time);
+    let nodes = list.into_iter().map(Supervised::new).collect();
+    let mut supervisor = Supervisor {
+        header,
+        options,
+        nodes,
+        strangers,
+        signals,
+        output,
+        ending,
+        requested: None,
+        unjoined: None,
+        failed: false,
+    };
+    supervisor.until_all_ended();
+    supervisor.clear_up();
+    supervisor.status()
+}
+
+struct Supervised {
+    child: Child,
+    ended: bool,
+    // The node itself, when `child` is a wrapper around it.
+    inner: Option<OwnedFd>,
+}
+
+impl Supervised {
+    fn new(child: Child) -> Supervised {
+        Supervised {
+            child,
+            ended: false,
+            inner: None,
+        }
+    }
+}
+
+struct Supervisor {
+    header: JobHeader,
+    options: Options,
+    nodes: Vec<Supervised>,
+    strangers: Vec<i32>,
+    signals: OwnedFd,
+    output: Output,
+    ending: Ending,
+    // Signal that asked for the end of the job.
+    requested: Option<c_int>,
+    // A node that ended without joining: trouble only if another joins.
+    unjoined: Option<(u32, String)>,
+    // Some node failed without leaving a code.
+    failed: bool,
+}
+
+impl Supervisor {
+    fn until_all_ended(&mut self) {
+        let mut killed_at = None;
+        while self.nodes.iter().any(|node| !node.ended) {
+            self.wait();
+            let now = Instant::now();
+            for step in self.ending.steps(now) {
+                self.do_step(step, &mut killed_at);
+            }
+            if killed_at.is_some_and(|at| now > at + REAPING) {
+                self.tell("some nodes cannot be killed; leaving them to the system");
+                return;
+            }
+        }
+    }
+
+    fn do_step(&mut self, step: Step, killed_at: &mut Option<Instant>) {
+        match step {
+            Step::Tell(line) => self.tell(&line),
+            Step::Ask => {
+                if self.header.exit_code().is_none() && self.requested.is_none() {
+                    self.failed = true;
+                }
+                self.nodes
+                    .iter()
+                    .zip(0..)
+                    .filter(|(node, _)| !node.ended)
+                    .for_each(|(node, rank)| ask(self.header, node, rank));
+            }
+            Step::Kill => {
+                *killed_at = Some(Instant::now());
+                for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+                    node.child.lifeline = None;
+                    sys::kill(node.child.pid, libc::SIGKILL);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, line: &str) {
+        let prefix = self.options.prefix;
+        self.output.report(&format!("{prefix}: {line}"));
+    }
+
+    // One poll, and everything that it brings.
+    fn wait(&mut self) {
+        let now = Instant::now();
+        let tick = self.look_at_joining(now);
+        if self.output.is_clogged() {
+            self.ending.extend(now);
+        }
+        let mut set = vec![readable(&self.signals)];
+        set.extend(self.options.exec_errors.as_ref().map(readable));
+        set.extend(
+            self.nodes
+                .iter()
+                .filter_map(|node| node.inner.as_ref().map(readable)),
+        );
+        self.output.interests(&mut set);
+        let due = self
+            .ending
+            .next()
+            .map(|at| at.saturating_duration_since(now));
+        sys::poll(&mut set, [due, tick].into_iter().flatten().min());
+        self.output.transfer(&set);
+        let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
+        if self
+            .options
+            .exec_errors
+            .as_ref()
+            .is_some_and(|pipe| is_ready(pipe.as_raw_fd()))
+        {
+            self.exec_failed();
+        }
+        let inner: Vec<u32> = (0..self.header.nodes())
+            .filter(|rank| {
+                self.nodes[*rank as usize]
+                    .inner
+                    .as_ref()
+                    .is_some_and(|fd| is_ready(fd.as_raw_fd()))
+            })
+            .collect();
+        inner.into_iter().for_each(|rank| self.inner_ended(rank));
+        if is_ready(self.signals.as_raw_fd()) {
+            self.take_signals();
+        }
+    }
+
+    fn take_signals(&mut self) {
+        while let Some(info) = sys::read_signal(self.signals.as_fd()) {
+            let signal = info.ssi_signo as c_int;
+            // The kernel sends a terminal's signals to the whole process group: the nodes have them already.
+            let from_terminal = info.ssi_code == libc::SI_KERNEL;
+            match signal {
+                libc::SIGCHLD => {}
+                libc::SIGUSR1 | libc::SIGUSR2 => self.forward(signal),
+                _ => self.end_requested(signal, from_terminal),
+            }
+        }
+        while let Some((pid, status)) = sys::reap() {
+            let of = self
+                .nodes
+                .iter()
+                .position(|node| node.child.pid == pid && !node.ended);
+            if let Some(at) = of {
+                self.nodes[at].ended = true;
+                self.child_ended(at as u32, status);
+            }
+        }
+    }
+
+    fn end_requested(&mut self, signal: c_int, from_terminal: bool) {
+        let first = self.requested.is_none();
+        self.requested.get_or_insert(signal);
+        self.ending.request(Instant::now());
+        if first && !from_terminal {
+            self.forward(signal);
+        }
+    }
+
+    fn forward(&self, signal: c_int) {
+        for (node, rank) in self.nodes.iter().zip(0..).filter(|(node, _)| !node.ended) {
+            sys::queue_signal(node.child.pid, signal, MARKER);
+            if let Some(pid) = inner_pid(self.header, node, rank) {
+                sys::queue_signal(pid, signal, MARKER);
+            }
+        }
+    }
+
+    fn name(&self, rank: u32) -> String {
+        let pid = self.nodes[rank as usize].child.pid;
+        format!("node {rank}/{} (pid {pid})", self.header.nodes())
+    }
+
+    fn child_ended(&mut self, rank: u32, status: c_int) {
+        let now = Instant::now();
+        let record = self.header.record(rank);
+        let exiting = record.phase() == Phase::Exiting;
+        let consequence = self.ending.was_asked() && !exiting;
+        if libc::WIFSIGNALED(status) {
+            let signal = libc::WTERMSIG(status);
+            if !self.ending.was_asked() {
+                self.header.record_exit((128 + signal) as u8);
+                let line = format!(
+                    "{} was killed by signal {}; ending the job",
+                    self.name(rank),
+                    signal_name(signal)
+                );
+                self.ending.crash(now, rank, line);
+            }
+            return;
+        }
+        let code = libc::WEXITSTATUS(status);
+        if code != 0 && !consequence {
+            self.header.record_exit(code as u8);
+        }
+        if exiting {
+            self.ending.orderly(now);
+        } else if record.phase() == Phase::Unborn {
+            let line = format!(
+                "{} exited with status {code} before gasnet_init; ending the job",
+                self.name(rank)
+            );
+            self.unjoined.get_or_insert((rank, line));
+        } else {
+            let line = format!(
+                "{} exited with status {code} without gasnet_exit; ending the job",
+                self.name(rank)
+            );
+            self.ending.premature(now, rank, line);
+        }
+    }
+
+    // The node behind a wrapper ended; how, only the wrapper knows, and usually it ends soon.
+    fn inner_ended(&mut self, rank: u32) {
+        self.nodes[rank as usize].inner = None;
+        let now = Instant::now();
+        let record = self.header.record(rank);
+        if record.phase() == Phase::Exiting {
+            self.ending.orderly(now);
+        } else {
+            let nodes = self.header.nodes();
+            let line = format!(
+                "node {rank}/{nodes} (pid {}) ended without gasnet_exit; ending the job",
+                record.pid()
+            );
+            self.ending.premature(now, rank, line);
+        }
+    }
+
+    // Joining makes no noise, so it is looked for while it matters. Returns when to look again.
+    fn look_at_joining(&mut self, now: Instant) -> Option<Duration> {
+        if self.ending.has_begun() {
+            return None;
+        }
+        let header = self.header;
+        let mut waiting = false;
+        for (node, rank) in self
+            .nodes
+            .iter_mut()
+            .zip(0..)
+            .filter(|(node, _)| !node.ended)
+        {
+            waiting |= header.record(rank).phase() == Phase::Unborn;
+            if node.inner.is_none()
+                && let Some(pid) = inner_pid(header, node, rank)
+            {
+                node.inner = sys::pidfd(pid).ok();
+            }
+        }
+        let joined = header
+            .records()
+            .iter()
+            .any(|record| record.phase() != Phase::Unborn);
+        if joined && let Some((rank, line)) = self.unjoined.take() {
+            self.ending.premature(now, rank, line);
+        }
+        (waiting || self.unjoined.is_some()).then_some(TICK)
+    }
+
+    fn exec_failed(&mut self) {
+        let Some(mut pipe) = self.options.exec_errors.take() else {
+            return;
+        };
+        let mut bytes = [0; 4096];
+        let Ok(got) = pipe.read(&mut bytes) else {
+            return;
+        };
+        let Some((status, text)) = bytes[..got].split_first() else {
+            return;
+        }; // all nodes run their programs
+        let line = String::from_utf8_lossy(text);
+        self.header.record_exit(*status);
+        self.ending.crash(
+            Instant::now(),
+            0,
+            line.lines().next().unwrap_or_default().into(),
+        );
+    }
+
+    // Nothing is left behind: processes that nodes started, and output in flight.
+    fn clear_up(&mut self) {
+        self.kill_descendants();
+        let mut give_up = Instant::now() + LINGER;
+        while self.output.has_sources() || self.output.is_holding() {
+            let now = Instant::now();
+            if now >= give_up {
+                self.output.close_sources();
+            }
+            let mut set = vec![readable(&self.signals)];
+            self.output.interests(&mut set);
+            let timeout = self
+                .output
+                .has_sources()
+                .then(|| give_up.saturating_duration_since(now));
+            sys::poll(&mut set, timeout);
+            if self.output.transfer(&set[1..]) || self.output.is_clogged() {
+                give_up = Instant::now() + LINGER;
+            }
+            if set[0].revents != 0 && self.ends_by_signal() {
+                return; // the reader is too slow for somebody
+            }
+        }
+    }
+
+    fn ends_by_signal(&mut self) -> bool {
+        let mut ends = false;
+        while let Some(info) = sys::read_signal(self.signals.as_fd()) {
+            let signal = info.ssi_signo as c_int;
+            if ![libc::SIGCHLD, libc::SIGUSR1, libc::SIGUSR2].contains(&signal) {
+                self.requested.get_or_insert(signal);
+                ends = true;
+            }
+        }
+        ends
+    }
+
+    fn kill_descendants(&self) {
+        for _ in 0..1000 {
+            while sys::reap().is_some() {}
+            let mut left = spawn::own_children();
+            left.retain(|pid| !self.strangers.contains(pid));
+            if left.is_empty() {
+                return;
+            }
+            left.iter()
+                .for_each(|pid| drop(sys::kill(*pid, libc::SIGKILL)));
+            sys::nap(Duration::from_millis(1));
+        }
+    }
+
+    fn status(&self) -> i32 {
+        match (self.requested, self.header.exit_code()) {
+            (Some(signal), _) => 128 + signal,
+            (None, Some(code)) => code.into(),
+            (None, None) => self.failed.into(),
+        }
+    }
+}
+
+fn readable(fd: &impl AsRawFd) -> pollfd {
+    pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    }
+}
+
+// The node behind a wrapper, if there is one. Its number may have been taken in another namespace, hence the check.
+fn inner_pid(header: JobHeader, node: &Supervised, rank: u32) -> Option<i32> {
+    let pid = header.record(rank).pid();
+    (pid != 0 && pid != node.child.pid && spawn::is_descendant(pid)).then_some(pid)
+}
+
+// SIGQUIT is for nodes: they may have a handler. Other programs would leave core files.
+fn ask(header: JobHeader, node: &Supervised, rank: u32) {
+    if let Some(pid) = inner_pid(header, node, rank) {
+        sys::queue_signal(pid, libc::SIGQUIT, MARKER);
+    } else if header.record(rank).pid() == node.child.pid {
+        sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
+    } else {
+        sys::kill(node.child.pid, libc::SIGTERM);
+    }
+}
+
+/// `11 (SIGSEGV)`.
+pub fn signal_name(signal: c_int) -> String {
+    match super::signals::name(signal) {
+        "" => signal.to_string(),
+        name => format!("{signal} ({name})"),
+    }
+}

@@ -1,0 +1,457 @@
+//! Safe faces of the system calls that this directory needs and std lacks. Must not know what they are used for.
+
+use crate::sync::AtomicU32;
+use libc::{c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::time::Duration;
+
+/// fcntl(2): the signal that replaces SIGIO. libc lacks it for glibc targets.
+const F_SETSIG: c_int = 10;
+
+fn check(result: c_int) -> io::Result<c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// This process.
+pub fn pid() -> i32 {
+    // SAFETY: no arguments; always succeeds.
+    unsafe { libc::getpid() }
+}
+
+/// The parent process.
+pub fn parent_pid() -> i32 {
+    // SAFETY: no arguments; always succeeds.
+    unsafe { libc::getppid() }
+}
+
+/// This thread.
+pub fn thread_id() -> u32 {
+    // SAFETY: no arguments; always succeeds.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// Ends the process without exit handlers. Async-signal-safe.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit may be called anywhere and runs no user code.
+    unsafe { libc::_exit(code) }
+}
+
+/// Sleeps until a signal handler has run, or longer. Async-signal-safe.
+pub fn pause() {
+    // SAFETY: no arguments.
+    unsafe { libc::pause() };
+}
+
+/// Sleeps; shorter when a signal arrives. Async-signal-safe.
+pub fn nap(time: Duration) {
+    let time = timespec(time);
+    // SAFETY: `time` is valid; the remainder is not asked for.
+    unsafe { libc::nanosleep(&time, ptr::null_mut()) };
+}
+
+fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}
+
+/// Milliseconds of a clock that never jumps. Async-signal-safe.
+pub fn clock_ms() -> u64 {
+    let mut now = timespec(Duration::ZERO);
+    // SAFETY: `now` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}
+
+/// 64 random bits; from the clock and pid where the kernel gives none.
+pub fn random() -> u64 {
+    let mut value = 0u64;
+    // SAFETY: `value` has 8 writable bytes.
+    let got = unsafe { libc::getrandom((&raw mut value).cast(), 8, libc::GRND_NONBLOCK) };
+    if got == 8 {
+        value
+    } else {
+        clock_ms() << 32 | pid() as u64
+    }
+}
+
+/// A memory file without a name in any file system, closed on exec.
+pub fn memfd() -> io::Result<OwnedFd> {
+    // SAFETY: the name is a C string.
+    let fd = check(unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), libc::MFD_CLOEXEC) })?;
+    // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Maps `len` bytes of `fd`, shared and writable, for the life of the process.
+pub fn map_forever(fd: BorrowedFd<'_>, len: usize) -> io::Result<*mut c_void> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+    let at = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            len,
+            access,
+            libc::MAP_SHARED,
+            fd.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(at)
+    }
+}
+
+/// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes.
+pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
+    let timeout = timespec(timeout);
+    let word = ptr::from_ref(word);
+    // SAFETY: `word` is a live aligned 4-byte word, `timeout` is valid; the other arguments are unused by FUTEX_WAIT.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word,
+            libc::FUTEX_WAIT,
+            expected,
+            &raw const timeout,
+            0usize,
+            0,
+        )
+    };
+}
+
+/// Wakes every process that sleeps on `word`.
+pub fn futex_wake_all(word: &AtomicU32) {
+    let word = ptr::from_ref(word);
+    // SAFETY: `word` is a live aligned 4-byte word; FUTEX_WAKE does not use the rest.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word,
+            libc::FUTEX_WAKE,
+            i32::MAX,
+            0usize,
+            0usize,
+            0,
+        )
+    };
+}
+
+/// Closes (or not) the descriptor when the process runs another program.
+pub fn set_close_on_exec(fd: BorrowedFd<'_>, close: bool) -> io::Result<()> {
+    let flags = if close { libc::FD_CLOEXEC } else { 0 };
+    // SAFETY: F_SETFD takes an integer and touches no memory.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, flags) }).map(drop)
+}
+
+/// Reads and writes fail with `WouldBlock` instead of waiting.
+pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: F_GETFL has no argument.
+    let flags = check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    // SAFETY: F_SETFL takes an integer.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
+}
+
+/// A copy of `fd`, closed on exec, at a number of at least `lowest` if the limits allow, else anywhere.
+pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> {
+    let duplicate = |lowest: RawFd| {
+        // SAFETY: F_DUPFD_CLOEXEC takes an integer.
+        check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) })
+    };
+    let copy = duplicate(lowest).or_else(|_| duplicate(3))?;
+    // SAFETY: the kernel just gave us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Makes descriptor `target` (0, 1 or 2) a copy of `fd`.
+pub fn redirect(fd: BorrowedFd<'_>, target: RawFd) -> io::Result<()> {
+    // SAFETY: dup2 touches no memory; the standard descriptors are nobody's in particular.
+    check(unsafe { libc::dup2(fd.as_raw_fd(), target) }).map(drop)
+}
+
+/// From now on the kernel kills this process when the other end of the pipe `fd` closes.
+pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: F_SETOWN takes an integer.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, pid()) })?;
+    // SAFETY: F_SETSIG takes an integer.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), F_SETSIG, libc::SIGKILL) })?;
+    // SAFETY: F_SETFL takes an integer.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
+}
+
+/// From now on the kernel kills this process when the thread that forked it ends.
+pub fn kill_me_with_parent() -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes an integer.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+}
+
+/// Orphans among this process's descendants become its children.
+pub fn adopt_orphans() {
+    // A kernel that cannot only leaves more work to the per-node lifelines.
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+}
+
+/// kill(2); false when there is no such process. Async-signal-safe.
+pub fn kill(pid: i32, signal: c_int) -> bool {
+    // SAFETY: kill touches no memory.
+    unsafe { libc::kill(pid, signal) == 0 }
+}
+
+/// Runs `signal`'s action on this thread, as far as it is not blocked. Async-signal-safe.
+pub fn raise(signal: c_int) {
+    // SAFETY: raise touches no memory; what the handler does is its own affair.
+    unsafe { libc::raise(signal) };
+}
+
+/// Sends `signal` so that its handler finds SI_QUEUE and `marker`; false when there is no such process.
+pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
+    let value = libc::sigval {
+        sival_ptr: marker as *mut c_void,
+    };
+    // SAFETY: `value` is passed by value and only handed through.
+    unsafe { libc::sigqueue(pid, signal, value) == 0 }
+}
+
+/// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready.
+pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) {
+    let timeout = timeout.map_or(-1, |t| {
+        t.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int
+    });
+    // SAFETY: `set` is a slice of valid entries that the kernel may update.
+    let ready = unsafe { libc::poll(set.as_mut_ptr(), set.len() as libc::nfds_t, timeout) };
+    if ready < 0 {
+        set.iter_mut().for_each(|entry| entry.revents = 0);
+    }
+}
+
+/// What poll(2) says about one descriptor now; 0 = nothing.
+pub fn poll_one(fd: BorrowedFd<'_>, events: i16) -> i16 {
+    let mut set = [libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events,
+        revents: 0,
+    }];
+    poll(&mut set, Some(Duration::ZERO));
+    set[0].revents
+}
+
+/// A descriptor that becomes readable when process `pid` ends.
+pub fn pidfd(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: pidfd_open takes two integers.
+    let fd = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as c_int)?;
+    // SAFETY: the kernel just gave us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A child that has ended, with its wait status; `None` when none has.
+pub fn reap() -> Option<(i32, c_int)> {
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    let pid = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) };
+    (pid > 0).then_some((pid, status))
+}
+
+/// Waits for the end of child `pid`.
+pub fn reap_one(pid: i32) {
+    // SAFETY: the status is not asked for.
+    unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
+}
+
+/// Writes to a socket without waiting.
+pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: `bytes` is readable.
+    let sent = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    if sent < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(sent as usize)
+    }
+}
+
+/// One write(2) to stderr; a failure has nowhere to be told. Async-signal-safe.
+pub fn write_stderr(bytes: &[u8]) {
+    // SAFETY: `bytes` is readable.
+    unsafe { libc::write(2, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+/// A set of signals.
+#[derive(Clone, Copy)]
+pub struct SignalSet(libc::sigset_t);
+
+impl SignalSet {
+    /// The set of `signals`. Async-signal-safe.
+    pub fn new(signals: &[c_int]) -> SignalSet {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: `set` is writable; sigemptyset initialises all of it.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: initialised above.
+        let mut set = unsafe { set.assume_init() };
+        for signal in signals {
+            // SAFETY: `set` is initialised; a wrong number is refused by an error.
+            unsafe { libc::sigaddset(&mut set, *signal) };
+        }
+        SignalSet(set)
+    }
+
+    /// Changes this thread's mask by `how` (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK) and returns the mask before.
+    pub fn apply(&self, how: c_int) -> SignalSet {
+        let mut old = SignalSet::new(&[]);
+        // SAFETY: both sets are initialised.
+        unsafe { libc::pthread_sigmask(how, &self.0, &mut old.0) };
+        old
+    }
+
+    /// A descriptor to read these signals from; they must be blocked.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        // SAFETY: the set is initialised.
+        let fd =
+            check(unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        // SAFETY: the kernel just gave us this descriptor.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+}
+
+/// Reads one signal from a [`SignalSet::descriptor`].
+pub fn read_signal(fd: BorrowedFd<'_>) -> Option<libc::signalfd_siginfo> {
+    let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
+    let size = size_of::<libc::signalfd_siginfo>();
+    // SAFETY: `info` has `size` writable bytes.
+    let got = unsafe { libc::read(fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+    // SAFETY: plain integers, for which any bytes are valid.
+    (got == size as isize).then(|| unsafe { info.assume_init() })
+}
+
+/// What happens when `signal` arrives. `None` for a number that is no signal. Async-signal-safe.
+pub fn disposition(signal: c_int) -> Option<libc::sigaction> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action changes nothing; `action` is writable.
+    let result = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: zeroed above, which is a valid value of every field.
+    (result == 0).then(|| unsafe { action.assume_init() })
+}
+
+/// `signal` is ignored by this process.
+pub fn is_ignored(signal: c_int) -> bool {
+    disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_IGN)
+}
+
+/// `signal` has its default action in this process.
+pub fn is_default(signal: c_int) -> bool {
+    disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_DFL)
+}
+
+/// Sets `signal` to SIG_IGN or SIG_DFL. Async-signal-safe.
+pub fn set_plain(signal: c_int, action: libc::sighandler_t) {
+    assert!(action == libc::SIG_IGN || action == libc::SIG_DFL);
+    // SAFETY: SIG_IGN and SIG_DFL run no code.
+    unsafe { libc::signal(signal, action) };
+}
+
+/// A signal handler in the three-argument form.
+pub type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Installs `handler`, on the alternate stack if the thread has one; interrupted system calls go on. `handler` must be
+/// async-signal-safe. Async-signal-safe.
+pub fn set_handler(signal: c_int, handler: Handler) {
+    let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    let SignalSet(mask) = SignalSet::new(&[]);
+    let action = libc::sigaction {
+        sa_sigaction: handler as libc::sighandler_t,
+        sa_mask: mask,
+        sa_flags: flags,
+        sa_restorer: None,
+    };
+    restore_disposition(signal, &action);
+}
+
+/// Puts back what [`disposition`] gave.
+pub fn restore_disposition(signal: c_int, action: &libc::sigaction) {
+    // SAFETY: `action` is complete; its handler, if any, was installed before or is async-signal-safe by contract.
+    unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
+}
+
+/// SIGALRM after `time`, once; zero: never. Async-signal-safe.
+pub fn set_alarm(time: Duration) {
+    let none = libc::timeval {
+        tv_sec: 0,
+        tv_usec: 0,
+    };
+    let value = libc::timeval {
+        tv_sec: time.as_secs() as i64,
+        tv_usec: i64::from(time.subsec_micros()),
+    };
+    let timer = libc::itimerval {
+        it_interval: none,
+        it_value: value,
+    };
+    // SAFETY: `timer` is valid; the old one is not asked for.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
+}
+
+/// Gives this thread an alternate signal stack of `bytes` unless it has one. Never freed.
+pub fn set_signal_stack(bytes: usize) {
+    let mut old = libc::stack_t {
+        ss_sp: ptr::null_mut(),
+        ss_flags: 0,
+        ss_size: 0,
+    };
+    // SAFETY: a null new stack changes nothing; `old` is writable.
+    unsafe { libc::sigaltstack(ptr::null(), &mut old) };
+    if old.ss_flags & libc::SS_DISABLE == 0 {
+        return;
+    }
+    let memory = Box::leak(vec![0u8; bytes].into_boxed_slice());
+    let stack = libc::stack_t {
+        ss_sp: memory.as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: bytes,
+    };
+    // SAFETY: the memory is leaked, so it outlives the thread, and nobody else uses it.
+    unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
+}
+
+/// Soft and hard limit on the number of open descriptors.
+pub fn descriptor_limit() -> (u64, u64) {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is writable.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    (limit.rlim_cur, limit.rlim_max)
+}
+
+/// Sets the soft limit on open descriptors, keeping the hard one.
+pub fn set_descriptor_limit((soft, hard): (u64, u64)) {
+    let limit = libc::rlimit {
+        rlim_cur: soft,
+        rlim_max: hard,
+    };
+    // SAFETY: `limit` is valid.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+}
+
+/// fork(2): 0 in the child.
+pub fn fork() -> io::Result<i32> {
+    // SAFETY: the child goes on with the only thread it has; callers advise when there were more (glibc keeps malloc
+    // and stdio usable across fork).
+    check(unsafe { libc::fork() })
+}
+
+/// Writes out what C's stdio has buffered, so that a fork does not double it.
+pub fn flush_all_stdio() {
+    // SAFETY: NULL means all streams.
+    unsafe { libc::fflush(ptr::null_mut()) };
+}

@@ -1,0 +1,293 @@
+//! The fabric: what all nodes of a host share besides segments. It lies at the start of the job's memory file.
+//!
+//! Per node a table of segments and a bell; for all, the cursor that hands out file space. Zero-filled memory is its
+//! valid initial state, so nobody has to create it. File space is never handed out twice: there are 2^63 bytes of it,
+//! and a peer may still have mapped what was removed.
+//! Must not know what segments are for.
+
+use super::interrupt::Bell;
+use super::segment::Life;
+use super::{NodeId, SciError};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use memmap2::{MmapOptions, MmapRaw};
+use std::mem::offset_of;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Most segments of a node.
+pub(crate) const SEGMENTS: usize = 32;
+
+/// Raised whenever the layout below changes.
+const LAYOUT: u64 = 1;
+
+/// Extents of this size start on a multiple of it, so that the kernel can use huge pages for them.
+const HUGE: u64 = 2 << 20;
+
+/// `Record::fences`: has joined. (The other values mean that too.)
+const JOINED: u32 = 1;
+/// `Record::fences`: joined, and sleeps with membarrier.
+const MEMBARRIER: u32 = 3;
+
+/// One segment: its life, and the extent of the file that it owns while it lives.
+#[repr(C)]
+pub(crate) struct Entry {
+    pub(crate) life: Life,
+    /// Bytes into the file. Written by the owner while building.
+    offset: AtomicU64,
+    /// Bytes. Written by the owner while building.
+    len: AtomicU64,
+}
+
+impl Entry {
+    /// (file offset, length). For users of the segment only.
+    pub(crate) fn extent(&self) -> (u64, u64) {
+        // Relaxed: `Life` orders them: written while building, read by users.
+        (
+            self.offset.load(Ordering::Relaxed),
+            self.len.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Writes the extent down, while building.
+    pub(crate) fn set_extent(&self, offset: u64, len: u64) {
+        self.offset.store(offset, Ordering::Relaxed); // Relaxed: as above
+        self.len.store(len, Ordering::Relaxed); // Relaxed: as above
+    }
+}
+
+/// What belongs to one node.
+#[repr(C, align(128))]
+pub(crate) struct Record {
+    pub(crate) bell: Bell,
+    /// `JOINED` or `MEMBARRIER`; written by the node.
+    fences: AtomicU32,
+    pub(crate) entries: [Entry; SEGMENTS],
+}
+
+#[repr(C, align(128))]
+struct Head {
+    /// Version and number of nodes, written by whoever joins first.
+    layout: AtomicU64,
+    /// Bytes handed out behind the fabric.
+    cursor: AtomicU64,
+}
+
+const _: () = assert!(
+    size_of::<Head>() == 128,
+    "records follow the head at their own alignment"
+);
+const _: () = assert!(
+    offset_of!(Record, bell) == 0,
+    "a bell's pair of lines is shared with nothing"
+);
+const _: () = assert!(
+    offset_of!(Record, fences) == 128,
+    "a bell's pair of lines is shared with nothing"
+);
+
+/// The mapped fabric.
+pub(crate) struct Fabric {
+    map: MmapRaw,
+    nodes: u32,
+    /// First byte of the file behind it.
+    space: u64,
+}
+
+impl Fabric {
+    /// Bytes that the fabric of a job of `nodes` needs in the file: a multiple of 64 KiB, every page size in use.
+    pub(crate) fn bytes(nodes: u32) -> u64 {
+        let used = size_of::<Head>() as u64 + u64::from(nodes) * size_of::<Record>() as u64;
+        // One byte more: the file is grown by writing the last one, which therefore must mean nothing.
+        (used + 1).next_multiple_of(64 << 10)
+    }
+
+    /// Maps the fabric at `base` of the file; extends the file over it.
+    pub(crate) fn open(fd: &OwnedFd, base: u64, nodes: u32) -> Result<Self, SciError> {
+        let bytes = Self::bytes(nodes);
+        let space = base.checked_add(bytes).ok_or(SciError::System {
+            call: "pwrite",
+            errno: libc::EFBIG,
+        })?;
+        grow(fd, space)?;
+        let map = MmapOptions::new()
+            .offset(base)
+            .len(bytes as usize)
+            .map_raw(fd.as_raw_fd());
+        let map = map.map_err(|e| SciError::System {
+            call: "mmap",
+            errno: e.raw_os_error().unwrap_or(0),
+        })?;
+        let fabric = Self { map, nodes, space };
+        fabric.check_layout()?;
+        Ok(fabric)
+    }
+
+    fn check_layout(&self) -> Result<(), SciError> {
+        let mine = LAYOUT << 32 | u64::from(self.nodes);
+        // Relaxed: the word stands alone; who joins first writes what all expect.
+        let found =
+            self.head()
+                .layout
+                .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed);
+        match found {
+            Err(found) if found != mine => Err(SciError::LayoutMismatch { mine, found }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What belongs to `node`.
+    pub(crate) fn record(&self, node: NodeId) -> Result<&Record, SciError> {
+        if u32::from(node.0) >= self.nodes {
+            return Err(SciError::NoSuchNode {
+                node,
+                nodes: self.nodes,
+            });
+        }
+        let at = size_of::<Head>() + usize::from(node.0) * size_of::<Record>();
+        // SAFETY: `bytes(nodes)` made room for the records of all nodes.
+        let record = unsafe { self.map.as_mut_ptr().add(at) };
+        // SAFETY: page-aligned base, sizes multiples of 128; all fields are atomics, valid when zero; mapped while self lives.
+        Ok(unsafe { &*record.cast::<Record>() })
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: as in `record`.
+        unsafe { &*self.map.as_mut_ptr().cast::<Head>() }
+    }
+
+    /// Says how this node sleeps.
+    pub(crate) fn announce(&self, node: NodeId, membarrier: bool) -> Result<(), SciError> {
+        let word = if membarrier { MEMBARRIER } else { JOINED };
+        // ORDERING: Release ↔ Acquire in `all_membarrier`; the job-wide fence between orders them already.
+        self.record(node)?.fences.store(word, Ordering::Release);
+        Ok(())
+    }
+
+    /// Every node has joined and sleeps with membarrier.
+    pub(crate) fn all_membarrier(&self) -> bool {
+        let has = |node| {
+            // ORDERING: Acquire ↔ Release in `announce`: a node that is seen here has registered.
+            self.record(NodeId(node))
+                .is_ok_and(|r| r.fences.load(Ordering::Acquire) == MEMBARRIER)
+        };
+        (0..self.nodes).all(|node| has(node as u16))
+    }
+
+    /// Takes `len` bytes of file space (a multiple of the page size) and extends the file over them.
+    pub(crate) fn allocate(&self, fd: &OwnedFd, len: u64) -> Result<u64, SciError> {
+        let align = if len >= HUGE { HUGE } else { 1 };
+        let end_of = |used: u64| {
+            let start = self
+                .space
+                .checked_add(used)?
+                .checked_next_multiple_of(align)?;
+            let end = start.checked_add(len)?;
+            (end <= i64::MAX as u64).then_some((start, end))
+        };
+        let cursor = &self.head().cursor;
+        // Relaxed: file space is told apart by number only; what is in it is ordered by `Life`.
+        let taken = cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            Some(end_of(used)?.1 - self.space)
+        });
+        let too_big = SciError::System {
+            call: "pwrite",
+            errno: libc::EFBIG,
+        };
+        let (start, end) = taken.ok().and_then(end_of).ok_or(too_big)?;
+        if let Err(e) = grow(fd, end) {
+            self.give_back(taken.unwrap_or(0), end);
+            return Err(e);
+        }
+        Ok(start)
+    }
+
+    /// Returns space that nobody has seen yet, if nobody took more since.
+    fn give_back(&self, used: u64, end: u64) {
+        // Relaxed: as in `allocate`.
+        let _ = self.head().cursor.compare_exchange(
+            end - self.space,
+            used,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+    }
+}
+
+/// Extends the file to `end` bytes at least. Writing a byte can only extend it, where ftruncate by two nodes could cut
+/// off what the other added. The last byte of what is added belongs to nobody yet.
+fn grow(fd: &OwnedFd, end: u64) -> Result<(), SciError> {
+    if end == 0 || file_len(fd)? >= end {
+        return Ok(());
+    }
+    let limit = file_size_limit();
+    if end > limit || end > i64::MAX as u64 {
+        // Asked beforehand, because going over RLIMIT_FSIZE raises SIGXFSZ, which ends the process.
+        return Err(SciError::System {
+            call: "pwrite",
+            errno: libc::EFBIG,
+        });
+    }
+    // SAFETY: one readable byte.
+    let written = unsafe { libc::pwrite(fd.as_raw_fd(), c"".as_ptr().cast(), 1, end as i64 - 1) };
+    match written {
+        1 => Ok(()),
+        _ => Err(SciError::last_os_error("pwrite")),
+    }
+}
+
+fn file_len(fd: &OwnedFd) -> Result<u64, SciError> {
+    // SAFETY: all-zero is a valid `stat`.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is writable.
+    if unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) } != 0 {
+        return Err(SciError::last_os_error("fstat"));
+    }
+    Ok(stat.st_size as u64)
+}
+
+fn file_size_limit() -> u64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is writable.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
+    if result == 0 {
+        limit.rlim_cur
+    } else {
+        u64::MAX
+    }
+}
+
+/// Gives the memory of an extent back to the system; the file keeps its length.
+pub(crate) fn punch_hole(fd: &OwnedFd, offset: u64, len: u64) {
+    if len == 0 {
+        return;
+    }
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: no memory is passed. If the system cannot, the memory returns when the job's file goes.
+    unsafe { libc::fallocate(fd.as_raw_fd(), mode, offset as i64, len as i64) };
+}
+
+/// Takes memory for the whole extent from the system now.
+pub(crate) fn commit(fd: &OwnedFd, offset: u64, len: u64) -> Result<(), SciError> {
+    if len == 0 {
+        return Ok(());
+    }
+    loop {
+        // SAFETY: no memory is passed.
+        let result = unsafe { libc::fallocate(fd.as_raw_fd(), 0, offset as i64, len as i64) };
+        if result == 0 {
+            return Ok(());
+        }
+        let error = SciError::last_os_error("fallocate");
+        // A signal came first: what was taken so far is given back by the kernel, so begin again.
+        if error
+            != (SciError::System {
+                call: "fallocate",
+                errno: libc::EINTR,
+            })
+        {
+            return Err(error);
+        }
+    }
+}

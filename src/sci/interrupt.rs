@@ -1,0 +1,300 @@
+//! Interrupts: a node sleeps, a peer wakes it; the peer's cost while nobody sleeps is a look at a cached line.
+//!
+//! The race. The sleeper does S1 set sleep word, S2 look for news; the peer does P1 publish news, P2 look at the sleep
+//! word. If each second step may run before its own first one becomes visible (the store waits in a store buffer), both
+//! look too early: the sleeper sees no news, the peer no sleeper, and the wake-up is lost. Acquire and Release forbid
+//! neither. One full fence between S1 and S2 *and* one between P1 and P2 forbid it: of two full fences one comes first,
+//! and who comes second sees what the other did before its own.
+//! The peer would pay that fence for every message. membarrier(2) GLOBAL_EXPEDITED makes the sleeper pay for both: it
+//! returns only after every running thread of every registered process executed a full fence, somewhere in its own
+//! order. If the peer's fell after P1, its P1 is visible to S2; if before P1, then P2 comes after it and sees S1. The
+//! compiler must keep P1 before P2 as well, which a compiler fence does.
+//!
+//! Rules: 1. The sleep word counts the node's threads between `arm` and `disarm`; only the node itself writes it.
+//! 2. The event word counts triggers; `wait` sleeps only while it is what it was at `arm`, so that a trigger between
+//! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that every
+//! sleeper uses membarrier.
+//! Must not know what is waited for.
+
+use super::{Interrupt, RemoteInterrupt};
+use crate::sync::{AtomicU32, Ordering, fence};
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// What a node's interrupt consists of; in shared memory, zero at first, in a block of its own (the adjacent-line
+/// prefetcher takes lines in pairs): senders keep it in their caches as long as nobody sleeps.
+#[repr(C, align(128))]
+pub struct Bell {
+    /// Threads armed (rule 1).
+    sleepers: AtomicU32,
+    /// Triggers (rule 2); the futex word.
+    events: AtomicU32,
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(
+    size_of::<Bell>() == 128,
+    "nothing else may lie in a sleep word's pair of lines"
+);
+
+impl Bell {
+    /// Nobody sleeps. (Zero-filled shared memory is the same.)
+    pub(crate) fn new() -> Self {
+        Self {
+            sleepers: AtomicU32::new(0),
+            events: AtomicU32::new(0),
+        }
+    }
+
+    /// The futex word.
+    pub(crate) fn events(&self) -> &AtomicU32 {
+        &self.events
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+/// How an adapter reaches a bell, sleeps on it and fences.
+pub trait BellPlace: Clone + Send + Sync {
+    /// The bell.
+    fn bell(&self) -> &Bell;
+    /// Must senders fence (rule 3)?
+    fn senders_fence(&self) -> bool;
+    /// Orders the sleeper's store of the sleep word before its next look, and the peers' publishing before theirs.
+    fn sleeper_fence(&self);
+    /// Sleeps while the event word is `seen`, at most `timeout`. May return early.
+    fn sleep(&self, seen: u32, timeout: Duration);
+    /// Ends all sleeps.
+    fn wake_all(&self);
+}
+
+#[cfg(loom)]
+use loom::thread_local;
+
+thread_local! {
+    // Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one.
+    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
+}
+
+/// This node's interrupt.
+pub struct OwnInterrupt<P>(P);
+
+impl<P> OwnInterrupt<P> {
+    pub(crate) fn new(place: P) -> Self {
+        Self(place)
+    }
+}
+
+impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
+    fn arm(&self) {
+        let bell = self.0.bell();
+        // Relaxed: a trigger that is counted already belongs to news that the look after `arm` finds: the adapter's
+        // fence below lies between.
+        let seen = bell.events.load(Ordering::Relaxed);
+        ARMED.with(|armed| armed.borrow_mut().push((bell.identity(), seen)));
+        bell.sleepers.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence below orders it
+        self.0.sleeper_fence();
+    }
+
+    fn disarm(&self) {
+        let bell = self.0.bell();
+        let was_armed = ARMED.with(|armed| {
+            let mut armed = armed.borrow_mut();
+            let last = armed.iter().rposition(|entry| entry.0 == bell.identity());
+            last.map(|at| armed.swap_remove(at)).is_some()
+        });
+        if was_armed {
+            bell.sleepers.fetch_sub(1, Ordering::Relaxed); // Relaxed: a trigger too many is harmless
+        }
+    }
+
+    fn wait(&self, timeout: Duration) -> bool {
+        let bell = self.0.bell();
+        let seen = armed_at(bell);
+        let end = Deadline::after(timeout);
+        loop {
+            // ORDERING: Acquire ↔ Release in `trigger`: who was woken sees what was published before.
+            let now = bell.events.load(Ordering::Acquire);
+            if now != seen {
+                rearm(bell, now);
+                return true;
+            }
+            let Some(left) = end.left() else { return false };
+            self.0.sleep(seen, left);
+        }
+    }
+}
+
+/// The event word at this thread's `arm`; without one, as it is now.
+fn armed_at(bell: &Bell) -> u32 {
+    let entry = ARMED.with(|armed| {
+        armed
+            .borrow()
+            .iter()
+            .rev()
+            .find(|entry| entry.0 == bell.identity())
+            .copied()
+    });
+    match entry {
+        Some((_, seen)) => seen,
+        None => bell.events.load(Ordering::Relaxed), // Relaxed: an unannounced wait has no news to order
+    }
+}
+
+/// The next wait of this thread is for the next trigger.
+fn rearm(bell: &Bell, now: u32) {
+    ARMED.with(|armed| {
+        let mut armed = armed.borrow_mut();
+        if let Some(entry) = armed
+            .iter_mut()
+            .rev()
+            .find(|entry| entry.0 == bell.identity())
+        {
+            entry.1 = now;
+        }
+    });
+}
+
+/// When a wait ends. Loom has no clock: there a wait of any length but `MAX` may end after one look.
+pub(crate) struct Deadline {
+    timeout: Duration,
+    end: Option<Instant>,
+    #[cfg(loom)]
+    looks: std::cell::Cell<u32>,
+}
+
+impl Deadline {
+    pub(crate) fn after(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            end: if cfg!(loom) {
+                None
+            } else {
+                Instant::now().checked_add(timeout)
+            },
+            #[cfg(loom)]
+            looks: std::cell::Cell::new(0),
+        }
+    }
+
+    /// What is left; `None` when it has passed.
+    #[cfg(not(loom))]
+    pub(crate) fn left(&self) -> Option<Duration> {
+        match self.end {
+            None => Some(self.timeout), // beyond what the clock can count
+            Some(end) => end
+                .checked_duration_since(Instant::now())
+                .filter(|left| !left.is_zero()),
+        }
+    }
+
+    /// What is left; `None` when it has passed.
+    #[cfg(loom)]
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let looks = self.looks.replace(1);
+        let goes_on = self.timeout == Duration::MAX || (looks == 0 && !self.timeout.is_zero());
+        (goes_on && self.end.is_none()).then_some(self.timeout)
+    }
+}
+
+/// Lets other threads run for about `time`.
+pub(crate) fn pause_for(time: Duration) {
+    #[cfg(not(loom))]
+    std::thread::sleep(time);
+    #[cfg(loom)]
+    {
+        let _ = time; // loom has no clock
+        loom::thread::yield_now();
+    }
+}
+
+/// A peer's interrupt.
+#[derive(Clone)]
+pub struct PeerInterrupt<P>(P);
+
+impl<P> PeerInterrupt<P> {
+    pub(crate) fn new(place: P) -> Self {
+        Self(place)
+    }
+}
+
+impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
+    #[inline(always)]
+    fn trigger_if_armed(&self) {
+        if self.0.senders_fence() {
+            // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too early.
+            fence(Ordering::SeqCst);
+        } else {
+            // ORDERING: keeps the compiler from looking before publishing; ↔ membarrier in `arm`, which does it to the CPU.
+            std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        }
+        // Relaxed: nothing is read on account of it.
+        if self.0.bell().sleepers.load(Ordering::Relaxed) != 0 {
+            self.ring();
+        }
+    }
+
+    #[inline(never)]
+    fn trigger(&self) {
+        // ORDERING: Release ↔ Acquire in `wait`: who is woken sees what this node published before.
+        self.0.bell().events.fetch_add(1, Ordering::Release);
+        self.0.wake_all();
+    }
+}
+
+impl<P: BellPlace> PeerInterrupt<P> {
+    #[cold]
+    #[inline(never)]
+    fn ring(&self) {
+        self.trigger();
+    }
+}
+
+/// Linux' futex, shared between processes (never FUTEX_PRIVATE_FLAG), and membarrier.
+#[cfg(not(loom))]
+pub(crate) mod linux {
+    use super::*;
+
+    const REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
+    const GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
+
+    /// Sleeps while `word` is `seen`, at most `timeout`; returns early on signals.
+    pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
+        // A day bounds the sleep where the seconds would not fit; the caller loops.
+        let seconds = timeout.as_secs().min(86_400);
+        let limit = libc::timespec {
+            tv_sec: seconds as _,
+            tv_nsec: timeout.subsec_nanos() as _,
+        };
+        // SAFETY: `word` and `limit` are alive during the call. Every result means "look again", so none is read.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                libc::FUTEX_WAIT,
+                seen,
+                &limit,
+            )
+        };
+    }
+
+    /// Wakes all that sleep on `word`, in any process.
+    pub(crate) fn futex_wake_all(word: &AtomicU32) {
+        // SAFETY: `word` is alive during the call; the kernel only uses its address.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    }
+
+    /// Registers this process as one that membarriers of others reach. False where the system has none.
+    pub(crate) fn register_membarrier() -> bool {
+        // SAFETY: no memory is passed.
+        unsafe { libc::syscall(libc::SYS_membarrier, REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+    }
+
+    /// Full fence on every CPU that runs a registered process. False when the system refused.
+    pub(crate) fn membarrier() -> bool {
+        // SAFETY: no memory is passed.
+        unsafe { libc::syscall(libc::SYS_membarrier, GLOBAL_EXPEDITED, 0, 0) == 0 }
+    }
+}

@@ -1,0 +1,104 @@
+//! Memory maps of extents of the job's file: where the system likes, or inside a reserved window.
+//!
+//! Must not know whose segment it is.
+
+use super::window::Hold;
+use super::{Placement, SciError};
+use memmap2::{MmapOptions, MmapRaw};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// A shared map, readable and writable. Dropping it unmaps; inside a window the reservation is put back.
+pub(crate) struct Mapping {
+    base: *mut u8,
+    len: usize,
+    // Dropped last, each undoes the map.
+    _place: Place,
+}
+
+enum Place {
+    /// Nothing is mapped.
+    Empty,
+    /// The system chose.
+    Anywhere(#[allow(dead_code)] MmapRaw), // kept for its drop
+    /// In a window.
+    Window(#[allow(dead_code)] Hold), // kept for its drop
+}
+
+// SAFETY: `base` is a plain address; access to the memory is the business of who gets it.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `len` bytes of the file from `offset` (page-aligned). `BadPlacement`; `System` when the system refuses.
+    pub(crate) fn new(
+        fd: &OwnedFd,
+        offset: u64,
+        len: usize,
+        place: Placement,
+    ) -> Result<Self, SciError> {
+        if len == 0 {
+            // Aligned like a map, and never accessed: every bounds check fails.
+            return Ok(Self {
+                base: std::ptr::without_provenance_mut(1 << 16),
+                len,
+                _place: Place::Empty,
+            });
+        }
+        match place {
+            Placement::Anywhere => Self::anywhere(fd, offset, len),
+            Placement::At(address) => Self::in_window(fd, offset, len, address),
+        }
+    }
+
+    fn anywhere(fd: &OwnedFd, offset: u64, len: usize) -> Result<Self, SciError> {
+        let map = MmapOptions::new()
+            .offset(offset)
+            .len(len)
+            .map_raw(fd.as_raw_fd());
+        let map = map.map_err(|e| SciError::System {
+            call: "mmap",
+            errno: e.raw_os_error().unwrap_or(libc::ENOMEM),
+        })?;
+        Ok(Self {
+            base: map.as_mut_ptr(),
+            len,
+            _place: Place::Anywhere(map),
+        })
+    }
+
+    fn in_window(fd: &OwnedFd, offset: u64, len: usize, address: usize) -> Result<Self, SciError> {
+        let hold = Hold::take(address, len)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        // SAFETY: `hold` is reserved space that nothing else uses, so MAP_FIXED replaces only the reservation.
+        let got = unsafe {
+            libc::mmap(
+                address as *mut _,
+                len,
+                protection,
+                flags,
+                fd.as_raw_fd(),
+                offset as i64,
+            )
+        };
+        if got == libc::MAP_FAILED {
+            return Err(SciError::last_os_error("mmap"));
+        }
+        Ok(Self {
+            base: got.cast(),
+            len,
+            _place: Place::Window(hold),
+        })
+    }
+
+    /// First byte.
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// Bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}

@@ -1,0 +1,241 @@
+//! PIO: word and byte stores into mapped memory, each bounds-checked by one compare.
+//!
+//! Invariant: no reference to mapped bytes is ever made, only to single atomic words, because peers write them.
+//! Must not know how the memory was mapped. The checks are shared with adapters that have no raw memory (loom).
+
+use super::SciError;
+
+/// Index of the 8-byte word at `offset` in `len` bytes. The rotation moves the bits of a misaligned offset to the top,
+/// so that one compare finds both faults.
+#[inline(always)]
+pub(crate) fn word_index(offset: usize, len: usize) -> usize {
+    let index = offset.rotate_right(3);
+    if index >= len >> 3 {
+        outside(offset, 8, len);
+    }
+    index
+}
+
+/// Index of the 4-byte half word at `offset`; as [`word_index`].
+#[inline(always)]
+pub(crate) fn half_index(offset: usize, len: usize) -> usize {
+    let index = offset.rotate_right(2);
+    if index >= len >> 2 {
+        outside(offset, 4, len);
+    }
+    index
+}
+
+/// Checks that `count` words at `offset` are inside; the index of the first.
+#[inline(always)]
+pub(crate) fn words_index(offset: usize, count: usize, len: usize) -> usize {
+    let index = offset.rotate_right(3);
+    if count > (len >> 3).saturating_sub(index) {
+        outside(offset, count * 8, len);
+    }
+    index
+}
+
+/// Checks a packet: line-aligned, inside, at most 7 words of body.
+#[inline(always)]
+pub(crate) fn packet_index(offset: usize, body: usize, len: usize) -> usize {
+    // Folded away where the body's length is a constant, as it is on the hot path.
+    if body > 7 {
+        outside(offset, body * 8 + 8, 64);
+    }
+    let line = offset.rotate_right(6);
+    if line >= len >> 6 {
+        outside(offset, 64, len);
+    }
+    line * 8
+}
+
+/// Checks a byte range; an overflowing `offset + len` is out of range too.
+#[inline(always)]
+pub(crate) fn check_range(offset: usize, len: usize, segment: usize) -> Result<(), SciError> {
+    if offset > segment || len > segment - offset {
+        return out_of_range(offset, len, segment);
+    }
+    Ok(())
+}
+
+#[cold]
+fn out_of_range(offset: usize, len: usize, segment: usize) -> Result<(), SciError> {
+    Err(SciError::OutOfRange {
+        offset: offset as u64,
+        len: len as u64,
+        segment: segment as u64,
+    })
+}
+
+/// A word access outside its map or misaligned is a bug of the engine, not an error of its user.
+#[cold]
+#[inline(never)]
+fn outside(offset: usize, bytes: usize, len: usize) -> ! {
+    panic!(
+        "sci: access of {bytes} bytes at offset {offset} is misaligned or outside a map of {len} bytes"
+    )
+}
+
+#[cfg(not(loom))]
+pub(crate) use span::Span;
+
+#[cfg(not(loom))]
+mod span {
+    use super::*;
+    use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
+
+    /// Mapped memory, without its owner: who keeps a `Span` keeps the mapping next to it.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Span {
+        base: *mut u8,
+        len: usize,
+    }
+
+    // SAFETY: a plain address; all accesses through it are atomic, or raw and checked by the caller's protocol.
+    unsafe impl Send for Span {}
+    // SAFETY: as above.
+    unsafe impl Sync for Span {}
+
+    impl Span {
+        /// # Safety
+        /// `base` is 64-byte aligned, and `len` bytes from it stay readable and writable as long as any method of this
+        /// value or of a copy is called, or a pointer or reference that it gave is used.
+        pub(crate) unsafe fn new(base: *mut u8, len: usize) -> Self {
+            Self { base, len }
+        }
+
+        /// Bytes.
+        #[inline(always)]
+        pub(crate) fn len(&self) -> usize {
+            self.len
+        }
+
+        /// First byte.
+        #[inline(always)]
+        pub(crate) fn base(&self) -> *mut u8 {
+            self.base
+        }
+
+        #[inline(always)]
+        pub(crate) fn ptr(&self, offset: usize) -> *mut u8 {
+            if offset >= self.len {
+                outside(offset, 1, self.len);
+            }
+            // SAFETY: inside the memory that `new` was promised.
+            unsafe { self.base.add(offset) }
+        }
+
+        #[inline(always)]
+        pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
+            self.at(word_index(offset, self.len))
+        }
+
+        // Callers checked `index` with the functions above.
+        #[inline(always)]
+        fn at(&self, index: usize) -> &AtomicU64 {
+            debug_assert!(index < self.len / 8);
+            // SAFETY: inside the memory that `new` was promised.
+            let word = unsafe { self.base.add(index * 8) };
+            // SAFETY: aligned because `base` is; alive for `&self` by the contract of `new`; peers' word accesses are
+            // atomic, and byte accesses to the same place are ordered by the engine's protocol.
+            unsafe { AtomicU64::from_ptr(word.cast()) }
+        }
+
+        #[inline(always)]
+        pub(crate) fn store(&self, offset: usize, words: &[u64]) {
+            let first = words_index(offset, words.len(), self.len);
+            for (i, word) in words.iter().enumerate() {
+                self.at(first + i).store(*word, Ordering::Relaxed); // Relaxed: a later barrier or publish orders it
+            }
+        }
+
+        #[inline(always)]
+        pub(crate) fn packet(&self, offset: usize, head: u64, body: &[u64]) {
+            let first = packet_index(offset, body.len(), self.len);
+            for (i, word) in body.iter().enumerate() {
+                self.at(first + 1 + i).store(*word, Ordering::Relaxed); // Relaxed: the head's Release below orders it
+            }
+            // ORDERING: Release ↔ the reader's Acquire load of the head: who sees the head sees the body.
+            self.at(first).store(head, Ordering::Release);
+        }
+
+        #[inline(always)]
+        pub(crate) fn publish(&self, offset: usize, value: u64) {
+            // ORDERING: Release ↔ the reader's Acquire load of this word: who sees it sees what was stored before.
+            self.at(word_index(offset, self.len))
+                .store(value, Ordering::Release);
+        }
+
+        #[inline(always)]
+        pub(crate) fn publish32(&self, offset: usize, value: u32) {
+            let index = half_index(offset, self.len);
+            if cfg!(miri) {
+                return self.publish_half(index, value);
+            }
+            // SAFETY: inside the memory that `new` was promised.
+            let half = unsafe { self.base.add(index * 4) };
+            // SAFETY: as in `at`; readers look at the whole word, which the hardware gives them without tearing.
+            let half = unsafe { AtomicU32::from_ptr(half.cast()) };
+            // ORDERING: as in `publish`.
+            half.store(value, Ordering::Release);
+        }
+
+        /// Miri does not model atomic accesses of different sizes to one place: replaces half of the word instead.
+        fn publish_half(&self, index: usize, value: u32) {
+            let word = self.at(index / 2);
+            let _ = word.fetch_update(Ordering::Release, Ordering::Relaxed, |old| {
+                Some(replace_half(old, index, value))
+            });
+        }
+
+        /// # Safety
+        /// `src` is readable for `len` bytes.
+        #[inline(always)]
+        pub(crate) unsafe fn write(
+            &self,
+            offset: usize,
+            src: *const u8,
+            len: usize,
+        ) -> Result<(), SciError> {
+            check_range(offset, len, self.len)?;
+            // SAFETY: `offset` is inside, as checked.
+            let target = unsafe { self.base.add(offset) };
+            // SAFETY: source by this function's contract, target as checked. `copy`, not `copy_nonoverlapping`: a client may
+            // put a part of its own segment onto another; for memory that does not overlap it costs one compare.
+            unsafe { std::ptr::copy(src, target, len) };
+            Ok(())
+        }
+
+        #[inline(always)]
+        pub(crate) fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
+            check_range(offset, len, self.len)?;
+            // SAFETY: `offset` is inside, as checked.
+            let target = unsafe { self.base.add(offset) };
+            // SAFETY: inside, as checked.
+            unsafe { std::ptr::write_bytes(target, byte, len) };
+            Ok(())
+        }
+
+        /// Orders this thread's stores: those before, of every kind, are visible before those after, of every kind.
+        ///
+        /// Heads and published words are Release stores, which order everything before them by themselves. The fence is
+        /// for what they do not cover: relaxed and byte stores *after* the barrier. On Arm it is one `dmb ish`: stores
+        /// on both sides of it stay apart, and because Armv8 is multi-copy atomic no third node sees them swapped. On
+        /// x86-64 it emits nothing: stores stay in order, and memcpy ends its non-temporal stores with an `sfence`.
+        #[inline(always)]
+        pub(crate) fn barrier() {
+            // ORDERING: Release fence ↔ Acquire load of any word stored after it.
+            fence(Ordering::Release);
+        }
+    }
+}
+
+/// `old` with its half word `index` (counted from the segment's start, in memory order) replaced.
+#[cfg_attr(not(any(miri, loom)), allow(dead_code))] // there, half words are stored as such
+pub(crate) fn replace_half(old: u64, index: usize, value: u32) -> u64 {
+    let mut bytes = old.to_ne_bytes();
+    let at = index % 2 * 4;
+    bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    u64::from_ne_bytes(bytes)
+}

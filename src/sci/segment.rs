@@ -1,0 +1,518 @@
+//! Names and life cycle of segments: node and segment ids, SCI addresses, errors, and the one word that says who may
+//! connect to a segment and who still uses it.
+//!
+//! Life cycle: free → building → private (created, unavailable) ⇄ available → removed → free. A removed segment stays
+//! in its place until its last user leaves; that user, whichever node it is, gives the memory back.
+//! Must not know where a segment's bytes lie.
+
+use crate::sync::{AtomicU64, Ordering};
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use super::interrupt::{Deadline, pause_for};
+
+/// A node's SCI id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u16);
+
+/// Names a segment among those of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId(pub u32);
+
+/// A place in SCI's global address space: 16 bits of node, 48 bits of offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SciAddr(u64);
+
+impl SciAddr {
+    /// Bits of an offset.
+    pub const OFFSET_BITS: u32 = 48;
+
+    /// `offset` bytes into the memory of `node`. `OutOfRange` when the offset needs more than 48 bits.
+    pub fn new(node: NodeId, offset: u64) -> Result<Self, SciError> {
+        if offset >> Self::OFFSET_BITS != 0 {
+            let space = 1 << Self::OFFSET_BITS;
+            return Err(SciError::OutOfRange {
+                offset,
+                len: 0,
+                segment: space,
+            });
+        }
+        Ok(Self(u64::from(node.0) << Self::OFFSET_BITS | offset))
+    }
+
+    /// The address that [`Self::bits`] gave.
+    pub fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Node in the upper 16 bits, offset in the lower 48.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The node.
+    pub fn node(self) -> NodeId {
+        NodeId((self.0 >> Self::OFFSET_BITS) as u16)
+    }
+
+    /// Bytes.
+    pub fn offset(self) -> u64 {
+        self.0 & ((1 << Self::OFFSET_BITS) - 1)
+    }
+
+    /// `bytes` further on the same node. `OutOfRange` when that leaves the node's 48 bits.
+    pub fn checked_add(self, bytes: u64) -> Result<Self, SciError> {
+        let offset = self.offset().saturating_add(bytes);
+        Self::new(self.node(), offset)
+    }
+}
+
+/// What can go wrong in the SCI layer, with SISCI's meanings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SciError {
+    /// A DMA transfer's source address, target offset or size is not a multiple of the adapter's alignment.
+    DmaMisaligned {
+        /// Address in this process.
+        source: usize,
+        /// Bytes into the segment.
+        offset: usize,
+        /// Bytes.
+        len: usize,
+        /// Bytes.
+        need: usize,
+    },
+    /// A DMA transfer is shorter than the adapter takes.
+    DmaTooShort {
+        /// Bytes.
+        len: usize,
+        /// Bytes.
+        need: usize,
+    },
+    /// A map's start is not on a page.
+    Misaligned {
+        /// Bytes into the segment.
+        offset: usize,
+        /// Bytes.
+        need: usize,
+    },
+    /// An access or a map leaves its segment or map.
+    OutOfRange {
+        /// Bytes into the segment or map.
+        offset: u64,
+        /// Bytes.
+        len: u64,
+        /// Bytes that there are.
+        segment: u64,
+    },
+    /// The job has no such node.
+    NoSuchNode {
+        /// The one asked for.
+        node: NodeId,
+        /// Nodes of the job.
+        nodes: u32,
+    },
+    /// The node has created no such segment, or has removed it.
+    NoSuchSegment {
+        /// Owner.
+        node: NodeId,
+        /// Asked for.
+        id: SegmentId,
+    },
+    /// The segment is there, but its owner has not made it available.
+    NotAvailable {
+        /// Owner.
+        node: NodeId,
+        /// Asked for.
+        id: SegmentId,
+    },
+    /// This node already has a segment of that id.
+    SegmentExists {
+        /// In use.
+        id: SegmentId,
+    },
+    /// This node has as many segments as an adapter holds.
+    TooManySegments {
+        /// Most segments of a node.
+        limit: usize,
+    },
+    /// The segment was removed, or its owner is gone.
+    NotConnected {
+        /// Owner.
+        node: NodeId,
+        /// The segment.
+        id: SegmentId,
+    },
+    /// The operation needs a map.
+    NotMapped,
+    /// The segment cannot be removed while it is mapped here or connected by peers.
+    Busy {
+        /// The segment.
+        id: SegmentId,
+        /// Connections and maps that there are.
+        users: u32,
+    },
+    /// All descriptors of a DMA queue are in use.
+    QueueFull {
+        /// Descriptors of the queue.
+        depth: usize,
+    },
+    /// The time given passed first.
+    TimedOut,
+    /// A map cannot lie at that address: not page-aligned, not inside a reserved window, or taken.
+    BadPlacement {
+        /// Address asked for.
+        address: usize,
+        /// Bytes.
+        len: usize,
+    },
+    /// Memory for a whole segment cannot be committed.
+    NoMemory {
+        /// Bytes.
+        need: u64,
+        /// Bytes that the system, or the control group, still has.
+        available: u64,
+        /// Which of the two.
+        limit: &'static str,
+    },
+    /// The fabric was laid out for another number of nodes or by another version of the library.
+    LayoutMismatch {
+        /// What this node brings.
+        mine: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// The system refused a call.
+    System {
+        /// Its name.
+        call: &'static str,
+        /// Its reason.
+        errno: i32,
+    },
+}
+
+impl SciError {
+    /// `System` with the calling thread's errno.
+    #[cold]
+    pub fn last_os_error(call: &'static str) -> Self {
+        Self::System {
+            call,
+            errno: io::Error::last_os_error().raw_os_error().unwrap_or(0),
+        }
+    }
+}
+
+impl fmt::Display for SciError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DmaMisaligned {
+                source,
+                offset,
+                len,
+                need,
+            } => write!(
+                f,
+                "dma: source {source:#x}, offset {offset} and length {len} must be multiples of {need}"
+            ),
+            Self::DmaTooShort { len, need } => {
+                write!(f, "dma: {len} bytes, the adapter takes {need} or more")
+            }
+            Self::Misaligned { offset, need } => {
+                write!(f, "map: offset {offset} must be a multiple of {need}")
+            }
+            Self::OutOfRange {
+                offset,
+                len,
+                segment,
+            } => {
+                write!(
+                    f,
+                    "out of range: {len} bytes at offset {offset}, there are {segment}"
+                )
+            }
+            Self::NoSuchNode { node, nodes } => {
+                write!(f, "no node {}, the job has {nodes}", node.0)
+            }
+            Self::NoSuchSegment { node, id } => {
+                write!(f, "node {} has no segment {}", node.0, id.0)
+            }
+            Self::NotAvailable { node, id } => {
+                write!(f, "segment {} of node {} is not available", id.0, node.0)
+            }
+            Self::SegmentExists { id } => write!(f, "segment {} exists", id.0),
+            Self::TooManySegments { limit } => {
+                write!(f, "a node can have {limit} segments, all are in use")
+            }
+            Self::NotConnected { node, id } => {
+                write!(f, "segment {} of node {} is not connected", id.0, node.0)
+            }
+            Self::NotMapped => f.write_str("not mapped"),
+            Self::Busy { id, users } => {
+                write!(f, "segment {} is in use: {users} connections or maps", id.0)
+            }
+            Self::QueueFull { depth } => write!(f, "dma: all {depth} descriptors are in use"),
+            Self::TimedOut => f.write_str("timed out"),
+            Self::BadPlacement { address, len } => {
+                write!(
+                    f,
+                    "cannot map {len} bytes at {address:#x}: not free space of a reserved window"
+                )
+            }
+            Self::NoMemory {
+                need,
+                available,
+                limit,
+            } => {
+                write!(
+                    f,
+                    "cannot commit {need} bytes, {limit} has {available} left"
+                )
+            }
+            Self::LayoutMismatch { mine, found } => {
+                write!(
+                    f,
+                    "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?"
+                )
+            }
+            Self::System { call, errno } => {
+                write!(f, "{call}: {}", io::Error::from_raw_os_error(*errno))
+            }
+        }
+    }
+}
+
+impl std::error::Error for SciError {}
+
+/// What [`Life::connect`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Counted as a user now.
+    Connected,
+    /// It is there, but private.
+    Private,
+    /// Nothing of that id.
+    Nothing,
+}
+
+/// The segment was removed before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Removed;
+
+/// Id, state and number of users of a segment in one word, so that each step looks at all three at once. Zero is free.
+///
+/// Rules: 1. Only the owner leaves free, building, private and available. 2. The owner counts as one user until it
+/// leaves. 3. Anyone may become a user of an available segment. 4. Who makes the count of a removed segment zero owns
+/// it until it calls `free`.
+#[repr(transparent)]
+pub(crate) struct Life(AtomicU64);
+
+const ID_SHIFT: u32 = 32;
+const STATE_SHIFT: u32 = 28;
+const STATE_MASK: u64 = 0xf << STATE_SHIFT;
+const USERS_MASK: u64 = (1 << STATE_SHIFT) - 1;
+
+const FREE: u64 = 0;
+const BUILDING: u64 = 1 << STATE_SHIFT;
+const PRIVATE: u64 = 2 << STATE_SHIFT;
+const AVAILABLE: u64 = 3 << STATE_SHIFT;
+const REMOVED: u64 = 4 << STATE_SHIFT;
+
+impl Life {
+    /// Free. (Zero-filled shared memory is the same.)
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(FREE))
+    }
+
+    /// Free → building, with the owner as the one user (rule 1). False when it is not free.
+    pub(crate) fn claim(&self, id: SegmentId) -> bool {
+        let word = u64::from(id.0) << ID_SHIFT | BUILDING | 1;
+        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is reused.
+        self.0
+            .compare_exchange(FREE, word, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// A segment of that id is being built, private or available here.
+    pub(crate) fn holds(&self, id: SegmentId) -> bool {
+        let word = self.0.load(Ordering::Relaxed); // Relaxed: nothing else is read on account of it
+        let state = word & STATE_MASK;
+        word >> ID_SHIFT == u64::from(id.0) && state != FREE && state != REMOVED
+    }
+
+    /// Building or available → private. An error when it was removed.
+    pub(crate) fn make_private(&self) -> Result<(), Removed> {
+        self.set_state(PRIVATE)
+    }
+
+    /// Building or private → available. An error when it was removed.
+    pub(crate) fn make_available(&self) -> Result<(), Removed> {
+        self.set_state(AVAILABLE)
+    }
+
+    /// → removed, if it is not yet: nobody connects any more (rule 3).
+    pub(crate) fn remove(&self) {
+        let _ = self.set_state(REMOVED);
+    }
+
+    /// → removed when the owner is the only user; else the number of the others.
+    pub(crate) fn remove_unused(&self) -> Result<(), u32> {
+        let mut word = self.0.load(Ordering::Relaxed); // Relaxed: the exchange below decides
+        loop {
+            let users = word & USERS_MASK;
+            if users > 1 {
+                return Err(users as u32 - 1);
+            }
+            // ORDERING: Acquire ↔ Release in `leave`: peers' last stores are in before the memory is given back.
+            let step = self.0.compare_exchange_weak(
+                word,
+                word & !STATE_MASK | REMOVED,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            );
+            match step {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Removed by its owner.
+    pub(crate) fn is_removed(&self) -> bool {
+        // Relaxed: nothing else is read on account of it.
+        self.0.load(Ordering::Relaxed) & STATE_MASK == REMOVED
+    }
+
+    /// Becomes a user of segment `id` if it is here and available (rule 3).
+    pub(crate) fn connect(&self, id: SegmentId) -> Found {
+        let mut word = self.0.load(Ordering::Relaxed); // Relaxed: the exchange below decides
+        loop {
+            if word >> ID_SHIFT != u64::from(id.0) {
+                return Found::Nothing;
+            }
+            match word & STATE_MASK {
+                AVAILABLE => {}
+                PRIVATE | BUILDING => return Found::Private,
+                _ => return Found::Nothing,
+            }
+            // ORDERING: Acquire ↔ Release in `set_state`: who connects sees the extent that the owner wrote down.
+            let step =
+                self.0
+                    .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed);
+            match step {
+                Ok(_) => return Found::Connected,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// One user less. True: it was the last of a removed segment, which the caller now owns (rule 4).
+    pub(crate) fn leave(&self) -> bool {
+        // ORDERING: Release: this user's accesses are over before the count falls; Acquire ↔ the others' Release here:
+        // theirs are over before the last one gives the memory back.
+        let word = self.0.fetch_sub(1, Ordering::AcqRel);
+        word & USERS_MASK == 1 && word & STATE_MASK == REMOVED
+    }
+
+    /// → free (rule 4).
+    pub(crate) fn free(&self) {
+        // ORDERING: Release ↔ Acquire in `claim`.
+        self.0.store(FREE, Ordering::Release);
+    }
+
+    fn set_state(&self, state: u64) -> Result<(), Removed> {
+        let mut word = self.0.load(Ordering::Relaxed); // Relaxed: the exchange below decides
+        loop {
+            if word & STATE_MASK == REMOVED {
+                return Err(Removed);
+            }
+            let next = word & !STATE_MASK | state;
+            // ORDERING: Release ↔ Acquire in `connect`: the extent is written down before anybody can find it.
+            match self
+                .0
+                .compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+}
+
+/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry to
+/// export, so it sleeps between looks, from 20 µs up to 1 ms.
+pub(crate) fn await_available<T>(
+    timeout: Duration,
+    mut find: impl FnMut() -> Result<T, SciError>,
+) -> Result<T, SciError> {
+    let end = Deadline::after(timeout);
+    let mut pause = Duration::from_micros(20);
+    loop {
+        let error = match find() {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
+        let Some(left) = end.left() else {
+            return Err(error);
+        };
+        pause_for(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(1));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_node_and_offset() {
+        let last = (1 << 48) - 1;
+        let addr = SciAddr::new(NodeId(0xffff), last).unwrap();
+        assert_eq!((addr.node(), addr.offset()), (NodeId(0xffff), last));
+        assert_eq!(SciAddr::from_bits(addr.bits()), addr);
+        assert!(addr.checked_add(1).is_err());
+        assert!(addr.checked_add(u64::MAX).is_err());
+        assert!(SciAddr::new(NodeId(0), 1 << 48).is_err());
+        let zero = SciAddr::new(NodeId(3), 0).unwrap();
+        assert_eq!(zero.checked_add(last).unwrap().node(), NodeId(3));
+    }
+
+    #[test]
+    fn a_removed_segment_is_owned_by_its_last_user() {
+        let (life, id) = (Life::new(), SegmentId(7));
+        assert!(life.claim(id));
+        assert!(!life.claim(id));
+        assert_eq!(life.connect(id), Found::Private);
+        life.make_available().unwrap();
+        assert_eq!(life.connect(id), Found::Connected);
+        assert_eq!(life.connect(SegmentId(8)), Found::Nothing);
+        assert_eq!(life.remove_unused(), Err(1));
+        life.remove();
+        assert_eq!(life.connect(id), Found::Nothing);
+        assert_eq!(life.make_available(), Err(Removed));
+        assert!(!life.holds(id));
+        assert!(!life.leave());
+        assert!(!life.claim(id));
+        assert!(life.leave());
+        life.free();
+        assert!(life.claim(SegmentId(0)));
+    }
+
+    #[test]
+    fn errors_carry_their_numbers() {
+        let e = SciError::DmaMisaligned {
+            source: 0x1001,
+            offset: 3,
+            len: 5,
+            need: 8,
+        };
+        assert_eq!(
+            e.to_string(),
+            "dma: source 0x1001, offset 3 and length 5 must be multiples of 8"
+        );
+        let e = SciError::System {
+            call: "mmap",
+            errno: libc::ENOMEM,
+        };
+        assert!(e.to_string().starts_with("mmap: "));
+    }
+}

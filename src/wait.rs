@@ -1,0 +1,147 @@
+//! Waiting: poll, then pause, then yield, then sleep on this node's interrupt (design: §4).
+//!
+//! Every sleep is bounded (50 µs growing to 1 ms): what a client waits for may be changed by a peer's direct put or by
+//! another thread, and that wakes nobody. Progress never depends on the mode.
+
+use crate::sci::Interrupt;
+use crate::sync::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// `gasnet_set_waitmode`, and the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mode {
+    /// Never give up the CPU.
+    Spin = 0,
+    /// Give it up at once.
+    Block = 1,
+    /// Spin a while, then give it up.
+    SpinBlock = 2,
+}
+
+impl Mode {
+    /// The mode that a client's number names.
+    pub fn from_number(number: i32) -> Option<Mode> {
+        match number {
+            0 => Some(Mode::Spin),
+            1 => Some(Mode::Block),
+            2 => Some(Mode::SpinBlock),
+            _ => None,
+        }
+    }
+}
+
+/// Failed polls before a waiting thread yields, when every node has a core: about 20–50 µs.
+const SPIN_DEDICATED: u32 = 1000;
+/// The same when nodes share cores: the peer needs this core to answer at all.
+const SPIN_SHARED: u32 = 2;
+/// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
+const YIELDS_DEDICATED: u32 = 20;
+const YIELDS_SHARED: u32 = 40;
+const SLEEP_MIN_US: u64 = 50;
+const SLEEP_MAX_US: u64 = 1000;
+
+/// How the threads of this node wait.
+pub struct Waiter {
+    mode: AtomicU32,
+    spin: u32,
+    yields: u32,
+}
+
+impl Waiter {
+    /// `nodes` nodes share `cores` cores of this host; `spin` overrides the number of failed polls before yielding.
+    pub fn new(nodes: u32, cores: u32, spin: Option<u32>) -> Waiter {
+        let shared = nodes > cores;
+        let default = if shared { SPIN_SHARED } else { SPIN_DEDICATED };
+        let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
+        Waiter { mode: AtomicU32::new(Mode::SpinBlock as u32), spin: spin.unwrap_or(default), yields }
+    }
+
+    /// `gasnet_set_waitmode`.
+    pub fn set_mode(&self, mode: Mode) {
+        self.mode.store(mode as u32, Ordering::Relaxed); // Relaxed: a hint, alone
+    }
+
+    /// One step of waiting after `failed` failed polls in a row; `poll` says whether it did anything. Returns the new
+    /// count: 0 after progress.
+    pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn() -> bool) -> u32 {
+        if poll() {
+            return 0;
+        }
+        let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
+        let spin = match mode {
+            m if m == Mode::Spin as u32 => u32::MAX,
+            m if m == Mode::Block as u32 => 0,
+            _ => self.spin,
+        };
+        if failed < spin {
+            std::hint::spin_loop();
+        } else if failed - spin < self.yields {
+            std::thread::yield_now();
+        } else {
+            self.sleep(failed - spin - self.yields, interrupt, poll);
+        }
+        failed.saturating_add(1)
+    }
+
+    #[cold]
+    fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn() -> bool) {
+        interrupt.arm();
+        // Once more: what was published before the word was seen set has woken nobody.
+        if !poll() {
+            let us = (SLEEP_MIN_US << slept.min(10)).min(SLEEP_MAX_US);
+            interrupt.wait(Duration::from_micros(us));
+        }
+        interrupt.disarm();
+    }
+}
+
+/// Cores that this process may use: the affinity mask, cut by the cgroup's CPU quota (both count in
+/// `available_parallelism`).
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    struct Sleeps(Cell<u32>);
+    // SAFETY: used by one thread in these tests.
+    unsafe impl Sync for Sleeps {}
+    impl Interrupt for Sleeps {
+        fn arm(&self) {}
+        fn disarm(&self) {}
+        fn wait(&self, timeout: Duration) -> bool {
+            assert!(timeout <= Duration::from_micros(SLEEP_MAX_US), "every sleep is bounded");
+            self.0.set(self.0.get() + 1);
+            false
+        }
+    }
+
+    fn sleeps_after(mode: Mode, steps: u32) -> u32 {
+        let waiter = Waiter::new(1, 1, Some(10));
+        waiter.set_mode(mode);
+        let interrupt = Sleeps(Cell::new(0));
+        let mut failed = 0;
+        for _ in 0..steps {
+            failed = waiter.step(failed, &interrupt, || false);
+        }
+        interrupt.0.get()
+    }
+
+    #[test]
+    fn modes_differ_in_when_the_cpu_is_given_up() {
+        assert_eq!(sleeps_after(Mode::Spin, 500), 0);
+        assert_eq!(sleeps_after(Mode::SpinBlock, 30), 0);
+        assert!(sleeps_after(Mode::SpinBlock, 40) > 0);
+        assert!(sleeps_after(Mode::Block, 25) > 0);
+    }
+
+    #[test]
+    fn progress_starts_the_count_again() {
+        let waiter = Waiter::new(1, 1, None);
+        assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), || true), 0);
+    }
+}
