@@ -26,6 +26,9 @@ __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(
 }
 #endif
 
+/* Non-zero while this process waits for a debugger, which sets it to 0 to go on. */
+extern volatile int gasnet_frozen;
+
 /* ---- init, attach, exit ---- */
 
 /* Strings that launchers and drivers look for in the executable. */

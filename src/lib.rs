@@ -1,8 +1,16 @@
 //! gasnet-sci: a GASNet-1 conduit over a software SCI layer. `ARCHITECTURE.md` has the map and the invariants.
 
+// Client pointers come through the C ABI as the C names of their types.
+#![allow(non_camel_case_types, non_upper_case_globals)]
+
+pub mod abi;
+pub mod am;
+pub mod barrier;
 pub mod config;
 pub mod error;
 pub mod job;
 pub mod log;
+pub mod region;
 pub mod sci;
 pub mod sync;
+pub mod wait;

@@ -2,7 +2,7 @@
 //!
 //! Control region, one per node, written by all peers:
 //! ```text
-//! header line | exist: u32 per 64 peers | ready: {requests u32, replies u32} per peer | credit: u64 per peer
+//! header line | exist: u64 per 64 peers | ready: {requests u32, replies u32} per peer | credit: u64 per peer
 //!             | reply credit: u64 per peer | barrier cells: u64 per peer, twice
 //! ```
 //! Command region, one per node: a queue per peer, written by that peer alone:
@@ -77,12 +77,12 @@ impl Layout {
 
     /// Exist word of `peer`'s group.
     pub fn exist(&self, peer: usize) -> usize {
-        LINE + 4 * (peer / GROUP)
+        LINE + 8 * (peer / GROUP)
     }
 
     /// Ready counts that `peer` writes: requests in the low half, replies in the high half.
     pub fn ready(&self, peer: usize) -> usize {
-        LINE + lines(4 * self.nodes.div_ceil(GROUP)) + 8 * peer
+        LINE + lines(8 * self.nodes.div_ceil(GROUP)) + 8 * peer
     }
 
     /// Requests that `peer` has consumed (low half), and one more than the last of them it replied to (high half).
@@ -170,7 +170,7 @@ mod tests {
             let l = Layout::new(nodes, 64);
             let n = nodes as usize;
             let mut fields = vec![(0, 64)];
-            fields.extend((0..n.div_ceil(64)).map(|g| (l.exist(g * 64), 4)));
+            fields.extend((0..n.div_ceil(64)).map(|g| (l.exist(g * 64), 8)));
             fields.extend((0..n).map(|p| (l.ready(p), 8)));
             fields.extend((0..n).map(|p| (l.credit(p), 8)));
             fields.extend((0..n).map(|p| (l.reply_credit(p), 8)));

@@ -245,7 +245,7 @@ unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
             fatal(format_args!("{call} on a lock that this thread holds {place}"));
         }
         // SAFETY: held by this thread, hence in place and changed by nobody else.
-        held = unsafe { (*held).gasneti_below };
+        held = unsafe { (*held).gasneti_below }.cast();
     }
 }
 
@@ -255,7 +255,7 @@ unsafe fn locked(hsl: *mut gasnet_hsl_t) {
     // SAFETY: only the holder touches these fields.
     let lock = unsafe { &mut *hsl };
     lock.gasneti_holder = thread();
-    lock.gasneti_below = TOP.with(|t| t.replace(hsl));
+    lock.gasneti_below = TOP.with(|t| t.replace(hsl)).cast();
     lock.gasneti_since = sys::clock_ms();
 }
 
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_unlock_debug(hsl: *mut gasnet_hsl_t, fi
     }
     // SAFETY: this thread holds it.
     let (below, since) = unsafe { ((*hsl).gasneti_below, (*hsl).gasneti_since) };
-    TOP.with(|t| t.set(below));
+    TOP.with(|t| t.set(below.cast()));
     warn_if_long("a handler-safe lock's section", since, place);
     // SAFETY: this thread holds it.
     unsafe { hsl::gasneti_sci_hsl_unlock(hsl) };

@@ -19,7 +19,7 @@ pub struct gasnet_hsl_t {
     /// Thread that holds it.
     pub gasneti_holder: usize,
     /// The lock that this thread took before.
-    pub gasneti_below: *mut gasnet_hsl_t,
+    pub gasneti_below: *mut c_void,
     /// Milliseconds, monotonic: since when it is held.
     pub gasneti_since: u64,
 }

@@ -62,10 +62,11 @@ pub static mut gasnet_client_attach_hook: Option<unsafe extern "C" fn(*mut c_voi
 /// `client` points to a filled structure whose pointers are valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_init(
-    _argc: *mut c_int,
-    _argv: *mut *mut *mut c_char,
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
     client: *const gasneti_sci_client_t,
 ) -> c_int {
+    let _ = (argc, argv); // nothing of ours is on the command line
     // SAFETY: this function's own contract.
     let client = unsafe { client.read() };
     check_objects(client.modes);
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
         // There is no job to return to: what the launcher or the kernel refuses now it refuses again.
         Err(error) => {
             log::error(format_args!("gasnet_init: {error}"));
-            exit::abandon(1);
+            exit::exit(1);
         }
     }
     exit::set_hook(job::state::report_at_exit);
@@ -116,7 +117,7 @@ fn check_objects(modes: u32) {
             log::error(format_args!(
                 "gasnet_init: objects of this program were compiled in different modes: all must choose the same of {names}"
             ));
-            exit::abandon(1);
+            exit::exit(1);
         }
     }
 }
@@ -143,8 +144,9 @@ pub unsafe extern "C" fn gasneti_sci_attach(
     table: *mut gasneti_sci_handlerentry_t,
     numentries: c_int,
     segsize: usize,
-    _minheapoffset: usize,
+    minheapoffset: usize,
 ) -> c_int {
+    let _ = minheapoffset; // a hint for 32-bit address spaces
     status("gasnet_attach", || {
         let job = Job::get()?;
         let n = match usize::try_from(numentries) {

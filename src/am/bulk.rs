@@ -11,7 +11,7 @@ use super::slot::{BOUNCE_WORD, Body, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use crate::config::Config;
 use crate::error::{Error, bad_arg};
-use crate::sci::{Adapter, DmaQueue, LocalMap, Properties, RemoteMap, SciError, cma};
+use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, SciError, cma};
 use crate::sync::{AtomicBool, ModeLock, Ordering};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -213,7 +213,7 @@ impl<A: Adapter> Am<A> {
         let ticket = loop {
             // SAFETY: as above.
             match unsafe { queue.enqueue(source.ptr(), segment, offset, source.len()) } {
-                Err(SciError::QueueFull) => std::thread::yield_now(), // other threads' transfers; they end by themselves
+                Err(SciError::QueueFull { .. }) => std::thread::yield_now(), // other threads' transfers; they end by themselves
                 other => break other?,
             }
         };
@@ -237,7 +237,7 @@ impl<A: Adapter> Am<A> {
                 self.dma_write(segment, offset + at, aligned)?;
                 at += piece.len();
             }
-            Ok(())
+            Ok::<(), Error>(())
         })?;
         self.transfer.count(|c| &c.bounced, source.len());
         Ok(())

@@ -7,22 +7,31 @@ use std::ffi::c_void;
 
 type Token = *mut c_void;
 
+/// The type of a handler: its leading parameters, then one `i32` for each literal.
+macro_rules! handler {
+    (($($lead:ty),*) $($k:literal)*) => { extern "C" fn($($lead),* $(, handler!(@int $k))*) };
+    (@int $k:literal) => { i32 };
+}
+
+macro_rules! invoke {
+    ($f:ident ($($lead:expr),*) $a:ident $($k:literal)*) => { $f($($lead),* $(, $a[$k])*) };
+}
+
 macro_rules! call {
-    ($address:expr, ($($lead:expr),*), ($($lead_type:ty),*), $n:expr, $a:expr, [$($i:literal => [$($k:literal)*];)*]) => {
+    ($address:expr, $lead:tt, $types:tt, $n:expr, $a:ident, [$($i:literal => [$($k:literal)*];)*]) => {
         match $n {
             $($i => {
                 // SAFETY: the caller's promise: `address` is a handler of this category and argument count.
-                let f: extern "C" fn($($lead_type),* $(, call!(@int $k))*) = unsafe { std::mem::transmute($address) };
-                f($($lead),* $(, $a[$k])*)
+                let f: handler!($types $($k)*) = unsafe { std::mem::transmute($address) };
+                invoke!(f $lead $a $($k)*)
             })*
             _ => unreachable!("argument counts are at most 16"),
         }
     };
-    (@int $k:literal) => { i32 };
 }
 
 macro_rules! by_count {
-    ($address:expr, $lead:tt, $types:tt, $n:expr, $a:expr) => {
+    ($address:expr, $lead:tt, $types:tt, $n:expr, $a:ident) => {
         call!($address, $lead, $types, $n, $a, [
             0 => [];
             1 => [0];

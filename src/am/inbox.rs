@@ -166,14 +166,13 @@ impl<A: Adapter> Inbox<A> {
         let mut found = 0;
         for (group, unfinished) in self.unfinished.iter().enumerate() {
             let first = group * GROUP;
-            let offset = self.layout.exist(first);
-            let shift = 8 * (offset % 8);
+            let word = self.control.word(self.layout.exist(first));
             // Relaxed: what it announces is looked at with Acquire, slot by slot.
-            let exist = self.control.word(offset & !7).load(Ordering::Relaxed) >> shift & 0xffff_ffff != 0;
+            let exist = word.load(Ordering::Relaxed) != 0;
             if !exist && !unfinished.replace(false) {
                 continue;
             }
-            self.clear_exist(offset);
+            word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
             // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
             // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
             // on its way, after we read the ready count from before it: the message would wait for the next one.
@@ -183,13 +182,6 @@ impl<A: Adapter> Inbox<A> {
             found += served;
         }
         found
-    }
-
-    fn clear_exist(&self, offset: usize) {
-        // SAFETY: the control region is mapped for as long as the inbox lives; the offset is 4-aligned and inside.
-        // Peers store the same 4 bytes, and nothing else is in them.
-        let word = unsafe { crate::sync::AtomicU32::from_ptr(self.control.ptr(offset).cast()) };
-        word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
     }
 
     fn scan_peers(&self, am: &Am<A>, peers: std::ops::Range<usize>) -> u32 {

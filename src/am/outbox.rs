@@ -136,7 +136,7 @@ impl<A: Adapter> Peer<A> {
     pub fn mark_exist(&self, layout: &Layout, me: usize) {
         if layout.grouped() {
             self.control.barrier(); // the ready count must be there when the exist word is seen
-            self.control.publish32(layout.exist(me), 1);
+            self.control.publish(layout.exist(me), 1);
         }
     }
 }

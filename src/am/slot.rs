@@ -210,13 +210,9 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     /// `args` arguments from word `first` on, unpacked; the rest is unspecified.
     #[inline(always)]
     pub fn args(&self, first: usize, args: usize) -> [i32; MAX_ARGS] {
-        let mut out = [0; MAX_ARGS];
-        for (i, word) in self.map.words(self.offset + 8 * first, words(args)).iter().enumerate() {
-            let pair = word.load(Ordering::Relaxed); // Relaxed: as in `word`
-            out[2 * i] = pair as i32;
-            out[2 * i + 1] = (pair >> 32) as i32;
-        }
-        out
+        let mut pairs = [0; MAX_ARGS / 2];
+        self.map.load(self.offset + 8 * first, &mut pairs[..words(args)]);
+        std::array::from_fn(|i| (pairs[i / 2] >> (32 * (i % 2))) as i32)
     }
 
     /// Word `i`, which the sender counts up while the message is under way.

@@ -10,13 +10,16 @@ pub mod debug;
 pub mod ending;
 pub mod exit;
 pub mod header;
+pub mod limits;
 pub mod node;
 pub mod output;
 pub mod signals;
 pub mod spawn;
+pub mod state;
 pub mod supervise;
 pub mod sys;
 
 pub use boot::{Boot, JobError, join};
 pub use exit::{exit, fatal};
 pub use header::{JobHeader, Phase};
+pub use state::Job;

@@ -102,7 +102,7 @@ impl Job {
         exit::install_panic_hook();
         exit::register_process_exit();
         let job = Job::build(boot, config, report, client)?;
-        signals::install_at_init();
+        signals::install_at_init(&job.config);
         job.boot.set_phase(Phase::Inited);
         // ORDERING: Release ↔ Acquire in `get`.
         JOB.store(Box::into_raw(Box::new(job)), Ordering::Release);

@@ -8,6 +8,7 @@
 use crate::sync::AtomicU64;
 use std::time::Duration;
 
+pub mod cma;
 pub mod dma;
 #[cfg(not(loom))]
 mod fabric;
@@ -59,6 +60,13 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     }
     /// The 8-byte word at `offset` (a multiple of 8, inside the map, else a panic).
     fn word(&self, offset: usize) -> &AtomicU64;
+    /// Reads `out.len()` words from `offset` on, each whole, unordered: for words that an Acquire load announced.
+    #[inline(always)]
+    fn load(&self, offset: usize, out: &mut [u64]) {
+        for (i, word) in out.iter_mut().enumerate() {
+            *word = self.word(offset + 8 * i).load(crate::sync::Ordering::Relaxed); // Relaxed: see above
+        }
+    }
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
 }

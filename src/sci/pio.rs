@@ -151,6 +151,14 @@ mod span {
         }
 
         #[inline(always)]
+        pub(crate) fn load(&self, offset: usize, out: &mut [u64]) {
+            let first = words_index(offset, out.len(), self.len);
+            for (i, word) in out.iter_mut().enumerate() {
+                *word = self.at(first + i).load(Ordering::Relaxed); // Relaxed: ordered by the caller's Acquire load
+            }
+        }
+
+        #[inline(always)]
         pub(crate) fn packet(&self, offset: usize, head: u64, body: &[u64]) {
             let first = packet_index(offset, body.len(), self.len);
             for (i, word) in body.iter().enumerate() {

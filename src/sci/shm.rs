@@ -440,6 +440,11 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
+    fn load(&self, offset: usize, out: &mut [u64]) {
+        self.span.load(offset, out)
+    }
+
+    #[inline(always)]
     fn ptr(&self, offset: usize) -> *mut u8 {
         self.span.ptr(offset)
     }

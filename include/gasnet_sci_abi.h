@@ -1,0 +1,448 @@
+/* The functions that libgasnet_sci exports, made by cbindgen from src/abi. Do not edit: ci/headers --update writes it. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_abi.h"
+#endif
+
+#ifndef GASNETI_SCI_ABI_H
+#define GASNETI_SCI_ABI_H
+
+#define GASNETI_SCI_OK 0
+
+#define GASNETI_SCI_ERR_NOT_INIT 10001
+
+#define GASNETI_SCI_ERR_RESOURCE 10002
+
+#define GASNETI_SCI_ERR_BAD_ARG 10003
+
+#define GASNETI_SCI_ERR_NOT_READY 10004
+
+#define GASNETI_SCI_ERR_BARRIER_MISMATCH 10005
+
+#define GASNETI_SCI_BARRIERFLAG_ANONYMOUS 1
+
+#define GASNETI_SCI_BARRIERFLAG_MISMATCH 2
+
+#define GASNETI_SCI_BARRIERFLAG_IMAGES 4
+
+#define GASNETI_SCI_BARRIERFLAG_UNNAMED 9
+
+#define GASNETI_SCI_WAIT_SPIN 0
+
+#define GASNETI_SCI_WAIT_BLOCK 1
+
+#define GASNETI_SCI_WAIT_SPINBLOCK 2
+
+/*
+ `gasnet_AMMaxArgs`.
+ */
+#define GASNETI_SCI_MAX_ARGS 16
+
+/*
+ `gasnet_AMMaxMedium`, bytes.
+ */
+#define GASNETI_SCI_MAX_MEDIUM 65536
+
+/*
+ `gasnet_AMMaxLongRequest` and `gasnet_AMMaxLongReply`, bytes.
+ */
+#define GASNETI_SCI_MAX_LONG 2147483647
+
+/*
+ Bytes; segments are whole pages of this size.
+ */
+#define GASNETI_SCI_PAGESIZE 4096
+
+/*
+ Most nodes of a job: SCI node ids have 16 bits.
+ */
+#define GASNETI_SCI_MAXNODES 65536
+
+/*
+ Thread modes in [`super::init::gasneti_sci_client_t`].
+ */
+#define GASNETI_SCI_MODE_SEQ 1
+
+#define GASNETI_SCI_MODE_PARSYNC 2
+
+#define GASNETI_SCI_MODE_PAR 4
+
+/*
+ Segment modes, in the same word.
+ */
+#define GASNETI_SCI_MODE_FAST 16
+
+#define GASNETI_SCI_MODE_LARGE 32
+
+#define GASNETI_SCI_MODE_EVERYTHING 64
+
+/*
+ Debug or not, in the same word.
+ */
+#define GASNETI_SCI_MODE_DEBUG 256
+
+#define GASNETI_SCI_MODE_NDEBUG 512
+
+/*
+ Rules that a debug client's call asks to be checked before it runs.
+ */
+#define GASNETI_SCI_RULE_NO_HANDLER 1
+
+#define GASNETI_SCI_RULE_NO_LOCK 2
+
+#define GASNETI_SCI_RULE_NO_NIS 4
+
+#define GASNETI_SCI_RULE_ATTACHED 8
+
+#define GASNETI_SCI_RULE_IN_HANDLER 16
+
+/*
+ `gasneti_magic` of `GASNET_HSL_INITIALIZER`.
+ */
+#define GASNETI_SCI_HSL_STATIC 1213418579
+
+/*
+ `gasneti_magic` after `gasnet_hsl_init`.
+ */
+#define GASNETI_SCI_HSL_INIT 1213418569
+
+/*
+ How a client object was compiled, as its headers tell.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_MODE_*`: one thread mode, one segment mode, one of DEBUG and NDEBUG.
+   */
+  uint32_t modes;
+  /*
+   `GASNET_CONFIG_STRING`.
+   */
+  const char *config;
+  /*
+   The client's `gasnet_max_segsize`.
+   */
+  const uint64_t *max_segsize;
+  /*
+   Strings that tools look for in the executable; here so that the linker keeps them.
+   */
+  const char *ident;
+} gasneti_sci_client_t;
+
+/*
+ `gasnet_handlerentry_t`, with the function as a plain pointer.
+ */
+typedef struct {
+  /*
+   0 = assign one, written back; else 128–255.
+   */
+  uint8_t index;
+  /*
+   The handler.
+   */
+  void *fnptr;
+} gasneti_sci_handlerentry_t;
+
+/*
+ `gasnet_seginfo_t`.
+ */
+typedef struct {
+  /*
+   Address of the segment at its owner; NULL = none.
+   */
+  void *addr;
+  /*
+   Bytes.
+   */
+  size_t size;
+} gasnet_seginfo_t;
+
+/*
+ `gasnet_nodeinfo_t`.
+ */
+typedef struct {
+  /*
+   Physical machine, dense from 0 in rank order.
+   */
+  uint32_t host;
+  /*
+   Group of nodes that share memory through us, dense from 0 in rank order.
+   */
+  uint32_t supernode;
+  /*
+   What to add to an address in that node's segment to reach the byte from this process.
+   */
+  size_t offset;
+} gasnet_nodeinfo_t;
+
+/*
+ `gasnet_hsl_t`. Release clients use `state` only; debug clients the rest as well.
+ */
+typedef struct {
+  /*
+   0 free, 1 locked, 2 locked with sleepers.
+   */
+  uint32_t gasneti_state;
+  /*
+   Says whether and how it was initialised.
+   */
+  uint32_t gasneti_magic;
+  /*
+   Own address, when initialised by call: tells a copy, or a leftover on the stack, from the lock.
+   */
+  void *gasneti_self;
+  /*
+   Thread that holds it.
+   */
+  size_t gasneti_holder;
+  /*
+   The lock that this thread took before.
+   */
+  void *gasneti_below;
+  /*
+   Milliseconds, monotonic: since when it is held.
+   */
+  uint64_t gasneti_since;
+} gasnet_hsl_t;
+
+/*
+ `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
+ */
+extern uint64_t gasnet_max_segsize;
+
+/*
+ `gasnet_client_attach_hook`: called by attach with the local segment, if set.
+ */
+extern void (*gasnet_client_attach_hook)(void*, size_t);
+
+/*
+ Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
+ */
+void gasneti_sci_object_0_1(uint32_t modes);
+
+/*
+ Joins the job. `argc` and `argv` are left as they are. Contract: core.md §6.1.
+ */
+int gasneti_sci_init(int *argc, char ***argv, const gasneti_sci_client_t *client);
+
+/*
+ Registers the handlers and creates the segment. Contract: core.md §6.2.
+ */
+int gasneti_sci_attach(gasneti_sci_handlerentry_t *table, int numentries, size_t segsize, size_t minheapoffset);
+
+/*
+ Ends the job with `code`. Any thread, any time after init. Contract: core.md §6.3.
+ */
+void gasneti_sci_exit(int code) GASNETI_SCI_NORETURN;
+
+/*
+ Ends the job with a line `*** FATAL ERROR: …`. `text` is a C string.
+ */
+void gasneti_sci_fatal(const char *text) GASNETI_SCI_NORETURN;
+
+/*
+ Own rank, 0 … nodes − 1. From init on.
+ */
+uint32_t gasneti_sci_mynode(void);
+
+/*
+ Number of nodes. From init on.
+ */
+uint32_t gasneti_sci_nodes(void);
+
+/*
+ Bytes; the largest segment that this node may ask for.
+ */
+size_t gasneti_sci_max_local_segment(void);
+
+/*
+ Bytes; the least of all nodes' largest segments.
+ */
+size_t gasneti_sci_max_global_segment(void);
+
+/*
+ Fills the first `n` entries of `table`, as many as there are nodes at the most. After attach.
+ */
+int gasneti_sci_segment_info(gasnet_seginfo_t *table, int n);
+
+/*
+ As [`gasneti_sci_segment_info`], about hosts and supernodes. From init on; offsets are 0 before attach.
+ */
+int gasneti_sci_node_info(gasnet_nodeinfo_t *table, int n);
+
+/*
+ `getenv` on the job's environment: on one host, this process's. NULL when unset.
+ */
+char *gasneti_sci_getenv(const char *name);
+
+/*
+ `gasnet_set_waitmode`. From init on.
+ */
+int gasneti_sci_set_waitmode(int mode);
+
+/*
+ Name of an error code, `"*unknown*"` for other numbers. Any time, anywhere.
+ */
+const char *gasneti_sci_error_name(int code);
+
+/*
+ Description of an error code. Any time, anywhere.
+ */
+const char *gasneti_sci_error_desc(int code);
+
+/*
+ A value that differs between live threads and is never NULL (`GASNET_GET_THREADINFO` in PAR and PARSYNC).
+ */
+void *gasneti_sci_thread_info(void);
+
+/*
+ Waits until the lock is free, and takes it. Runs no handlers: the caller may be one.
+ */
+void gasneti_sci_hsl_lock(gasnet_hsl_t *hsl);
+
+/*
+ Takes the lock if it is free: 1, else 0. Never waits.
+ */
+int32_t gasneti_sci_hsl_trylock(gasnet_hsl_t *hsl);
+
+/*
+ Releases the lock and wakes sleepers.
+ */
+void gasneti_sci_hsl_unlock(gasnet_hsl_t *hsl);
+
+/*
+ Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal.
+ */
+void gasneti_sci_check(const char *name, const char *file, int line, uint32_t rules);
+
+/*
+ Checks that `token` may be answered now; else fatal.
+ */
+void gasneti_sci_check_reply(const char *name, const char *file, int line, void *token);
+
+/*
+ Starts a no-interrupt section. Ignored in handlers and while holding a lock.
+ */
+void gasneti_sci_hold_debug(const char *file, int line);
+
+/*
+ Ends it.
+ */
+void gasneti_sci_resume_debug(const char *file, int line);
+
+/*
+ `gasnet_hsl_init`; on a live lock fatal.
+ */
+void gasneti_sci_hsl_init_debug(gasnet_hsl_t *hsl, const char *file, int line);
+
+/*
+ `gasnet_hsl_destroy`; on a locked or uninitialised lock fatal.
+ */
+void gasneti_sci_hsl_destroy_debug(gasnet_hsl_t *hsl, const char *file, int line);
+
+/*
+ `gasnet_hsl_lock`; recursion is fatal.
+ */
+void gasneti_sci_hsl_lock_debug(gasnet_hsl_t *hsl, const char *file, int line);
+
+/*
+ `gasnet_hsl_trylock`: 1 when taken; recursion is fatal.
+ */
+int gasneti_sci_hsl_trylock_debug(gasnet_hsl_t *hsl, const char *file, int line);
+
+/*
+ `gasnet_hsl_unlock`; of a free lock, by another thread or out of order fatal.
+ */
+void gasneti_sci_hsl_unlock_debug(gasnet_hsl_t *hsl, const char *file, int line);
+
+/*
+ Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
+ */
+int gasneti_sci_request_short(uint32_t node, uint8_t handler, const uint64_t *args, uint32_t numargs);
+
+/*
+ Medium request: `nbytes` (up to `GASNETI_SCI_MAX_MEDIUM`) bytes from `src`, free for reuse at return.
+ */
+int gasneti_sci_request_medium(uint32_t node,
+                               uint8_t handler,
+                               const void *src,
+                               size_t nbytes,
+                               const uint64_t *args,
+                               uint32_t numargs);
+
+/*
+ Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`. Serves
+ */
+int gasneti_sci_request_long(uint32_t node,
+                             uint8_t handler,
+                             const void *src,
+                             size_t nbytes,
+                             void *dest_addr,
+                             const uint64_t *args,
+                             uint32_t numargs);
+
+/*
+ Short reply to the request that `token` stands for. In its handler only, once. Contract: core.md §9.5.
+ */
+int gasneti_sci_reply_short(void *token, uint8_t handler, const uint64_t *args, uint32_t numargs);
+
+/*
+ Medium reply; `src` is free for reuse at return, and may be the request's own buffer.
+ */
+int gasneti_sci_reply_medium(void *token,
+                             uint8_t handler,
+                             const void *src,
+                             size_t nbytes,
+                             const uint64_t *args,
+                             uint32_t numargs);
+
+/*
+ Long reply to `dest_addr` in the requester's segment.
+ */
+int gasneti_sci_reply_long(void *token,
+                           uint8_t handler,
+                           const void *src,
+                           size_t nbytes,
+                           void *dest_addr,
+                           const uint64_t *args,
+                           uint32_t numargs);
+
+/*
+ Stores the rank of the sender of the message that `token` stands for. In its handler, any number of times.
+ */
+int gasneti_sci_msg_source(void *token, uint32_t *node);
+
+/*
+ Serves incoming messages: runs zero or more handlers, bounded work. Not in handlers.
+ */
+int gasneti_sci_poll(void);
+
+/*
+ One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond), according to `failed`,
+ */
+uint32_t gasneti_sci_wait_step(uint32_t failed);
+
+/*
+ Announces arrival. Never blocks. Misuse is fatal.
+ */
+void gasneti_sci_barrier_notify(int id, int flags);
+
+/*
+ `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
+ */
+int gasneti_sci_barrier_wait(int id, int flags);
+
+/*
+ As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+ */
+int gasneti_sci_barrier_try(int id, int flags);
+
+/*
+ Notify and wait in one.
+ */
+int gasneti_sci_barrier(int id, int flags);
+
+/*
+ 0, and the name in `id`, when the last phase was named; else non-zero.
+ */
+int gasneti_sci_barrier_result(int *id);
+
+#endif  /* GASNETI_SCI_ABI_H */
