@@ -6,6 +6,7 @@
  *   -o WHAT   what the others, and the other threads, do meanwhile; default barrier
  *   -h        install a SIGQUIT handler after attach: it says so and calls gasnet_exit(0)
  *   -i        install one that says so and returns
+ *   -w        install one that says so and never returns
  *   -b        install the one of -h, but before attach
  *   -t        leave from, or crash in, another thread than the one that called gasnet_init
  *   -n        ignore SIGINT and SIGHUP from the start, as nohup and background jobs do
@@ -44,6 +45,12 @@ static void on_quit_leave(int sig) {
 static void on_quit_return(int sig) {
   (void)sig;
   say("SIGQUIT handler ran");
+}
+
+static void on_quit_hang(int sig) {
+  (void)sig;
+  say("SIGQUIT handler ran");
+  for (;;) pause();
 }
 
 static void sleep_ms(int ms) {
@@ -222,12 +229,24 @@ static void w_int(void) { signal_self(SIGINT); }
 static void w_term(void) { signal_self(SIGTERM); }
 static void w_hup(void) { signal_self(SIGHUP); }
 static void w_quit(void) { signal_self(SIGQUIT); }
+
+/* The second signal arrives while the client's handler of the first one hangs (-w); no other thread can take it. */
+static void *second_signal(void *sig) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  sleep_ms(300);
+  say("second signal");
+  kill(getpid(), *(int *)sig);
+  sleep_ms(100000);
+  return NULL;
+}
 static void twice(int sig) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, second_signal, &sig)) exit(97);
+  sleep_ms(100);
   kill(getpid(), sig);
-  sleep_ms(200); /* ends early when the handler has run; alone they would be merged into one */
-  say("still here");
-  kill(getpid(), sig);
-  sleep_ms(3000);
+  sleep_ms(100000);
 }
 static void w_int_twice(void) { twice(SIGINT); }
 static void w_term_twice(void) { twice(SIGTERM); }
@@ -361,11 +380,12 @@ int main(int argc, char **argv) {
   alarm(60);
   me = gasnet_mynode(), nodes = gasnet_nodes();
   test_name = "testexit";
-  while ((option = getopt(argc, argv, "+a:o:hibtsn")) != -1) {
+  while ((option = getopt(argc, argv, "+a:o:hiwbtsn")) != -1) {
     if (option == 'a') who = optarg;
     if (option == 'o') occupation = optarg;
     if (option == 'h') handler_wanted = 1;
     if (option == 'i') handler_wanted = 2;
+    if (option == 'w') handler_wanted = 3;
     if (option == 'b') early_handler = 1;
     if (option == 't') in_thread = 1;
     if (option == 's') silent = 1;
@@ -390,7 +410,9 @@ int main(int argc, char **argv) {
   }
   if (early_handler) signal(SIGQUIT, on_quit_leave);
   GASNET_SAFE(gasnet_attach(table, (int)(sizeof table / sizeof *table), GASNET_PAGESIZE, 0));
-  if (handler_wanted) signal(SIGQUIT, handler_wanted == 1 ? on_quit_leave : on_quit_return);
+  if (handler_wanted == 1) signal(SIGQUIT, on_quit_leave);
+  if (handler_wanted == 2) signal(SIGQUIT, on_quit_return);
+  if (handler_wanted == 3) signal(SIGQUIT, on_quit_hang);
   test_barrier();
   if (strcmp(way, "exit") == 0 || strcmp(way, "handler-self") == 0) atexit(at_end_never);
   if (!everybody && me != actor) occupy();
