@@ -135,8 +135,8 @@ pub fn join(config: &Config) -> Result<Boot, JobError> {
 fn take_handoff() -> Option<String> {
     #[allow(clippy::disallowed_methods)]
     let value = std::env::var_os(HANDOFF)?;
-    // SAFETY: gasnet_init is called by one thread before others use GASNet (contract: core.md §6.1); the environment is
-    // changed here once, so that programs that this node starts do not take themselves for nodes.
+    // SAFETY: gasnet_init is called by one thread before others use GASNet (contract: core.md §6.1); the environment
+    // is changed here once, so that programs that this node starts do not take themselves for nodes.
     unsafe { std::env::remove_var(HANDOFF) };
     Some(value.to_string_lossy().into_owned())
 }

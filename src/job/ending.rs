@@ -117,8 +117,8 @@ impl Ending {
         self.line = None;
     }
 
-    /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants them
-    /// dead.
+    /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants
+    /// them dead.
     pub fn extend(&mut self, now: Instant) {
         if self.requests == 0 && self.patience == self.exit_time {
             self.kill_at = self.kill_at.map(|at| at.max(now + self.exit_time));

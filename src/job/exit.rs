@@ -53,8 +53,8 @@ const FAULTS: [c_int; 5] = [
     libc::SIGABRT,
 ];
 
-/// `hook` runs once in the node's exit, before stdio is flushed, on the thread that leaves. It must not wait for locks
-/// that client code may hold; after a second it is cut off.
+/// `hook` runs once in the node's exit, on the thread that leaves, when stdout and stderr are flushed and other streams
+/// are not. It must not wait for locks that client code may hold; after a second it is cut off.
 pub fn set_hook(hook: fn()) {
     // ORDERING: Release ↔ Acquire in `run_hook`: what the hook reads was set up before.
     HOOK.store(hook as *mut c_void, Ordering::Release);
@@ -76,9 +76,18 @@ pub fn exit(code: i32) -> ! {
         sys::exit_now(code & 0xff)
     };
     begin(node, code);
+    FAULTS
+        .iter()
+        .for_each(|signal| sys::set_handler(*signal, leave_with_code));
+    // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
+    set_alarm(node.exit_time);
+    // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
+    flush_if_free(unsafe { stdout });
+    // SAFETY: as above.
+    flush_if_free(unsafe { stderr });
     set_alarm(SHORT);
     run_hook();
-    flush(node);
+    sys::flush_all_stdio();
     sys::exit_now(code & 0xff)
 }
 
@@ -131,19 +140,6 @@ fn set_alarm(time: Duration) {
     sys::set_alarm(time);
 }
 
-fn flush(node: &Node) {
-    FAULTS
-        .iter()
-        .for_each(|signal| sys::set_handler(*signal, leave_with_code));
-    // SAFETY: libc defines both before any code of ours runs; a client that reassigns them does so before it leaves.
-    let streams = unsafe { [stdout, stderr] };
-    // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
-    set_alarm(node.exit_time);
-    streams.iter().for_each(|stream| flush_if_free(*stream));
-    set_alarm(SHORT);
-    sys::flush_all_stdio();
-}
-
 fn flush_if_free(stream: *mut libc::FILE) {
     for _ in 0..20 {
         // SAFETY: `stream` is one of C's standard streams; the lock is kept, for this process ends.
@@ -190,10 +186,17 @@ pub(super) fn fatal_told() -> bool {
 /// Makes a panic of the library a [`fatal`] error that names the place.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        let text = panic.payload_as_str().unwrap_or("panic");
+        let text = panic_text(panic.payload());
         match panic.location() {
             Some(place) => fatal(format_args!("internal error at {place}: {text}")),
             None => fatal(format_args!("internal error: {text}")),
         }
     }));
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
+    let literal = payload.downcast_ref::<&str>().copied();
+    literal
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("panic")
 }

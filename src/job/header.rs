@@ -256,8 +256,8 @@ impl JobHeader {
         let fixed = self.fixed;
         // Relaxed: cannot change before this node arrives, and its last change was seen by the fence before.
         let generation = fixed.fence_generation.load(Ordering::Relaxed);
-        // ORDERING: AcqRel: this node's posts come before its arrival, and the last to arrive sees everybody's (chain of
-        // read-modify-writes), so that the new generation carries them all.
+        // ORDERING: AcqRel ↔ itself in the other nodes: posts come before the arrival, and the last to arrive sees
+        // everybody's (chain of read-modify-writes), so that the new generation carries them all.
         if fixed.fence_arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.nodes() {
             fixed.fence_arrived.store(0, Ordering::Relaxed); // Relaxed: nobody arrives again before the line below
             // ORDERING: Release ↔ Acquire below: who passes sees the posts, and the count at zero.

@@ -200,12 +200,14 @@ impl Output {
             sources,
             scratch,
         } = self;
+        let ready: Vec<i32> = polled
+            .iter()
+            .filter(|entry| entry.revents != 0)
+            .map(|entry| entry.fd)
+            .collect();
         let mut any = false;
         sources.retain_mut(|source| {
-            let fd = source.pipe.as_raw_fd();
-            let ready = polled
-                .iter()
-                .any(|entry| entry.fd == fd && entry.revents != 0);
+            let ready = ready.contains(&source.pipe.as_raw_fd());
             let sink = &mut sinks[source.sink];
             any |= ready;
             if ready && !source.read_into(sink, scratch) {

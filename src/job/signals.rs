@@ -6,8 +6,8 @@
 //! 2. A terminating signal becomes one SIGQUIT, which the client may have a handler for; a second one from the same
 //!    origin ends the node at once. Origin: directly, or passed on by the supervisor, for a process group gets both.
 //! 3. A fatal signal is told, and then kills the process as it would have without us.
-//! 4. SIGQUIT that was ignored at the start is caught all the same, for it is how the supervisor asks a node to end; from
-//!    anybody else it stays without effect.
+//! 4. SIGQUIT that was ignored at the start is caught all the same, for it is how the supervisor asks a node to end;
+//!    from anybody else it stays without effect.
 //!
 //! Handlers are async-signal-safe.
 
@@ -60,8 +60,11 @@ pub fn name(signal: c_int) -> &'static str {
     }
 }
 
-/// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time.
+/// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time. Also reads the settings of
+/// [`debug`].
 pub fn install_at_init(config: &Config) {
+    let (rank, _) = log::identity();
+    debug::configure(config, rank);
     if config.no_catch.contains(libc::SIGQUIT) {
         return;
     }
@@ -75,8 +78,6 @@ pub fn install_at_init(config: &Config) {
 
 /// Takes the rest (rule 1), and gives the calling thread a signal stack, so that overflow of its own can be told.
 pub fn install_at_attach(config: &Config) {
-    let (rank, _) = log::identity();
-    debug::configure(config, rank);
     sys::set_signal_stack(SIGNAL_STACK);
     let take = |signals: &[c_int], handler: sys::Handler| {
         let free =
@@ -91,15 +92,16 @@ pub fn install_at_attach(config: &Config) {
     take(&[libc::SIGQUIT], on_quit);
 }
 
+// How the signal was sent, and whether our supervisor sent it.
 fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
-    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers.
-    let code = unsafe { (*info).si_code };
-    if code != libc::SI_QUEUE {
-        return (code, false);
+    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers, for as long as they run.
+    let info = unsafe { &*info };
+    if info.si_code != libc::SI_QUEUE {
+        return (info.si_code, false);
     }
     // SAFETY: SI_QUEUE comes with a value.
-    let value = unsafe { (*info).si_value() };
-    (code, value.sival_ptr as usize == supervise::MARKER)
+    let value = unsafe { info.si_value() };
+    (info.si_code, value.sival_ptr as usize == supervise::MARKER)
 }
 
 fn tell(what: &str, signal: c_int) {
@@ -137,6 +139,8 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
         return; // the twin of a signal that is being handled
     }
     tell("signal", signal);
+    // This very signal is blocked while its handler runs, and a second one must get through (rule 2).
+    sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
     sys::raise(libc::SIGQUIT);
     leave() // the client's handler came back, or it ignores SIGQUIT

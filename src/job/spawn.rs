@@ -23,7 +23,7 @@ pub const HANDLED: [c_int; 6] = [
 ];
 
 /// Scripts between launcher and node use small descriptor numbers for themselves, so those of the hand-off are higher.
-const HIGH: RawFd = 100;
+pub const HIGH: RawFd = 100;
 
 /// The supervisor's side of one node.
 pub struct Child {
@@ -63,6 +63,7 @@ pub enum Spawned {
 pub fn spawn_all(header: &JobHeader) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
     let strangers = own_children();
+    sys::adopt_orphans(true); // before there can be any
     let inherited = Inherited::take(header.nodes());
     let mut list = Vec::with_capacity(header.nodes() as usize);
     for rank in 0..header.nodes() {
@@ -75,8 +76,9 @@ pub fn spawn_all(header: &JobHeader) -> io::Result<Spawned> {
             Ok(None) => {}
             Err(error) => {
                 abandon(&list);
+                sys::adopt_orphans(false);
                 inherited.restore();
-                return Err(error);
+                return Err(explain(error, rank, header.nodes()));
             }
         }
     }
@@ -138,6 +140,29 @@ fn become_node(
         }
     }
     sys::duplicate_high(lifeline.as_fd(), HIGH)
+}
+
+fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
+    let advice = match error.raw_os_error() {
+        Some(libc::EMFILE) => format!(
+            "; {} descriptors are needed, the limit is {} (ulimit -n)",
+            descriptors_for(nodes),
+            sys::descriptor_limit().1
+        ),
+        Some(libc::EAGAIN) => {
+            "; the limit on processes is reached (ulimit -u, or the cgroup's pids.max)".into()
+        }
+        _ => String::new(),
+    };
+    io::Error::new(
+        error.kind(),
+        format!("node {rank} of {nodes}: {error}{advice}"),
+    )
+}
+
+// Two streams, lifeline and pidfd of each; six more while one is being started; and what the client has open.
+fn descriptors_for(nodes: u32) -> u64 {
+    u64::from(nodes) * 4 + 200
 }
 
 fn abandon(list: &[Child]) {
@@ -223,7 +248,7 @@ impl Inherited {
             .filter_map(|signal| replace_action(signal).map(|old| (signal, old)))
             .collect();
         let limit = sys::descriptor_limit();
-        let needed = u64::from(nodes) * 5 + 200; // two streams, lifeline, pidfd; six more while one is being started
+        let needed = descriptors_for(nodes);
         if limit.0 < needed {
             sys::set_descriptor_limit((needed.min(limit.1), limit.1));
         }

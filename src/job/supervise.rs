@@ -34,7 +34,6 @@ pub struct Options {
 
 /// Runs the job to its end and returns its status for `_exit`. The nodes were forked by this thread.
 pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
-    sys::adopt_orphans();
     let Children {
         mut list,
         strangers,
@@ -77,6 +76,8 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
 
 struct Supervised {
     child: Child,
+    // The child is gone; so is the node, unless it is another process.
+    child_gone: bool,
     ended: bool,
     // The node itself, when `child` is a wrapper around it.
     inner: Option<OwnedFd>,
@@ -86,6 +87,7 @@ impl Supervised {
     fn new(child: Child) -> Supervised {
         Supervised {
             child,
+            child_gone: false,
             ended: false,
             inner: None,
         }
@@ -141,7 +143,9 @@ impl Supervisor {
                 *killed_at = Some(Instant::now());
                 for node in self.nodes.iter_mut().filter(|node| !node.ended) {
                     node.child.lifeline = None;
-                    sys::kill(node.child.pid, libc::SIGKILL);
+                    if !node.child_gone {
+                        sys::kill(node.child.pid, libc::SIGKILL);
+                    }
                 }
             }
         }
@@ -182,18 +186,19 @@ impl Supervisor {
         {
             self.exec_failed();
         }
-        let inner: Vec<u32> = (0..self.header.nodes())
-            .filter(|rank| {
-                self.nodes[*rank as usize]
-                    .inner
-                    .as_ref()
-                    .is_some_and(|fd| is_ready(fd.as_raw_fd()))
-            })
-            .collect();
-        inner.into_iter().for_each(|rank| self.inner_ended(rank));
         if is_ready(self.signals.as_raw_fd()) {
             self.take_signals();
         }
+        self.take_ends();
+        let inner_is_ready = |node: &Supervised| {
+            node.inner
+                .as_ref()
+                .is_some_and(|fd| is_ready(fd.as_raw_fd()))
+        };
+        let inner: Vec<u32> = (0..self.header.nodes())
+            .filter(|rank| inner_is_ready(&self.nodes[*rank as usize]))
+            .collect();
+        inner.into_iter().for_each(|rank| self.inner_ended(rank));
     }
 
     fn take_signals(&mut self) {
@@ -207,15 +212,30 @@ impl Supervisor {
                 _ => self.end_requested(signal, from_terminal),
             }
         }
+    }
+
+    fn take_ends(&mut self) {
         while let Some((pid, status)) = sys::reap() {
-            let of = self
-                .nodes
-                .iter()
-                .position(|node| node.child.pid == pid && !node.ended);
-            if let Some(at) = of {
-                self.nodes[at].ended = true;
-                self.child_ended(at as u32, status);
+            let header = self.header;
+            let is_inner =
+                |node: &Supervised, rank: u32| node.child_gone && header.record(rank).pid() == pid;
+            let of = (0..header.nodes()).find(|rank| {
+                let node = &self.nodes[*rank as usize];
+                !node.ended && (node.child.pid == pid || is_inner(node, *rank))
+            });
+            let Some(rank) = of else { continue };
+            let node = &mut self.nodes[rank as usize];
+            // A node that outlives its wrapper has become a child of ours, which will tell how it ended.
+            if node.child.pid == pid
+                && node.inner.is_some()
+                && inner_pid(header, node, rank).is_some()
+            {
+                node.child_gone = true;
+                continue;
             }
+            node.ended = true;
+            node.inner = None;
+            self.child_ended(rank, status);
         }
     }
 
@@ -230,7 +250,9 @@ impl Supervisor {
 
     fn forward(&self, signal: c_int) {
         for (node, rank) in self.nodes.iter().zip(0..).filter(|(node, _)| !node.ended) {
-            sys::queue_signal(node.child.pid, signal, MARKER);
+            if !node.child_gone {
+                sys::queue_signal(node.child.pid, signal, MARKER);
+            }
             if let Some(pid) = inner_pid(self.header, node, rank) {
                 sys::queue_signal(pid, signal, MARKER);
             }
@@ -281,9 +303,11 @@ impl Supervisor {
         }
     }
 
-    // The node behind a wrapper ended; how, only the wrapper knows, and usually it ends soon.
+    // The node behind a wrapper ended; how, only its parent knows, and that usually ends soon.
     fn inner_ended(&mut self, rank: u32) {
-        self.nodes[rank as usize].inner = None;
+        let node = &mut self.nodes[rank as usize];
+        node.inner = None;
+        node.ended = node.child_gone;
         let now = Instant::now();
         let record = self.header.record(rank);
         if record.phase() == Phase::Exiting {
@@ -354,8 +378,9 @@ impl Supervisor {
         let mut give_up = Instant::now() + LINGER;
         while self.output.has_sources() || self.output.is_holding() {
             let now = Instant::now();
-            if now >= give_up {
+            if self.output.has_sources() && now >= give_up {
                 self.output.close_sources();
+                continue;
             }
             let mut set = vec![readable(&self.signals)];
             self.output.interests(&mut set);
@@ -393,8 +418,9 @@ impl Supervisor {
             if left.is_empty() {
                 return;
             }
-            left.iter()
-                .for_each(|pid| drop(sys::kill(*pid, libc::SIGKILL)));
+            for pid in &left {
+                sys::kill(*pid, libc::SIGKILL);
+            }
             sys::nap(Duration::from_millis(1));
         }
     }
@@ -428,7 +454,7 @@ fn ask(header: JobHeader, node: &Supervised, rank: u32) {
         sys::queue_signal(pid, libc::SIGQUIT, MARKER);
     } else if header.record(rank).pid() == node.child.pid {
         sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
-    } else {
+    } else if !node.child_gone {
         sys::kill(node.child.pid, libc::SIGTERM);
     }
 }

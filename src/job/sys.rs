@@ -2,6 +2,7 @@
 
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -195,11 +196,11 @@ pub fn kill_me_with_parent() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
-/// Orphans among this process's descendants become its children.
-pub fn adopt_orphans() {
+/// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
+pub fn adopt_orphans(adopt: bool) {
     // A kernel that cannot only leaves more work to the per-node lifelines.
     // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, i32::from(adopt)) };
 }
 
 /// kill(2); false when there is no such process. Async-signal-safe.
@@ -454,4 +455,40 @@ pub fn fork() -> io::Result<i32> {
 pub fn flush_all_stdio() {
     // SAFETY: NULL means all streams.
     unsafe { libc::fflush(ptr::null_mut()) };
+}
+
+/// CPUs that this process may use.
+pub fn usable_cpus() -> Vec<usize> {
+    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: `set` is writable.
+    unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
+    // SAFETY: a bit set, for which zeroed is valid.
+    let set = unsafe { set.assume_init() };
+    // SAFETY: `cpu` is below the size of the set.
+    (0..libc::CPU_SETSIZE as usize)
+        .filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) })
+        .collect()
+}
+
+/// Confines this process to `cpus`. Without effect if they are not usable.
+pub fn bind_to_cpus(cpus: &[usize]) {
+    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: zeroed is the empty set.
+    let set = unsafe { set.assume_init_mut() };
+    for cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
+        // SAFETY: `cpu` is below the size of the set.
+        unsafe { libc::CPU_SET(*cpu, set) };
+    }
+    // SAFETY: `set` is valid.
+    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
+}
+
+/// Becomes another program, with this process's environment; returns only on failure.
+pub fn execute(path: &CStr, argv: &[CString]) -> io::Error {
+    let mut pointers: Vec<*const libc::c_char> =
+        argv.iter().map(|argument| argument.as_ptr()).collect();
+    pointers.push(ptr::null());
+    // SAFETY: `path` and the NULL-terminated `pointers` are C strings that live across the call.
+    unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
+    io::Error::last_os_error()
 }

@@ -275,7 +275,10 @@ impl<M: RemoteMap> Shared<M> {
         while let Some(transfer) = self.next() {
             // The range was checked at `enqueue`, so a failed write means a broken map: told as aborted.
             let done = transfer.copy(&self.stop_running).unwrap_or(false);
-            self.finish(transfer.ticket, done);
+            let ticket = transfer.ticket;
+            // Before anybody sees it finished: its map keeps the segment busy.
+            drop(transfer);
+            self.finish(ticket, done);
         }
     }
 

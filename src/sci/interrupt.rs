@@ -75,7 +75,7 @@ use loom::thread_local;
 
 thread_local! {
     // Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one.
-    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
+    static ARMED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// This node's interrupt.

@@ -9,23 +9,35 @@ use crate::sync::AtomicU64;
 use std::time::Duration;
 
 pub mod cma;
+#[cfg(all(test, not(loom)))]
+mod conformance;
 pub mod dma;
+mod error;
 #[cfg(not(loom))]
 mod fabric;
+pub mod heap;
 pub mod interrupt;
 #[cfg(not(loom))]
 mod mapping;
 mod pio;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod reorder;
 #[cfg(not(loom))]
 mod room;
 pub mod segment;
 #[cfg(not(loom))]
 pub mod shm;
+mod storage;
 pub mod window;
 
-pub use segment::{NodeId, SciAddr, SciError, SegmentId};
+pub use error::SciError;
+pub use segment::{NodeId, SciAddr, SegmentId};
 
+/// The adapter that the library is built with. Loom cannot see into mapped memory, so it gets the heap.
+#[cfg(loom)]
+pub type Host = heap::Heap;
 /// The adapter that the library is built with.
+#[cfg(not(loom))]
 pub type Host = shm::Shm;
 
 /// What an adapter can do; queried, never assumed (SISCI: DMA alignment and minimum differ between cards).

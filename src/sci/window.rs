@@ -40,7 +40,7 @@ impl Window {
     pub fn reserve(index: usize, stride: usize, nodes: u32) -> Option<Window> {
         let base = *CANDIDATES.get(index)?;
         let len = stride.checked_mul(nodes as usize).filter(|len| *len > 0)?;
-        if stride % page_size() != 0 || base.checked_add(len).is_none() {
+        if !stride.is_multiple_of(page_size()) || base.checked_add(len).is_none() {
             return None;
         }
         let reservation = Arc::new(Reservation::new(base, len)?);
@@ -123,7 +123,7 @@ impl Hold {
 
     fn find(address: usize, len: usize) -> Option<Hold> {
         let page = page_size();
-        if address % page != 0 {
+        if !address.is_multiple_of(page) {
             return None;
         }
         let len = len.checked_next_multiple_of(page)?;
@@ -179,7 +179,9 @@ mod tests {
         let second = window.address(1).unwrap();
         assert_eq!(second - first, window.stride());
         assert_eq!(window.address(2), None);
-        let hold = Hold::take(second, stride).ok().expect("free");
+        let hold = Hold::take(second, stride)
+            .map_err(|e| e.to_string())
+            .expect("free");
         assert!(Hold::take(second + page, page).is_err(), "overlaps");
         assert!(Hold::take(first + 1, page).is_err(), "not on a page");
         assert!(Hold::take(second, 2 * stride).is_err(), "leaves the window");
@@ -188,7 +190,9 @@ mod tests {
             "overflows"
         );
         drop(hold);
-        let hold = Hold::take(first, 2 * stride).ok().expect("free again");
+        let hold = Hold::take(first, 2 * stride)
+            .map_err(|e| e.to_string())
+            .expect("free again");
         drop(window);
         assert!(
             Window::reserve(last, stride, 2).is_none(),
