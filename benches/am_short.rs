@@ -150,7 +150,9 @@ fn main() {
     if me == 0 {
         let mut limit = 0.0;
         println!("{:<34} {:>9} {:>9} {:>7}", "ns per round trip, two pinned nodes", "median", "worst 1%", "ratio");
-        for (name, row) in ["bare cache-line ring", "AM Short request-reply", "AM Short request-request"].iter().zip(&mut rows) {
+        for (name, row) in
+            ["bare cache-line ring", "AM Short request-reply", "AM Short request-request"].iter().zip(&mut rows)
+        {
             row.sort_by(f64::total_cmp);
             let (median, high) = (row[row.len() / 2], row[row.len() * 99 / 100]);
             limit = if limit == 0.0 { median } else { limit };

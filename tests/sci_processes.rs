@@ -43,18 +43,8 @@ impl Node {
         // The other side may still be starting. Once connected, it has joined: the job can agree on fences.
         let outbox = shm.connect(NodeId(other), INBOX, SOON).unwrap();
         shm.agree_on_fences();
-        let (own, peer) = (
-            shm.interrupt().unwrap(),
-            shm.connect_interrupt(NodeId(other)).unwrap(),
-        );
-        Node {
-            shm,
-            inbox,
-            outbox,
-            own,
-            peer,
-            _segment: segment,
-        }
+        let (own, peer) = (shm.interrupt().unwrap(), shm.connect_interrupt(NodeId(other)).unwrap());
+        Node { shm, inbox, outbox, own, peer, _segment: segment }
     }
 
     fn send(&self, map: &<Shm as Adapter>::Remote, lap: u64) {
@@ -78,9 +68,7 @@ impl Node {
             self.own.disarm();
         }
         // Relaxed: ordered by the Acquire above.
-        (4096..4224)
-            .step_by(8)
-            .for_each(|at| assert_eq!(self.inbox.word(at).load(Ordering::Relaxed), lap));
+        (4096..4224).step_by(8).for_each(|at| assert_eq!(self.inbox.word(at).load(Ordering::Relaxed), lap));
     }
 
     /// A block by DMA whose every word tells its place, then the flag at word 1.
@@ -89,9 +77,7 @@ impl Node {
         let source: Vec<u64> = (0..LEN as u64 / 16).map(|i| i ^ 0x5a5a).collect();
         let queue = self.shm.dma_queue(1).unwrap();
         // SAFETY: `source` outlives the wait.
-        let ticket =
-            unsafe { queue.enqueue(source.as_ptr().cast(), &self.outbox, LEN / 2, LEN / 2) }
-                .unwrap();
+        let ticket = unsafe { queue.enqueue(source.as_ptr().cast(), &self.outbox, LEN / 2, LEN / 2) }.unwrap();
         assert_eq!(queue.wait(ticket, SOON), Ok(DmaState::Done));
         map.publish(8, 1);
     }
@@ -105,10 +91,7 @@ impl Node {
         }
         for i in 0..LEN as u64 / 16 {
             // Relaxed: ordered by the Acquire above.
-            let word = self
-                .inbox
-                .word(LEN / 2 + i as usize * 8)
-                .load(Ordering::Relaxed);
+            let word = self.inbox.word(LEN / 2 + i as usize * 8).load(Ordering::Relaxed);
             assert_eq!(word, i ^ 0x5a5a, "word {i}");
         }
     }
@@ -186,23 +169,11 @@ fn a_file_size_limit_is_an_error_and_no_signal() {
         command.args(["--exact", "a_file_size_limit_is_an_error_and_no_signal"]);
         return finish(command.env(VARIABLE, "limit").spawn().unwrap());
     }
-    let limit = libc::rlimit {
-        rlim_cur: 8 << 20,
-        rlim_max: 8 << 20,
-    };
+    let limit = libc::rlimit { rlim_cur: 8 << 20, rlim_max: 8 << 20 };
     // SAFETY: `limit` is readable.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
     let shm = Shm::join(memory_file().as_fd(), 0, 1, NodeId(0)).unwrap();
     let refused = shm.create(INBOX, 16 << 20).err();
-    assert_eq!(
-        refused,
-        Some(SciError::System {
-            call: "pwrite",
-            errno: libc::EFBIG
-        })
-    );
-    assert!(
-        shm.create(INBOX, 1 << 20).is_ok(),
-        "the failure took no room"
-    );
+    assert_eq!(refused, Some(SciError::System { call: "pwrite", errno: libc::EFBIG }));
+    assert!(shm.create(INBOX, 1 << 20).is_ok(), "the failure took no room");
 }

@@ -42,20 +42,13 @@ struct Stop {
 
 impl Stop {
     fn new(status: u8, text: impl Into<String>) -> Stop {
-        Stop {
-            status,
-            text: text.into(),
-        }
+        Stop { status, text: text.into() }
     }
 
     fn tell(self) -> i32 {
         let text = self.text.trim_end();
         // A failure to write has nowhere to be told.
-        let _ = if self.status == 0 {
-            writeln!(io::stdout(), "{text}")
-        } else {
-            writeln!(io::stderr(), "{text}")
-        };
+        let _ = if self.status == 0 { writeln!(io::stdout(), "{text}") } else { writeln!(io::stderr(), "{text}") };
         self.status.into()
     }
 }
@@ -101,20 +94,13 @@ fn normalise(arguments: &[OsString]) -> (Vec<OsString>, &[OsString]) {
 
 // The option in clap's form, and whether its value is the next argument.
 fn canonical(text: &str) -> (String, bool) {
-    for (spelling, long) in [
-        ("-np", "--nodes"),
-        ("-n", "--nodes"),
-        ("-N", "--hosts"),
-        ("-c", "--cpus"),
-        ("-E", "--env"),
-    ] {
+    for (spelling, long) in
+        [("-np", "--nodes"), ("-n", "--nodes"), ("-N", "--hosts"), ("-c", "--cpus"), ("-E", "--env")]
+    {
         match text.strip_prefix(spelling) {
             Some("") => return (long.into(), true),
             Some(value)
-                if spelling == "-E"
-                    || value
-                        .trim_start_matches('=')
-                        .starts_with(|c: char| c.is_ascii_digit()) =>
+                if spelling == "-E" || value.trim_start_matches('=').starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 return (format!("{long}={}", value.trim_start_matches('=')), false);
             }
@@ -126,26 +112,17 @@ fn canonical(text: &str) -> (String, bool) {
         "h" | "help" => ("--help".into(), false),
         "spawner" => ("--spawner".into(), true),
         _ if word.starts_with("spawner=") => (format!("--{word}"), false),
-        _ if word.starts_with("encode") || word.starts_with("noencode") => {
-            ("--encode".into(), false)
-        }
+        _ if word.starts_with("encode") || word.starts_with("noencode") => ("--encode".into(), false),
         _ => (text.into(), false),
     }
 }
 
 fn command() -> Command {
     let flag = |short: char, id: &'static str, help: &'static str| {
-        Arg::new(id)
-            .short(short)
-            .long(id)
-            .action(ArgAction::Count)
-            .help(help)
+        Arg::new(id).short(short).long(id).action(ArgAction::Count).help(help)
     };
-    let value =
-        |id: &'static str, name: &'static str| Arg::new(id).long(id).value_name(name).hide(true);
-    let number = |id, name, lowest: i64| {
-        value(id, name).value_parser(value_parser!(u32).range(lowest..=65535))
-    };
+    let value = |id: &'static str, name: &'static str| Arg::new(id).long(id).value_name(name).hide(true);
+    let number = |id, name, lowest: i64| value(id, name).value_parser(value_parser!(u32).range(lowest..=65535));
     Command::new(NAME)
         .version(env!("CARGO_PKG_VERSION"))
         .override_usage(format!("{NAME} -n N [options] [--] program [arguments]"))
@@ -158,20 +135,8 @@ fn command() -> Command {
         .arg(value("spawner", "NAME"))
         .arg(flag('v', "verbose", "show what is run; sets GASNET_VERBOSEENV=1").hide(true))
         .arg(flag('t', "dry-run", "show only; implies -v").hide(true))
-        .arg(
-            flag(
-                'k',
-                "keep",
-                "accepted: there are no temporary files; implies -v",
-            )
-            .hide(true),
-        )
-        .arg(
-            Arg::new("encode")
-                .long("encode")
-                .action(ArgAction::Count)
-                .hide(true),
-        )
+        .arg(flag('k', "keep", "accepted: there are no temporary files; implies -v").hide(true))
+        .arg(Arg::new("encode").long("encode").action(ArgAction::Count).hide(true))
 }
 
 const HELP: &str = "\
@@ -194,31 +159,17 @@ fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
     let found = command().try_get_matches_from(options).map_err(|error| {
         let text = error.to_string();
         if error.use_stderr() {
-            Stop::new(
-                1,
-                format!(
-                    "{NAME}: {}",
-                    text.trim_start_matches("error: ")
-                        .replace("--nodes <N>", "-n N")
-                ),
-            )
+            Stop::new(1, format!("{NAME}: {}", text.trim_start_matches("error: ").replace("--nodes <N>", "-n N")))
         } else {
             Stop::new(0, text)
         }
     })?;
     let number = |id: &str| found.get_one::<u32>(id).copied();
     let nodes = number("nodes").unwrap_or(1);
-    let usage = |problem: String| {
-        Stop::new(
-            1,
-            format!("{NAME}: {problem}\n\n{}", command().render_usage()),
-        )
-    };
+    let usage = |problem: String| Stop::new(1, format!("{NAME}: {problem}\n\n{}", command().render_usage()));
     let hosts = number("hosts").unwrap_or(1);
     if hosts > nodes {
-        return Err(usage(format!(
-            "-N {hosts} hosts are more than -n {nodes} nodes"
-        )));
+        return Err(usage(format!("-N {hosts} hosts are more than -n {nodes} nodes")));
     }
     let Some((program, arguments)) = program.split_first() else {
         return Err(usage("no program is given".into()));
@@ -232,14 +183,7 @@ fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
         advise("-spawner has no effect: nodes are started by this launcher itself");
     }
     let cpus = number("cpus").unwrap_or(0) as usize;
-    Ok(Order {
-        nodes,
-        cpus,
-        verbose,
-        dry,
-        program: program.clone(),
-        arguments: arguments.to_vec(),
-    })
+    Ok(Order { nodes, cpus, verbose, dry, program: program.clone(), arguments: arguments.to_vec() })
 }
 
 // --- the program ---------------------------------------------------------------------------------
@@ -250,41 +194,29 @@ fn find(program: &OsStr) -> Result<(PathBuf, OsString), Stop> {
     if program.as_bytes().contains(&b'/') {
         return runnable(Path::new(program))
             .map(|()| (program.into(), program.into()))
-            .map_err(|(status, why)| {
-                Stop::new(status, format!("{NAME}: cannot run {name}: {why}"))
-            });
+            .map_err(|(status, why)| Stop::new(status, format!("{NAME}: cannot run {name}: {why}")));
     }
     let here = Path::new(".").join(program);
     #[allow(clippy::disallowed_methods)] // a path of the user's shell, not a setting of ours
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(&path)
-        .map(|directory| (directory.join(program), program.to_os_string()));
+    let in_path = std::env::split_paths(&path).map(|directory| (directory.join(program), program.to_os_string()));
     let mut refusal = None;
     for (file, zeroth) in std::iter::once((here.clone(), here.into_os_string())).chain(in_path) {
         match runnable(&file) {
             Ok(()) => return Ok((file, zeroth)),
-            Err((NOT_EXECUTABLE, why)) => {
-                refusal = refusal.or(Some(format!("{}: {why}", file.display())))
-            }
+            Err((NOT_EXECUTABLE, why)) => refusal = refusal.or(Some(format!("{}: {why}", file.display()))),
             Err(_) => {}
         }
     }
     Err(match refusal {
         Some(why) => Stop::new(NOT_EXECUTABLE, format!("{NAME}: cannot run {why}")),
-        None => Stop::new(
-            NOT_FOUND,
-            format!("{NAME}: {name}: not found in the current directory nor in PATH"),
-        ),
+        None => Stop::new(NOT_FOUND, format!("{NAME}: {name}: not found in the current directory nor in PATH")),
     })
 }
 
 fn runnable(file: &Path) -> Result<(), (u8, String)> {
     let metadata = file.metadata().map_err(|error| {
-        let status = if error.kind() == io::ErrorKind::PermissionDenied {
-            NOT_EXECUTABLE
-        } else {
-            NOT_FOUND
-        };
+        let status = if error.kind() == io::ErrorKind::PermissionDenied { NOT_EXECUTABLE } else { NOT_FOUND };
         (status, error.to_string())
     })?;
     if metadata.is_dir() {
@@ -297,17 +229,14 @@ fn runnable(file: &Path) -> Result<(), (u8, String)> {
 }
 
 fn c_string(text: &OsStr) -> Result<CString, Stop> {
-    CString::new(text.as_bytes())
-        .map_err(|_| Stop::new(1, format!("{NAME}: an argument contains a zero byte")))
+    CString::new(text.as_bytes()).map_err(|_| Stop::new(1, format!("{NAME}: an argument contains a zero byte")))
 }
 
 // --- the job -------------------------------------------------------------------------------------
 
 fn launch(order: Order) -> Result<i32, Stop> {
     let (file, zeroth) = find(&order.program)?;
-    let config = Config::from_env()
-        .map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?
-        .0;
+    let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
     if order.verbose {
         show(&order, &file);
     }
@@ -315,27 +244,16 @@ fn launch(order: Order) -> Result<i32, Stop> {
         return Ok(0);
     }
     let blocks = cpu_blocks(order.nodes as usize, order.cpus);
-    let system = |what: &'static str| {
-        move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"))
-    };
+    let system = |what: &'static str| move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"));
     let path = c_string(file.as_os_str())?;
-    let argv = std::iter::once(&zeroth)
-        .chain(&order.arguments)
-        .map(|a| c_string(a))
-        .collect::<Result<Vec<_>, _>>()?;
-    let (memory, header) =
-        JobHeader::create(order.nodes).map_err(system("no memory for the job"))?;
+    let argv = std::iter::once(&zeroth).chain(&order.arguments).map(|a| c_string(a)).collect::<Result<Vec<_>, _>>()?;
+    let (memory, header) = JobHeader::create(order.nodes).map_err(system("no memory for the job"))?;
     let (exec_errors, exec_report) = io::pipe().map_err(system("no pipe"))?;
     match spawn::spawn_all(&header).map_err(system("cannot start the nodes"))? {
         Spawned::Node { rank, lifeline } => {
             let cpus = blocks.get(rank as usize).map(Vec::as_slice);
             run_program(
-                &Program {
-                    path,
-                    argv,
-                    verbose: order.verbose,
-                    cpus,
-                },
+                &Program { path, argv, verbose: order.verbose, cpus },
                 &header,
                 rank,
                 memory,
@@ -346,27 +264,15 @@ fn launch(order: Order) -> Result<i32, Stop> {
         Spawned::Supervisor(children) => {
             drop((memory, exec_report));
             let exit_time = Duration::from_secs_f64(config.exit_seconds(order.nodes));
-            let options = supervise::Options {
-                prefix: NAME,
-                exit_time,
-                exec_errors: Some(exec_errors),
-            };
+            let options = supervise::Options { prefix: NAME, exit_time, exec_errors: Some(exec_errors) };
             sys::exit_now(supervise::run(header, children, options))
         }
     }
 }
 
 fn show(order: &Order, file: &Path) {
-    let words = order
-        .arguments
-        .iter()
-        .map(|argument| format!(" {argument:?}"));
-    advise(&format!(
-        "{} nodes of {:?}{}",
-        order.nodes,
-        file,
-        words.collect::<String>()
-    ));
+    let words = order.arguments.iter().map(|argument| format!(" {argument:?}"));
+    advise(&format!("{} nodes of {:?}{}", order.nodes, file, words.collect::<String>()));
 }
 
 struct Program<'a> {
@@ -388,14 +294,10 @@ fn run_program(
     let error = prepare_and_exec(program, header, rank, memory, lifeline);
     let path = program.path.to_string_lossy();
     let (status, why) = match error.raw_os_error() {
-        Some(libc::ENOENT) => (
-            NOT_EXECUTABLE,
-            "its interpreter (#! line or ELF loader) does not exist".into(),
-        ),
-        Some(libc::ENOEXEC) => (
-            NOT_EXECUTABLE,
-            "it is no program for this machine, nor a script with a #! line".into(),
-        ),
+        Some(libc::ENOENT) => (NOT_EXECUTABLE, "its interpreter (#! line or ELF loader) does not exist".into()),
+        Some(libc::ENOEXEC) => {
+            (NOT_EXECUTABLE, "it is no program for this machine, nor a script with a #! line".into())
+        }
         _ => (NOT_EXECUTABLE, error.to_string()),
     };
     let line = format!("cannot run {path}: {why}\n");
@@ -457,11 +359,7 @@ mod tests {
     fn normalised(line: &str) -> (Vec<String>, Vec<String>) {
         let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let (options, program) = normalise(&arguments);
-        let text = |list: &[OsString]| {
-            list.iter()
-                .map(|a| a.to_string_lossy().into_owned())
-                .collect()
-        };
+        let text = |list: &[OsString]| list.iter().map(|a| a.to_string_lossy().into_owned()).collect();
         (text(&options[1..]), text(program))
     }
 
@@ -473,19 +371,13 @@ mod tests {
             ("-np 4 p", "--nodes 4"),
             ("-np4 p", "--nodes=4"),
             ("-N2 -c3 -EA,B p", "--hosts=2 --cpus=3 --env=A,B"),
-            (
-                "-spawner=ssh -encode-args -noencode p",
-                "--spawner=ssh --encode --encode",
-            ),
+            ("-spawner=ssh -encode-args -noencode p", "--spawner=ssh --encode --encode"),
             ("-spawner ssh -help p", "--spawner ssh --help"),
         ] {
             let expected: Vec<&str> = options.split(' ').collect();
             assert_eq!(
                 normalised(line),
-                (
-                    expected.iter().map(|s| s.to_string()).collect(),
-                    vec!["p".into()]
-                ),
+                (expected.iter().map(|s| s.to_string()).collect(), vec!["p".into()]),
                 "{line}"
             );
         }

@@ -37,21 +37,9 @@ static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static FATAL_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Signals that mean nothing any more once exit has begun.
-const SILENCED: [c_int; 5] = [
-    libc::SIGQUIT,
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGPIPE,
-];
+const SILENCED: [c_int; 5] = [libc::SIGQUIT, libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
 /// Faults during the last flush, which runs on whatever state the streams are in.
-const FAULTS: [c_int; 5] = [
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGFPE,
-    libc::SIGILL,
-    libc::SIGABRT,
-];
+const FAULTS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
 /// `hook` runs once in the node's exit, on the thread that leaves, when stdout and stderr are flushed and other streams
 /// are not. It must not wait for locks that client code may hold; after a second it is cut off.
@@ -72,13 +60,9 @@ fn run_hook() {
 
 /// `gasnet_exit`: ends this node, and thereby the job, with the low 8 bits of `code`. Legal anywhere.
 pub fn exit(code: i32) -> ! {
-    let Some(node) = node::current() else {
-        sys::exit_now(code & 0xff)
-    };
+    let Some(node) = node::current() else { sys::exit_now(code & 0xff) };
     begin(node, code);
-    FAULTS
-        .iter()
-        .for_each(|signal| sys::set_handler(*signal, leave_with_code));
+    FAULTS.iter().for_each(|signal| sys::set_handler(*signal, leave_with_code));
     // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
     set_alarm(node.exit_time);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
@@ -103,9 +87,7 @@ fn begin(node: &Node, code: i32) {
             sys::pause();
         }
     }
-    SILENCED
-        .iter()
-        .for_each(|signal| sys::set_plain(*signal, libc::SIG_IGN));
+    SILENCED.iter().for_each(|signal| sys::set_plain(*signal, libc::SIG_IGN));
     record(node, code);
 }
 
@@ -196,7 +178,5 @@ pub fn install_panic_hook() {
 
 fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
     let literal = payload.downcast_ref::<&str>().copied();
-    literal
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("panic")
+    literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
 }

@@ -18,13 +18,7 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
 
-const FATAL: [c_int; 5] = [
-    libc::SIGABRT,
-    libc::SIGILL,
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGFPE,
-];
+const FATAL: [c_int; 5] = [libc::SIGABRT, libc::SIGILL, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE];
 const TERMINATING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
 /// Enough for the handlers, a stack trace included, with any CPU's register frame. A guess.
 const SIGNAL_STACK: usize = 64 << 10;
@@ -80,12 +74,8 @@ pub fn install_at_init(config: &Config) {
 pub fn install_at_attach(config: &Config) {
     sys::set_signal_stack(SIGNAL_STACK);
     let take = |signals: &[c_int], handler: sys::Handler| {
-        let free =
-            |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
-        signals
-            .iter()
-            .filter(free)
-            .for_each(|signal| sys::set_handler(*signal, handler));
+        let free = |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
+        signals.iter().filter(free).for_each(|signal| sys::set_handler(*signal, handler));
     };
     take(&FATAL, on_fatal);
     take(&TERMINATING, on_terminating);
@@ -106,10 +96,7 @@ fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
 
 fn tell(what: &str, signal: c_int) {
     let (node, nodes) = log::identity();
-    debug::plain_line(format_args!(
-        "*** Caught a {what}: {}({signal}) on node {node}/{nodes}",
-        name(signal)
-    ));
+    debug::plain_line(format_args!("*** Caught a {what}: {}({signal}) on node {node}/{nodes}", name(signal)));
 }
 
 extern "C" fn on_quit(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {

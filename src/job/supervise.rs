@@ -34,18 +34,10 @@ pub struct Options {
 
 /// Runs the job to its end and returns its status for `_exit`. The nodes were forked by this thread.
 pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
-    let Children {
-        mut list,
-        strangers,
-        signals,
-    } = children;
-    let streams: Vec<_> = list
-        .iter_mut()
-        .map(|child| std::mem::take(&mut child.streams))
-        .collect();
+    let Children { mut list, strangers, signals } = children;
+    let streams: Vec<_> = list.iter_mut().map(|child| std::mem::take(&mut child.streams)).collect();
     let prepared = Output::new(streams.into_iter()).and_then(|output| {
-        let signals =
-            sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
+        let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
         Ok((output, signals))
     });
     let (output, signals) = match prepared {
@@ -85,12 +77,7 @@ struct Supervised {
 
 impl Supervised {
     fn new(child: Child) -> Supervised {
-        Supervised {
-            child,
-            child_gone: false,
-            ended: false,
-            inner: None,
-        }
+        Supervised { child, child_gone: false, ended: false, inner: None }
     }
 }
 
@@ -165,39 +152,22 @@ impl Supervisor {
         }
         let mut set = vec![readable(&self.signals)];
         set.extend(self.options.exec_errors.as_ref().map(readable));
-        set.extend(
-            self.nodes
-                .iter()
-                .filter_map(|node| node.inner.as_ref().map(readable)),
-        );
+        set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref().map(readable)));
         self.output.interests(&mut set);
-        let due = self
-            .ending
-            .next()
-            .map(|at| at.saturating_duration_since(now));
+        let due = self.ending.next().map(|at| at.saturating_duration_since(now));
         sys::poll(&mut set, [due, tick].into_iter().flatten().min());
         self.output.transfer(&set);
         let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
-        if self
-            .options
-            .exec_errors
-            .as_ref()
-            .is_some_and(|pipe| is_ready(pipe.as_raw_fd()))
-        {
+        if self.options.exec_errors.as_ref().is_some_and(|pipe| is_ready(pipe.as_raw_fd())) {
             self.exec_failed();
         }
         if is_ready(self.signals.as_raw_fd()) {
             self.take_signals();
         }
         self.take_ends();
-        let inner_is_ready = |node: &Supervised| {
-            node.inner
-                .as_ref()
-                .is_some_and(|fd| is_ready(fd.as_raw_fd()))
-        };
-        let inner: Vec<u32> = (0..self.header.nodes())
-            .filter(|rank| inner_is_ready(&self.nodes[*rank as usize]))
-            .collect();
+        let inner_is_ready = |node: &Supervised| node.inner.as_ref().is_some_and(|fd| is_ready(fd.as_raw_fd()));
+        let inner: Vec<u32> =
+            (0..self.header.nodes()).filter(|rank| inner_is_ready(&self.nodes[*rank as usize])).collect();
         inner.into_iter().for_each(|rank| self.inner_ended(rank));
     }
 
@@ -217,8 +187,7 @@ impl Supervisor {
     fn take_ends(&mut self) {
         while let Some((pid, status)) = sys::reap() {
             let header = self.header;
-            let is_inner =
-                |node: &Supervised, rank: u32| node.child_gone && header.record(rank).pid() == pid;
+            let is_inner = |node: &Supervised, rank: u32| node.child_gone && header.record(rank).pid() == pid;
             let of = (0..header.nodes()).find(|rank| {
                 let node = &self.nodes[*rank as usize];
                 !node.ended && (node.child.pid == pid || is_inner(node, *rank))
@@ -226,10 +195,7 @@ impl Supervisor {
             let Some(rank) = of else { continue };
             let node = &mut self.nodes[rank as usize];
             // A node that outlives its wrapper has become a child of ours, which will tell how it ended.
-            if node.child.pid == pid
-                && node.inner.is_some()
-                && inner_pid(header, node, rank).is_some()
-            {
+            if node.child.pid == pid && node.inner.is_some() && inner_pid(header, node, rank).is_some() {
                 node.child_gone = true;
                 continue;
             }
@@ -273,11 +239,7 @@ impl Supervisor {
             let signal = libc::WTERMSIG(status);
             if !self.ending.was_asked() {
                 self.header.record_exit((128 + signal) as u8);
-                let line = format!(
-                    "{} was killed by signal {}; ending the job",
-                    self.name(rank),
-                    signal_name(signal)
-                );
+                let line = format!("{} was killed by signal {}; ending the job", self.name(rank), signal_name(signal));
                 self.ending.crash(now, rank, line);
             }
             return;
@@ -289,16 +251,10 @@ impl Supervisor {
         if exiting {
             self.ending.orderly(now);
         } else if record.phase() == Phase::Unborn {
-            let line = format!(
-                "{} exited with status {code} before gasnet_init; ending the job",
-                self.name(rank)
-            );
+            let line = format!("{} exited with status {code} before gasnet_init; ending the job", self.name(rank));
             self.unjoined.get_or_insert((rank, line));
         } else {
-            let line = format!(
-                "{} exited with status {code} without gasnet_exit; ending the job",
-                self.name(rank)
-            );
+            let line = format!("{} exited with status {code} without gasnet_exit; ending the job", self.name(rank));
             self.ending.premature(now, rank, line);
         }
     }
@@ -314,10 +270,7 @@ impl Supervisor {
             self.ending.orderly(now);
         } else {
             let nodes = self.header.nodes();
-            let line = format!(
-                "node {rank}/{nodes} (pid {}) ended without gasnet_exit; ending the job",
-                record.pid()
-            );
+            let line = format!("node {rank}/{nodes} (pid {}) ended without gasnet_exit; ending the job", record.pid());
             self.ending.premature(now, rank, line);
         }
     }
@@ -329,12 +282,7 @@ impl Supervisor {
         }
         let header = self.header;
         let mut waiting = false;
-        for (node, rank) in self
-            .nodes
-            .iter_mut()
-            .zip(0..)
-            .filter(|(node, _)| !node.ended)
-        {
+        for (node, rank) in self.nodes.iter_mut().zip(0..).filter(|(node, _)| !node.ended) {
             waiting |= header.record(rank).phase() == Phase::Unborn;
             if node.inner.is_none()
                 && let Some(pid) = inner_pid(header, node, rank)
@@ -342,10 +290,7 @@ impl Supervisor {
                 node.inner = sys::pidfd(pid).ok();
             }
         }
-        let joined = header
-            .records()
-            .iter()
-            .any(|record| record.phase() != Phase::Unborn);
+        let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if joined && let Some((rank, line)) = self.unjoined.take() {
             self.ending.premature(now, rank, line);
         }
@@ -365,11 +310,7 @@ impl Supervisor {
         }; // all nodes run their programs
         let line = String::from_utf8_lossy(text);
         self.header.record_exit(*status);
-        self.ending.crash(
-            Instant::now(),
-            0,
-            line.lines().next().unwrap_or_default().into(),
-        );
+        self.ending.crash(Instant::now(), 0, line.lines().next().unwrap_or_default().into());
     }
 
     // Nothing is left behind: processes that nodes started, and output in flight.
@@ -384,10 +325,7 @@ impl Supervisor {
             }
             let mut set = vec![readable(&self.signals)];
             self.output.interests(&mut set);
-            let timeout = self
-                .output
-                .has_sources()
-                .then(|| give_up.saturating_duration_since(now));
+            let timeout = self.output.has_sources().then(|| give_up.saturating_duration_since(now));
             sys::poll(&mut set, timeout);
             if self.output.transfer(&set[1..]) || self.output.is_clogged() {
                 give_up = Instant::now() + LINGER;
@@ -435,11 +373,7 @@ impl Supervisor {
 }
 
 fn readable(fd: &impl AsRawFd) -> pollfd {
-    pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    }
+    pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }
 
 // The node behind a wrapper, if there is one. Its number may have been taken in another namespace, hence the check.

@@ -69,6 +69,7 @@ macro_rules! suites {
             case!(wake::a_trigger_after_arm_is_not_lost);
             case!(wake::one_thread_disarms_and_the_other_is_still_woken);
             case!(wake::no_wake_up_is_lost);
+            case!(wake::the_sleeper_looks_or_is_triggered);
             case!(wake::an_unknown_node_has_no_interrupt);
 
             #[test]
@@ -99,12 +100,7 @@ fn connected<A: Adapter>([a, b]: &[A; 2], len: usize) -> Pair<A> {
     let local = own.map(Placement::Anywhere).unwrap();
     let remote = b.connect(a.node(), ID, SOON).unwrap();
     let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
-    Pair {
-        own,
-        local,
-        remote,
-        map,
-    }
+    Pair { own, local, remote, map }
 }
 
 fn word(map: &impl LocalMap, offset: usize) -> u64 {

@@ -133,40 +133,24 @@ impl SciError {
     /// `System` with the calling thread's errno.
     #[cold]
     pub fn last_os_error(call: &'static str) -> Self {
-        Self::System {
-            call,
-            errno: io::Error::last_os_error().raw_os_error().unwrap_or(0),
-        }
+        Self::System { call, errno: io::Error::last_os_error().raw_os_error().unwrap_or(0) }
     }
 }
 
 impl fmt::Display for SciError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DmaMisaligned {
-                source,
-                offset,
-                len,
-                need,
-            } => write!(
-                f,
-                "dma: source {source:#x}, offset {offset} and length {len} must be multiples of {need}"
-            ),
+            Self::DmaMisaligned { source, offset, len, need } => {
+                write!(f, "dma: source {source:#x}, offset {offset} and length {len} must be multiples of {need}")
+            }
             Self::DmaTooShort { len, need } => {
                 write!(f, "dma: {len} bytes, the adapter takes {need} or more")
             }
             Self::Misaligned { offset, need } => {
                 write!(f, "map: offset {offset} must be a multiple of {need}")
             }
-            Self::OutOfRange {
-                offset,
-                len,
-                segment,
-            } => {
-                write!(
-                    f,
-                    "out of range: {len} bytes at offset {offset}, there are {segment}"
-                )
+            Self::OutOfRange { offset, len, segment } => {
+                write!(f, "out of range: {len} bytes at offset {offset}, there are {segment}")
             }
             Self::NoSuchNode { node, nodes } => {
                 write!(f, "no node {}, the job has {nodes}", node.0)
@@ -191,26 +175,13 @@ impl fmt::Display for SciError {
             Self::QueueFull { depth } => write!(f, "dma: all {depth} descriptors are in use"),
             Self::TimedOut => f.write_str("timed out"),
             Self::BadPlacement { address, len } => {
-                write!(
-                    f,
-                    "cannot map {len} bytes at {address:#x}: not free space of a reserved window"
-                )
+                write!(f, "cannot map {len} bytes at {address:#x}: not free space of a reserved window")
             }
-            Self::NoMemory {
-                need,
-                available,
-                limit,
-            } => {
-                write!(
-                    f,
-                    "cannot commit {need} bytes, {limit} has {available} left"
-                )
+            Self::NoMemory { need, available, limit } => {
+                write!(f, "cannot commit {need} bytes, {limit} has {available} left")
             }
             Self::LayoutMismatch { mine, found } => {
-                write!(
-                    f,
-                    "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?"
-                )
+                write!(f, "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?")
             }
             Self::System { call, errno } => {
                 write!(f, "{call}: {}", io::Error::from_raw_os_error(*errno))
@@ -227,20 +198,9 @@ mod tests {
 
     #[test]
     fn errors_carry_their_numbers() {
-        let e = SciError::DmaMisaligned {
-            source: 0x1001,
-            offset: 3,
-            len: 5,
-            need: 8,
-        };
-        assert_eq!(
-            e.to_string(),
-            "dma: source 0x1001, offset 3 and length 5 must be multiples of 8"
-        );
-        let e = SciError::System {
-            call: "mmap",
-            errno: libc::ENOMEM,
-        };
+        let e = SciError::DmaMisaligned { source: 0x1001, offset: 3, len: 5, need: 8 };
+        assert_eq!(e.to_string(), "dma: source 0x1001, offset 3 and length 5 must be multiples of 8");
+        let e = SciError::System { call: "mmap", errno: libc::ENOMEM };
         assert!(e.to_string().starts_with("mmap: "));
     }
 }

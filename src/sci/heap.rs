@@ -10,8 +10,7 @@ use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, pause_for};
 use super::segment::{Found, Life, await_available};
 use super::storage::{PAGE, Storage, View};
 use super::{
-    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment,
-    SciError, SegmentId, pio,
+    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId, pio,
 };
 use crate::sync::{AtomicU64, Ordering, fence};
 use parking_lot::Mutex;
@@ -39,29 +38,18 @@ struct HeapSegment {
 impl HeapFabric {
     /// For a job of `nodes`.
     pub fn new(nodes: u32) -> Arc<HeapFabric> {
-        let node = |_| HeapNode {
-            bell: Bell::new(),
-            segments: Mutex::new(Vec::new()),
-        };
-        Arc::new(HeapFabric {
-            nodes: (0..nodes).map(node).collect(),
-        })
+        let node = |_| HeapNode { bell: Bell::new(), segments: Mutex::new(Vec::new()) };
+        Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect() })
     }
 
     fn node(&self, node: NodeId) -> Result<&HeapNode, SciError> {
         let nodes = self.nodes.len() as u32;
-        self.nodes
-            .get(usize::from(node.0))
-            .ok_or(SciError::NoSuchNode { node, nodes })
+        self.nodes.get(usize::from(node.0)).ok_or(SciError::NoSuchNode { node, nodes })
     }
 
     fn find(&self, node: NodeId, id: SegmentId) -> Result<Arc<HeapSegment>, SciError> {
         let segments = self.node(node)?.segments.lock();
-        segments
-            .iter()
-            .find(|s| s.id == id)
-            .cloned()
-            .ok_or(SciError::NoSuchSegment { node, id })
+        segments.iter().find(|s| s.id == id).cloned().ok_or(SciError::NoSuchSegment { node, id })
     }
 
     /// Nobody finds it any more; its id is free.
@@ -83,18 +71,12 @@ impl Heap {
     /// Joins as `node`. `NoSuchNode`.
     pub fn join(fabric: &Arc<HeapFabric>, node: NodeId) -> Result<Heap, SciError> {
         fabric.node(node)?;
-        Ok(Heap {
-            fabric: fabric.clone(),
-            node,
-        })
+        Ok(Heap { fabric: fabric.clone(), node })
     }
 
     fn bell(&self, node: NodeId) -> Result<HeapBell, SciError> {
         self.fabric.node(node)?;
-        Ok(HeapBell {
-            fabric: self.fabric.clone(),
-            node: usize::from(node.0),
-        })
+        Ok(HeapBell { fabric: self.fabric.clone(), node: usize::from(node.0) })
     }
 }
 
@@ -112,51 +94,28 @@ impl Adapter for Heap {
     }
 
     fn properties(&self) -> Properties {
-        Properties {
-            dma_alignment: 8,
-            dma_min: 8,
-            maps_remote: true,
-            orders_stores: true,
-        }
+        Properties { dma_alignment: 8, dma_min: 8, maps_remote: true, orders_stores: true }
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<HeapLocalSegment, SciError> {
-        let no_room = SciError::System {
-            call: "malloc",
-            errno: libc::ENOMEM,
-        };
+        let no_room = SciError::System { call: "malloc", errno: libc::ENOMEM };
         let len = len.checked_next_multiple_of(PAGE).ok_or(no_room)?;
         let life = Life::new();
         life.claim(id);
         // A segment that is not in the table yet cannot have been removed.
         let _ = life.make_private();
-        let segment = Arc::new(HeapSegment {
-            node: self.node,
-            id,
-            life,
-            storage: Storage::new(len)?,
-        });
-        let user = HeapUser {
-            segment: segment.clone(),
-        };
+        let segment = Arc::new(HeapSegment { node: self.node, id, life, storage: Storage::new(len)? });
+        let user = HeapUser { segment: segment.clone() };
         let mut segments = self.fabric.node(self.node)?.segments.lock();
         if segments.iter().any(|s| s.id == id) {
             return Err(SciError::SegmentExists { id });
         }
         segments.push(segment);
         drop(segments);
-        Ok(HeapLocalSegment {
-            user: Arc::new(user),
-            fabric: self.fabric.clone(),
-        })
+        Ok(HeapLocalSegment { user: Arc::new(user), fabric: self.fabric.clone() })
     }
 
-    fn connect(
-        &self,
-        node: NodeId,
-        id: SegmentId,
-        timeout: Duration,
-    ) -> Result<HeapRemoteSegment, SciError> {
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<HeapRemoteSegment, SciError> {
         self.fabric.node(node)?;
         let user = await_available(timeout, || {
             let segment = self.fabric.find(node, id)?;
@@ -166,9 +125,7 @@ impl Adapter for Heap {
                 Found::Nothing => Err(SciError::NoSuchSegment { node, id }),
             }
         })?;
-        Ok(HeapRemoteSegment {
-            user: Arc::new(user),
-        })
+        Ok(HeapRemoteSegment { user: Arc::new(user) })
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
@@ -190,22 +147,14 @@ struct HeapUser {
 }
 
 impl HeapUser {
-    fn map(
-        self: &Arc<Self>,
-        offset: usize,
-        len: usize,
-        place: Placement,
-    ) -> Result<HeapView, SciError> {
+    fn map(self: &Arc<Self>, offset: usize, len: usize, place: Placement) -> Result<HeapView, SciError> {
         let storage = &self.segment.storage;
         pio::check_range(offset, len, storage.len())?;
         if !offset.is_multiple_of(PAGE) {
             return Err(SciError::Misaligned { offset, need: PAGE });
         }
         match place {
-            Placement::Anywhere => Ok(HeapView {
-                view: storage.view(offset, len),
-                _user: self.clone(),
-            }),
+            Placement::Anywhere => Ok(HeapView { view: storage.view(offset, len), _user: self.clone() }),
             Placement::At(address) => Err(SciError::BadPlacement { address, len }),
         }
     }
@@ -228,10 +177,7 @@ impl HeapLocalSegment {
     fn check_there(&self) -> Result<(), SciError> {
         let segment = &self.user.segment;
         if segment.life.is_removed() {
-            return Err(SciError::NoSuchSegment {
-                node: segment.node,
-                id: segment.id,
-            });
+            return Err(SciError::NoSuchSegment { node: segment.node, id: segment.id });
         }
         Ok(())
     }
@@ -250,19 +196,11 @@ impl LocalSegment for HeapLocalSegment {
     }
 
     fn set_available(&self) -> Result<(), SciError> {
-        self.user
-            .segment
-            .life
-            .make_available()
-            .or_else(|_| self.check_there())
+        self.user.segment.life.make_available().or_else(|_| self.check_there())
     }
 
     fn set_unavailable(&self) -> Result<(), SciError> {
-        self.user
-            .segment
-            .life
-            .make_private()
-            .or_else(|_| self.check_there())
+        self.user.segment.life.make_private().or_else(|_| self.check_there())
     }
 
     fn reserve(&self) -> Result<(), SciError> {
@@ -276,11 +214,7 @@ impl LocalSegment for HeapLocalSegment {
         if maps > 0 {
             return Err(SciError::Busy { id, users: maps });
         }
-        self.user
-            .segment
-            .life
-            .remove_unused()
-            .map_err(|users| SciError::Busy { id, users })?;
+        self.user.segment.life.remove_unused().map_err(|users| SciError::Busy { id, users })?;
         self.fabric.forget(&self.user.segment);
         Ok(())
     }
@@ -416,10 +350,7 @@ mod loom_tests {
     /// Two nodes, and node 0's segment of one line: local map, node 1's remote map.
     fn pair(len: usize) -> (Heap, Heap, HeapLocalSegment, HeapLocal, HeapRemote) {
         let fabric = HeapFabric::new(2);
-        let (a, b) = (
-            Heap::join(&fabric, NodeId(0)).unwrap(),
-            Heap::join(&fabric, NodeId(1)).unwrap(),
-        );
+        let (a, b) = (Heap::join(&fabric, NodeId(0)).unwrap(), Heap::join(&fabric, NodeId(1)).unwrap());
         let own = a.create(SegmentId(1), len).unwrap();
         own.set_available().unwrap();
         let local = own.map(Placement::Anywhere).unwrap();

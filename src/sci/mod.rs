@@ -192,7 +192,8 @@ pub struct DmaTicket(pub u64);
 /// This node's interrupt, which peers trigger. It owns the sleep word: non-zero while the node sleeps or is about to.
 pub trait Interrupt: Send + Sync {
     /// Announces that a wait may follow. After it returns, a peer that publishes sees the sleep word set, or this node
-    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both sides.)
+    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
+    /// sides.)
     fn arm(&self);
     /// Takes the announcement back.
     fn disarm(&self);
@@ -233,12 +234,7 @@ pub trait Adapter: Send + Sync + Sized + 'static {
     fn create(&self, id: SegmentId, len: usize) -> Result<Self::LocalSegment, SciError>;
     /// Connects to a peer's segment, waiting up to `timeout` for it to become available: `NoSuchSegment`,
     /// `NotAvailable`, `NoSuchNode`.
-    fn connect(
-        &self,
-        node: NodeId,
-        id: SegmentId,
-        timeout: Duration,
-    ) -> Result<Self::RemoteSegment, SciError>;
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError>;
     /// A DMA queue with room for `depth` transfers.
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError>;
     /// This node's interrupt.

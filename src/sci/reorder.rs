@@ -1,15 +1,13 @@
 //! A test double that delivers stores late and out of order, as SCI does: it wraps an adapter and keeps what is stored
 //! in 64-byte lines of its own, which reach memory at random moments in random order.
 //!
-//! Rules: 1. Stores to one line arrive in their order; a packet arrives whole. 2. Lines arrive in any order, at any call
-//! of this node. 3. `barrier`, and unmapping, deliver everything. 4. `progress` delivers something, so whoever polls
-//! delivers everything in the end. 5. DMA does not pass the lines: it is ordered by its own completion only.
+//! Rules: 1. Stores to one line arrive in their order; a packet arrives whole. 2. Lines arrive in any order, at any
+//! call of this node. 3. `barrier`, and unmapping, deliver everything. 4. `progress` delivers something, so whoever
+//! polls delivers everything in the end. 5. DMA does not pass the lines: it is ordered by its own completion only.
 //! A protocol that forgets a barrier fails under some seed.
 
 use super::dma::{DmaEngine, DmaTarget, Queue};
-use super::{
-    Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId,
-};
+use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -29,14 +27,8 @@ pub(crate) struct Reorder<A: Adapter> {
 impl<A: Adapter> Reorder<A> {
     /// Wraps `inner`; the same seed and the same calls give the same order.
     pub(crate) fn new(inner: A, seed: u64) -> Self {
-        let state = State {
-            random: seed,
-            lines: Vec::new(),
-        };
-        Self {
-            inner,
-            lines: Arc::new(Lines(Mutex::new(state))),
-        }
+        let state = State { random: seed, lines: Vec::new() };
+        Self { inner, lines: Arc::new(Lines(Mutex::new(state))) }
     }
 }
 
@@ -57,29 +49,16 @@ where
     }
 
     fn properties(&self) -> Properties {
-        Properties {
-            orders_stores: false,
-            ..self.inner.properties()
-        }
+        Properties { orders_stores: false, ..self.inner.properties() }
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<A::LocalSegment, SciError> {
         self.inner.create(id, len)
     }
 
-    fn connect(
-        &self,
-        node: NodeId,
-        id: SegmentId,
-        timeout: Duration,
-    ) -> Result<Self::RemoteSegment, SciError> {
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError> {
         let inner = self.inner.connect(node, id, timeout)?;
-        Ok(ReorderSegment {
-            inner,
-            name: (node, id),
-            lines: self.lines.clone(),
-            engine: OnceLock::new(),
-        })
+        Ok(ReorderSegment { inner, name: (node, id), lines: self.lines.clone(), engine: OnceLock::new() })
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
@@ -118,13 +97,7 @@ impl<S: RemoteSegment> RemoteSegment for ReorderSegment<S> {
     fn map(&self, offset: usize, len: usize, place: Placement) -> Result<Self::Map, SciError> {
         let inner = self.inner.map(offset, len, place)?;
         let unmap = Unmap(self.lines.clone());
-        Ok(ReorderMap {
-            inner,
-            name: self.name,
-            start: offset,
-            direct: false,
-            unmap: Arc::new(unmap),
-        })
+        Ok(ReorderMap { inner, name: self.name, start: offset, direct: false, unmap: Arc::new(unmap) })
     }
 }
 
@@ -138,17 +111,8 @@ impl<S: DmaTarget> DmaTarget for ReorderSegment<S> {
             }
         };
         // Its own, empty lines: its barrier and its end deliver nothing of others (rule 5).
-        let none = Arc::new(Lines(Mutex::new(State {
-            random: 0,
-            lines: Vec::new(),
-        })));
-        Ok(ReorderMap {
-            inner,
-            name: self.name,
-            start: 0,
-            direct: true,
-            unmap: Arc::new(Unmap(none)),
-        })
+        let none = Arc::new(Lines(Mutex::new(State { random: 0, lines: Vec::new() })));
+        Ok(ReorderMap { inner, name: self.name, start: 0, direct: true, unmap: Arc::new(Unmap(none)) })
     }
 }
 
@@ -177,14 +141,7 @@ impl<M: RemoteMap> ReorderMap<M> {
     fn push(&self, offset: usize, store: Store) {
         let mut state = self.unmap.0.0.lock();
         let line = (self.start + offset) / LINE;
-        state.push(
-            (self.name, line),
-            Waiting {
-                map: self.inner.clone(),
-                offset,
-                store,
-            },
-        );
+        state.push((self.name, line), Waiting { map: self.inner.clone(), offset, store });
         if self.direct {
             return state.deliver_all();
         }
@@ -377,9 +334,7 @@ mod tests {
             polls += 1;
             assert!(polls < 10_000, "rule 4");
         }
-        (1024..1664)
-            .step_by(8)
-            .any(|at| local.word(at).load(Ordering::Relaxed) != 0xabab_abab_abab_abab)
+        (1024..1664).step_by(8).any(|at| local.word(at).load(Ordering::Relaxed) != 0xabab_abab_abab_abab)
     }
 
     #[test]
@@ -396,17 +351,13 @@ mod tests {
             let own = node.create(SegmentId(1), 4096).unwrap();
             own.set_available().unwrap();
             let local = own.map(Placement::Anywhere).unwrap();
-            let remote = node
-                .connect(NodeId(0), SegmentId(1), Duration::ZERO)
-                .unwrap();
+            let remote = node.connect(NodeId(0), SegmentId(1), Duration::ZERO).unwrap();
             let map = remote.map(0, 4096, Placement::Anywhere).unwrap();
             for lap in 1..20 {
                 map.packet(64, lap, &[lap; 7]);
                 // ORDERING: Acquire ↔ the head's Release.
                 let head = local.word(64).load(Ordering::Acquire);
-                (72..128)
-                    .step_by(8)
-                    .for_each(|at| assert_eq!(local.word(at).load(Ordering::Relaxed), head));
+                (72..128).step_by(8).for_each(|at| assert_eq!(local.word(at).load(Ordering::Relaxed), head));
             }
             drop(map);
             assert_eq!(local.word(64).load(Ordering::Relaxed), 19, "rule 3");

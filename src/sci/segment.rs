@@ -30,11 +30,7 @@ impl SciAddr {
     pub fn new(node: NodeId, offset: u64) -> Result<Self, SciError> {
         if offset >> Self::OFFSET_BITS != 0 {
             let space = 1 << Self::OFFSET_BITS;
-            return Err(SciError::OutOfRange {
-                offset,
-                len: 0,
-                segment: space,
-            });
+            return Err(SciError::OutOfRange { offset, len: 0, segment: space });
         }
         Ok(Self(u64::from(node.0) << Self::OFFSET_BITS | offset))
     }
@@ -109,10 +105,9 @@ impl Life {
     /// Free → building, with the owner as the one user (rule 1). False when it is not free.
     pub(crate) fn claim(&self, id: SegmentId) -> bool {
         let word = u64::from(id.0) << ID_SHIFT | BUILDING | 1;
-        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is reused.
-        self.0
-            .compare_exchange(FREE, word, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is
+        // reused.
+        self.0.compare_exchange(FREE, word, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// A segment of that id is being built, private or available here.
@@ -146,12 +141,8 @@ impl Life {
                 return Err(users as u32 - 1);
             }
             // ORDERING: Acquire ↔ Release in `leave`: peers' last stores are in before the memory is given back.
-            let step = self.0.compare_exchange_weak(
-                word,
-                word & !STATE_MASK | REMOVED,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            );
+            let step =
+                self.0.compare_exchange_weak(word, word & !STATE_MASK | REMOVED, Ordering::Acquire, Ordering::Relaxed);
             match step {
                 Ok(_) => return Ok(()),
                 Err(now) => word = now,
@@ -178,9 +169,7 @@ impl Life {
                 _ => return Found::Nothing,
             }
             // ORDERING: Acquire ↔ Release in `set_state`: who connects sees the extent that the owner wrote down.
-            let step =
-                self.0
-                    .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed);
+            let step = self.0.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed);
             match step {
                 Ok(_) => return Found::Connected,
                 Err(now) => word = now,
@@ -210,10 +199,7 @@ impl Life {
             }
             let next = word & !STATE_MASK | state;
             // ORDERING: Release ↔ Acquire in `connect`: the extent is written down before anybody can find it.
-            match self
-                .0
-                .compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
-            {
+            match self.0.compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(now) => word = now,
             }
@@ -221,8 +207,8 @@ impl Life {
     }
 }
 
-/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry to
-/// export, so it sleeps between looks, from 20 µs up to 1 ms.
+/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry
+/// to export, so it sleeps between looks, from 20 µs up to 1 ms.
 pub(crate) fn await_available<T>(
     timeout: Duration,
     mut find: impl FnMut() -> Result<T, SciError>,

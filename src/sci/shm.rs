@@ -12,9 +12,7 @@ use super::pio;
 use super::room;
 use super::segment::Found;
 use super::window::page_size;
-use super::{
-    Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId,
-};
+use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId};
 use crate::sync::{AtomicBool, Ordering, fence};
 use parking_lot::Mutex;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -57,10 +55,7 @@ impl Shm {
     /// `LayoutMismatch`, `System`.
     pub fn join(fd: BorrowedFd<'_>, base: u64, nodes: u32, node: NodeId) -> Result<Shm, SciError> {
         let own = fd.try_clone_to_owned();
-        let fd = own.map_err(|e| SciError::System {
-            call: "fcntl",
-            errno: e.raw_os_error().unwrap_or(0),
-        })?;
+        let fd = own.map_err(|e| SciError::System { call: "fcntl", errno: e.raw_os_error().unwrap_or(0) })?;
         let fabric = Fabric::open(&fd, base, nodes)?;
         let can_membarrier = linux::register_membarrier();
         fabric.announce(node, can_membarrier)?;
@@ -75,9 +70,7 @@ impl Shm {
             senders_fence: AtomicBool::new(true),
             dma_thread: AtomicBool::new(false),
         };
-        Ok(Shm {
-            core: Arc::new(core),
-        })
+        Ok(Shm { core: Arc::new(core) })
     }
 
     /// Bytes of the memory file that the fabric of a job of `nodes` occupies; a multiple of the page size.
@@ -105,17 +98,12 @@ impl Shm {
 
     /// Who copies for DMA queues that are made from now on.
     pub fn set_dma_engine(&self, engine: DmaEngine) {
-        self.core
-            .dma_thread
-            .store(engine == DmaEngine::Thread, Ordering::Relaxed); // Relaxed: stands alone
+        self.core.dma_thread.store(engine == DmaEngine::Thread, Ordering::Relaxed); // Relaxed: stands alone
     }
 
     fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {
         let bell = std::ptr::from_ref(&self.core.fabric.record(node)?.bell);
-        Ok(ShmBell {
-            bell,
-            core: self.core.clone(),
-        })
+        Ok(ShmBell { bell, core: self.core.clone() })
     }
 
     fn find_free(&self, id: SegmentId) -> Result<usize, SciError> {
@@ -142,22 +130,12 @@ impl Adapter for Shm {
     }
 
     fn properties(&self) -> Properties {
-        Properties {
-            dma_alignment: 8,
-            dma_min: 8,
-            maps_remote: true,
-            orders_stores: true,
-        }
+        Properties { dma_alignment: 8, dma_min: 8, maps_remote: true, orders_stores: true }
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<ShmLocalSegment, SciError> {
-        let too_big = SciError::System {
-            call: "pwrite",
-            errno: libc::EFBIG,
-        };
-        let len = len
-            .checked_next_multiple_of(self.core.page)
-            .ok_or(too_big)?;
+        let too_big = SciError::System { call: "pwrite", errno: libc::EFBIG };
+        let len = len.checked_next_multiple_of(self.core.page).ok_or(too_big)?;
         let _one_at_a_time = self.core.creating.lock();
         let index = self.find_free(id)?;
         // From here on a failure gives the entry back: `lease` does.
@@ -172,36 +150,22 @@ impl Adapter for Shm {
         }
         // Nobody else can remove it.
         let _ = lease.entry().life.make_private();
-        Ok(ShmLocalSegment {
-            lease: Arc::new(lease),
-        })
+        Ok(ShmLocalSegment { lease: Arc::new(lease) })
     }
 
-    fn connect(
-        &self,
-        node: NodeId,
-        id: SegmentId,
-        timeout: Duration,
-    ) -> Result<ShmRemoteSegment, SciError> {
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<ShmRemoteSegment, SciError> {
         let entries = &self.core.fabric.record(node)?.entries;
         let index = super::segment::await_available(timeout, || find_available(entries, node, id))?;
         let mut lease = Lease::new(&self.core, node, index, id);
         let (offset, len) = lease.entry().extent();
         lease.extent = (offset, len as usize);
-        Ok(ShmRemoteSegment {
-            lease: Arc::new(lease),
-            engine: Mutex::new(EngineMap::default()),
-        })
+        Ok(ShmRemoteSegment { lease: Arc::new(lease), engine: Mutex::new(EngineMap::default()) })
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
         // Relaxed: stands alone.
         let threaded = self.core.dma_thread.load(Ordering::Relaxed);
-        let engine = if threaded {
-            DmaEngine::Thread
-        } else {
-            DmaEngine::Inline
-        };
+        let engine = if threaded { DmaEngine::Thread } else { DmaEngine::Inline };
         Ok(Queue::new(self.properties(), depth, engine))
     }
 
@@ -240,13 +204,7 @@ struct Lease {
 impl Lease {
     /// The caller was counted as a user of entry `index` of `node`, which exists.
     fn new(core: &Arc<Core>, node: NodeId, index: usize, id: SegmentId) -> Self {
-        Self {
-            core: core.clone(),
-            node,
-            id,
-            index,
-            extent: (0, 0),
-        }
+        Self { core: core.clone(), node, id, index, extent: (0, 0) }
     }
 
     fn entry(&self) -> &Entry {
@@ -264,19 +222,13 @@ impl Lease {
     fn map(&self, offset: usize, len: usize, place: Placement) -> Result<Mapping, SciError> {
         pio::check_range(offset, len, self.extent.1)?;
         if !offset.is_multiple_of(self.core.page) {
-            return Err(SciError::Misaligned {
-                offset,
-                need: self.core.page,
-            });
+            return Err(SciError::Misaligned { offset, need: self.core.page });
         }
         Mapping::new(&self.core.fd, self.extent.0 + offset as u64, len, place)
     }
 
     fn gone(&self) -> SciError {
-        SciError::NoSuchSegment {
-            node: self.node,
-            id: self.id,
-        }
+        SciError::NoSuchSegment { node: self.node, id: self.id }
     }
 }
 
@@ -317,19 +269,11 @@ impl LocalSegment for ShmLocalSegment {
     }
 
     fn set_available(&self) -> Result<(), SciError> {
-        self.lease
-            .entry()
-            .life
-            .make_available()
-            .map_err(|_| self.lease.gone())
+        self.lease.entry().life.make_available().map_err(|_| self.lease.gone())
     }
 
     fn set_unavailable(&self) -> Result<(), SciError> {
-        self.lease
-            .entry()
-            .life
-            .make_private()
-            .map_err(|_| self.lease.gone())
+        self.lease.entry().life.make_private().map_err(|_| self.lease.gone())
     }
 
     fn reserve(&self) -> Result<(), SciError> {
@@ -347,11 +291,7 @@ impl LocalSegment for ShmLocalSegment {
         if maps > 0 {
             return Err(SciError::Busy { id, users: maps });
         }
-        self.lease
-            .entry()
-            .life
-            .remove_unused()
-            .map_err(|users| SciError::Busy { id, users })
+        self.lease.entry().life.remove_unused().map_err(|users| SciError::Busy { id, users })
     }
 }
 

@@ -31,26 +31,16 @@ mod plain {
     impl Storage {
         /// `len` bytes, whole pages.
         pub(crate) fn new(len: usize) -> Result<Self, SciError> {
-            let no_room = SciError::System {
-                call: "malloc",
-                errno: libc::ENOMEM,
-            };
+            let no_room = SciError::System { call: "malloc", errno: libc::ENOMEM };
             if len == 0 {
-                return Ok(Self {
-                    base: std::ptr::without_provenance_mut(PAGE),
-                    len,
-                });
+                return Ok(Self { base: std::ptr::without_provenance_mut(PAGE), len });
             }
             let Ok(layout) = Layout::from_size_align(len, PAGE) else {
                 return Err(no_room);
             };
             // SAFETY: `len` is not zero.
             let base = unsafe { alloc_zeroed(layout) };
-            if base.is_null() {
-                Err(no_room)
-            } else {
-                Ok(Self { base, len })
-            }
+            if base.is_null() { Err(no_room) } else { Ok(Self { base, len }) }
         }
 
         /// Bytes.
@@ -100,10 +90,7 @@ mod modelled {
         pub(crate) fn new(len: usize) -> Result<Self, SciError> {
             let words = (0..len / 8).map(|_| AtomicU64::new(0)).collect();
             let bytes = Box::into_raw(vec![0u64; len / 8].into_boxed_slice());
-            Ok(Self {
-                words,
-                bytes: bytes.cast(),
-            })
+            Ok(Self { words, bytes: bytes.cast() })
         }
 
         pub(crate) fn len(&self) -> usize {
@@ -112,11 +99,7 @@ mod modelled {
 
         pub(crate) fn view(&self, offset: usize, len: usize) -> View {
             let words = self.words.as_ptr().wrapping_add(offset / 8);
-            View {
-                words,
-                bytes: self.bytes.cast::<u8>().wrapping_add(offset),
-                len,
-            }
+            View { words, bytes: self.bytes.cast::<u8>().wrapping_add(offset), len }
         }
     }
 
@@ -147,11 +130,7 @@ mod modelled {
         }
 
         pub(crate) fn ptr(&self, offset: usize) -> *mut u8 {
-            assert!(
-                offset < self.len,
-                "sci: byte {offset} is outside a map of {} bytes",
-                self.len
-            );
+            assert!(offset < self.len, "sci: byte {offset} is outside a map of {} bytes", self.len);
             self.bytes.wrapping_add(offset)
         }
 
@@ -195,16 +174,12 @@ mod modelled {
         pub(crate) fn publish32(&self, offset: usize, value: u32) {
             let index = pio::half_index(offset, self.len);
             // ORDERING: Release ↔ the reader's Acquire load of this word.
-            self.change(index / 2, Ordering::Release, |old| {
-                pio::replace_half(old, index, value)
-            });
+            self.change(index / 2, Ordering::Release, |old| pio::replace_half(old, index, value));
         }
 
         fn change(&self, index: usize, ordering: Ordering, f: impl Fn(u64) -> u64) {
             // Relaxed: the exchange decides.
-            let old = self
-                .at(index)
-                .fetch_update(ordering, Ordering::Relaxed, |old| Some(f(old)));
+            let old = self.at(index).fetch_update(ordering, Ordering::Relaxed, |old| Some(f(old)));
             let bytes = self.bytes.wrapping_add(index * 8).cast::<u64>();
             // SAFETY: inside, as checked by the callers; aligned.
             unsafe { bytes.write(f(old.unwrap_or(0))) };
@@ -221,12 +196,7 @@ mod modelled {
 
         /// # Safety
         /// `src` is readable for `len` bytes.
-        pub(crate) unsafe fn write(
-            &self,
-            offset: usize,
-            src: *const u8,
-            len: usize,
-        ) -> Result<(), SciError> {
+        pub(crate) unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
             pio::check_range(offset, len, self.len)?;
             for i in 0..len {
                 // SAFETY: readable by this function's contract.

@@ -59,8 +59,7 @@ fn this_program() -> String {
 
 /// `script` under the launcher.
 pub fn launched(nodes: u32, script: &str) -> Start {
-    let mut start =
-        Start::launcher(&["-n", &nodes.to_string(), &this_program()]).with_env(NODE, script);
+    let mut start = Start::launcher(&["-n", &nodes.to_string(), &this_program()]).with_env(NODE, script);
     start.nodes = nodes as usize;
     start
 }
@@ -75,24 +74,13 @@ pub fn forked(nodes: u32, script: &str) -> Start {
 impl Start {
     /// The launcher with these arguments.
     pub fn launcher(arguments: &[&str]) -> Start {
-        let argv = [env!("CARGO_BIN_EXE_gasnetrun_sci")]
-            .iter()
-            .chain(arguments)
-            .map(|a| a.to_string())
-            .collect();
-        Start {
-            argv,
-            ..Start::default()
-        }
+        let argv = [env!("CARGO_BIN_EXE_gasnetrun_sci")].iter().chain(arguments).map(|a| a.to_string()).collect();
+        Start { argv, ..Start::default() }
     }
 
     /// The node program by itself.
     pub fn alone(script: &str) -> Start {
-        Start {
-            argv: vec![this_program()],
-            ..Start::default()
-        }
-        .with_env(NODE, script)
+        Start { argv: vec![this_program()], ..Start::default() }.with_env(NODE, script)
     }
 
     pub fn with_env(mut self, name: &str, value: &str) -> Start {
@@ -160,25 +148,15 @@ impl Start {
 
     fn command(&self, tag: &str) -> Command {
         let mut command = Command::new(&self.argv[0]);
-        command
-            .args(&self.argv[1..])
-            .envs(self.env.iter().cloned())
-            .env(TAG, tag);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(&self.argv[1..]).envs(self.env.iter().cloned()).env(TAG, tag);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
         let ignored = self.ignored.clone();
         let prepare = move || {
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM] {
-                let action = if ignored.contains(&signal) {
-                    libc::SIG_IGN
-                } else {
-                    libc::SIG_DFL
-                };
+                let action = if ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
                 // SAFETY: SIG_IGN and SIG_DFL run no code.
                 unsafe { libc::signal(signal, action) };
             }
@@ -222,18 +200,11 @@ pub fn run(start: Start) -> Outcome {
             }
         })
     });
-    let err = child
-        .stderr
-        .take()
-        .map(|err| thread::spawn(move || read_all(err, false, Duration::ZERO, |_| {})));
+    let err = child.stderr.take().map(|err| thread::spawn(move || read_all(err, false, Duration::ZERO, |_| {})));
     play_user(&start, &child, &tag, &readiness);
     let status = wait(&mut child, &start, &tag);
     let text = |reader: JoinHandle<Vec<u8>>| String::from_utf8(reader.join().unwrap()).unwrap();
-    let outcome = Outcome {
-        status,
-        out: text(out).replace("ready\n", ""),
-        err: err.map(text).unwrap_or_default(),
-    };
+    let outcome = Outcome { status, out: text(out).replace("ready\n", ""), err: err.map(text).unwrap_or_default() };
     expect_nothing_left(&tag, &start, &outcome);
     outcome
 }
@@ -258,12 +229,7 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
     }
 }
 
-fn read_all(
-    mut from: impl Read,
-    leaves: bool,
-    waits: Duration,
-    mut look: impl FnMut(&[u8]),
-) -> Vec<u8> {
+fn read_all(mut from: impl Read, leaves: bool, waits: Duration, mut look: impl FnMut(&[u8])) -> Vec<u8> {
     let mut text = Vec::new();
     let mut piece = [0; 1 << 16];
     let mut told = false;
@@ -285,9 +251,7 @@ fn wait(child: &mut Child, start: &Start, tag: &str) -> i32 {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
-            return status
-                .code()
-                .unwrap_or_else(|| 128 + status.signal().unwrap());
+            return status.code().unwrap_or_else(|| 128 + status.signal().unwrap());
         }
         if Instant::now() > deadline {
             let left = processes_with(tag);
@@ -314,9 +278,7 @@ fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
 }
 
 fn kill_all(tag: &str) {
-    processes_with(tag)
-        .iter()
-        .for_each(|(pid, _)| kill_one(*pid));
+    processes_with(tag).iter().for_each(|(pid, _)| kill_one(*pid));
 }
 
 fn kill_one(pid: i32) {
@@ -338,33 +300,19 @@ fn kill(victim: Victim, supervisor: i32, tag: &str) {
 
 fn processes_with(tag: &str) -> Vec<(i32, String)> {
     let entry = format!("{TAG}={tag}");
-    let processes = fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter_map(|d| d.file_name().to_str()?.parse().ok());
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|d| d.file_name().to_str()?.parse().ok());
     let tagged = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment
-            .split(|b| *b == 0)
-            .any(|variable| variable == entry.as_bytes())
+        environment.split(|b| *b == 0).any(|variable| variable == entry.as_bytes())
     };
-    let name = |pid: i32| {
-        (
-            pid,
-            fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default(),
-        )
-    };
+    let name = |pid: i32| (pid, fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default());
     processes.filter(tagged).map(name).collect()
 }
 
 fn tag() -> String {
     use std::collections::hash_map::RandomState;
     use std::hash::{BuildHasher, Hasher};
-    format!(
-        "{}-{:x}",
-        std::process::id(),
-        RandomState::new().build_hasher().finish()
-    )
+    format!("{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish())
 }
 
 /// An empty directory for one test.

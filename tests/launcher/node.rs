@@ -29,10 +29,7 @@ extern "C" fn take_over() {
     };
     for word in script.split_whitespace() {
         let (ranks, operation) = match word.strip_prefix('@') {
-            Some(rest) => rest
-                .split_once(':')
-                .map(|(ranks, operation)| (Some(ranks), operation))
-                .unwrap(),
+            Some(rest) => rest.split_once(':').map(|(ranks, operation)| (Some(ranks), operation)).unwrap(),
             None => (None, word),
         };
         if ranks.is_none_or(|ranks| ranks.split(',').any(|r| r.parse() == Ok(rank()))) {
@@ -44,15 +41,7 @@ extern "C" fn take_over() {
 }
 
 fn rank() -> u32 {
-    let handoff = || {
-        std::env::var("GASNET_SCI_BOOT")
-            .unwrap()
-            .split(',')
-            .nth(1)
-            .unwrap()
-            .parse()
-            .unwrap()
-    };
+    let handoff = || std::env::var("GASNET_SCI_BOOT").unwrap().split(',').nth(1).unwrap().parse().unwrap();
     BOOT.get().map_or_else(handoff, Boot::rank)
 }
 
@@ -104,12 +93,7 @@ fn perform(name: &str, value: &str) {
         "overflow" => drop(overflow(1)),
         // SAFETY: a plain function that stays loaded.
         "atexit_fence" => drop(unsafe { libc::atexit(at_exit) }),
-        "daemon" => drop(
-            std::process::Command::new("setsid")
-                .args(["sleep", "1000"])
-                .spawn()
-                .unwrap(),
-        ),
+        "daemon" => drop(std::process::Command::new("setsid").args(["sleep", "1000"]).spawn().unwrap()),
         "twice" => twice(),
         _ => print_something(name, value),
     }
@@ -294,14 +278,7 @@ fn dispositions() {
         unsafe { action.assume_init() }.sa_sigaction == libc::SIG_DFL
     };
     let taken: Vec<&str> = names.split(' ').filter(|name| !is_default(name)).collect();
-    write_whole(
-        if taken.is_empty() {
-            "all default\n".into()
-        } else {
-            format!("{taken:?}\n")
-        }
-        .as_bytes(),
-    );
+    write_whole(if taken.is_empty() { "all default\n".into() } else { format!("{taken:?}\n") }.as_bytes());
 }
 
 // --- output --------------------------------------------------------------------------------------
@@ -325,21 +302,14 @@ fn lines(count: usize) {
     let mut held = [String::new(), String::new()];
     for number in 0..count {
         let stream = usize::from(number % 10 == 9);
-        let _ = writeln!(
-            held[stream],
-            "{} {number} {}",
-            rank(),
-            ".".repeat(number % 97)
-        );
+        let _ = writeln!(held[stream], "{} {number} {}", rank(), ".".repeat(number % 97));
         if held[stream].len() >= PIECE {
             let rest = held[stream].split_off(PIECE);
             write_to(stream as i32 + 1, held[stream].as_bytes());
             held[stream] = rest;
         }
     }
-    held.iter()
-        .zip([1, 2])
-        .for_each(|(text, fd)| write_to(fd, text.as_bytes()));
+    held.iter().zip([1, 2]).for_each(|(text, fd)| write_to(fd, text.as_bytes()));
 }
 
 /// Every line of `lines:count` from every node that went to stdout is there, whole and in order; lines of stderr may be
@@ -348,29 +318,13 @@ pub fn check_lines(out: &str, nodes: usize, count: usize) {
     let mut next = vec![[0, 9]; nodes];
     for line in out.lines() {
         let words: Vec<&str> = line.split(' ').collect();
-        let [rank, number, dots] = words[..] else {
-            panic!("torn line {line:?}")
-        };
+        let [rank, number, dots] = words[..] else { panic!("torn line {line:?}") };
         let (rank, number): (usize, usize) = (rank.parse().unwrap(), number.parse().unwrap());
         assert_eq!(dots, ".".repeat(number % 97), "torn line {line:?}");
         let stream = usize::from(number % 10 == 9);
-        assert_eq!(
-            number, next[rank][stream],
-            "lines of node {rank} are out of order"
-        );
-        next[rank][stream] += if stream == 1 {
-            10
-        } else {
-            1 + usize::from(number % 10 == 8)
-        };
+        assert_eq!(number, next[rank][stream], "lines of node {rank} are out of order");
+        next[rank][stream] += if stream == 1 { 10 } else { 1 + usize::from(number % 10 == 8) };
     }
-    let end = if count.is_multiple_of(10) {
-        count
-    } else {
-        panic!("choose a multiple of ten")
-    };
-    assert!(
-        next.iter().all(|n| n[0] == end),
-        "lines are missing: {next:?}"
-    );
+    let end = if count.is_multiple_of(10) { count } else { panic!("choose a multiple of ten") };
+    assert!(next.iter().all(|n| n[0] == end), "lines are missing: {next:?}");
 }

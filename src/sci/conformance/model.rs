@@ -28,15 +28,10 @@ fn op() -> impl Strategy<Value = Op> {
     let words = |most| prop::collection::vec(any::<u64>(), 0..=most);
     prop_oneof![
         (0..SHOWN / 8 - 12, words(12usize)).prop_map(|(at, words)| Op::Store(at * 8, words)),
-        (0..SHOWN / 64, any::<u64>(), words(7)).prop_map(|(at, head, body)| Op::Packet(
-            at * 64,
-            head,
-            body
-        )),
+        (0..SHOWN / 64, any::<u64>(), words(7)).prop_map(|(at, head, body)| Op::Packet(at * 64, head, body)),
         (0..80usize, any::<u64>()).prop_map(|(at, value)| Op::Publish(at * 8, value)),
         (0..160usize, any::<u32>()).prop_map(|(at, value)| Op::Publish32(at * 4, value)),
-        (near(), prop::collection::vec(any::<u8>(), 0..300))
-            .prop_map(|(at, bytes)| Op::Write(at, bytes)),
+        (near(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(at, bytes)| Op::Write(at, bytes)),
         (near(), any::<u8>(), 0..300usize).prop_map(|(at, byte, len)| Op::Fill(at, byte, len)),
         (near(), words(80), 0..8usize).prop_map(|(at, words, odd)| Op::Dma(at, words, odd / 6)),
         Just(Op::Progress),
@@ -69,13 +64,7 @@ impl<A: Adapter> Side<A> {
         let local = own.map(Placement::Anywhere).unwrap();
         let remote = b.connect(a.node(), id, SOON).unwrap();
         let map = remote.map(PAGE, SHOWN, Placement::Anywhere).unwrap();
-        Self {
-            local,
-            remote,
-            map,
-            model: vec![0; 3 * PAGE],
-            _own: own,
-        }
+        Self { local, remote, map, model: vec![0; 3 * PAGE], _own: own }
     }
 
     fn run(&mut self, op: &Op, node: &A, queue: &A::Queue) {
@@ -103,10 +92,7 @@ impl<A: Adapter> Side<A> {
             }
             Op::Fill(at, byte, len) => {
                 let result = self.map.fill(*at, *byte, *len);
-                assert_eq!(
-                    result.is_ok(),
-                    apply(shown, *at, &vec![*byte; *len]).is_ok()
-                );
+                assert_eq!(result.is_ok(), apply(shown, *at, &vec![*byte; *len]).is_ok());
             }
             Op::Dma(at, words, odd) => self.run_dma(*at, words, *odd, queue),
             Op::Progress => node.progress(),
@@ -131,30 +117,19 @@ impl<A: Adapter> Side<A> {
     fn compare(&self) {
         self.map.barrier();
         for (at, expected) in self.model.chunks_exact(8).enumerate() {
-            assert_eq!(
-                word(&self.local, at * 8).to_ne_bytes(),
-                expected,
-                "at {}",
-                at * 8
-            );
+            assert_eq!(word(&self.local, at * 8).to_ne_bytes(), expected, "at {}", at * 8);
         }
     }
 }
 
 /// Runs random sequences on fresh pairs of nodes.
 pub(super) fn check<A: Adapter>(pair: impl Fn() -> [A; 2]) {
-    let config = Config {
-        cases: if cfg!(miri) { 2 } else { 40 },
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases: if cfg!(miri) { 2 } else { 40 }, failure_persistence: None, ..Config::default() };
     let ops = prop::collection::vec((0..SEGMENTS, op()), 1..60);
     let result = TestRunner::new(config).run(&ops, |ops| {
         let nodes = pair();
         let queue = nodes[1].dma_queue(4).unwrap();
-        let mut sides: Vec<_> = (0..SEGMENTS as u32)
-            .map(|id| Side::new(&nodes, SegmentId(id)))
-            .collect();
+        let mut sides: Vec<_> = (0..SEGMENTS as u32).map(|id| Side::new(&nodes, SegmentId(id))).collect();
         for (segment, op) in &ops {
             sides[*segment].run(op, &nodes[1], &queue);
         }

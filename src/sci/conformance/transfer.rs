@@ -13,18 +13,11 @@ pub(super) fn pio_stores_arrive<A: Adapter>(nodes: [A; 2]) {
     write(map, 203, b"thirteen byte").unwrap();
     map.fill(300, 0xee, 77).unwrap();
     map.barrier();
-    let words = |from: usize, count: usize| {
-        (0..count)
-            .map(|i| word(local, from + i * 8))
-            .collect::<Vec<_>>()
-    };
+    let words = |from: usize, count: usize| (0..count).map(|i| word(local, from + i * 8)).collect::<Vec<_>>();
     assert_eq!(words(0, 5), [0, 1, 2, 3, 0]);
     assert_eq!(words(64, 9), [10, 11, 12, 13, 14, 15, 16, 17, 30]);
     assert_eq!(words(PAGE - 64, 2), [20, 0]);
-    assert_eq!(
-        bytes(local, 136, 12),
-        [[0; 4], 40u32.to_ne_bytes(), 41u32.to_ne_bytes()].concat()
-    );
+    assert_eq!(bytes(local, 136, 12), [[0; 4], 40u32.to_ne_bytes(), 41u32.to_ne_bytes()].concat());
     assert_eq!(bytes(local, 202, 15), b"\0thirteen byte\0");
     let filled = bytes(local, 299, 79);
     assert!(filled[0] == 0 && filled[78] == 0 && filled[1..78].iter().all(|b| *b == 0xee));
@@ -35,11 +28,7 @@ pub(super) fn bytes_outside_are_refused_and_write_nothing<A: Adapter>(nodes: [A;
     let Pair { local, map, .. } = &connected(&nodes, PAGE);
     let data = [0xffu8; 16];
     for offset in [PAGE - 15, PAGE, PAGE + 1, usize::MAX, usize::MAX - 15] {
-        let expected = SciError::OutOfRange {
-            offset: offset as u64,
-            len: 16,
-            segment: PAGE as u64,
-        };
+        let expected = SciError::OutOfRange { offset: offset as u64, len: 16, segment: PAGE as u64 };
         assert_eq!(error(write(map, offset, &data)), expected);
         assert_eq!(error(map.fill(offset, 0xff, 16)), expected);
     }
@@ -58,10 +47,7 @@ pub(super) fn words_outside_are_bugs<A: Adapter>(nodes: [A; 2]) {
     for offset in [PAGE, PAGE - 7, 1, 4, usize::MAX, usize::MAX - 7] {
         assert!(panics(&|| map.publish(offset, 1)), "publish at {offset:#x}");
         assert!(panics(&|| map.store(offset, &[1])), "store at {offset:#x}");
-        assert!(
-            panics(&|| map.packet(offset, 1, &[])),
-            "packet at {offset:#x}"
-        );
+        assert!(panics(&|| map.packet(offset, 1, &[])), "packet at {offset:#x}");
         assert!(panics(&|| _ = local.word(offset)), "word at {offset:#x}");
     }
     assert!(panics(&|| map.publish32(PAGE, 1)) && panics(&|| map.publish32(2, 1)));
@@ -70,55 +56,28 @@ pub(super) fn words_outside_are_bugs<A: Adapter>(nodes: [A; 2]) {
     assert!(panics(&|| map.store(PAGE - 8, &[1, 2])));
     assert!(panics(&|| _ = local.ptr(PAGE)));
     map.barrier();
-    assert!(
-        (0..PAGE).step_by(8).all(|at| word(local, at) == 0),
-        "a refused store stores nothing"
-    );
+    assert!((0..PAGE).step_by(8).all(|at| word(local, at) == 0), "a refused store stores nothing");
 }
 
 pub(super) fn dma_takes_only_what_hardware_takes<A: Adapter>(nodes: [A; 2]) {
-    let Pair {
-        local, remote, map, ..
-    } = &connected(&nodes, PAGE);
+    let Pair { local, remote, map, .. } = &connected(&nodes, PAGE);
     let queue = nodes[1].dma_queue(4).unwrap();
     let need = nodes[1].properties().dma_alignment;
     assert!(need.is_power_of_two() && nodes[1].properties().dma_min <= 64 && need <= 64);
     let source = vec![u64::MAX; 2 * PAGE / 8];
     let start = source.as_ptr().cast::<u8>();
     // SAFETY: every range that could be accepted lies in `source`.
-    let enqueue = |skew: usize, offset, len| unsafe {
-        queue.enqueue(start.wrapping_add(skew), remote, offset, len)
-    };
+    let enqueue = |skew: usize, offset, len| unsafe { queue.enqueue(start.wrapping_add(skew), remote, offset, len) };
     for (skew, offset, len) in [(1, 0, 64), (0, 4, 64), (0, 0, 65), (7, 3, 61), (4, 0, 64)] {
         let source = start.addr() + skew;
-        assert_eq!(
-            error(enqueue(skew, offset, len)),
-            SciError::DmaMisaligned {
-                source,
-                offset,
-                len,
-                need
-            }
-        );
+        assert_eq!(error(enqueue(skew, offset, len)), SciError::DmaMisaligned { source, offset, len, need });
     }
     let size = PAGE as u64;
-    for (offset, len) in [
-        (PAGE, 64),
-        (PAGE - 64, 128),
-        (0, PAGE + 64),
-        (usize::MAX - 63, 64),
-    ] {
-        let expected = SciError::OutOfRange {
-            offset: offset as u64,
-            len: len as u64,
-            segment: size,
-        };
+    for (offset, len) in [(PAGE, 64), (PAGE - 64, 128), (0, PAGE + 64), (usize::MAX - 63, 64)] {
+        let expected = SciError::OutOfRange { offset: offset as u64, len: len as u64, segment: size };
         assert_eq!(error(enqueue(0, offset, len)), expected);
     }
-    assert!(matches!(
-        error(enqueue(0, 0, 0)),
-        SciError::DmaTooShort { len: 0, .. }
-    ));
+    assert!(matches!(error(enqueue(0, 0, 0)), SciError::DmaTooShort { len: 0, .. }));
     assert_eq!(
         error(nodes[1].dma_queue(0).and_then(|none| {
             // SAFETY: 64 bytes of `source`.
@@ -127,10 +86,7 @@ pub(super) fn dma_takes_only_what_hardware_takes<A: Adapter>(nodes: [A; 2]) {
         SciError::QueueFull { depth: 0 }
     );
     map.barrier();
-    assert!(
-        (0..PAGE).step_by(8).all(|at| word(local, at) == 0),
-        "an error writes nothing"
-    );
+    assert!((0..PAGE).step_by(8).all(|at| word(local, at) == 0), "an error writes nothing");
 }
 
 pub(super) fn dma_transfers_finish_in_order<A: Adapter>(nodes: [A; 2]) {
@@ -147,21 +103,10 @@ pub(super) fn dma_transfers_finish_in_order<A: Adapter>(nodes: [A; 2]) {
     assert_eq!(queue.wait(last, SOON), Ok(DmaState::Done));
     assert_eq!(queue.poll(last), DmaState::Done);
     assert_eq!(queue.poll(DmaTicket(1)), DmaState::Done, "earlier ones too");
-    assert_eq!(
-        (
-            word(local, 56),
-            word(local, 64),
-            word(local, 8248),
-            word(local, 8256)
-        ),
-        (0, 4, 4, 0)
-    );
+    assert_eq!((word(local, 56), word(local, 64), word(local, 8248), word(local, 8256)), (0, 4, 4, 0));
     let never = DmaTicket(last.0 + 1);
     assert_eq!(queue.poll(never), DmaState::Pending);
-    assert_eq!(
-        queue.wait(never, Duration::from_millis(2)),
-        Err(SciError::TimedOut)
-    );
+    assert_eq!(queue.wait(never, Duration::from_millis(2)), Err(SciError::TimedOut));
     queue.abort();
     assert_eq!(queue.poll(last), DmaState::Done, "what is done stays done");
 }

@@ -64,11 +64,7 @@ pub(super) fn no_wake_up_is_lost<A: Adapter>(nodes: [A; 2]) {
     let back_own = b.create(ID, PAGE).unwrap();
     back_own.set_available().unwrap();
     let back = back_own.map(Placement::Anywhere).unwrap();
-    let back_map = a
-        .connect(b.node(), ID, SOON)
-        .unwrap()
-        .map(0, PAGE, Placement::Anywhere)
-        .unwrap();
+    let back_map = a.connect(b.node(), ID, SOON).unwrap().map(0, PAGE, Placement::Anywhere).unwrap();
     let (a, b) = (Arc::new(a), Arc::new(b));
     thread::scope(|scope| {
         let peer = b.clone();
@@ -110,18 +106,66 @@ fn sleep_until(node: &impl Adapter, local: &impl LocalMap, lap: u64) {
 
 pub(super) fn an_unknown_node_has_no_interrupt<A: Adapter>([a, _b]: [A; 2]) {
     let node = NodeId(2);
-    assert_eq!(
-        error(a.connect_interrupt(node)),
-        SciError::NoSuchNode { node, nodes: 2 }
-    );
+    assert_eq!(error(a.connect_interrupt(node)), SciError::NoSuchNode { node, nodes: 2 });
+}
+
+/// The race at the head of interrupt.rs, alone: both sides start together, lap after lap. Afterwards the sleeper has seen
+/// the news, or has been triggered.
+pub(super) fn the_sleeper_looks_or_is_triggered<A: Adapter>(nodes: [A; 2]) {
+    let laps = 20_000;
+    let Pair { local, map, .. } = connected(&nodes, PAGE);
+    let [a, b] = nodes;
+    let own = a.interrupt().unwrap();
+    let peer = b.connect_interrupt(a.node()).unwrap();
+    let (started, sent) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for lap in 1..=laps {
+                meet(&started, lap);
+                send(&map, &peer, lap);
+                // ORDERING: Release ↔ Acquire in `meet`: the trigger has happened or will not.
+                sent.store(lap, Ordering::Release);
+            }
+        });
+        for lap in 1..=laps {
+            // ORDERING: Release ↔ Acquire in `meet`.
+            started.store(lap, Ordering::Release);
+            (0..lap % 64).for_each(|_| std::hint::spin_loop());
+            own.arm();
+            // Relaxed: the fences of `arm` and `trigger_if_armed` are what is tested.
+            let seen = local.word(0).load(Ordering::Relaxed) == lap;
+            meet(&sent, lap);
+            assert!(own.wait(Duration::ZERO) || seen, "lap {lap} was lost");
+            own.disarm();
+        }
+    });
+}
+
+/// Waits until `word` is `lap`.
+fn meet(word: &AtomicU64, lap: u64) {
+    let end = std::time::Instant::now() + SOON;
+    let mut looks = 0u32;
+    // ORDERING: Acquire ↔ Release where it is stored.
+    while word.load(Ordering::Acquire) != lap {
+        looks += 1;
+        if looks.is_multiple_of(1024) {
+            assert!(std::time::Instant::now() < end, "the other side never came to lap {lap}");
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn the_sleeper_looks_or_is_triggered_on_shm_without_sender_fences() {
+    let nodes = shm_pair();
+    nodes.iter().for_each(|node| _ = node.agree_on_fences());
+    the_sleeper_looks_or_is_triggered(nodes);
 }
 
 /// The same stress, sending without fences where the system has membarrier.
 #[test]
 fn no_wake_up_is_lost_on_shm_without_sender_fences() {
     let nodes = shm_pair();
-    nodes
-        .iter()
-        .for_each(|node| assert_eq!(node.agree_on_fences(), nodes[0].agree_on_fences()));
+    nodes.iter().for_each(|node| assert_eq!(node.agree_on_fences(), nodes[0].agree_on_fences()));
     no_wake_up_is_lost(nodes);
 }

@@ -17,17 +17,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(
-        lease: &Arc<Lease>,
-        offset: usize,
-        len: usize,
-        place: Placement,
-    ) -> Result<Arc<Self>, SciError> {
+    pub(super) fn new(lease: &Arc<Lease>, offset: usize, len: usize, place: Placement) -> Result<Arc<Self>, SciError> {
         let mapping = lease.map(offset, len, place)?;
-        Ok(Arc::new(Self {
-            mapping,
-            _lease: lease.clone(),
-        }))
+        Ok(Arc::new(Self { mapping, _lease: lease.clone() }))
     }
 
     fn span(&self) -> Span {
@@ -45,10 +37,7 @@ pub struct ShmLocal {
 
 impl ShmLocal {
     pub(super) fn new(held: Arc<Held>) -> Self {
-        Self {
-            span: held.span(),
-            _held: held,
-        }
+        Self { span: held.span(), _held: held }
     }
 }
 
@@ -83,10 +72,7 @@ pub struct ShmRemote {
 
 impl ShmRemote {
     pub(super) fn new(held: Arc<Held>) -> Self {
-        Self {
-            span: held.span(),
-            _held: held,
-        }
+        Self { span: held.span(), _held: held }
     }
 
     /// First byte, as an address that the client may be given (supernode peers dereference it). The engines store

@@ -38,9 +38,7 @@ fn what_a_peer_stores_the_owner_reads() {
     let own = nodes[0].create(SegmentId(1), 100).unwrap();
     own.set_available().unwrap();
     let local = own.map(Placement::Anywhere).unwrap();
-    let remote = nodes[1]
-        .connect(NodeId(0), SegmentId(1), Duration::ZERO)
-        .unwrap();
+    let remote = nodes[1].connect(NodeId(0), SegmentId(1), Duration::ZERO).unwrap();
     let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
     map.packet(64, 7, &[1, 2, 3]);
     assert_eq!(local.word(64).load(Ordering::Acquire), 7);
@@ -67,14 +65,7 @@ fn memory_returns_when_the_last_user_leaves() {
     drop(map);
     assert!(blocks(&file) <= before);
     let again = a.create(SegmentId(1), 4096).unwrap();
-    assert_eq!(
-        again
-            .map(Placement::Anywhere)
-            .unwrap()
-            .word(0)
-            .load(Ordering::Relaxed),
-        0
-    );
+    assert_eq!(again.map(Placement::Anywhere).unwrap().word(0).load(Ordering::Relaxed), 0);
 }
 
 #[test]
@@ -85,31 +76,17 @@ fn segments_may_be_terabytes_and_absurd_ones_are_errors() {
     local.word((4 << 40) - 8).store(9, Ordering::Relaxed);
     assert_eq!(local.word((4 << 40) - 8).load(Ordering::Relaxed), 9);
     for len in [usize::MAX, i64::MAX as usize, 1 << 63] {
-        let error = nodes[0]
-            .create(SegmentId(2), len)
-            .err()
-            .expect("more than a file holds");
-        assert_eq!(
-            error,
-            SciError::System {
-                call: "pwrite",
-                errno: libc::EFBIG
-            }
-        );
+        let error = nodes[0].create(SegmentId(2), len).err().expect("more than a file holds");
+        assert_eq!(error, SciError::System { call: "pwrite", errno: libc::EFBIG });
     }
-    assert!(
-        nodes[0].create(SegmentId(2), 4096).is_ok(),
-        "failures leave nothing behind"
-    );
+    assert!(nodes[0].create(SegmentId(2), 4096).is_ok(), "failures leave nothing behind");
 }
 
 #[test]
 fn all_entries_can_be_used_again() {
     let nodes = job(1);
     for _ in 0..3 {
-        let all: Vec<_> = (0..SEGMENTS as u32)
-            .map(|id| nodes[0].create(SegmentId(id), 64).unwrap())
-            .collect();
+        let all: Vec<_> = (0..SEGMENTS as u32).map(|id| nodes[0].create(SegmentId(id), 64).unwrap()).collect();
         let error = nodes[0].create(SegmentId(99), 64).err().unwrap();
         assert_eq!(error, SciError::TooManySegments { limit: SEGMENTS });
         drop(all);
@@ -120,9 +97,7 @@ fn all_entries_can_be_used_again() {
 fn every_node_sees_the_window_at_the_same_address() {
     let nodes = job(2);
     let stride = 2 << 20;
-    let window = (0..Window::CANDIDATES - 1)
-        .find_map(|i| Window::reserve(i, stride, 4))
-        .expect("free");
+    let window = (0..Window::CANDIDATES - 1).find_map(|i| Window::reserve(i, stride, 4)).expect("free");
     let own = nodes[0].create(SegmentId(1), stride).unwrap();
     own.set_available().unwrap();
     let here = window.address(2).unwrap();
@@ -130,26 +105,14 @@ fn every_node_sees_the_window_at_the_same_address() {
     assert_eq!(local.ptr(0).addr(), here);
     let remote = nodes[1].connect(NodeId(0), SegmentId(1), SOON).unwrap();
     let taken = remote.map(0, stride, Placement::At(here)).err().unwrap();
-    assert_eq!(
-        taken,
-        SciError::BadPlacement {
-            address: here,
-            len: stride
-        }
-    );
-    assert!(matches!(
-        remote.map(0, stride, Placement::At(4096)),
-        Err(SciError::BadPlacement { .. })
-    ));
+    assert_eq!(taken, SciError::BadPlacement { address: here, len: stride });
+    assert!(matches!(remote.map(0, stride, Placement::At(4096)), Err(SciError::BadPlacement { .. })));
     let there = window.address(3).unwrap();
     let map = remote.map(0, stride, Placement::At(there)).unwrap();
     map.publish(8, 3);
     assert_eq!(local.word(8).load(Ordering::Acquire), 3);
     drop(map);
-    assert!(
-        maps_line_at(there).contains("---p"),
-        "the reservation is back"
-    );
+    assert!(maps_line_at(there).contains("---p"), "the reservation is back");
     assert!(remote.map(0, stride, Placement::At(there)).is_ok());
 }
 
@@ -161,10 +124,7 @@ fn maps_line_at(address: usize) -> String {
         let number = |hex| usize::from_str_radix(hex, 16).unwrap();
         (number(from)..number(to)).contains(&address)
     };
-    maps.lines()
-        .find(covers)
-        .expect("no hole is left")
-        .to_string()
+    maps.lines().find(covers).expect("no hole is left").to_string()
 }
 
 #[test]
@@ -184,14 +144,8 @@ fn a_node_that_is_missing_forbids_fence_free_sending() {
     let file = memory_file();
     let a = Shm::join(file.as_fd(), 0, 2, NodeId(0)).unwrap();
     assert!(!a.agree_on_fences());
-    assert!(matches!(
-        Shm::join(file.as_fd(), 0, 3, NodeId(0)),
-        Err(SciError::LayoutMismatch { .. })
-    ));
-    assert!(matches!(
-        Shm::join(file.as_fd(), 0, 2, NodeId(2)),
-        Err(SciError::NoSuchNode { .. })
-    ));
+    assert!(matches!(Shm::join(file.as_fd(), 0, 3, NodeId(0)), Err(SciError::LayoutMismatch { .. })));
+    assert!(matches!(Shm::join(file.as_fd(), 0, 2, NodeId(2)), Err(SciError::NoSuchNode { .. })));
 }
 
 #[test]
@@ -220,10 +174,7 @@ fn an_engine_thread_copies_in_order_and_stops_when_told() {
     assert_eq!(queue.poll(first), DmaState::Done);
     let after = enqueue().unwrap();
     assert_eq!(queue.wait(after, SOON), Ok(DmaState::Done));
-    assert_eq!(
-        queue.wait(crate::sci::DmaTicket(after.0 + 1), Duration::ZERO),
-        Err(SciError::TimedOut)
-    );
+    assert_eq!(queue.wait(crate::sci::DmaTicket(after.0 + 1), Duration::ZERO), Err(SciError::TimedOut));
     let _ = enqueue().unwrap();
     drop(queue);
 }
