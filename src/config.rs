@@ -386,9 +386,9 @@ impl Config {
         let mut config = Config::default();
         let mut report = Vec::with_capacity(VARS.len());
         for var in VARS {
-            let found = std::iter::once(&var.name).chain(var.aliases).find_map(|name| {
-                get(name).filter(|v| !v.trim().is_empty()).map(|value| (name.to_string(), value))
-            });
+            let found = std::iter::once(&var.name)
+                .chain(var.aliases)
+                .find_map(|name| get(name).filter(|v| !v.trim().is_empty()).map(|value| (name.to_string(), value)));
             match found {
                 None => report.push(Reported { name: var.name, value: var.default.into(), is_default: true }),
                 Some((name, value)) => {

@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
     status("gasnet_AMRequestShort", || {
         // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) }?;
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
         Job::attached()?.am().request_short(node, handler, args)
     })
 }
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
 ) -> c_int {
     status("gasnet_AMRequestMedium", || {
         // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) }?;
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         Job::attached()?.am().request_medium(node, handler, source, args)
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
 ) -> c_int {
     status("gasnet_AMRequestLong", || {
         // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) }?;
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
 ) -> c_int {
     status("gasnet_AMReplyShort", || {
         // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) }?;
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: this function's own contract.
         let token = unsafe { self::token(token) }?;
         Job::attached()?.am().reply_short(token, handler, args)
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
 ) -> c_int {
     status("gasnet_AMReplyMedium", || {
         // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) }?;
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         // SAFETY: this function's own contract.
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
 ) -> c_int {
     status("gasnet_AMReplyLong", || {
         // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) }?;
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         // SAFETY: this function's own contract.
@@ -176,7 +176,7 @@ pub extern "C" fn gasneti_sci_poll() -> c_int {
             job.am().poll();
             GASNETI_SCI_OK
         }
-        Err(error) => super::failed("gasnet_AMPoll", &error),
+        Err(error) => super::failed("gasnet_AMPoll", error),
     }
 }
 

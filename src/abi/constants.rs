@@ -51,7 +51,9 @@ pub const GASNETI_SCI_RULE_IN_HANDLER: u32 = 16;
 const _: () = {
     use crate::barrier;
     use crate::region::{MAX_ARGS, MAX_LONG, MAX_MEDIUM};
-    assert!(GASNETI_SCI_MAX_ARGS == MAX_ARGS && GASNETI_SCI_MAX_MEDIUM == MAX_MEDIUM && GASNETI_SCI_MAX_LONG == MAX_LONG);
+    assert!(
+        GASNETI_SCI_MAX_ARGS == MAX_ARGS && GASNETI_SCI_MAX_MEDIUM == MAX_MEDIUM && GASNETI_SCI_MAX_LONG == MAX_LONG
+    );
     assert!(GASNETI_SCI_PAGESIZE as u64 == crate::job::limits::PAGE);
     assert!(GASNETI_SCI_BARRIERFLAG_ANONYMOUS as u32 == barrier::ANONYMOUS);
     assert!(GASNETI_SCI_BARRIERFLAG_MISMATCH as u32 == barrier::MISMATCH);

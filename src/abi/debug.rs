@@ -89,7 +89,12 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
 /// # Safety
 /// As [`gasneti_sci_check`]; `token` is NULL or was given to a handler.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_check_reply(name: *const c_char, file: *const c_char, line: c_int, token: *mut c_void) {
+pub unsafe extern "C" fn gasneti_sci_check_reply(
+    name: *const c_char,
+    file: *const c_char,
+    line: c_int,
+    token: *mut c_void,
+) {
     let place = Place { file, line };
     // SAFETY: this function's own contract.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
@@ -222,7 +227,11 @@ pub unsafe extern "C" fn gasneti_sci_hsl_lock_debug(hsl: *mut gasnet_hsl_t, file
 /// # Safety
 /// As [`gasneti_sci_hsl_init_debug`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_hsl_trylock_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) -> c_int {
+pub unsafe extern "C" fn gasneti_sci_hsl_trylock_debug(
+    hsl: *mut gasnet_hsl_t,
+    file: *const c_char,
+    line: c_int,
+) -> c_int {
     // SAFETY: this function's own contract.
     unsafe { before_lock("gasnet_hsl_trylock", hsl, Place { file, line }) };
     // SAFETY: this function's own contract; the lock is live.

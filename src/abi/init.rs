@@ -3,7 +3,7 @@
 use super::constants::*;
 use super::{failed, status};
 use crate::am::handlers::Entry;
-use crate::error::{Error, bad_arg};
+use crate::error::{Kind, bad_arg};
 use crate::job::state::{Client, Job};
 use crate::job::{self, exit};
 use crate::log;
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     });
     match result {
         Ok(()) => {}
-        Err(error @ Error::NotInit(_)) => return failed("gasnet_init", &error),
+        Err(error) if matches!(error.kind(), Kind::NotInit(_)) => return failed("gasnet_init", error),
         // There is no job to return to: what the launcher or the kernel refuses now it refuses again.
         Err(error) => {
             log::error(format_args!("gasnet_init: {error}"));
@@ -105,7 +105,10 @@ pub unsafe extern "C" fn gasneti_sci_init(
 fn check_objects(modes: u32) {
     let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
     let groups = [
-        (GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR, "GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR"),
+        (
+            GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR,
+            "GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR",
+        ),
         (
             GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_LARGE | GASNETI_SCI_MODE_EVERYTHING,
             "GASNET_SEGMENT_FAST, _LARGE and _EVERYTHING",

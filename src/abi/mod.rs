@@ -11,17 +11,17 @@ pub mod hsl;
 pub mod init;
 pub mod query;
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::log;
 use constants::*;
 use std::ffi::c_int;
 
 /// `GASNET_ERR_*` of an error.
 fn code(error: &Error) -> c_int {
-    match error {
-        Error::NotInit(_) => GASNETI_SCI_ERR_NOT_INIT,
-        Error::Resource(_) => GASNETI_SCI_ERR_RESOURCE,
-        Error::BadArg(_) => GASNETI_SCI_ERR_BAD_ARG,
+    match error.kind() {
+        Kind::NotInit(_) => GASNETI_SCI_ERR_NOT_INIT,
+        Kind::Resource(_) => GASNETI_SCI_ERR_RESOURCE,
+        Kind::BadArg(_) => GASNETI_SCI_ERR_BAD_ARG,
     }
 }
 
@@ -31,14 +31,14 @@ fn code(error: &Error) -> c_int {
 fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int {
     match body() {
         Ok(()) => GASNETI_SCI_OK,
-        Err(error) => failed(name, &error),
+        Err(error) => failed(name, error),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn failed(name: &'static str, error: &Error) -> c_int {
-    let code = code(error);
+fn failed(name: &'static str, error: Error) -> c_int {
+    let code = code(&error);
     log::error(format_args!("{name} returning {}: {error}", query::name(code)));
     code
 }

@@ -49,7 +49,10 @@ impl Handlers {
                 return bad_arg(format_args!("handler table entry for index {} has a NULL function", entry.index));
             }
             if (1..FIRST_CLIENT).contains(&entry.index) {
-                return bad_arg(format_args!("handler index {} is reserved; clients use {FIRST_CLIENT} to 255", entry.index));
+                return bad_arg(format_args!(
+                    "handler index {} is reserved; clients use {FIRST_CLIENT} to 255",
+                    entry.index
+                ));
             }
             if entry.index != 0 && std::mem::replace(&mut used[entry.index as usize], true) {
                 return bad_arg(format_args!("handler index {} stands twice in the table", entry.index));

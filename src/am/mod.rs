@@ -202,6 +202,7 @@ impl<A: Adapter> Am<A> {
     /// Short request.
     #[inline]
     pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
         let peer = self.peer(dest)?;
         if dest == self.me {
             self.loop_short(handler, args);
@@ -220,6 +221,7 @@ impl<A: Adapter> Am<A> {
     /// Medium request: `source` is free for reuse at return.
     #[inline]
     pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
         let peer = self.peer(dest)?;
         if source.len() > MAX_MEDIUM {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
@@ -242,7 +244,15 @@ impl<A: Adapter> Am<A> {
 
     /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
     /// return (LongAsync is the same).
-    pub fn request_long(&self, dest: u32, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+    pub fn request_long(
+        &self,
+        dest: u32,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
+        args.check()?;
         let peer = self.peer(dest)?;
         self.check_long(dest, source.len(), address)?;
         if dest == self.me {
@@ -284,34 +294,28 @@ impl<A: Adapter> Am<A> {
         dest: u32,
         peer: &Peer<A>,
         ring: usize,
-        send: impl FnOnce(&Outbox, Taken),
+        send: impl Fn(&Outbox, Taken),
     ) -> Result<(), Error> {
-        let mut send = Some(send);
-        let mut attempt = || {
-            peer.outbox.with(|outbox| {
-                let taken = peer.take(outbox, &self.layout, ring)?;
-                send.take().map(|send| send(outbox, taken))
-            })
-        };
-        if attempt().is_some() {
-            return Ok(());
-        }
-        self.wait_for_room(dest, attempt)
-    }
-
-    #[cold]
-    fn wait_for_room(&self, dest: u32, mut attempt: impl FnMut() -> Option<()>) -> Result<(), Error> {
         let mut failed = 0;
         loop {
-            self.inbox.try_with(|inbox| inbox.retire(self, dest as usize));
-            if attempt().is_some() {
+            let sent =
+                peer.outbox.with(|outbox| peer.take(outbox, &self.layout, ring).map(|taken| send(outbox, taken)));
+            if sent.is_some() {
                 return Ok(());
             }
-            if self.in_handler() {
-                return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
-            }
-            failed = self.wait_step(failed);
+            failed = self.wait_for_room(dest, failed)?;
         }
+    }
+
+    /// One step of waiting for `dest` to give slots back; returns what the next step wants.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_room(&self, dest: u32, failed: u32) -> Result<u32, Error> {
+        if self.in_handler() {
+            return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
+        }
+        let found = self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).unwrap_or(0);
+        Ok(if found > 0 { 0 } else { self.wait_step(failed) })
     }
 
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.

@@ -18,6 +18,7 @@ impl<A: Adapter> Am<A> {
     /// Short reply to the request of `token`.
     #[inline]
     pub fn reply_short(&self, token: &Token, handler: u8, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_short(handler, args);
             return Ok(());
@@ -30,6 +31,7 @@ impl<A: Adapter> Am<A> {
 
     /// Medium reply.
     pub fn reply_medium(&self, token: &Token, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
         if source.len() > MAX_MEDIUM {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
         }
@@ -51,7 +53,15 @@ impl<A: Adapter> Am<A> {
     }
 
     /// Long reply, into the requester's segment.
-    pub fn reply_long(&self, token: &Token, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+    pub fn reply_long(
+        &self,
+        token: &Token,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
+        args.check()?;
         self.check_long(token.source(), source.len(), address)?;
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_long(handler, source, address, args);

@@ -11,19 +11,27 @@ pub struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
+    /// More than [`MAX_ARGS`] arguments are kept as a number only, which the verbs refuse.
+    ///
     /// # Safety
-    /// `words` points to `count / 2`, rounded up, readable words that outlive `'a`.
+    /// `words` points to `count / 2`, rounded up, readable words that outlive `'a`, or `count` is 0 or above [`MAX_ARGS`].
     #[inline(always)]
-    pub unsafe fn from_raw(words: *const u64, count: usize) -> Result<Args<'a>, Error> {
-        if count > MAX_ARGS {
-            return bad_arg(format_args!("{count} handler arguments; the limit is {MAX_ARGS}"));
-        }
-        if count == 0 {
-            return Ok(Args { words: &[], count });
+    pub unsafe fn from_raw(words: *const u64, count: usize) -> Args<'a> {
+        if count == 0 || count > MAX_ARGS {
+            return Args { words: &[], count };
         }
         // SAFETY: the caller's promise.
         let words = unsafe { std::slice::from_raw_parts(words, count.div_ceil(2)) };
-        Ok(Args { words, count })
+        Args { words, count }
+    }
+
+    /// `BadArg` for too many.
+    #[inline(always)]
+    pub fn check(&self) -> Result<(), Error> {
+        if self.count > MAX_ARGS {
+            return bad_arg(format_args!("{} handler arguments; the limit is {MAX_ARGS}", self.count));
+        }
+        Ok(())
     }
 
     /// Number of arguments.

@@ -41,7 +41,12 @@ fn info() {
     println!("  largest segment of 1 node {}", job::limits::max_segment(None, 1));
     println!("\nEnvironment");
     for var in VARS {
-        println!("  {} (default: {})\n      {}", var.name, if var.default.is_empty() { "none" } else { var.default }, var.doc);
+        println!(
+            "  {} (default: {})\n      {}",
+            var.name,
+            if var.default.is_empty() { "none" } else { var.default },
+            var.doc
+        );
         for alias in var.aliases {
             println!("      also: {alias}");
         }

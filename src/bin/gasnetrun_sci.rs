@@ -1,6 +1,7 @@
 //! `gasnetrun_sci -n N program args…`: starts N nodes on this host and supervises them.
 //! Contract: environment.md §3.1.
-#![no_main] // Rust's start-up code would make SIGPIPE ignored, and then so would be every node's
+// Rust's start-up code would make SIGPIPE ignored, and then so would be every node's.
+#![cfg_attr(not(test), no_main)]
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use gasnet_sci::config::Config;
@@ -23,8 +24,9 @@ const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
 /// Entry point; see the crate's head for why it is not Rust's.
-#[unsafe(no_mangle)]
-pub extern "C" fn main() -> i32 {
+#[cfg_attr(not(test), unsafe(export_name = "main"))]
+#[cfg_attr(test, allow(dead_code))]
+pub extern "C" fn start() -> i32 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match parse(&arguments).and_then(launch) {
         Ok(status) => status,
@@ -64,7 +66,7 @@ struct Order {
     arguments: Vec<OsString>,
 }
 
-// --- the command line -------------------------------------------------------------------------------------------------
+// --- the command line ----------------------------------------------------------------------------
 
 // Other launchers of the family have long options with one dash, and values joined to them. All become clap's forms.
 // The second part is the program with its arguments.
@@ -92,10 +94,14 @@ fn normalise(arguments: &[OsString]) -> (Vec<OsString>, &[OsString]) {
 
 // The option in clap's form, and whether its value is the next argument.
 fn canonical(text: &str) -> (String, bool) {
-    for (spelling, long) in [("-np", "--nodes"), ("-n", "--nodes"), ("-N", "--hosts"), ("-c", "--cpus"), ("-E", "--env")] {
+    for (spelling, long) in
+        [("-np", "--nodes"), ("-n", "--nodes"), ("-N", "--hosts"), ("-c", "--cpus"), ("-E", "--env")]
+    {
         match text.strip_prefix(spelling) {
             Some("") => return (long.into(), true),
-            Some(value) if spelling == "-E" || value.trim_start_matches('=').starts_with(|c: char| c.is_ascii_digit()) => {
+            Some(value)
+                if spelling == "-E" || value.trim_start_matches('=').starts_with(|c: char| c.is_ascii_digit()) =>
+            {
                 return (format!("{long}={}", value.trim_start_matches('=')), false);
             }
             _ => {}
@@ -180,15 +186,15 @@ fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
     Ok(Order { nodes, cpus, verbose, dry, program: program.clone(), arguments: arguments.to_vec() })
 }
 
-// --- the program ------------------------------------------------------------------------------------------------------
+// --- the program ---------------------------------------------------------------------------------
 
 // As a path, in the current directory, then in PATH. The second part is the program's argv[0].
 fn find(program: &OsStr) -> Result<(PathBuf, OsString), Stop> {
     let name = program.to_string_lossy();
     if program.as_bytes().contains(&b'/') {
-        return runnable(Path::new(program)).map(|()| (program.into(), program.into())).map_err(|(status, why)| {
-            Stop::new(status, format!("{NAME}: cannot run {name}: {why}"))
-        });
+        return runnable(Path::new(program))
+            .map(|()| (program.into(), program.into()))
+            .map_err(|(status, why)| Stop::new(status, format!("{NAME}: cannot run {name}: {why}")));
     }
     let here = Path::new(".").join(program);
     #[allow(clippy::disallowed_methods)] // a path of the user's shell, not a setting of ours
@@ -226,7 +232,7 @@ fn c_string(text: &OsStr) -> Result<CString, Stop> {
     CString::new(text.as_bytes()).map_err(|_| Stop::new(1, format!("{NAME}: an argument contains a zero byte")))
 }
 
-// --- the job ----------------------------------------------------------------------------------------------------------
+// --- the job -------------------------------------------------------------------------------------
 
 fn launch(order: Order) -> Result<i32, Stop> {
     let (file, zeroth) = find(&order.program)?;
@@ -246,7 +252,14 @@ fn launch(order: Order) -> Result<i32, Stop> {
     match spawn::spawn_all(&header).map_err(system("cannot start the nodes"))? {
         Spawned::Node { rank, lifeline } => {
             let cpus = blocks.get(rank as usize).map(Vec::as_slice);
-            run_program(&Program { path, argv, verbose: order.verbose, cpus }, &header, rank, memory, lifeline, exec_report)
+            run_program(
+                &Program { path, argv, verbose: order.verbose, cpus },
+                &header,
+                rank,
+                memory,
+                lifeline,
+                exec_report,
+            )
         }
         Spawned::Supervisor(children) => {
             drop((memory, exec_report));
@@ -282,7 +295,9 @@ fn run_program(
     let path = program.path.to_string_lossy();
     let (status, why) = match error.raw_os_error() {
         Some(libc::ENOENT) => (NOT_EXECUTABLE, "its interpreter (#! line or ELF loader) does not exist".into()),
-        Some(libc::ENOEXEC) => (NOT_EXECUTABLE, "it is no program for this machine, nor a script with a #! line".into()),
+        Some(libc::ENOEXEC) => {
+            (NOT_EXECUTABLE, "it is no program for this machine, nor a script with a #! line".into())
+        }
         _ => (NOT_EXECUTABLE, error.to_string()),
     };
     let line = format!("cannot run {path}: {why}\n");
@@ -291,7 +306,13 @@ fn run_program(
     sys::exit_now(status.into())
 }
 
-fn prepare_and_exec(program: &Program<'_>, header: &JobHeader, rank: u32, memory: OwnedFd, lifeline: OwnedFd) -> io::Error {
+fn prepare_and_exec(
+    program: &Program<'_>,
+    header: &JobHeader,
+    rank: u32,
+    memory: OwnedFd,
+    lifeline: OwnedFd,
+) -> io::Error {
     let memory = match sys::duplicate_high(memory.as_fd(), spawn::HIGH) {
         Ok(memory) => memory,
         Err(error) => return error,
@@ -321,8 +342,52 @@ fn cpu_blocks(nodes: usize, each: usize) -> Vec<Vec<usize>> {
     }
     let cpus = sys::usable_cpus();
     if nodes * each > cpus.len() {
-        advise(&format!("-c {each}: {nodes} nodes need {} CPUs, {} are usable; nodes are not bound", nodes * each, cpus.len()));
+        advise(&format!(
+            "-c {each}: {nodes} nodes need {} CPUs, {} are usable; nodes are not bound",
+            nodes * each,
+            cpus.len()
+        ));
         return Vec::new();
     }
     cpus.chunks(each).map(<[usize]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(line: &str) -> (Vec<String>, Vec<String>) {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let (options, program) = normalise(&arguments);
+        let text = |list: &[OsString]| list.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        (text(&options[1..]), text(program))
+    }
+
+    #[test]
+    fn every_spelling_becomes_the_form_that_clap_knows() {
+        for (line, options) in [
+            ("-n 4 p", "--nodes 4"),
+            ("-n4 p", "--nodes=4"),
+            ("-np 4 p", "--nodes 4"),
+            ("-np4 p", "--nodes=4"),
+            ("-N2 -c3 -EA,B p", "--hosts=2 --cpus=3 --env=A,B"),
+            ("-spawner=ssh -encode-args -noencode p", "--spawner=ssh --encode --encode"),
+            ("-spawner ssh -help p", "--spawner ssh --help"),
+        ] {
+            let expected: Vec<&str> = options.split(' ').collect();
+            assert_eq!(
+                normalised(line),
+                (expected.iter().map(|s| s.to_string()).collect(), vec!["p".into()]),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_follows_the_program_is_its_own() {
+        let program = |line| normalised(line).1;
+        assert_eq!(program("-n 1 p -n 2 -- -v"), ["p", "-n", "2", "--", "-v"]);
+        assert_eq!(program("-n 1 -- -p --"), ["-p", "--"]);
+        assert_eq!(program("-n 1 - x"), ["-", "x"]);
+    }
 }

@@ -42,10 +42,7 @@ impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JobError::Handoff { value, problem } => {
-                write!(
-                    f,
-                    "cannot join the job that {HANDOFF}='{value}' names: {problem}"
-                )
+                write!(f, "cannot join the job that {HANDOFF}='{value}' names: {problem}")
             }
             JobError::System { what, error } => write!(f, "{what}: {error}"),
             JobError::Twice => f.write_str("this process is a node of a job already"),
@@ -122,10 +119,7 @@ pub fn join(config: &Config) -> Result<Boot, JobError> {
         return Err(JobError::Twice);
     }
     match take_handoff() {
-        Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff {
-            value: value.clone(),
-            problem,
-        }),
+        Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff { value: value.clone(), problem }),
         None if config.nodes > 1 => forked(config),
         None => alone(config),
     }
@@ -135,8 +129,8 @@ pub fn join(config: &Config) -> Result<Boot, JobError> {
 fn take_handoff() -> Option<String> {
     #[allow(clippy::disallowed_methods)]
     let value = std::env::var_os(HANDOFF)?;
-    // SAFETY: gasnet_init is called by one thread before others use GASNet (contract: core.md §6.1); the environment is
-    // changed here once, so that programs that this node starts do not take themselves for nodes.
+    // SAFETY: gasnet_init is called by one thread before others use GASNet (contract: core.md §6.1); the environment
+    // is changed here once, so that programs that this node starts do not take themselves for nodes.
     unsafe { std::env::remove_var(HANDOFF) };
     Some(value.to_string_lossy().into_owned())
 }
@@ -150,10 +144,7 @@ pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd) ->
 fn launched(value: &str, config: &Config) -> Result<Boot, String> {
     let fields: Vec<&str> = value.split(',').collect();
     let [version, rank, nodes, memory, lifeline, cookie] = fields[..] else {
-        return Err(
-            "it does not have six fields; do launcher and library come from the same installation?"
-                .into(),
-        );
+        return Err("it does not have six fields; do launcher and library come from the same installation?".into());
     };
     if version != super::header::VERSION.to_string() {
         let mine = super::header::VERSION;
@@ -161,27 +152,22 @@ fn launched(value: &str, config: &Config) -> Result<Boot, String> {
             "the launcher speaks version {version}, this library {mine}: use the one installed with it"
         ));
     }
-    let number = |text: &str| {
-        text.parse::<u32>()
-            .map_err(|_| format!("'{text}' is not a number"))
-    };
+    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("'{text}' is not a number"));
     let (rank, nodes) = (number(rank)?, number(nodes)?);
-    let cookie =
-        u64::from_str_radix(cookie, 16).map_err(|_| format!("'{cookie}' is not a cookie"))?;
+    let cookie = u64::from_str_radix(cookie, 16).map_err(|_| format!("'{cookie}' is not a cookie"))?;
     if rank >= nodes {
         return Err(format!("there is no rank {rank} among {nodes} nodes"));
     }
     let memory = adopt(number(memory)?, "the job's memory")?;
-    let header = JobHeader::open(memory.as_fd(), nodes, cookie)
-        .map_err(|e| format!("the job's memory is not right: {e}"))?;
+    let header =
+        JobHeader::open(memory.as_fd(), nodes, cookie).map_err(|e| format!("the job's memory is not right: {e}"))?;
     let lifeline = adopt(number(lifeline)?, "this node's lifeline")?;
     enter(header, rank, memory, Some(lifeline), config)
 }
 
 // Takes over a descriptor that the launcher opened for this process.
 fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
-    let number = RawFd::try_from(number)
-        .map_err(|_| format!("descriptor {number} for {what} cannot exist"))?;
+    let number = RawFd::try_from(number).map_err(|_| format!("descriptor {number} for {what} cannot exist"))?;
     // SAFETY: only borrowed for the one call that finds out whether it is open.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     sys::set_close_on_exec(borrowed, true).map_err(|e| {
@@ -195,8 +181,7 @@ fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
 }
 
 fn alone(config: &Config) -> Result<Boot, JobError> {
-    let (memory, header) =
-        JobHeader::create(1).map_err(JobError::system("memory for the job's header"))?;
+    let (memory, header) = JobHeader::create(1).map_err(JobError::system("memory for the job's header"))?;
     enter(header, 0, memory, None, config).map_err(|_| JobError::Twice)
 }
 
@@ -208,8 +193,7 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
              them (gasnetrun_sci avoids this)",
         );
     }
-    let (memory, header) =
-        JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
+    let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
     sys::flush_all_stdio();
     match spawn::spawn_all(&header).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
@@ -219,15 +203,7 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
             drop(memory); // the mapping of the header stays; the nodes' segments are none of the supervisor's business
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
-            sys::exit_now(supervise::run(
-                header,
-                children,
-                supervise::Options {
-                    prefix,
-                    exit_time,
-                    exec_errors: None,
-                },
-            ))
+            sys::exit_now(supervise::run(header, children, supervise::Options { prefix, exit_time, exec_errors: None }))
         }
     }
 }
@@ -248,32 +224,19 @@ fn enter(
     }
     let record = header.record(rank);
     if !record.claim() {
-        return Err(format!(
-            "process {} has joined as node {rank} already; one process per node may",
-            record.pid()
-        ));
+        return Err(format!("process {} has joined as node {rank} already; one process per node may", record.pid()));
     }
     let exit_time = Duration::from_secs_f64(config.exit_seconds(header.nodes()));
-    if !node::set(Node {
-        header,
-        rank,
-        pid: sys::pid(),
-        exit_time,
-    }) {
+    if !node::set(Node { header, rank, pid: sys::pid(), exit_time }) {
         return Err("this process descends from a node".into());
     }
     log::set_identity(rank, header.nodes());
-    Ok(Boot {
-        header,
-        rank,
-        memory,
-    })
+    Ok(Boot { header, rank, memory })
 }
 
 // Ties this process's life to the supervisor's. The descriptor is never closed.
 fn hold(lifeline: OwnedFd) -> Result<(), String> {
-    sys::kill_me_at_hangup(lifeline.as_fd())
-        .map_err(|e| format!("the lifeline cannot be tied: {e}"))?;
+    sys::kill_me_at_hangup(lifeline.as_fd()).map_err(|e| format!("the lifeline cannot be tied: {e}"))?;
     if sys::poll_one(lifeline.as_fd(), libc::POLLIN) != 0 {
         sys::exit_now(1); // the supervisor died before the line above; there is nobody left to tell
     }

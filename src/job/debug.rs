@@ -81,18 +81,10 @@ fn describe(line: &mut log::Line, frame: *mut c_void) {
     let info = unsafe { info.assume_init() };
     if found {
         if let Some(name) = text(info.dli_sname) {
-            let _ = write!(
-                line,
-                " {name}+{:#x}",
-                (frame as usize).wrapping_sub(info.dli_saddr as usize)
-            );
+            let _ = write!(line, " {name}+{:#x}", (frame as usize).wrapping_sub(info.dli_saddr as usize));
         }
         let offset = (frame as usize).wrapping_sub(info.dli_fbase as usize);
-        let _ = write!(
-            line,
-            " ({}+{offset:#x})",
-            text(info.dli_fname).unwrap_or("?")
-        );
+        let _ = write!(line, " ({}+{offset:#x})", text(info.dli_fname).unwrap_or("?"));
     }
 }
 
@@ -124,10 +116,7 @@ pub fn freeze() {
     let mut host = [0u8; 256];
     // SAFETY: one byte less than there is, so that a terminator stays.
     unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) };
-    let host = CStr::from_bytes_until_nul(&host)
-        .ok()
-        .and_then(|h| h.to_str().ok())
-        .unwrap_or("?");
+    let host = CStr::from_bytes_until_nul(&host).ok().and_then(|h| h.to_str().ok()).unwrap_or("?");
     let pid = sys::pid();
     let before = sys::disposition(libc::SIGCONT);
     set_frozen(1);
@@ -160,10 +149,7 @@ impl fmt::Write for Plain {
 
 /// One line whose form the contract fixes, so without [`log::Line`]'s prefix; cut at 255 bytes. Async-signal-safe.
 pub fn plain_line(text: fmt::Arguments<'_>) {
-    let mut line = Plain {
-        bytes: [0; 256],
-        len: 0,
-    };
+    let mut line = Plain { bytes: [0; 256], len: 0 };
     let _ = line.write_fmt(text);
     line.bytes[line.len] = b'\n';
     sys::write_stderr(&line.bytes[..=line.len]);

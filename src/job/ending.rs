@@ -117,8 +117,8 @@ impl Ending {
         self.line = None;
     }
 
-    /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants them
-    /// dead.
+    /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants
+    /// them dead.
     pub fn extend(&mut self, now: Instant) {
         if self.requests == 0 && self.patience == self.exit_time {
             self.kill_at = self.kill_at.map(|at| at.max(now + self.exit_time));
@@ -145,9 +145,7 @@ impl Ending {
             self.killed = true;
             if self.patience == self.exit_time {
                 let seconds = self.exit_time.as_secs_f64();
-                steps.push(Step::Tell(format!(
-                    "not all nodes ended within {seconds} s; killing the rest"
-                )));
+                steps.push(Step::Tell(format!("not all nodes ended within {seconds} s; killing the rest")));
             }
             steps.push(Step::Kill);
         }
@@ -174,10 +172,7 @@ mod tests {
         assert!(ending.steps(now).is_empty());
         assert_eq!(ending.steps(now + GRACE), [Step::Ask]);
         assert_eq!(ending.next(), Some(now + GRACE + EXIT));
-        assert!(matches!(
-            &ending.steps(now + GRACE + EXIT)[..],
-            [Step::Tell(_), Step::Kill]
-        ));
+        assert!(matches!(&ending.steps(now + GRACE + EXIT)[..], [Step::Tell(_), Step::Kill]));
         assert_eq!(ending.next(), None);
     }
 
@@ -197,10 +192,7 @@ mod tests {
         ending.premature(now, 3, "another".into());
         assert!(ending.steps(now).is_empty());
         ending.premature(now, 1, "ended with status 3".into());
-        assert_eq!(
-            ending.steps(now + GRACE),
-            [Step::Tell("ended with status 3".into()), Step::Ask]
-        );
+        assert_eq!(ending.steps(now + GRACE), [Step::Tell("ended with status 3".into()), Step::Ask]);
     }
 
     #[test]

@@ -37,24 +37,12 @@ static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static FATAL_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Signals that mean nothing any more once exit has begun.
-const SILENCED: [c_int; 5] = [
-    libc::SIGQUIT,
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGPIPE,
-];
+const SILENCED: [c_int; 5] = [libc::SIGQUIT, libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
 /// Faults during the last flush, which runs on whatever state the streams are in.
-const FAULTS: [c_int; 5] = [
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGFPE,
-    libc::SIGILL,
-    libc::SIGABRT,
-];
+const FAULTS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// `hook` runs once in the node's exit, before stdio is flushed, on the thread that leaves. It must not wait for locks
-/// that client code may hold; after a second it is cut off.
+/// `hook` runs once in the node's exit, on the thread that leaves, when stdout and stderr are flushed and other streams
+/// are not. It must not wait for locks that client code may hold; after a second it is cut off.
 pub fn set_hook(hook: fn()) {
     // ORDERING: Release ↔ Acquire in `run_hook`: what the hook reads was set up before.
     HOOK.store(hook as *mut c_void, Ordering::Release);
@@ -72,13 +60,18 @@ fn run_hook() {
 
 /// `gasnet_exit`: ends this node, and thereby the job, with the low 8 bits of `code`. Legal anywhere.
 pub fn exit(code: i32) -> ! {
-    let Some(node) = node::current() else {
-        sys::exit_now(code & 0xff)
-    };
+    let Some(node) = node::current() else { sys::exit_now(code & 0xff) };
     begin(node, code);
+    FAULTS.iter().for_each(|signal| sys::set_handler(*signal, leave_with_code));
+    // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
+    set_alarm(node.exit_time);
+    // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
+    flush_if_free(unsafe { stdout });
+    // SAFETY: as above.
+    flush_if_free(unsafe { stderr });
     set_alarm(SHORT);
     run_hook();
-    flush(node);
+    sys::flush_all_stdio();
     sys::exit_now(code & 0xff)
 }
 
@@ -94,9 +87,7 @@ fn begin(node: &Node, code: i32) {
             sys::pause();
         }
     }
-    SILENCED
-        .iter()
-        .for_each(|signal| sys::set_plain(*signal, libc::SIG_IGN));
+    SILENCED.iter().for_each(|signal| sys::set_plain(*signal, libc::SIG_IGN));
     record(node, code);
 }
 
@@ -129,19 +120,6 @@ fn set_alarm(time: Duration) {
     sys::set_handler(libc::SIGALRM, leave_with_code);
     sys::SignalSet::new(&[libc::SIGALRM]).apply(libc::SIG_UNBLOCK);
     sys::set_alarm(time);
-}
-
-fn flush(node: &Node) {
-    FAULTS
-        .iter()
-        .for_each(|signal| sys::set_handler(*signal, leave_with_code));
-    // SAFETY: libc defines both before any code of ours runs; a client that reassigns them does so before it leaves.
-    let streams = unsafe { [stdout, stderr] };
-    // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
-    set_alarm(node.exit_time);
-    streams.iter().for_each(|stream| flush_if_free(*stream));
-    set_alarm(SHORT);
-    sys::flush_all_stdio();
 }
 
 fn flush_if_free(stream: *mut libc::FILE) {
@@ -190,10 +168,15 @@ pub(super) fn fatal_told() -> bool {
 /// Makes a panic of the library a [`fatal`] error that names the place.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        let text = panic.payload_as_str().unwrap_or("panic");
+        let text = panic_text(panic.payload());
         match panic.location() {
             Some(place) => fatal(format_args!("internal error at {place}: {text}")),
             None => fatal(format_args!("internal error: {text}")),
         }
     }));
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
+    let literal = payload.downcast_ref::<&str>().copied();
+    literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
 }

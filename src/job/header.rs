@@ -40,15 +40,10 @@ pub enum Phase {
 
 impl Phase {
     fn from_word(word: u32) -> Phase {
-        [
-            Phase::Unborn,
-            Phase::Joining,
-            Phase::Inited,
-            Phase::Attached,
-        ]
-        .get(word as usize)
-        .copied()
-        .unwrap_or(Phase::Exiting)
+        [Phase::Unborn, Phase::Joining, Phase::Inited, Phase::Attached]
+            .get(word as usize)
+            .copied()
+            .unwrap_or(Phase::Exiting)
     }
 }
 
@@ -79,10 +74,7 @@ pub struct NodeRecord {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Fixed>() == 128, "records start on their own line");
 #[cfg(not(loom))]
-const _: () = assert!(
-    size_of::<NodeRecord>() == 256,
-    "a node's writes must not share a line with another's"
-);
+const _: () = assert!(size_of::<NodeRecord>() == 256, "a node's writes must not share a line with another's");
 
 impl NodeRecord {
     /// Process id of the node in its own pid namespace; 0 before it joins.
@@ -107,10 +99,7 @@ impl NodeRecord {
     pub fn claim(&self) -> bool {
         let mine = sys::pid() as u32;
         // Relaxed: the winner is decided by this word alone; `advance` publishes it.
-        let taken = self
-            .pid
-            .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok();
+        let taken = self.pid.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if taken {
             self.advance(Phase::Joining);
         }
@@ -152,25 +141,16 @@ impl JobHeader {
         header.fixed.cookie.store(sys::random(), Ordering::Relaxed);
         header.fixed.version.store(VERSION, Ordering::Relaxed);
         header.fixed.nodes.store(nodes, Ordering::Relaxed);
-        header
-            .fixed
-            .supervisor
-            .store(sys::pid() as u32, Ordering::Relaxed);
+        header.fixed.supervisor.store(sys::pid() as u32, Ordering::Relaxed);
         Ok((memory.into(), header))
     }
 
     /// Maps a job's memory that another process created. The error says what does not fit.
     pub fn open(fd: BorrowedFd<'_>, nodes: u32, cookie: u64) -> Result<JobHeader, String> {
-        let file = fd
-            .try_clone_to_owned()
-            .map(std::fs::File::from)
-            .map_err(|e| e.to_string())?;
+        let file = fd.try_clone_to_owned().map(std::fs::File::from).map_err(|e| e.to_string())?;
         let length = file.metadata().map_err(|e| e.to_string())?.len();
         if length < Self::bytes(nodes) as u64 {
-            return Err(format!(
-                "it is {length} bytes long, {} are needed for {nodes} nodes",
-                Self::bytes(nodes)
-            ));
+            return Err(format!("it is {length} bytes long, {} are needed for {nodes} nodes", Self::bytes(nodes)));
         }
         let header = Self::map(fd, nodes).map_err(|e| format!("it cannot be mapped: {e}"))?;
         header.verify(nodes, cookie).map(|()| header)
@@ -184,13 +164,9 @@ impl JobHeader {
         }
         let version = fixed.version.load(Ordering::Relaxed);
         if version != VERSION {
-            return Err(format!(
-                "its layout has version {version}, this library knows {VERSION}"
-            ));
+            return Err(format!("its layout has version {version}, this library knows {VERSION}"));
         }
-        if fixed.cookie.load(Ordering::Relaxed) != cookie
-            || fixed.nodes.load(Ordering::Relaxed) != nodes
-        {
+        if fixed.cookie.load(Ordering::Relaxed) != cookie || fixed.nodes.load(Ordering::Relaxed) != nodes {
             return Err("it belongs to another job".into());
         }
         Ok(())
@@ -204,8 +180,7 @@ impl JobHeader {
         // SAFETY: `bytes` counts `Fixed` and the records, so this stays inside the mapping.
         let first = unsafe { base.add(size_of::<Fixed>()) };
         // SAFETY: as for `fixed`; `bytes` has room for `nodes` records, and 128 bytes in is aligned for them.
-        let records =
-            unsafe { std::slice::from_raw_parts(first.cast::<NodeRecord>(), nodes as usize) };
+        let records = unsafe { std::slice::from_raw_parts(first.cast::<NodeRecord>(), nodes as usize) };
         Ok(JobHeader { fixed, records })
     }
 
@@ -239,10 +214,7 @@ impl JobHeader {
         let word = EXIT_SET | u32::from(code);
         let merge = |old: u32| (old == 0 || (old == EXIT_SET && code != 0)).then_some(word);
         // Relaxed: the word stands alone.
-        let _ = self
-            .fixed
-            .exit_word
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge);
+        let _ = self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge);
     }
 
     /// The job's exit code, once there is one. Async-signal-safe.
@@ -256,14 +228,12 @@ impl JobHeader {
         let fixed = self.fixed;
         // Relaxed: cannot change before this node arrives, and its last change was seen by the fence before.
         let generation = fixed.fence_generation.load(Ordering::Relaxed);
-        // ORDERING: AcqRel: this node's posts come before its arrival, and the last to arrive sees everybody's (chain of
-        // read-modify-writes), so that the new generation carries them all.
+        // ORDERING: AcqRel ↔ itself in the other nodes: posts come before the arrival, and the last to arrive sees
+        // everybody's (chain of read-modify-writes), so that the new generation carries them all.
         if fixed.fence_arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.nodes() {
             fixed.fence_arrived.store(0, Ordering::Relaxed); // Relaxed: nobody arrives again before the line below
             // ORDERING: Release ↔ Acquire below: who passes sees the posts, and the count at zero.
-            fixed
-                .fence_generation
-                .store(generation.wrapping_add(1), Ordering::Release);
+            fixed.fence_generation.store(generation.wrapping_add(1), Ordering::Release);
             sys::futex_wake_all(&fixed.fence_generation);
             return;
         }
@@ -276,9 +246,7 @@ impl JobHeader {
     /// Writes `words` where all nodes can read them after the next fence.
     pub fn post(&self, rank: u32, words: &[u64; BULLETIN]) {
         let half = &self.record(rank).bulletin[self.half(0)];
-        half.iter()
-            .zip(words)
-            .for_each(|(cell, word)| cell.store(*word, Ordering::Relaxed)); // Relaxed: `fence` orders
+        half.iter().zip(words).for_each(|(cell, word)| cell.store(*word, Ordering::Relaxed)); // Relaxed: `fence` orders
     }
 
     /// What node `rank` posted before the last fence; meaningless if it posted nothing since the one before.
@@ -289,12 +257,7 @@ impl JobHeader {
 
     // Rule 4: the half to write (0) or to read (1). Relaxed: constant between two fences of this node.
     fn half(&self, reading: u32) -> usize {
-        (self
-            .fixed
-            .fence_generation
-            .load(Ordering::Relaxed)
-            .wrapping_add(reading)
-            % 2) as usize
+        (self.fixed.fence_generation.load(Ordering::Relaxed).wrapping_add(reading) % 2) as usize
     }
 }
 
@@ -321,10 +284,7 @@ mod tests {
                 header.post(rank, &[round << 8 | u64::from(rank); BULLETIN]);
                 header.fence();
                 for peer in 0..NODES {
-                    assert_eq!(
-                        header.posted(peer),
-                        [round << 8 | u64::from(peer); BULLETIN]
-                    );
+                    assert_eq!(header.posted(peer), [round << 8 | u64::from(peer); BULLETIN]);
                 }
             }
         };
@@ -340,12 +300,7 @@ mod tests {
         assert!(refusal(1000, header.cookie()).contains("bytes long"));
         let other = std::fs::File::from(sys::memfd().unwrap());
         other.set_len(PAGE as u64).unwrap();
-        assert!(
-            JobHeader::open(other.as_fd(), 2, 0)
-                .err()
-                .unwrap()
-                .contains("magic")
-        );
+        assert!(JobHeader::open(other.as_fd(), 2, 0).err().unwrap().contains("magic"));
     }
 
     #[test]

@@ -39,19 +39,12 @@ impl Sink {
             Way::Socket(shared)
         } else if kind.is_fifo() || kind.is_char_device() {
             let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-            let again = OpenOptions::new()
-                .write(true)
-                .custom_flags(flags)
-                .open(format!("/proc/self/fd/{number}"));
+            let again = OpenOptions::new().write(true).custom_flags(flags).open(format!("/proc/self/fd/{number}"));
             again.map_or(Way::Polled(shared), Way::Direct)
         } else {
             Way::Direct(shared)
         };
-        Ok(Sink {
-            way,
-            held: Vec::new(),
-            closed: false,
-        })
+        Ok(Sink { way, held: Vec::new(), closed: false })
     }
 
     fn file(&self) -> &File {
@@ -65,9 +58,7 @@ impl Sink {
         match self.way {
             Way::Direct(_) => (&mut &*file).write(&self.held),
             Way::Socket(_) => sys::send(file.as_fd(), &self.held),
-            Way::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => {
-                Err(ErrorKind::WouldBlock.into())
-            }
+            Way::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => Err(ErrorKind::WouldBlock.into()),
             Way::Polled(_) => (&mut &*file).write(&self.held[..self.held.len().min(SMALL_WRITE)]),
         }
     }
@@ -137,17 +128,9 @@ impl Output {
             let Some(pipe) = pipe else { continue };
             sys::set_nonblocking(pipe.as_fd())?;
             let sink = stream.min(sinks.len() - 1);
-            sources.push(Source {
-                pipe: File::from(std::os::fd::OwnedFd::from(pipe)),
-                sink,
-                partial: Vec::new(),
-            });
+            sources.push(Source { pipe: File::from(std::os::fd::OwnedFd::from(pipe)), sink, partial: Vec::new() });
         }
-        Ok(Output {
-            sinks,
-            sources,
-            scratch: vec![0; 64 << 10],
-        })
+        Ok(Output { sinks, sources, scratch: vec![0; 64 << 10] })
     }
 
     /// A line of the supervisor's own, to stderr.
@@ -176,36 +159,19 @@ impl Output {
 
     /// What to poll for now.
     pub fn interests(&self, set: &mut Vec<pollfd>) {
-        let readable = self
-            .sources
-            .iter()
-            .filter(|source| self.sinks[source.sink].held.len() < LIMIT);
-        set.extend(readable.map(|source| pollfd {
-            fd: source.pipe.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        }));
+        let readable = self.sources.iter().filter(|source| self.sinks[source.sink].held.len() < LIMIT);
+        set.extend(readable.map(|source| pollfd { fd: source.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 }));
         let full = self.sinks.iter().filter(|sink| !sink.held.is_empty());
-        set.extend(full.map(|sink| pollfd {
-            fd: sink.file().as_raw_fd(),
-            events: libc::POLLOUT,
-            revents: 0,
-        }));
+        set.extend(full.map(|sink| pollfd { fd: sink.file().as_raw_fd(), events: libc::POLLOUT, revents: 0 }));
     }
 
     /// Reads what poll(2) found, writes what goes without waiting. True if anything was read.
     pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
-        let Output {
-            sinks,
-            sources,
-            scratch,
-        } = self;
+        let Output { sinks, sources, scratch } = self;
+        let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let mut any = false;
         sources.retain_mut(|source| {
-            let fd = source.pipe.as_raw_fd();
-            let ready = polled
-                .iter()
-                .any(|entry| entry.fd == fd && entry.revents != 0);
+            let ready = ready.contains(&source.pipe.as_raw_fd());
             let sink = &mut sinks[source.sink];
             any |= ready;
             if ready && !source.read_into(sink, scratch) {
@@ -240,9 +206,7 @@ impl Output {
     fn tell_failure(&mut self, failed: usize, error: &io::Error) {
         let last = self.sinks.len() - 1;
         if failed != last {
-            self.sinks[last].held.extend_from_slice(
-                format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes(),
-            );
+            self.sinks[last].held.extend_from_slice(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());
         }
     }
 }

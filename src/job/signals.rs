@@ -6,8 +6,8 @@
 //! 2. A terminating signal becomes one SIGQUIT, which the client may have a handler for; a second one from the same
 //!    origin ends the node at once. Origin: directly, or passed on by the supervisor, for a process group gets both.
 //! 3. A fatal signal is told, and then kills the process as it would have without us.
-//! 4. SIGQUIT that was ignored at the start is caught all the same, for it is how the supervisor asks a node to end; from
-//!    anybody else it stays without effect.
+//! 4. SIGQUIT that was ignored at the start is caught all the same, for it is how the supervisor asks a node to end;
+//!    from anybody else it stays without effect.
 //!
 //! Handlers are async-signal-safe.
 
@@ -18,13 +18,7 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
 
-const FATAL: [c_int; 5] = [
-    libc::SIGABRT,
-    libc::SIGILL,
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGFPE,
-];
+const FATAL: [c_int; 5] = [libc::SIGABRT, libc::SIGILL, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE];
 const TERMINATING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
 /// Enough for the handlers, a stack trace included, with any CPU's register frame. A guess.
 const SIGNAL_STACK: usize = 64 << 10;
@@ -60,8 +54,11 @@ pub fn name(signal: c_int) -> &'static str {
     }
 }
 
-/// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time.
+/// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time. Also reads the settings of
+/// [`debug`].
 pub fn install_at_init(config: &Config) {
+    let (rank, _) = log::identity();
+    debug::configure(config, rank);
     if config.no_catch.contains(libc::SIGQUIT) {
         return;
     }
@@ -75,39 +72,31 @@ pub fn install_at_init(config: &Config) {
 
 /// Takes the rest (rule 1), and gives the calling thread a signal stack, so that overflow of its own can be told.
 pub fn install_at_attach(config: &Config) {
-    let (rank, _) = log::identity();
-    debug::configure(config, rank);
     sys::set_signal_stack(SIGNAL_STACK);
     let take = |signals: &[c_int], handler: sys::Handler| {
-        let free =
-            |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
-        signals
-            .iter()
-            .filter(free)
-            .for_each(|signal| sys::set_handler(*signal, handler));
+        let free = |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
+        signals.iter().filter(free).for_each(|signal| sys::set_handler(*signal, handler));
     };
     take(&FATAL, on_fatal);
     take(&TERMINATING, on_terminating);
     take(&[libc::SIGQUIT], on_quit);
 }
 
+// How the signal was sent, and whether our supervisor sent it.
 fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
-    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers.
-    let code = unsafe { (*info).si_code };
-    if code != libc::SI_QUEUE {
-        return (code, false);
+    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers, for as long as they run.
+    let info = unsafe { &*info };
+    if info.si_code != libc::SI_QUEUE {
+        return (info.si_code, false);
     }
     // SAFETY: SI_QUEUE comes with a value.
-    let value = unsafe { (*info).si_value() };
-    (code, value.sival_ptr as usize == supervise::MARKER)
+    let value = unsafe { info.si_value() };
+    (info.si_code, value.sival_ptr as usize == supervise::MARKER)
 }
 
 fn tell(what: &str, signal: c_int) {
     let (node, nodes) = log::identity();
-    debug::plain_line(format_args!(
-        "*** Caught a {what}: {}({signal}) on node {node}/{nodes}",
-        name(signal)
-    ));
+    debug::plain_line(format_args!("*** Caught a {what}: {}({signal}) on node {node}/{nodes}", name(signal)));
 }
 
 extern "C" fn on_quit(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
@@ -137,6 +126,8 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
         return; // the twin of a signal that is being handled
     }
     tell("signal", signal);
+    // This very signal is blocked while its handler runs, and a second one must get through (rule 2).
+    sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
     sys::raise(libc::SIGQUIT);
     leave() // the client's handler came back, or it ignores SIGQUIT

@@ -13,17 +13,11 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// Signals that a supervisor handles, unless they were ignored at the start.
-pub const HANDLED: [c_int; 6] = [
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGQUIT,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-];
+pub const HANDLED: [c_int; 6] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
 
 /// Scripts between launcher and node use small descriptor numbers for themselves, so those of the hand-off are higher.
-const HIGH: RawFd = 100;
+pub const HIGH: RawFd = 100;
 
 /// The supervisor's side of one node.
 pub struct Child {
@@ -63,6 +57,7 @@ pub enum Spawned {
 pub fn spawn_all(header: &JobHeader) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
     let strangers = own_children();
+    sys::adopt_orphans(true); // before there can be any
     let inherited = Inherited::take(header.nodes());
     let mut list = Vec::with_capacity(header.nodes() as usize);
     for rank in 0..header.nodes() {
@@ -75,27 +70,20 @@ pub fn spawn_all(header: &JobHeader) -> io::Result<Spawned> {
             Ok(None) => {}
             Err(error) => {
                 abandon(&list);
+                sys::adopt_orphans(false);
                 inherited.restore();
-                return Err(error);
+                return Err(explain(error, rank, header.nodes()));
             }
         }
     }
     sys::redirect(null()?.as_fd(), 0)?; // stdin is node 0's
-    Ok(Spawned::Supervisor(Children {
-        list,
-        strangers,
-        signals: inherited.taken,
-    }))
+    Ok(Spawned::Supervisor(Children { list, strangers, signals: inherited.taken }))
 }
 
 // `Some(lifeline)` in the new node.
 fn start(rank: u32, piped: bool, list: &mut Vec<Child>) -> io::Result<Option<OwnedFd>> {
     let pipe = || {
-        if piped {
-            io::pipe().map(|(r, w)| (Some(r), Some(w)))
-        } else {
-            Ok((None, None))
-        }
+        if piped { io::pipe().map(|(r, w)| (Some(r), Some(w))) } else { Ok((None, None)) }
     };
     let (life_read, life_write) = io::pipe()?;
     let (out_read, out_write) = pipe()?;
@@ -111,11 +99,7 @@ fn start(rank: u32, piped: bool, list: &mut Vec<Child>) -> io::Result<Option<Own
             sys::exit_now(1)
         });
     }
-    list.push(Child {
-        pid,
-        lifeline: Some(life_write),
-        streams: [out_read, err_read],
-    });
+    list.push(Child { pid, lifeline: Some(life_write), streams: [out_read, err_read] });
     Ok(None)
 }
 
@@ -138,6 +122,24 @@ fn become_node(
         }
     }
     sys::duplicate_high(lifeline.as_fd(), HIGH)
+}
+
+fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
+    let advice = match error.raw_os_error() {
+        Some(libc::EMFILE) => format!(
+            "; {} descriptors are needed, the limit is {} (ulimit -n)",
+            descriptors_for(nodes),
+            sys::descriptor_limit().1
+        ),
+        Some(libc::EAGAIN) => "; the limit on processes is reached (ulimit -u, or the cgroup's pids.max)".into(),
+        _ => String::new(),
+    };
+    io::Error::new(error.kind(), format!("node {rank} of {nodes}: {error}{advice}"))
+}
+
+// Two streams, lifeline and pidfd of each; six more while one is being started; and what the client has open.
+fn descriptors_for(nodes: u32) -> u64 {
+    u64::from(nodes) * 4 + 200
 }
 
 fn abandon(list: &[Child]) {
@@ -168,16 +170,8 @@ pub fn own_children() -> Vec<i32> {
     let Ok(threads) = fs::read_dir("/proc/self/task") else {
         return Vec::new();
     };
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|pid| pid.parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    let lists = threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 /// True when `pid` descends from this process: it is no stranger that has the number by chance or in another namespace.
@@ -195,12 +189,7 @@ pub fn is_descendant(mut pid: i32) -> bool {
 
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 // What the supervisor changes for itself and gives back to its nodes.
@@ -213,32 +202,19 @@ struct Inherited {
 
 impl Inherited {
     fn take(nodes: u32) -> Inherited {
-        let taken: Vec<c_int> = HANDLED
-            .into_iter()
-            .filter(|signal| !sys::is_ignored(*signal))
-            .collect();
-        let mask =
-            sys::SignalSet::new(&[&taken[..], &[libc::SIGCHLD]].concat()).apply(libc::SIG_BLOCK);
-        let actions: Vec<_> = (1..=64)
-            .filter_map(|signal| replace_action(signal).map(|old| (signal, old)))
-            .collect();
+        let taken: Vec<c_int> = HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal)).collect();
+        let mask = sys::SignalSet::new(&[&taken[..], &[libc::SIGCHLD]].concat()).apply(libc::SIG_BLOCK);
+        let actions: Vec<_> = (1..=64).filter_map(|signal| replace_action(signal).map(|old| (signal, old))).collect();
         let limit = sys::descriptor_limit();
-        let needed = u64::from(nodes) * 5 + 200; // two streams, lifeline, pidfd; six more while one is being started
+        let needed = descriptors_for(nodes);
         if limit.0 < needed {
             sys::set_descriptor_limit((needed.min(limit.1), limit.1));
         }
-        Inherited {
-            mask,
-            actions,
-            taken,
-            limit,
-        }
+        Inherited { mask, actions, taken, limit }
     }
 
     fn restore(&self) {
-        self.actions
-            .iter()
-            .for_each(|(signal, action)| sys::restore_disposition(*signal, action));
+        self.actions.iter().for_each(|(signal, action)| sys::restore_disposition(*signal, action));
         sys::set_descriptor_limit(self.limit);
         self.mask.apply(libc::SIG_SETMASK);
     }

@@ -66,8 +66,8 @@ pub struct Job {
 static JOB: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 static ATTACHED: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 
-const NOT_INIT: Error = Error::NotInit("gasnet_init has not been called");
-const NOT_ATTACHED: Error = Error::NotInit("gasnet_attach has not been called");
+const NOT_INIT: &str = "gasnet_init has not been called";
+const NOT_ATTACHED: &str = "gasnet_attach has not been called";
 
 impl Job {
     /// The job, from init on.
@@ -75,7 +75,7 @@ impl Job {
     pub fn get() -> Result<&'static Job, Error> {
         // ORDERING: Acquire ↔ the Release in `init`: who sees the pointer sees the job behind it.
         // SAFETY: null or a leaked box.
-        unsafe { JOB.load(Ordering::Acquire).as_ref() }.ok_or(NOT_INIT)
+        unsafe { JOB.load(Ordering::Acquire).as_ref() }.ok_or_else(|| Error::not_init(NOT_INIT))
     }
 
     /// The job, from attach on.
@@ -85,18 +85,18 @@ impl Job {
         // SAFETY: null or a leaked box.
         match unsafe { ATTACHED.load(Ordering::Acquire).as_ref() } {
             Some(job) => Ok(job),
-            None => Err(Job::get().map_or(NOT_INIT, |_| NOT_ATTACHED)),
+            None => Err(before_attach()),
         }
     }
 
     /// Joins the job and connects the control and command regions of all nodes. Blocks until all nodes are up.
     pub fn init(client: Client) -> Result<(), Error> {
         if Job::get().is_ok() {
-            return Err(Error::NotInit("gasnet_init was called before"));
+            return Err(Error::not_init("gasnet_init was called before"));
         }
-        let (config, report) = Config::from_env().map_err(|e| Error::Resource(e.to_string()))?;
+        let (config, report) = Config::from_env().map_err(Error::resource)?;
         log::set_quiet(config.quiet);
-        let boot = super::join(&config).map_err(|e| Error::Resource(e.to_string()))?;
+        let boot = super::join(&config).map_err(Error::resource)?;
         log::set_identity(boot.rank(), boot.nodes());
         super::debug::configure(&config, boot.rank());
         exit::install_panic_hook();
@@ -111,7 +111,8 @@ impl Job {
 
     fn build(boot: Boot, config: Config, report: Vec<Reported>, client: Client) -> Result<Job, Error> {
         let (me, nodes) = (boot.rank(), boot.nodes());
-        let rank = u16::try_from(me).map_err(|_| Error::Resource(format!("{nodes} nodes; SCI has 65,536 node ids")))?;
+        let rank =
+            u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
         let adapter = Host::join(boot.fd(), boot.fabric_offset() as u64, nodes, NodeId(rank))?;
         adapter.set_membarrier(config.membarrier);
         let layout = Layout::new(nodes, config.slots);
@@ -167,16 +168,24 @@ impl Job {
 
     /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
     /// are found before anything is created, so that the client may exit or try again.
-    pub fn attach(&'static self, entries: &mut [Entry], size: usize, hook: impl FnOnce(usize, usize)) -> Result<(), Error> {
+    pub fn attach(
+        &'static self,
+        entries: &mut [Entry],
+        size: usize,
+        hook: impl FnOnce(usize, usize),
+    ) -> Result<(), Error> {
         if Job::attached().is_ok() {
-            return Err(Error::NotInit("gasnet_attach was called before"));
+            return Err(Error::not_init("gasnet_attach was called before"));
         }
         let size = if self.client.everything { 0 } else { size };
         if size as u64 % limits::PAGE != 0 {
             return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
         }
         if size as u64 > self.max_local {
-            return bad_arg(format_args!("segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}", self.max_local));
+            return bad_arg(format_args!(
+                "segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}",
+                self.max_local
+            ));
         }
         self.am.handlers().register(entries)?;
         let own = self.create_segment(size)?;
@@ -201,7 +210,7 @@ impl Job {
         if size == 0 {
             return Ok(SegmentInfo::default());
         }
-        let no_room = |e| Error::Resource(format!("segment of {size} bytes (limit {}): {e}", self.max_local));
+        let no_room = |e| Error::resource(format_args!("segment of {size} bytes (limit {}): {e}", self.max_local));
         let segment = self.adapter.create(PAYLOAD, size).map_err(no_room)?;
         if self.config.reserve {
             segment.reserve().map_err(no_room)?;
@@ -310,7 +319,16 @@ impl Job {
     }
 }
 
-fn create(adapter: &Host, id: crate::sci::SegmentId, len: usize) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
+#[cold]
+fn before_attach() -> Error {
+    Error::not_init(Job::get().map_or(NOT_INIT, |_| NOT_ATTACHED))
+}
+
+fn create(
+    adapter: &Host,
+    id: crate::sci::SegmentId,
+    len: usize,
+) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
     let segment = adapter.create(id, len)?;
     let map = segment.map(Placement::Anywhere)?;
     segment.set_available()?;
@@ -334,14 +352,14 @@ fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error> {
     let own = &posted[me as usize];
     for (node, other) in posted.iter().enumerate() {
         if other[1..4] != own[1..4] {
-            return Err(Error::Resource(format!(
+            return Err(Error::resource(format_args!(
                 "node {node} runs another version or other region sizes than node {me}: {:x?} and {:x?}",
                 &other[1..4],
                 &own[1..4]
             )));
         }
         if other[0] != own[0] {
-            return Err(Error::Resource(format!(
+            return Err(Error::resource(format_args!(
                 "node {node} was compiled in another mode than node {me}: {:#x} and {:#x}",
                 other[0], own[0]
             )));

@@ -34,19 +34,10 @@ pub struct Options {
 
 /// Runs the job to its end and returns its status for `_exit`. The nodes were forked by this thread.
 pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
-    sys::adopt_orphans();
-    let Children {
-        mut list,
-        strangers,
-        signals,
-    } = children;
-    let streams: Vec<_> = list
-        .iter_mut()
-        .map(|child| std::mem::take(&mut child.streams))
-        .collect();
+    let Children { mut list, strangers, signals } = children;
+    let streams: Vec<_> = list.iter_mut().map(|child| std::mem::take(&mut child.streams)).collect();
     let prepared = Output::new(streams.into_iter()).and_then(|output| {
-        let signals =
-            sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
+        let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
         Ok((output, signals))
     });
     let (output, signals) = match prepared {
@@ -77,6 +68,8 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
 
 struct Supervised {
     child: Child,
+    // The child is gone; so is the node, unless it is another process.
+    child_gone: bool,
     ended: bool,
     // The node itself, when `child` is a wrapper around it.
     inner: Option<OwnedFd>,
@@ -84,11 +77,7 @@ struct Supervised {
 
 impl Supervised {
     fn new(child: Child) -> Supervised {
-        Supervised {
-            child,
-            ended: false,
-            inner: None,
-        }
+        Supervised { child, child_gone: false, ended: false, inner: None }
     }
 }
 
@@ -141,7 +130,9 @@ impl Supervisor {
                 *killed_at = Some(Instant::now());
                 for node in self.nodes.iter_mut().filter(|node| !node.ended) {
                     node.child.lifeline = None;
-                    sys::kill(node.child.pid, libc::SIGKILL);
+                    if !node.child_gone {
+                        sys::kill(node.child.pid, libc::SIGKILL);
+                    }
                 }
             }
         }
@@ -161,39 +152,23 @@ impl Supervisor {
         }
         let mut set = vec![readable(&self.signals)];
         set.extend(self.options.exec_errors.as_ref().map(readable));
-        set.extend(
-            self.nodes
-                .iter()
-                .filter_map(|node| node.inner.as_ref().map(readable)),
-        );
+        set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref().map(readable)));
         self.output.interests(&mut set);
-        let due = self
-            .ending
-            .next()
-            .map(|at| at.saturating_duration_since(now));
+        let due = self.ending.next().map(|at| at.saturating_duration_since(now));
         sys::poll(&mut set, [due, tick].into_iter().flatten().min());
         self.output.transfer(&set);
         let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
-        if self
-            .options
-            .exec_errors
-            .as_ref()
-            .is_some_and(|pipe| is_ready(pipe.as_raw_fd()))
-        {
+        if self.options.exec_errors.as_ref().is_some_and(|pipe| is_ready(pipe.as_raw_fd())) {
             self.exec_failed();
         }
-        let inner: Vec<u32> = (0..self.header.nodes())
-            .filter(|rank| {
-                self.nodes[*rank as usize]
-                    .inner
-                    .as_ref()
-                    .is_some_and(|fd| is_ready(fd.as_raw_fd()))
-            })
-            .collect();
-        inner.into_iter().for_each(|rank| self.inner_ended(rank));
         if is_ready(self.signals.as_raw_fd()) {
             self.take_signals();
         }
+        self.take_ends();
+        let inner_is_ready = |node: &Supervised| node.inner.as_ref().is_some_and(|fd| is_ready(fd.as_raw_fd()));
+        let inner: Vec<u32> =
+            (0..self.header.nodes()).filter(|rank| inner_is_ready(&self.nodes[*rank as usize])).collect();
+        inner.into_iter().for_each(|rank| self.inner_ended(rank));
     }
 
     fn take_signals(&mut self) {
@@ -207,15 +182,26 @@ impl Supervisor {
                 _ => self.end_requested(signal, from_terminal),
             }
         }
+    }
+
+    fn take_ends(&mut self) {
         while let Some((pid, status)) = sys::reap() {
-            let of = self
-                .nodes
-                .iter()
-                .position(|node| node.child.pid == pid && !node.ended);
-            if let Some(at) = of {
-                self.nodes[at].ended = true;
-                self.child_ended(at as u32, status);
+            let header = self.header;
+            let is_inner = |node: &Supervised, rank: u32| node.child_gone && header.record(rank).pid() == pid;
+            let of = (0..header.nodes()).find(|rank| {
+                let node = &self.nodes[*rank as usize];
+                !node.ended && (node.child.pid == pid || is_inner(node, *rank))
+            });
+            let Some(rank) = of else { continue };
+            let node = &mut self.nodes[rank as usize];
+            // A node that outlives its wrapper has become a child of ours, which will tell how it ended.
+            if node.child.pid == pid && node.inner.is_some() && inner_pid(header, node, rank).is_some() {
+                node.child_gone = true;
+                continue;
             }
+            node.ended = true;
+            node.inner = None;
+            self.child_ended(rank, status);
         }
     }
 
@@ -230,7 +216,9 @@ impl Supervisor {
 
     fn forward(&self, signal: c_int) {
         for (node, rank) in self.nodes.iter().zip(0..).filter(|(node, _)| !node.ended) {
-            sys::queue_signal(node.child.pid, signal, MARKER);
+            if !node.child_gone {
+                sys::queue_signal(node.child.pid, signal, MARKER);
+            }
             if let Some(pid) = inner_pid(self.header, node, rank) {
                 sys::queue_signal(pid, signal, MARKER);
             }
@@ -251,11 +239,7 @@ impl Supervisor {
             let signal = libc::WTERMSIG(status);
             if !self.ending.was_asked() {
                 self.header.record_exit((128 + signal) as u8);
-                let line = format!(
-                    "{} was killed by signal {}; ending the job",
-                    self.name(rank),
-                    signal_name(signal)
-                );
+                let line = format!("{} was killed by signal {}; ending the job", self.name(rank), signal_name(signal));
                 self.ending.crash(now, rank, line);
             }
             return;
@@ -267,33 +251,26 @@ impl Supervisor {
         if exiting {
             self.ending.orderly(now);
         } else if record.phase() == Phase::Unborn {
-            let line = format!(
-                "{} exited with status {code} before gasnet_init; ending the job",
-                self.name(rank)
-            );
+            let line = format!("{} exited with status {code} before gasnet_init; ending the job", self.name(rank));
             self.unjoined.get_or_insert((rank, line));
         } else {
-            let line = format!(
-                "{} exited with status {code} without gasnet_exit; ending the job",
-                self.name(rank)
-            );
+            let line = format!("{} exited with status {code} without gasnet_exit; ending the job", self.name(rank));
             self.ending.premature(now, rank, line);
         }
     }
 
-    // The node behind a wrapper ended; how, only the wrapper knows, and usually it ends soon.
+    // The node behind a wrapper ended; how, only its parent knows, and that usually ends soon.
     fn inner_ended(&mut self, rank: u32) {
-        self.nodes[rank as usize].inner = None;
+        let node = &mut self.nodes[rank as usize];
+        node.inner = None;
+        node.ended = node.child_gone;
         let now = Instant::now();
         let record = self.header.record(rank);
         if record.phase() == Phase::Exiting {
             self.ending.orderly(now);
         } else {
             let nodes = self.header.nodes();
-            let line = format!(
-                "node {rank}/{nodes} (pid {}) ended without gasnet_exit; ending the job",
-                record.pid()
-            );
+            let line = format!("node {rank}/{nodes} (pid {}) ended without gasnet_exit; ending the job", record.pid());
             self.ending.premature(now, rank, line);
         }
     }
@@ -305,12 +282,7 @@ impl Supervisor {
         }
         let header = self.header;
         let mut waiting = false;
-        for (node, rank) in self
-            .nodes
-            .iter_mut()
-            .zip(0..)
-            .filter(|(node, _)| !node.ended)
-        {
+        for (node, rank) in self.nodes.iter_mut().zip(0..).filter(|(node, _)| !node.ended) {
             waiting |= header.record(rank).phase() == Phase::Unborn;
             if node.inner.is_none()
                 && let Some(pid) = inner_pid(header, node, rank)
@@ -318,10 +290,7 @@ impl Supervisor {
                 node.inner = sys::pidfd(pid).ok();
             }
         }
-        let joined = header
-            .records()
-            .iter()
-            .any(|record| record.phase() != Phase::Unborn);
+        let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if joined && let Some((rank, line)) = self.unjoined.take() {
             self.ending.premature(now, rank, line);
         }
@@ -341,11 +310,7 @@ impl Supervisor {
         }; // all nodes run their programs
         let line = String::from_utf8_lossy(text);
         self.header.record_exit(*status);
-        self.ending.crash(
-            Instant::now(),
-            0,
-            line.lines().next().unwrap_or_default().into(),
-        );
+        self.ending.crash(Instant::now(), 0, line.lines().next().unwrap_or_default().into());
     }
 
     // Nothing is left behind: processes that nodes started, and output in flight.
@@ -354,15 +319,13 @@ impl Supervisor {
         let mut give_up = Instant::now() + LINGER;
         while self.output.has_sources() || self.output.is_holding() {
             let now = Instant::now();
-            if now >= give_up {
+            if self.output.has_sources() && now >= give_up {
                 self.output.close_sources();
+                continue;
             }
             let mut set = vec![readable(&self.signals)];
             self.output.interests(&mut set);
-            let timeout = self
-                .output
-                .has_sources()
-                .then(|| give_up.saturating_duration_since(now));
+            let timeout = self.output.has_sources().then(|| give_up.saturating_duration_since(now));
             sys::poll(&mut set, timeout);
             if self.output.transfer(&set[1..]) || self.output.is_clogged() {
                 give_up = Instant::now() + LINGER;
@@ -393,8 +356,9 @@ impl Supervisor {
             if left.is_empty() {
                 return;
             }
-            left.iter()
-                .for_each(|pid| drop(sys::kill(*pid, libc::SIGKILL)));
+            for pid in &left {
+                sys::kill(*pid, libc::SIGKILL);
+            }
             sys::nap(Duration::from_millis(1));
         }
     }
@@ -409,11 +373,7 @@ impl Supervisor {
 }
 
 fn readable(fd: &impl AsRawFd) -> pollfd {
-    pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    }
+    pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }
 
 // The node behind a wrapper, if there is one. Its number may have been taken in another namespace, hence the check.
@@ -428,7 +388,7 @@ fn ask(header: JobHeader, node: &Supervised, rank: u32) {
         sys::queue_signal(pid, libc::SIGQUIT, MARKER);
     } else if header.record(rank).pid() == node.child.pid {
         sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
-    } else {
+    } else if !node.child_gone {
         sys::kill(node.child.pid, libc::SIGTERM);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -12,11 +13,7 @@ use std::time::Duration;
 const F_SETSIG: c_int = 10;
 
 fn check(result: c_int) -> io::Result<c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// This process.
@@ -57,10 +54,7 @@ pub fn nap(time: Duration) {
 }
 
 fn timespec(time: Duration) -> libc::timespec {
-    libc::timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: i64::from(time.subsec_nanos()),
-    }
+    libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
 }
 
 /// Milliseconds of a clock that never jumps. Async-signal-safe.
@@ -76,11 +70,7 @@ pub fn random() -> u64 {
     let mut value = 0u64;
     // SAFETY: `value` has 8 writable bytes.
     let got = unsafe { libc::getrandom((&raw mut value).cast(), 8, libc::GRND_NONBLOCK) };
-    if got == 8 {
-        value
-    } else {
-        clock_ms() << 32 | pid() as u64
-    }
+    if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
 }
 
 /// A memory file without a name in any file system, closed on exec.
@@ -95,21 +85,8 @@ pub fn memfd() -> io::Result<OwnedFd> {
 pub fn map_forever(fd: BorrowedFd<'_>, len: usize) -> io::Result<*mut c_void> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
-    let at = unsafe {
-        libc::mmap(
-            ptr::null_mut(),
-            len,
-            access,
-            libc::MAP_SHARED,
-            fd.as_raw_fd(),
-            0,
-        )
-    };
-    if at == libc::MAP_FAILED {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(at)
-    }
+    let at = unsafe { libc::mmap(ptr::null_mut(), len, access, libc::MAP_SHARED, fd.as_raw_fd(), 0) };
+    if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(at) }
 }
 
 /// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes.
@@ -117,34 +94,14 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let timeout = timespec(timeout);
     let word = ptr::from_ref(word);
     // SAFETY: `word` is a live aligned 4-byte word, `timeout` is valid; the other arguments are unused by FUTEX_WAIT.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word,
-            libc::FUTEX_WAIT,
-            expected,
-            &raw const timeout,
-            0usize,
-            0,
-        )
-    };
+    unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, expected, &raw const timeout, 0usize, 0) };
 }
 
 /// Wakes every process that sleeps on `word`.
 pub fn futex_wake_all(word: &AtomicU32) {
     let word = ptr::from_ref(word);
     // SAFETY: `word` is a live aligned 4-byte word; FUTEX_WAKE does not use the rest.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word,
-            libc::FUTEX_WAKE,
-            i32::MAX,
-            0usize,
-            0usize,
-            0,
-        )
-    };
+    unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, i32::MAX, 0usize, 0usize, 0) };
 }
 
 /// Closes (or not) the descriptor when the process runs another program.
@@ -195,11 +152,11 @@ pub fn kill_me_with_parent() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
-/// Orphans among this process's descendants become its children.
-pub fn adopt_orphans() {
+/// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
+pub fn adopt_orphans(adopt: bool) {
     // A kernel that cannot only leaves more work to the per-node lifelines.
     // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, i32::from(adopt)) };
 }
 
 /// kill(2); false when there is no such process. Async-signal-safe.
@@ -216,18 +173,14 @@ pub fn raise(signal: c_int) {
 
 /// Sends `signal` so that its handler finds SI_QUEUE and `marker`; false when there is no such process.
 pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
-    let value = libc::sigval {
-        sival_ptr: marker as *mut c_void,
-    };
+    let value = libc::sigval { sival_ptr: marker as *mut c_void };
     // SAFETY: `value` is passed by value and only handed through.
     unsafe { libc::sigqueue(pid, signal, value) == 0 }
 }
 
 /// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready.
 pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) {
-    let timeout = timeout.map_or(-1, |t| {
-        t.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int
-    });
+    let timeout = timeout.map_or(-1, |t| t.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int);
     // SAFETY: `set` is a slice of valid entries that the kernel may update.
     let ready = unsafe { libc::poll(set.as_mut_ptr(), set.len() as libc::nfds_t, timeout) };
     if ready < 0 {
@@ -237,11 +190,7 @@ pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) {
 
 /// What poll(2) says about one descriptor now; 0 = nothing.
 pub fn poll_one(fd: BorrowedFd<'_>, events: i16) -> i16 {
-    let mut set = [libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events,
-        revents: 0,
-    }];
+    let mut set = [libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }];
     poll(&mut set, Some(Duration::ZERO));
     set[0].revents
 }
@@ -273,11 +222,7 @@ pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: `bytes` is readable.
     let sent = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
-    if sent < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(sent as usize)
-    }
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
 /// One write(2) to stderr; a failure has nowhere to be told. Async-signal-safe.
@@ -316,8 +261,7 @@ impl SignalSet {
     /// A descriptor to read these signals from; they must be blocked.
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         // SAFETY: the set is initialised.
-        let fd =
-            check(unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        let fd = check(unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
         // SAFETY: the kernel just gave us this descriptor.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
@@ -384,50 +328,30 @@ pub fn restore_disposition(signal: c_int, action: &libc::sigaction) {
 
 /// SIGALRM after `time`, once; zero: never. Async-signal-safe.
 pub fn set_alarm(time: Duration) {
-    let none = libc::timeval {
-        tv_sec: 0,
-        tv_usec: 0,
-    };
-    let value = libc::timeval {
-        tv_sec: time.as_secs() as i64,
-        tv_usec: i64::from(time.subsec_micros()),
-    };
-    let timer = libc::itimerval {
-        it_interval: none,
-        it_value: value,
-    };
+    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
+    let timer = libc::itimerval { it_interval: none, it_value: value };
     // SAFETY: `timer` is valid; the old one is not asked for.
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
 }
 
 /// Gives this thread an alternate signal stack of `bytes` unless it has one. Never freed.
 pub fn set_signal_stack(bytes: usize) {
-    let mut old = libc::stack_t {
-        ss_sp: ptr::null_mut(),
-        ss_flags: 0,
-        ss_size: 0,
-    };
+    let mut old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };
     // SAFETY: a null new stack changes nothing; `old` is writable.
     unsafe { libc::sigaltstack(ptr::null(), &mut old) };
     if old.ss_flags & libc::SS_DISABLE == 0 {
         return;
     }
     let memory = Box::leak(vec![0u8; bytes].into_boxed_slice());
-    let stack = libc::stack_t {
-        ss_sp: memory.as_mut_ptr().cast(),
-        ss_flags: 0,
-        ss_size: bytes,
-    };
+    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: bytes };
     // SAFETY: the memory is leaked, so it outlives the thread, and nobody else uses it.
     unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
 }
 
 /// Soft and hard limit on the number of open descriptors.
 pub fn descriptor_limit() -> (u64, u64) {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
     (limit.rlim_cur, limit.rlim_max)
@@ -435,10 +359,7 @@ pub fn descriptor_limit() -> (u64, u64) {
 
 /// Sets the soft limit on open descriptors, keeping the hard one.
 pub fn set_descriptor_limit((soft, hard): (u64, u64)) {
-    let limit = libc::rlimit {
-        rlim_cur: soft,
-        rlim_max: hard,
-    };
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
     // SAFETY: `limit` is valid.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
 }
@@ -454,4 +375,37 @@ pub fn fork() -> io::Result<i32> {
 pub fn flush_all_stdio() {
     // SAFETY: NULL means all streams.
     unsafe { libc::fflush(ptr::null_mut()) };
+}
+
+/// CPUs that this process may use.
+pub fn usable_cpus() -> Vec<usize> {
+    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: `set` is writable.
+    unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
+    // SAFETY: a bit set, for which zeroed is valid.
+    let set = unsafe { set.assume_init() };
+    // SAFETY: `cpu` is below the size of the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// Confines this process to `cpus`. Without effect if they are not usable.
+pub fn bind_to_cpus(cpus: &[usize]) {
+    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: zeroed is the empty set.
+    let set = unsafe { set.assume_init_mut() };
+    for cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
+        // SAFETY: `cpu` is below the size of the set.
+        unsafe { libc::CPU_SET(*cpu, set) };
+    }
+    // SAFETY: `set` is valid.
+    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
+}
+
+/// Becomes another program, with this process's environment; returns only on failure.
+pub fn execute(path: &CStr, argv: &[CString]) -> io::Error {
+    let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|argument| argument.as_ptr()).collect();
+    pointers.push(ptr::null());
+    // SAFETY: `path` and the NULL-terminated `pointers` are C strings that live across the call.
+    unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
+    io::Error::last_os_error()
 }

@@ -80,15 +80,10 @@ struct Transfer<M> {
 unsafe impl<M: Send> Send for Transfer<M> {}
 
 impl<R: DmaTarget> Queue<R> {
-    /// A queue with room for `depth` transfers that keeps to `limits`. The engine's thread starts with its first transfer.
+    /// A queue with room for `depth` transfers that keeps to `limits`. The engine's thread starts with its first
+    /// transfer.
     pub(crate) fn new(limits: Properties, depth: usize, engine: DmaEngine) -> Self {
-        let state = State {
-            queued: VecDeque::new(),
-            running: None,
-            issued: 0,
-            aborted: Vec::new(),
-            end: false,
-        };
+        let state = State { queued: VecDeque::new(), running: None, issued: 0, aborted: Vec::new(), end: false };
         let shared = Shared {
             finished: AtomicU64::new(0),
             stop_running: AtomicBool::new(false),
@@ -96,36 +91,16 @@ impl<R: DmaTarget> Queue<R> {
             work: Condvar::new(),
             progress: Condvar::new(),
         };
-        Self {
-            limits,
-            depth,
-            shared: Arc::new(shared),
-            engine,
-            thread: Mutex::new(None),
-        }
+        Self { limits, depth, shared: Arc::new(shared), engine, thread: Mutex::new(None) }
     }
 
-    fn check(
-        &self,
-        source: usize,
-        offset: usize,
-        len: usize,
-        segment: usize,
-    ) -> Result<(), SciError> {
+    fn check(&self, source: usize, offset: usize, len: usize, segment: usize) -> Result<(), SciError> {
         let need = self.limits.dma_alignment;
         if (source | offset | len) & (need - 1) != 0 {
-            return Err(SciError::DmaMisaligned {
-                source,
-                offset,
-                len,
-                need,
-            });
+            return Err(SciError::DmaMisaligned { source, offset, len, need });
         }
         if len < self.limits.dma_min {
-            return Err(SciError::DmaTooShort {
-                len,
-                need: self.limits.dma_min,
-            });
+            return Err(SciError::DmaTooShort { len, need: self.limits.dma_min });
         }
         pio::check_range(offset, len, segment)
     }
@@ -165,10 +140,8 @@ impl<R: DmaTarget> Queue<R> {
         let builder = Builder::new().name("sci-dma".into()).stack_size(128 << 10);
         // The client's signal handlers expect the client's threads.
         let started = with_signals_blocked(|| builder.spawn(move || shared.serve()));
-        let error = |e: std::io::Error| SciError::System {
-            call: "pthread_create",
-            errno: e.raw_os_error().unwrap_or(0),
-        };
+        let error =
+            |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
         *thread = Some(started.map_err(error)?);
         Ok(())
     }
@@ -177,21 +150,9 @@ impl<R: DmaTarget> Queue<R> {
 impl<R: DmaTarget> DmaQueue for Queue<R> {
     type Remote = R;
 
-    unsafe fn enqueue(
-        &self,
-        src: *const u8,
-        remote: &R,
-        offset: usize,
-        len: usize,
-    ) -> Result<DmaTicket, SciError> {
+    unsafe fn enqueue(&self, src: *const u8, remote: &R, offset: usize, len: usize) -> Result<DmaTicket, SciError> {
         self.check(src.addr(), offset, len, remote.len())?;
-        let transfer = Transfer {
-            ticket: 0,
-            source: src,
-            map: remote.engine_map()?,
-            offset,
-            len,
-        };
+        let transfer = Transfer { ticket: 0, source: src, map: remote.engine_map()?, offset, len };
         match self.engine {
             DmaEngine::Inline => self.run_inline(transfer),
             DmaEngine::Thread => self.hand_over(transfer),
@@ -208,11 +169,7 @@ impl<R: DmaTarget> DmaQueue for Queue<R> {
         }
         let state = self.shared.state.lock();
         let aborted = state.aborted.iter().any(|range| range.contains(&ticket.0));
-        if aborted {
-            DmaState::Aborted
-        } else {
-            DmaState::Done
-        }
+        if aborted { DmaState::Aborted } else { DmaState::Done }
     }
 
     fn wait(&self, ticket: DmaTicket, timeout: Duration) -> Result<DmaState, SciError> {
@@ -275,7 +232,10 @@ impl<M: RemoteMap> Shared<M> {
         while let Some(transfer) = self.next() {
             // The range was checked at `enqueue`, so a failed write means a broken map: told as aborted.
             let done = transfer.copy(&self.stop_running).unwrap_or(false);
-            self.finish(transfer.ticket, done);
+            let ticket = transfer.ticket;
+            // Before anybody sees it finished: its map keeps the segment busy.
+            drop(transfer);
+            self.finish(ticket, done);
         }
     }
 
@@ -305,9 +265,7 @@ impl<M: RemoteMap> Shared<M> {
 
     /// All that was given out before the first one still queued or running is over (rule 4).
     fn settle(&self, state: &State<M>) {
-        let first_open = state
-            .running
-            .or_else(|| state.queued.front().map(|t| t.ticket));
+        let first_open = state.running.or_else(|| state.queued.front().map(|t| t.ticket));
         let finished = first_open.map_or(state.issued, |first| first - 1);
         // ORDERING: Release ↔ Acquire in `poll`: who sees the ticket finished sees the bytes (rule 2).
         self.finished.store(finished, Ordering::Release);

@@ -41,10 +41,7 @@ impl Entry {
     /// (file offset, length). For users of the segment only.
     pub(crate) fn extent(&self) -> (u64, u64) {
         // Relaxed: `Life` orders them: written while building, read by users.
-        (
-            self.offset.load(Ordering::Relaxed),
-            self.len.load(Ordering::Relaxed),
-        )
+        (self.offset.load(Ordering::Relaxed), self.len.load(Ordering::Relaxed))
     }
 
     /// Writes the extent down, while building.
@@ -71,18 +68,9 @@ struct Head {
     cursor: AtomicU64,
 }
 
-const _: () = assert!(
-    size_of::<Head>() == 128,
-    "records follow the head at their own alignment"
-);
-const _: () = assert!(
-    offset_of!(Record, bell) == 0,
-    "a bell's pair of lines is shared with nothing"
-);
-const _: () = assert!(
-    offset_of!(Record, fences) == 128,
-    "a bell's pair of lines is shared with nothing"
-);
+const _: () = assert!(size_of::<Head>() == 128, "records follow the head at their own alignment");
+const _: () = assert!(offset_of!(Record, bell) == 0, "a bell's pair of lines is shared with nothing");
+const _: () = assert!(offset_of!(Record, fences) == 128, "a bell's pair of lines is shared with nothing");
 
 /// The mapped fabric.
 pub(crate) struct Fabric {
@@ -103,19 +91,10 @@ impl Fabric {
     /// Maps the fabric at `base` of the file; extends the file over it.
     pub(crate) fn open(fd: &OwnedFd, base: u64, nodes: u32) -> Result<Self, SciError> {
         let bytes = Self::bytes(nodes);
-        let space = base.checked_add(bytes).ok_or(SciError::System {
-            call: "pwrite",
-            errno: libc::EFBIG,
-        })?;
+        let space = base.checked_add(bytes).ok_or(SciError::System { call: "pwrite", errno: libc::EFBIG })?;
         grow(fd, space)?;
-        let map = MmapOptions::new()
-            .offset(base)
-            .len(bytes as usize)
-            .map_raw(fd.as_raw_fd());
-        let map = map.map_err(|e| SciError::System {
-            call: "mmap",
-            errno: e.raw_os_error().unwrap_or(0),
-        })?;
+        let map = MmapOptions::new().offset(base).len(bytes as usize).map_raw(fd.as_raw_fd());
+        let map = map.map_err(|e| SciError::System { call: "mmap", errno: e.raw_os_error().unwrap_or(0) })?;
         let fabric = Self { map, nodes, space };
         fabric.check_layout()?;
         Ok(fabric)
@@ -124,10 +103,7 @@ impl Fabric {
     fn check_layout(&self) -> Result<(), SciError> {
         let mine = LAYOUT << 32 | u64::from(self.nodes);
         // Relaxed: the word stands alone; who joins first writes what all expect.
-        let found =
-            self.head()
-                .layout
-                .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed);
+        let found = self.head().layout.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed);
         match found {
             Err(found) if found != mine => Err(SciError::LayoutMismatch { mine, found }),
             _ => Ok(()),
@@ -137,15 +113,13 @@ impl Fabric {
     /// What belongs to `node`.
     pub(crate) fn record(&self, node: NodeId) -> Result<&Record, SciError> {
         if u32::from(node.0) >= self.nodes {
-            return Err(SciError::NoSuchNode {
-                node,
-                nodes: self.nodes,
-            });
+            return Err(SciError::NoSuchNode { node, nodes: self.nodes });
         }
         let at = size_of::<Head>() + usize::from(node.0) * size_of::<Record>();
         // SAFETY: `bytes(nodes)` made room for the records of all nodes.
         let record = unsafe { self.map.as_mut_ptr().add(at) };
-        // SAFETY: page-aligned base, sizes multiples of 128; all fields are atomics, valid when zero; mapped while self lives.
+        // SAFETY: page-aligned base, sizes multiples of 128; all fields are atomics, valid when zero; mapped while
+        // self lives.
         Ok(unsafe { &*record.cast::<Record>() })
     }
 
@@ -166,8 +140,7 @@ impl Fabric {
     pub(crate) fn all_membarrier(&self) -> bool {
         let has = |node| {
             // ORDERING: Acquire ↔ Release in `announce`: a node that is seen here has registered.
-            self.record(NodeId(node))
-                .is_ok_and(|r| r.fences.load(Ordering::Acquire) == MEMBARRIER)
+            self.record(NodeId(node)).is_ok_and(|r| r.fences.load(Ordering::Acquire) == MEMBARRIER)
         };
         (0..self.nodes).all(|node| has(node as u16))
     }
@@ -176,22 +149,15 @@ impl Fabric {
     pub(crate) fn allocate(&self, fd: &OwnedFd, len: u64) -> Result<u64, SciError> {
         let align = if len >= HUGE { HUGE } else { 1 };
         let end_of = |used: u64| {
-            let start = self
-                .space
-                .checked_add(used)?
-                .checked_next_multiple_of(align)?;
+            let start = self.space.checked_add(used)?.checked_next_multiple_of(align)?;
             let end = start.checked_add(len)?;
             (end <= i64::MAX as u64).then_some((start, end))
         };
         let cursor = &self.head().cursor;
         // Relaxed: file space is told apart by number only; what is in it is ordered by `Life`.
-        let taken = cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-            Some(end_of(used)?.1 - self.space)
-        });
-        let too_big = SciError::System {
-            call: "pwrite",
-            errno: libc::EFBIG,
-        };
+        let taken =
+            cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(end_of(used)?.1 - self.space));
+        let too_big = SciError::System { call: "pwrite", errno: libc::EFBIG };
         let (start, end) = taken.ok().and_then(end_of).ok_or(too_big)?;
         if let Err(e) = grow(fd, end) {
             self.give_back(taken.unwrap_or(0), end);
@@ -203,12 +169,7 @@ impl Fabric {
     /// Returns space that nobody has seen yet, if nobody took more since.
     fn give_back(&self, used: u64, end: u64) {
         // Relaxed: as in `allocate`.
-        let _ = self.head().cursor.compare_exchange(
-            end - self.space,
-            used,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        let _ = self.head().cursor.compare_exchange(end - self.space, used, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -221,10 +182,7 @@ fn grow(fd: &OwnedFd, end: u64) -> Result<(), SciError> {
     let limit = file_size_limit();
     if end > limit || end > i64::MAX as u64 {
         // Asked beforehand, because going over RLIMIT_FSIZE raises SIGXFSZ, which ends the process.
-        return Err(SciError::System {
-            call: "pwrite",
-            errno: libc::EFBIG,
-        });
+        return Err(SciError::System { call: "pwrite", errno: libc::EFBIG });
     }
     // SAFETY: one readable byte.
     let written = unsafe { libc::pwrite(fd.as_raw_fd(), c"".as_ptr().cast(), 1, end as i64 - 1) };
@@ -245,17 +203,10 @@ fn file_len(fd: &OwnedFd) -> Result<u64, SciError> {
 }
 
 fn file_size_limit() -> u64 {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
     let result = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
-    if result == 0 {
-        limit.rlim_cur
-    } else {
-        u64::MAX
-    }
+    if result == 0 { limit.rlim_cur } else { u64::MAX }
 }
 
 /// Gives the memory of an extent back to the system; the file keeps its length.
@@ -281,12 +232,7 @@ pub(crate) fn commit(fd: &OwnedFd, offset: u64, len: u64) -> Result<(), SciError
         }
         let error = SciError::last_os_error("fallocate");
         // A signal came first: what was taken so far is given back by the kernel, so begin again.
-        if error
-            != (SciError::System {
-                call: "fallocate",
-                errno: libc::EINTR,
-            })
-        {
+        if error != (SciError::System { call: "fallocate", errno: libc::EINTR }) {
             return Err(error);
         }
     }

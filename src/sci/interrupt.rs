@@ -12,8 +12,8 @@
 //!
 //! Rules: 1. The sleep word counts the node's threads between `arm` and `disarm`; only the node itself writes it.
 //! 2. The event word counts triggers; `wait` sleeps only while it is what it was at `arm`, so that a trigger between
-//! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that every
-//! sleeper uses membarrier.
+//! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that
+//! every sleeper uses membarrier.
 //! Must not know what is waited for.
 
 use super::{Interrupt, RemoteInterrupt};
@@ -32,18 +32,12 @@ pub struct Bell {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(
-    size_of::<Bell>() == 128,
-    "nothing else may lie in a sleep word's pair of lines"
-);
+const _: () = assert!(size_of::<Bell>() == 128, "nothing else may lie in a sleep word's pair of lines");
 
 impl Bell {
     /// Nobody sleeps. (Zero-filled shared memory is the same.)
     pub(crate) fn new() -> Self {
-        Self {
-            sleepers: AtomicU32::new(0),
-            events: AtomicU32::new(0),
-        }
+        Self { sleepers: AtomicU32::new(0), events: AtomicU32::new(0) }
     }
 
     /// The futex word.
@@ -71,11 +65,13 @@ pub trait BellPlace: Clone + Send + Sync {
 }
 
 #[cfg(loom)]
-use loom::thread_local;
-
+loom::thread_local! {
+    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
+}
+#[cfg(not(loom))]
 thread_local! {
     // Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one.
-    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
+    static ARMED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// This node's interrupt.
@@ -129,14 +125,7 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
 
 /// The event word at this thread's `arm`; without one, as it is now.
 fn armed_at(bell: &Bell) -> u32 {
-    let entry = ARMED.with(|armed| {
-        armed
-            .borrow()
-            .iter()
-            .rev()
-            .find(|entry| entry.0 == bell.identity())
-            .copied()
-    });
+    let entry = ARMED.with(|armed| armed.borrow().iter().rev().find(|entry| entry.0 == bell.identity()).copied());
     match entry {
         Some((_, seen)) => seen,
         None => bell.events.load(Ordering::Relaxed), // Relaxed: an unannounced wait has no news to order
@@ -147,11 +136,7 @@ fn armed_at(bell: &Bell) -> u32 {
 fn rearm(bell: &Bell, now: u32) {
     ARMED.with(|armed| {
         let mut armed = armed.borrow_mut();
-        if let Some(entry) = armed
-            .iter_mut()
-            .rev()
-            .find(|entry| entry.0 == bell.identity())
-        {
+        if let Some(entry) = armed.iter_mut().rev().find(|entry| entry.0 == bell.identity()) {
             entry.1 = now;
         }
     });
@@ -169,11 +154,7 @@ impl Deadline {
     pub(crate) fn after(timeout: Duration) -> Self {
         Self {
             timeout,
-            end: if cfg!(loom) {
-                None
-            } else {
-                Instant::now().checked_add(timeout)
-            },
+            end: if cfg!(loom) { None } else { Instant::now().checked_add(timeout) },
             #[cfg(loom)]
             looks: std::cell::Cell::new(0),
         }
@@ -184,9 +165,7 @@ impl Deadline {
     pub(crate) fn left(&self) -> Option<Duration> {
         match self.end {
             None => Some(self.timeout), // beyond what the clock can count
-            Some(end) => end
-                .checked_duration_since(Instant::now())
-                .filter(|left| !left.is_zero()),
+            Some(end) => end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()),
         }
     }
 
@@ -224,10 +203,12 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     #[inline(always)]
     fn trigger_if_armed(&self) {
         if self.0.senders_fence() {
-            // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too early.
+            // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too
+            // early.
             fence(Ordering::SeqCst);
         } else {
-            // ORDERING: keeps the compiler from looking before publishing; ↔ membarrier in `arm`, which does it to the CPU.
+            // ORDERING: keeps the compiler from looking before publishing; ↔ membarrier in `arm`, which does it to the
+            // CPU.
             std::sync::atomic::compiler_fence(Ordering::SeqCst);
         }
         // Relaxed: nothing is read on account of it.
@@ -264,20 +245,9 @@ pub(crate) mod linux {
     pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
         // A day bounds the sleep where the seconds would not fit; the caller loops.
         let seconds = timeout.as_secs().min(86_400);
-        let limit = libc::timespec {
-            tv_sec: seconds as _,
-            tv_nsec: timeout.subsec_nanos() as _,
-        };
+        let limit = libc::timespec { tv_sec: seconds as _, tv_nsec: timeout.subsec_nanos() as _ };
         // SAFETY: `word` and `limit` are alive during the call. Every result means "look again", so none is read.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                word.as_ptr(),
-                libc::FUTEX_WAIT,
-                seen,
-                &limit,
-            )
-        };
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &limit) };
     }
 
     /// Wakes all that sleep on `word`, in any process.

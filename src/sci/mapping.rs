@@ -31,19 +31,10 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `len` bytes of the file from `offset` (page-aligned). `BadPlacement`; `System` when the system refuses.
-    pub(crate) fn new(
-        fd: &OwnedFd,
-        offset: u64,
-        len: usize,
-        place: Placement,
-    ) -> Result<Self, SciError> {
+    pub(crate) fn new(fd: &OwnedFd, offset: u64, len: usize, place: Placement) -> Result<Self, SciError> {
         if len == 0 {
             // Aligned like a map, and never accessed: every bounds check fails.
-            return Ok(Self {
-                base: std::ptr::without_provenance_mut(1 << 16),
-                len,
-                _place: Place::Empty,
-            });
+            return Ok(Self { base: std::ptr::without_provenance_mut(1 << 16), len, _place: Place::Empty });
         }
         match place {
             Placement::Anywhere => Self::anywhere(fd, offset, len),
@@ -52,19 +43,10 @@ impl Mapping {
     }
 
     fn anywhere(fd: &OwnedFd, offset: u64, len: usize) -> Result<Self, SciError> {
-        let map = MmapOptions::new()
-            .offset(offset)
-            .len(len)
-            .map_raw(fd.as_raw_fd());
-        let map = map.map_err(|e| SciError::System {
-            call: "mmap",
-            errno: e.raw_os_error().unwrap_or(libc::ENOMEM),
-        })?;
-        Ok(Self {
-            base: map.as_mut_ptr(),
-            len,
-            _place: Place::Anywhere(map),
-        })
+        let map = MmapOptions::new().offset(offset).len(len).map_raw(fd.as_raw_fd());
+        let map =
+            map.map_err(|e| SciError::System { call: "mmap", errno: e.raw_os_error().unwrap_or(libc::ENOMEM) })?;
+        Ok(Self { base: map.as_mut_ptr(), len, _place: Place::Anywhere(map) })
     }
 
     fn in_window(fd: &OwnedFd, offset: u64, len: usize, address: usize) -> Result<Self, SciError> {
@@ -72,24 +54,11 @@ impl Mapping {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
         // SAFETY: `hold` is reserved space that nothing else uses, so MAP_FIXED replaces only the reservation.
-        let got = unsafe {
-            libc::mmap(
-                address as *mut _,
-                len,
-                protection,
-                flags,
-                fd.as_raw_fd(),
-                offset as i64,
-            )
-        };
+        let got = unsafe { libc::mmap(address as *mut _, len, protection, flags, fd.as_raw_fd(), offset as i64) };
         if got == libc::MAP_FAILED {
             return Err(SciError::last_os_error("mmap"));
         }
-        Ok(Self {
-            base: got.cast(),
-            len,
-            _place: Place::Window(hold),
-        })
+        Ok(Self { base: got.cast(), len, _place: Place::Window(hold) })
     }
 
     /// First byte.

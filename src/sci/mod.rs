@@ -9,23 +9,35 @@ use crate::sync::AtomicU64;
 use std::time::Duration;
 
 pub mod cma;
+#[cfg(all(test, not(loom)))]
+mod conformance;
 pub mod dma;
+mod error;
 #[cfg(not(loom))]
 mod fabric;
+pub mod heap;
 pub mod interrupt;
 #[cfg(not(loom))]
 mod mapping;
 mod pio;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod reorder;
 #[cfg(not(loom))]
 mod room;
 pub mod segment;
 #[cfg(not(loom))]
 pub mod shm;
+mod storage;
 pub mod window;
 
-pub use segment::{NodeId, SciAddr, SciError, SegmentId};
+pub use error::SciError;
+pub use segment::{NodeId, SciAddr, SegmentId};
 
+/// The adapter that the library is built with. Loom cannot see into mapped memory, so it gets the heap.
+#[cfg(loom)]
+pub type Host = heap::Heap;
 /// The adapter that the library is built with.
+#[cfg(not(loom))]
 pub type Host = shm::Shm;
 
 /// What an adapter can do; queried, never assumed (SISCI: DMA alignment and minimum differ between cards).
@@ -180,7 +192,8 @@ pub struct DmaTicket(pub u64);
 /// This node's interrupt, which peers trigger. It owns the sleep word: non-zero while the node sleeps or is about to.
 pub trait Interrupt: Send + Sync {
     /// Announces that a wait may follow. After it returns, a peer that publishes sees the sleep word set, or this node
-    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both sides.)
+    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
+    /// sides.)
     fn arm(&self);
     /// Takes the announcement back.
     fn disarm(&self);
@@ -221,12 +234,7 @@ pub trait Adapter: Send + Sync + Sized + 'static {
     fn create(&self, id: SegmentId, len: usize) -> Result<Self::LocalSegment, SciError>;
     /// Connects to a peer's segment, waiting up to `timeout` for it to become available: `NoSuchSegment`,
     /// `NotAvailable`, `NoSuchNode`.
-    fn connect(
-        &self,
-        node: NodeId,
-        id: SegmentId,
-        timeout: Duration,
-    ) -> Result<Self::RemoteSegment, SciError>;
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError>;
     /// A DMA queue with room for `depth` transfers.
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError>;
     /// This node's interrupt.

@@ -61,20 +61,14 @@ pub(crate) fn check_range(offset: usize, len: usize, segment: usize) -> Result<(
 
 #[cold]
 fn out_of_range(offset: usize, len: usize, segment: usize) -> Result<(), SciError> {
-    Err(SciError::OutOfRange {
-        offset: offset as u64,
-        len: len as u64,
-        segment: segment as u64,
-    })
+    Err(SciError::OutOfRange { offset: offset as u64, len: len as u64, segment: segment as u64 })
 }
 
 /// A word access outside its map or misaligned is a bug of the engine, not an error of its user.
 #[cold]
 #[inline(never)]
 fn outside(offset: usize, bytes: usize, len: usize) -> ! {
-    panic!(
-        "sci: access of {bytes} bytes at offset {offset} is misaligned or outside a map of {len} bytes"
-    )
+    panic!("sci: access of {bytes} bytes at offset {offset} is misaligned or outside a map of {len} bytes")
 }
 
 #[cfg(not(loom))]
@@ -171,8 +165,7 @@ mod span {
         #[inline(always)]
         pub(crate) fn publish(&self, offset: usize, value: u64) {
             // ORDERING: Release ↔ the reader's Acquire load of this word: who sees it sees what was stored before.
-            self.at(word_index(offset, self.len))
-                .store(value, Ordering::Release);
+            self.at(word_index(offset, self.len)).store(value, Ordering::Release);
         }
 
         #[inline(always)]
@@ -192,25 +185,20 @@ mod span {
         /// Miri does not model atomic accesses of different sizes to one place: replaces half of the word instead.
         fn publish_half(&self, index: usize, value: u32) {
             let word = self.at(index / 2);
-            let _ = word.fetch_update(Ordering::Release, Ordering::Relaxed, |old| {
-                Some(replace_half(old, index, value))
-            });
+            let _ =
+                word.fetch_update(Ordering::Release, Ordering::Relaxed, |old| Some(replace_half(old, index, value)));
         }
 
         /// # Safety
         /// `src` is readable for `len` bytes.
         #[inline(always)]
-        pub(crate) unsafe fn write(
-            &self,
-            offset: usize,
-            src: *const u8,
-            len: usize,
-        ) -> Result<(), SciError> {
+        pub(crate) unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
             check_range(offset, len, self.len)?;
             // SAFETY: `offset` is inside, as checked.
             let target = unsafe { self.base.add(offset) };
-            // SAFETY: source by this function's contract, target as checked. `copy`, not `copy_nonoverlapping`: a client may
-            // put a part of its own segment onto another; for memory that does not overlap it costs one compare.
+            // SAFETY: source by this function's contract, target as checked. `copy`, not `copy_nonoverlapping`: a
+            // client may put a part of its own segment onto another; for memory that does not overlap it costs one
+            // compare.
             unsafe { std::ptr::copy(src, target, len) };
             Ok(())
         }

@@ -1,16 +1,14 @@
-//! Names and life cycle of segments: node and segment ids, SCI addresses, errors, and the one word that says who may
-//! connect to a segment and who still uses it.
+//! Names and life cycle of segments: node and segment ids, SCI addresses, and the one word that says who may connect to
+//! a segment and who still uses it.
 //!
 //! Life cycle: free → building → private (created, unavailable) ⇄ available → removed → free. A removed segment stays
 //! in its place until its last user leaves; that user, whichever node it is, gives the memory back.
 //! Must not know where a segment's bytes lie.
 
-use crate::sync::{AtomicU64, Ordering};
-use std::fmt;
-use std::io;
-use std::time::Duration;
-
+use super::SciError;
 use super::interrupt::{Deadline, pause_for};
+use crate::sync::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A node's SCI id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,11 +30,7 @@ impl SciAddr {
     pub fn new(node: NodeId, offset: u64) -> Result<Self, SciError> {
         if offset >> Self::OFFSET_BITS != 0 {
             let space = 1 << Self::OFFSET_BITS;
-            return Err(SciError::OutOfRange {
-                offset,
-                len: 0,
-                segment: space,
-            });
+            return Err(SciError::OutOfRange { offset, len: 0, segment: space });
         }
         Ok(Self(u64::from(node.0) << Self::OFFSET_BITS | offset))
     }
@@ -67,221 +61,6 @@ impl SciAddr {
         Self::new(self.node(), offset)
     }
 }
-
-/// What can go wrong in the SCI layer, with SISCI's meanings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SciError {
-    /// A DMA transfer's source address, target offset or size is not a multiple of the adapter's alignment.
-    DmaMisaligned {
-        /// Address in this process.
-        source: usize,
-        /// Bytes into the segment.
-        offset: usize,
-        /// Bytes.
-        len: usize,
-        /// Bytes.
-        need: usize,
-    },
-    /// A DMA transfer is shorter than the adapter takes.
-    DmaTooShort {
-        /// Bytes.
-        len: usize,
-        /// Bytes.
-        need: usize,
-    },
-    /// A map's start is not on a page.
-    Misaligned {
-        /// Bytes into the segment.
-        offset: usize,
-        /// Bytes.
-        need: usize,
-    },
-    /// An access or a map leaves its segment or map.
-    OutOfRange {
-        /// Bytes into the segment or map.
-        offset: u64,
-        /// Bytes.
-        len: u64,
-        /// Bytes that there are.
-        segment: u64,
-    },
-    /// The job has no such node.
-    NoSuchNode {
-        /// The one asked for.
-        node: NodeId,
-        /// Nodes of the job.
-        nodes: u32,
-    },
-    /// The node has created no such segment, or has removed it.
-    NoSuchSegment {
-        /// Owner.
-        node: NodeId,
-        /// Asked for.
-        id: SegmentId,
-    },
-    /// The segment is there, but its owner has not made it available.
-    NotAvailable {
-        /// Owner.
-        node: NodeId,
-        /// Asked for.
-        id: SegmentId,
-    },
-    /// This node already has a segment of that id.
-    SegmentExists {
-        /// In use.
-        id: SegmentId,
-    },
-    /// This node has as many segments as an adapter holds.
-    TooManySegments {
-        /// Most segments of a node.
-        limit: usize,
-    },
-    /// The segment was removed, or its owner is gone.
-    NotConnected {
-        /// Owner.
-        node: NodeId,
-        /// The segment.
-        id: SegmentId,
-    },
-    /// The operation needs a map.
-    NotMapped,
-    /// The segment cannot be removed while it is mapped here or connected by peers.
-    Busy {
-        /// The segment.
-        id: SegmentId,
-        /// Connections and maps that there are.
-        users: u32,
-    },
-    /// All descriptors of a DMA queue are in use.
-    QueueFull {
-        /// Descriptors of the queue.
-        depth: usize,
-    },
-    /// The time given passed first.
-    TimedOut,
-    /// A map cannot lie at that address: not page-aligned, not inside a reserved window, or taken.
-    BadPlacement {
-        /// Address asked for.
-        address: usize,
-        /// Bytes.
-        len: usize,
-    },
-    /// Memory for a whole segment cannot be committed.
-    NoMemory {
-        /// Bytes.
-        need: u64,
-        /// Bytes that the system, or the control group, still has.
-        available: u64,
-        /// Which of the two.
-        limit: &'static str,
-    },
-    /// The fabric was laid out for another number of nodes or by another version of the library.
-    LayoutMismatch {
-        /// What this node brings.
-        mine: u64,
-        /// What is there.
-        found: u64,
-    },
-    /// The system refused a call.
-    System {
-        /// Its name.
-        call: &'static str,
-        /// Its reason.
-        errno: i32,
-    },
-}
-
-impl SciError {
-    /// `System` with the calling thread's errno.
-    #[cold]
-    pub fn last_os_error(call: &'static str) -> Self {
-        Self::System {
-            call,
-            errno: io::Error::last_os_error().raw_os_error().unwrap_or(0),
-        }
-    }
-}
-
-impl fmt::Display for SciError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DmaMisaligned {
-                source,
-                offset,
-                len,
-                need,
-            } => write!(
-                f,
-                "dma: source {source:#x}, offset {offset} and length {len} must be multiples of {need}"
-            ),
-            Self::DmaTooShort { len, need } => {
-                write!(f, "dma: {len} bytes, the adapter takes {need} or more")
-            }
-            Self::Misaligned { offset, need } => {
-                write!(f, "map: offset {offset} must be a multiple of {need}")
-            }
-            Self::OutOfRange {
-                offset,
-                len,
-                segment,
-            } => {
-                write!(
-                    f,
-                    "out of range: {len} bytes at offset {offset}, there are {segment}"
-                )
-            }
-            Self::NoSuchNode { node, nodes } => {
-                write!(f, "no node {}, the job has {nodes}", node.0)
-            }
-            Self::NoSuchSegment { node, id } => {
-                write!(f, "node {} has no segment {}", node.0, id.0)
-            }
-            Self::NotAvailable { node, id } => {
-                write!(f, "segment {} of node {} is not available", id.0, node.0)
-            }
-            Self::SegmentExists { id } => write!(f, "segment {} exists", id.0),
-            Self::TooManySegments { limit } => {
-                write!(f, "a node can have {limit} segments, all are in use")
-            }
-            Self::NotConnected { node, id } => {
-                write!(f, "segment {} of node {} is not connected", id.0, node.0)
-            }
-            Self::NotMapped => f.write_str("not mapped"),
-            Self::Busy { id, users } => {
-                write!(f, "segment {} is in use: {users} connections or maps", id.0)
-            }
-            Self::QueueFull { depth } => write!(f, "dma: all {depth} descriptors are in use"),
-            Self::TimedOut => f.write_str("timed out"),
-            Self::BadPlacement { address, len } => {
-                write!(
-                    f,
-                    "cannot map {len} bytes at {address:#x}: not free space of a reserved window"
-                )
-            }
-            Self::NoMemory {
-                need,
-                available,
-                limit,
-            } => {
-                write!(
-                    f,
-                    "cannot commit {need} bytes, {limit} has {available} left"
-                )
-            }
-            Self::LayoutMismatch { mine, found } => {
-                write!(
-                    f,
-                    "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?"
-                )
-            }
-            Self::System { call, errno } => {
-                write!(f, "{call}: {}", io::Error::from_raw_os_error(*errno))
-            }
-        }
-    }
-}
-
-impl std::error::Error for SciError {}
 
 /// What [`Life::connect`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,10 +105,9 @@ impl Life {
     /// Free → building, with the owner as the one user (rule 1). False when it is not free.
     pub(crate) fn claim(&self, id: SegmentId) -> bool {
         let word = u64::from(id.0) << ID_SHIFT | BUILDING | 1;
-        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is reused.
-        self.0
-            .compare_exchange(FREE, word, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        // ORDERING: Acquire ↔ Release in `free`: what the last user did with the old extent is over before it is
+        // reused.
+        self.0.compare_exchange(FREE, word, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// A segment of that id is being built, private or available here.
@@ -363,12 +141,8 @@ impl Life {
                 return Err(users as u32 - 1);
             }
             // ORDERING: Acquire ↔ Release in `leave`: peers' last stores are in before the memory is given back.
-            let step = self.0.compare_exchange_weak(
-                word,
-                word & !STATE_MASK | REMOVED,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            );
+            let step =
+                self.0.compare_exchange_weak(word, word & !STATE_MASK | REMOVED, Ordering::Acquire, Ordering::Relaxed);
             match step {
                 Ok(_) => return Ok(()),
                 Err(now) => word = now,
@@ -395,9 +169,7 @@ impl Life {
                 _ => return Found::Nothing,
             }
             // ORDERING: Acquire ↔ Release in `set_state`: who connects sees the extent that the owner wrote down.
-            let step =
-                self.0
-                    .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed);
+            let step = self.0.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed);
             match step {
                 Ok(_) => return Found::Connected,
                 Err(now) => word = now,
@@ -427,10 +199,7 @@ impl Life {
             }
             let next = word & !STATE_MASK | state;
             // ORDERING: Release ↔ Acquire in `connect`: the extent is written down before anybody can find it.
-            match self
-                .0
-                .compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)
-            {
+            match self.0.compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(now) => word = now,
             }
@@ -438,8 +207,8 @@ impl Life {
     }
 }
 
-/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry to
-/// export, so it sleeps between looks, from 20 µs up to 1 ms.
+/// Calls `find` until it finds, at most for `timeout`; the last error when that has passed. Owners are not in a hurry
+/// to export, so it sleeps between looks, from 20 µs up to 1 ms.
 pub(crate) fn await_available<T>(
     timeout: Duration,
     mut find: impl FnMut() -> Result<T, SciError>,
@@ -495,24 +264,5 @@ mod tests {
         assert!(life.leave());
         life.free();
         assert!(life.claim(SegmentId(0)));
-    }
-
-    #[test]
-    fn errors_carry_their_numbers() {
-        let e = SciError::DmaMisaligned {
-            source: 0x1001,
-            offset: 3,
-            len: 5,
-            need: 8,
-        };
-        assert_eq!(
-            e.to_string(),
-            "dma: source 0x1001, offset 3 and length 5 must be multiples of 8"
-        );
-        let e = SciError::System {
-            call: "mmap",
-            errno: libc::ENOMEM,
-        };
-        assert!(e.to_string().starts_with("mmap: "));
     }
 }

@@ -10,17 +10,12 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// Addresses that are usually free. x86-64 (47 bits): programs lie at 0x55…, libraries and stacks at 0x7f…; AddressSanitizer
-/// has its shadow below 0x1000_8000_0000 and its heap at 0x50… or 0x60…; ThreadSanitizer and MemorySanitizer accept the
-/// first TiB only. aarch64: 48 bits like x86-64, shadow up to 0x2010_0000_0000; 42 and 39 bits with some kernels.
-const CANDIDATES: [usize; 6] = [
-    0x2100_0000_0000,
-    0x4000_0000_0000,
-    0x1100_0000_0000,
-    0x0100_0000_0000,
-    0x0040_0000_0000,
-    0x0010_0000_0000,
-];
+/// Addresses that are usually free. x86-64 (47 bits): programs lie at 0x55…, libraries and stacks at 0x7f…;
+/// AddressSanitizer has its shadow below 0x1000_8000_0000 and its heap at 0x50… or 0x60…; ThreadSanitizer and
+/// MemorySanitizer accept the first TiB only. aarch64: 48 bits like x86-64, shadow up to 0x2010_0000_0000; 42 and 39
+/// bits with some kernels.
+const CANDIDATES: [usize; 6] =
+    [0x2100_0000_0000, 0x4000_0000_0000, 0x1100_0000_0000, 0x0100_0000_0000, 0x0040_0000_0000, 0x0010_0000_0000];
 
 static LIVE: Mutex<Vec<Weak<Reservation>>> = Mutex::new(Vec::new());
 
@@ -40,18 +35,14 @@ impl Window {
     pub fn reserve(index: usize, stride: usize, nodes: u32) -> Option<Window> {
         let base = *CANDIDATES.get(index)?;
         let len = stride.checked_mul(nodes as usize).filter(|len| *len > 0)?;
-        if stride % page_size() != 0 || base.checked_add(len).is_none() {
+        if !stride.is_multiple_of(page_size()) || base.checked_add(len).is_none() {
             return None;
         }
         let reservation = Arc::new(Reservation::new(base, len)?);
         let mut live = LIVE.lock();
         live.retain(|old| old.strong_count() > 0);
         live.push(Arc::downgrade(&reservation));
-        Some(Window {
-            reservation,
-            stride,
-            nodes,
-        })
+        Some(Window { reservation, stride, nodes })
     }
 
     /// Where node `node`'s part begins; `None` when the window has no such part.
@@ -81,11 +72,7 @@ impl Reservation {
     fn new(base: usize, len: usize) -> Option<Self> {
         // SAFETY: NOREPLACE: nothing that exists is touched.
         let got = unsafe { reserve_at(base, len, libc::MAP_FIXED_NOREPLACE) }?;
-        let reservation = Self {
-            base: got,
-            len,
-            taken: Mutex::new(Vec::new()),
-        };
+        let reservation = Self { base: got, len, taken: Mutex::new(Vec::new()) };
         // Kernels before 4.17 ignore the flag and take the address as a hint.
         (got == base).then_some(reservation)
     }
@@ -123,7 +110,7 @@ impl Hold {
 
     fn find(address: usize, len: usize) -> Option<Hold> {
         let page = page_size();
-        if address % page != 0 {
+        if !address.is_multiple_of(page) {
             return None;
         }
         let len = len.checked_next_multiple_of(page)?;
@@ -133,10 +120,7 @@ impl Hold {
         let reservation = live.into_iter().find(|r| inside(r))?;
         {
             let mut taken = reservation.taken.lock();
-            if taken
-                .iter()
-                .any(|t| t.start < range.end && range.start < t.end)
-            {
+            if taken.iter().any(|t| t.start < range.end && range.start < t.end) {
                 return None;
             }
             taken.push(range.clone());
@@ -150,10 +134,7 @@ impl Drop for Hold {
         let len = self.range.len();
         // SAFETY: the range is this value's own, inside the reservation that it keeps; its map's users are gone.
         unsafe { reserve_at(self.range.start, len, libc::MAP_FIXED) };
-        self.reservation
-            .taken
-            .lock()
-            .retain(|taken| *taken != self.range);
+        self.reservation.taken.lock().retain(|taken| *taken != self.range);
     }
 }
 
@@ -171,29 +152,20 @@ mod tests {
         assert!(Window::reserve(last, usize::MAX & !(page - 1), 2).is_none());
         assert!(Window::reserve(last, 0, 2).is_none());
         let window = Window::reserve(last, stride, 2).expect("free in a test process");
-        assert!(
-            Window::reserve(last, stride, 2).is_none(),
-            "taken, and must not be replaced"
-        );
+        assert!(Window::reserve(last, stride, 2).is_none(), "taken, and must not be replaced");
         let first = window.address(0).unwrap();
         let second = window.address(1).unwrap();
         assert_eq!(second - first, window.stride());
         assert_eq!(window.address(2), None);
-        let hold = Hold::take(second, stride).ok().expect("free");
+        let hold = Hold::take(second, stride).map_err(|e| e.to_string()).expect("free");
         assert!(Hold::take(second + page, page).is_err(), "overlaps");
         assert!(Hold::take(first + 1, page).is_err(), "not on a page");
         assert!(Hold::take(second, 2 * stride).is_err(), "leaves the window");
-        assert!(
-            Hold::take(usize::MAX & !(page - 1), page).is_err(),
-            "overflows"
-        );
+        assert!(Hold::take(usize::MAX & !(page - 1), page).is_err(), "overflows");
         drop(hold);
-        let hold = Hold::take(first, 2 * stride).ok().expect("free again");
+        let hold = Hold::take(first, 2 * stride).map_err(|e| e.to_string()).expect("free again");
         drop(window);
-        assert!(
-            Window::reserve(last, stride, 2).is_none(),
-            "a map keeps the window"
-        );
+        assert!(Window::reserve(last, stride, 2).is_none(), "a map keeps the window");
         drop(hold);
         assert!(Window::reserve(last, stride, 2).is_some());
     }

@@ -1,0 +1,126 @@
+//! What every adapter must do, stated once and run for all of them. A later adapter gets one more line in `suites!`.
+//!
+//! A suite is given two nodes of one job. What was stored is looked at after a barrier, because adapters may delay it.
+
+use super::heap::{Heap, HeapFabric};
+use super::reorder::Reorder;
+use super::shm::{Shm, tests as shm};
+use super::*;
+use crate::sync::Ordering;
+use std::thread;
+
+mod life;
+mod model;
+mod transfer;
+mod wake;
+
+const SOON: Duration = Duration::from_secs(10);
+const ID: SegmentId = SegmentId(7);
+/// A multiple of every page size in use.
+const PAGE: usize = 64 << 10;
+
+pub(super) fn shm_pair() -> [Shm; 2] {
+    let nodes = shm::job(2);
+    [nodes[0].clone(), nodes[1].clone()]
+}
+
+fn heap_pair() -> [Heap; 2] {
+    let fabric = HeapFabric::new(2);
+    [0, 1].map(|node| Heap::join(&fabric, NodeId(node)).unwrap())
+}
+
+fn reorder_pair() -> [Reorder<Heap>; 2] {
+    let mut seed = 0;
+    heap_pair().map(|node| {
+        seed += 1;
+        Reorder::new(node, seed)
+    })
+}
+
+macro_rules! suites {
+    ($($adapter:ident: $pair:path;)*) => { $(
+        mod $adapter {
+            use super::*;
+
+            macro_rules! case {
+                ($module:ident::$name:ident) => {
+                    #[test]
+                    fn $name() {
+                        super::$module::$name($pair());
+                    }
+                };
+            }
+
+            case!(life::a_segment_lives_from_create_to_remove);
+            case!(life::what_is_not_there_cannot_be_connected);
+            case!(life::availability_can_be_withdrawn);
+            case!(life::connecting_waits_for_availability);
+            case!(life::maps_outside_are_refused);
+            case!(life::empty_segments_are_segments);
+            case!(life::a_used_segment_is_busy);
+            case!(life::maps_outlive_their_segment);
+            case!(transfer::pio_stores_arrive);
+            case!(transfer::bytes_outside_are_refused_and_write_nothing);
+            case!(transfer::words_outside_are_bugs);
+            case!(transfer::dma_takes_only_what_hardware_takes);
+            case!(transfer::dma_transfers_finish_in_order);
+            case!(transfer::a_published_word_follows_what_a_barrier_ordered);
+            case!(wake::an_interrupt_times_out);
+            case!(wake::a_trigger_after_arm_is_not_lost);
+            case!(wake::one_thread_disarms_and_the_other_is_still_woken);
+            case!(wake::no_wake_up_is_lost);
+            case!(wake::the_sleeper_looks_or_is_triggered);
+            case!(wake::an_unknown_node_has_no_interrupt);
+
+            #[test]
+            fn agrees_with_plain_memory() {
+                model::check($pair);
+            }
+        }
+    )* };
+}
+
+suites! {
+    on_shm: shm_pair;
+    on_heap: heap_pair;
+    on_reorder: reorder_pair;
+}
+
+/// Node 0's segment `ID`, available, its own map, and node 1's connection and whole map.
+struct Pair<A: Adapter> {
+    own: A::LocalSegment,
+    local: A::Local,
+    remote: A::RemoteSegment,
+    map: A::Remote,
+}
+
+fn connected<A: Adapter>([a, b]: &[A; 2], len: usize) -> Pair<A> {
+    let own = a.create(ID, len).unwrap();
+    own.set_available().unwrap();
+    let local = own.map(Placement::Anywhere).unwrap();
+    let remote = b.connect(a.node(), ID, SOON).unwrap();
+    let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
+    Pair { own, local, remote, map }
+}
+
+fn word(map: &impl LocalMap, offset: usize) -> u64 {
+    // ORDERING: Acquire ↔ the peer's barrier, publish or packet.
+    map.word(offset).load(Ordering::Acquire)
+}
+
+fn byte(map: &impl LocalMap, offset: usize) -> u8 {
+    word(map, offset & !7).to_ne_bytes()[offset % 8]
+}
+
+fn bytes(map: &impl LocalMap, offset: usize, len: usize) -> Vec<u8> {
+    (offset..offset + len).map(|at| byte(map, at)).collect()
+}
+
+fn write(map: &impl RemoteMap, offset: usize, data: &[u8]) -> Result<(), SciError> {
+    // SAFETY: a slice's bytes.
+    unsafe { map.write(offset, data.as_ptr(), data.len()) }
+}
+
+fn error<T>(result: Result<T, SciError>) -> SciError {
+    result.err().expect("an error")
+}

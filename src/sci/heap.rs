@@ -1,0 +1,414 @@
+//! The in-process adapter: several nodes of one process over plain memory, so that loom and Miri can run the protocols
+//! above.
+//!
+//! Invariants: no system call, no lock held over an access to a loom atomic (loom's threads share one real thread).
+//! DMA runs in place; an interrupt's sleep is a short pause; maps cannot be placed.
+//! Must not know what the protocols are.
+
+use super::dma::{DmaEngine, DmaTarget, Queue};
+use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, pause_for};
+use super::segment::{Found, Life, await_available};
+use super::storage::{PAGE, Storage, View};
+use super::{
+    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId, pio,
+};
+use crate::sync::{AtomicU64, Ordering, fence};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the nodes of one process share.
+pub struct HeapFabric {
+    nodes: Vec<HeapNode>,
+}
+
+struct HeapNode {
+    bell: Bell,
+    /// Created and not removed.
+    segments: Mutex<Vec<Arc<HeapSegment>>>,
+}
+
+struct HeapSegment {
+    node: NodeId,
+    id: SegmentId,
+    life: Life,
+    storage: Storage,
+}
+
+impl HeapFabric {
+    /// For a job of `nodes`.
+    pub fn new(nodes: u32) -> Arc<HeapFabric> {
+        let node = |_| HeapNode { bell: Bell::new(), segments: Mutex::new(Vec::new()) };
+        Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect() })
+    }
+
+    fn node(&self, node: NodeId) -> Result<&HeapNode, SciError> {
+        let nodes = self.nodes.len() as u32;
+        self.nodes.get(usize::from(node.0)).ok_or(SciError::NoSuchNode { node, nodes })
+    }
+
+    fn find(&self, node: NodeId, id: SegmentId) -> Result<Arc<HeapSegment>, SciError> {
+        let segments = self.node(node)?.segments.lock();
+        segments.iter().find(|s| s.id == id).cloned().ok_or(SciError::NoSuchSegment { node, id })
+    }
+
+    /// Nobody finds it any more; its id is free.
+    fn forget(&self, segment: &Arc<HeapSegment>) {
+        if let Ok(node) = self.node(segment.node) {
+            node.segments.lock().retain(|s| !Arc::ptr_eq(s, segment));
+        }
+    }
+}
+
+/// A node's door to the segments of its process. Cheap to clone.
+#[derive(Clone)]
+pub struct Heap {
+    fabric: Arc<HeapFabric>,
+    node: NodeId,
+}
+
+impl Heap {
+    /// Joins as `node`. `NoSuchNode`.
+    pub fn join(fabric: &Arc<HeapFabric>, node: NodeId) -> Result<Heap, SciError> {
+        fabric.node(node)?;
+        Ok(Heap { fabric: fabric.clone(), node })
+    }
+
+    fn bell(&self, node: NodeId) -> Result<HeapBell, SciError> {
+        self.fabric.node(node)?;
+        Ok(HeapBell { fabric: self.fabric.clone(), node: usize::from(node.0) })
+    }
+}
+
+impl Adapter for Heap {
+    type Local = HeapLocal;
+    type Remote = HeapRemote;
+    type LocalSegment = HeapLocalSegment;
+    type RemoteSegment = HeapRemoteSegment;
+    type Queue = Queue<HeapRemoteSegment>;
+    type Interrupt = OwnInterrupt<HeapBell>;
+    type RemoteInterrupt = PeerInterrupt<HeapBell>;
+
+    fn node(&self) -> NodeId {
+        self.node
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { dma_alignment: 8, dma_min: 8, maps_remote: true, orders_stores: true }
+    }
+
+    fn create(&self, id: SegmentId, len: usize) -> Result<HeapLocalSegment, SciError> {
+        let no_room = SciError::System { call: "malloc", errno: libc::ENOMEM };
+        let len = len.checked_next_multiple_of(PAGE).ok_or(no_room)?;
+        let life = Life::new();
+        life.claim(id);
+        // A segment that is not in the table yet cannot have been removed.
+        let _ = life.make_private();
+        let segment = Arc::new(HeapSegment { node: self.node, id, life, storage: Storage::new(len)? });
+        let user = HeapUser { segment: segment.clone() };
+        let mut segments = self.fabric.node(self.node)?.segments.lock();
+        if segments.iter().any(|s| s.id == id) {
+            return Err(SciError::SegmentExists { id });
+        }
+        segments.push(segment);
+        drop(segments);
+        Ok(HeapLocalSegment { user: Arc::new(user), fabric: self.fabric.clone() })
+    }
+
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<HeapRemoteSegment, SciError> {
+        self.fabric.node(node)?;
+        let user = await_available(timeout, || {
+            let segment = self.fabric.find(node, id)?;
+            match segment.life.connect(id) {
+                Found::Connected => Ok(HeapUser { segment }),
+                Found::Private => Err(SciError::NotAvailable { node, id }),
+                Found::Nothing => Err(SciError::NoSuchSegment { node, id }),
+            }
+        })?;
+        Ok(HeapRemoteSegment { user: Arc::new(user) })
+    }
+
+    fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
+        Ok(Queue::new(self.properties(), depth, DmaEngine::Inline))
+    }
+
+    fn interrupt(&self) -> Result<Self::Interrupt, SciError> {
+        Ok(OwnInterrupt::new(self.bell(self.node)?))
+    }
+
+    fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError> {
+        Ok(PeerInterrupt::new(self.bell(node)?))
+    }
+}
+
+/// One user of a segment.
+struct HeapUser {
+    segment: Arc<HeapSegment>,
+}
+
+impl HeapUser {
+    fn map(self: &Arc<Self>, offset: usize, len: usize, place: Placement) -> Result<HeapView, SciError> {
+        let storage = &self.segment.storage;
+        pio::check_range(offset, len, storage.len())?;
+        if !offset.is_multiple_of(PAGE) {
+            return Err(SciError::Misaligned { offset, need: PAGE });
+        }
+        match place {
+            Placement::Anywhere => Ok(HeapView { view: storage.view(offset, len), _user: self.clone() }),
+            Placement::At(address) => Err(SciError::BadPlacement { address, len }),
+        }
+    }
+}
+
+impl Drop for HeapUser {
+    fn drop(&mut self) {
+        // The memory goes with the last reference, so there is nothing to give back here.
+        self.segment.life.leave();
+    }
+}
+
+/// A segment of this node.
+pub struct HeapLocalSegment {
+    user: Arc<HeapUser>,
+    fabric: Arc<HeapFabric>,
+}
+
+impl HeapLocalSegment {
+    fn check_there(&self) -> Result<(), SciError> {
+        let segment = &self.user.segment;
+        if segment.life.is_removed() {
+            return Err(SciError::NoSuchSegment { node: segment.node, id: segment.id });
+        }
+        Ok(())
+    }
+}
+
+impl LocalSegment for HeapLocalSegment {
+    type Map = HeapLocal;
+
+    fn len(&self) -> usize {
+        self.user.segment.storage.len()
+    }
+
+    fn map(&self, place: Placement) -> Result<HeapLocal, SciError> {
+        self.check_there()?;
+        Ok(HeapLocal(self.user.map(0, self.len(), place)?))
+    }
+
+    fn set_available(&self) -> Result<(), SciError> {
+        self.user.segment.life.make_available().or_else(|_| self.check_there())
+    }
+
+    fn set_unavailable(&self) -> Result<(), SciError> {
+        self.user.segment.life.make_private().or_else(|_| self.check_there())
+    }
+
+    fn reserve(&self) -> Result<(), SciError> {
+        self.check_there()
+    }
+
+    fn remove(&self) -> Result<(), SciError> {
+        self.check_there()?;
+        let id = self.user.segment.id;
+        let maps = Arc::strong_count(&self.user) as u32 - 1;
+        if maps > 0 {
+            return Err(SciError::Busy { id, users: maps });
+        }
+        self.user.segment.life.remove_unused().map_err(|users| SciError::Busy { id, users })?;
+        self.fabric.forget(&self.user.segment);
+        Ok(())
+    }
+}
+
+impl Drop for HeapLocalSegment {
+    fn drop(&mut self) {
+        self.user.segment.life.remove();
+        self.fabric.forget(&self.user.segment);
+    }
+}
+
+/// A peer's segment that this node connected to.
+pub struct HeapRemoteSegment {
+    user: Arc<HeapUser>,
+}
+
+impl RemoteSegment for HeapRemoteSegment {
+    type Map = HeapRemote;
+
+    fn len(&self) -> usize {
+        self.user.segment.storage.len()
+    }
+
+    fn map(&self, offset: usize, len: usize, place: Placement) -> Result<HeapRemote, SciError> {
+        Ok(HeapRemote(self.user.map(offset, len, place)?))
+    }
+}
+
+impl DmaTarget for HeapRemoteSegment {
+    fn engine_map(&self) -> Result<HeapRemote, SciError> {
+        self.map(0, self.len(), Placement::Anywhere)
+    }
+}
+
+#[derive(Clone)]
+struct HeapView {
+    view: View,
+    _user: Arc<HeapUser>,
+}
+
+/// A mapped segment of this node.
+#[derive(Clone)]
+pub struct HeapLocal(HeapView);
+
+impl LocalMap for HeapLocal {
+    fn len(&self) -> usize {
+        self.0.view.len()
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        self.0.view.word(offset)
+    }
+
+    fn ptr(&self, offset: usize) -> *mut u8 {
+        self.0.view.ptr(offset)
+    }
+}
+
+/// A mapped segment of a peer.
+#[derive(Clone)]
+pub struct HeapRemote(HeapView);
+
+impl RemoteMap for HeapRemote {
+    fn len(&self) -> usize {
+        self.0.view.len()
+    }
+
+    fn store(&self, offset: usize, words: &[u64]) {
+        self.0.view.store(offset, words);
+    }
+
+    fn packet(&self, offset: usize, head: u64, body: &[u64]) {
+        self.0.view.packet(offset, head, body);
+    }
+
+    fn publish(&self, offset: usize, value: u64) {
+        self.0.view.publish(offset, value);
+    }
+
+    fn publish32(&self, offset: usize, value: u32) {
+        self.0.view.publish32(offset, value);
+    }
+
+    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: this function's own contract.
+        unsafe { self.0.view.write(offset, src, len) }
+    }
+
+    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
+        self.0.view.fill(offset, byte, len)
+    }
+
+    fn barrier(&self) {
+        View::barrier();
+    }
+}
+
+/// A node's bell.
+#[derive(Clone)]
+pub struct HeapBell {
+    fabric: Arc<HeapFabric>,
+    node: usize,
+}
+
+impl BellPlace for HeapBell {
+    fn bell(&self) -> &Bell {
+        &self.fabric.nodes[self.node].bell
+    }
+
+    fn senders_fence(&self) -> bool {
+        true
+    }
+
+    fn sleeper_fence(&self) {
+        // ORDERING: full fence ↔ the sender's in `trigger_if_armed`: else both sides look too early.
+        fence(Ordering::SeqCst);
+    }
+
+    fn sleep(&self, _seen: u32, timeout: Duration) {
+        pause_for(timeout.min(Duration::from_micros(50)));
+    }
+
+    fn wake_all(&self) {}
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::sci::{Interrupt, RemoteInterrupt};
+    use loom::thread;
+
+    /// Two nodes, and node 0's segment of one line: local map, node 1's remote map.
+    fn pair(len: usize) -> (Heap, Heap, HeapLocalSegment, HeapLocal, HeapRemote) {
+        let fabric = HeapFabric::new(2);
+        let (a, b) = (Heap::join(&fabric, NodeId(0)).unwrap(), Heap::join(&fabric, NodeId(1)).unwrap());
+        let own = a.create(SegmentId(1), len).unwrap();
+        own.set_available().unwrap();
+        let local = own.map(Placement::Anywhere).unwrap();
+        let remote = b.connect(NodeId(0), SegmentId(1), Duration::ZERO).unwrap();
+        let map = remote.map(0, len, Placement::Anywhere).unwrap();
+        (a, b, own, local, map)
+    }
+
+    #[test]
+    fn who_sees_a_packets_head_sees_its_body() {
+        loom::model(|| {
+            let (_a, _b, _own, local, map) = pair(64);
+            let sender = thread::spawn(move || map.packet(0, 1, &[7, 8]));
+            // ORDERING: Acquire ↔ the head's Release.
+            if local.word(0).load(Ordering::Acquire) == 1 {
+                assert_eq!(local.word(8).load(Ordering::Relaxed), 7);
+                assert_eq!(local.word(16).load(Ordering::Relaxed), 8);
+            }
+            sender.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn stores_after_a_barrier_come_after_those_before() {
+        loom::model(|| {
+            let (_a, _b, _own, local, map) = pair(128);
+            let sender = thread::spawn(move || {
+                map.store(0, &[7]);
+                map.barrier();
+                map.store(64, &[1]);
+            });
+            // ORDERING: Acquire ↔ the barrier's Release fence.
+            if local.word(64).load(Ordering::Acquire) == 1 {
+                assert_eq!(local.word(0).load(Ordering::Relaxed), 7);
+            }
+            sender.join().unwrap();
+        });
+    }
+
+    /// A sleeper that neither saw the news nor was triggered would spin here until loom gives up.
+    #[test]
+    fn an_armed_sleeper_sees_the_news_or_is_triggered() {
+        loom::model(|| {
+            let (a, b, _own, local, map) = pair(64);
+            let own = a.interrupt().unwrap();
+            let peer = b.connect_interrupt(NodeId(0)).unwrap();
+            let sender = thread::spawn(move || {
+                map.publish(0, 1);
+                peer.trigger_if_armed();
+            });
+            own.arm();
+            // Relaxed: only whether it is there; the fences decide.
+            if local.word(0).load(Ordering::Relaxed) == 0 {
+                assert!(own.wait(Duration::MAX));
+                assert_eq!(local.word(0).load(Ordering::Relaxed), 1);
+            }
+            own.disarm();
+            sender.join().unwrap();
+        });
+    }
+}

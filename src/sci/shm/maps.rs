@@ -1,0 +1,126 @@
+//! Mapped segments: what the engines' hot paths go through.
+//!
+//! Invariant: a map keeps its memory mapped and its segment's user counted, in this order of dropping.
+//! Must not know where the extent came from.
+
+use super::Lease;
+use crate::sci::mapping::Mapping;
+use crate::sci::pio::Span;
+use crate::sci::{LocalMap, Placement, RemoteMap, SciError};
+use crate::sync::AtomicU64;
+use std::sync::Arc;
+
+/// Mapped memory and its user, which leaves after the memory is unmapped: fields drop in this order.
+pub(super) struct Held {
+    mapping: Mapping,
+    _lease: Arc<Lease>,
+}
+
+impl Held {
+    pub(super) fn new(lease: &Arc<Lease>, offset: usize, len: usize, place: Placement) -> Result<Arc<Self>, SciError> {
+        let mapping = lease.map(offset, len, place)?;
+        Ok(Arc::new(Self { mapping, _lease: lease.clone() }))
+    }
+
+    fn span(&self) -> Span {
+        // SAFETY: page-aligned and mapped as long as `self` lives; the maps below keep it next to the span.
+        unsafe { Span::new(self.mapping.base(), self.mapping.len()) }
+    }
+}
+
+/// A mapped segment of this node.
+#[derive(Clone)]
+pub struct ShmLocal {
+    span: Span,
+    _held: Arc<Held>,
+}
+
+impl ShmLocal {
+    pub(super) fn new(held: Arc<Held>) -> Self {
+        Self { span: held.span(), _held: held }
+    }
+}
+
+impl LocalMap for ShmLocal {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.span.len()
+    }
+
+    #[inline(always)]
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        self.span.word(offset)
+    }
+
+    #[inline(always)]
+    fn load(&self, offset: usize, out: &mut [u64]) {
+        self.span.load(offset, out)
+    }
+
+    #[inline(always)]
+    fn ptr(&self, offset: usize) -> *mut u8 {
+        self.span.ptr(offset)
+    }
+}
+
+/// A mapped segment of a peer.
+#[derive(Clone)]
+pub struct ShmRemote {
+    span: Span,
+    _held: Arc<Held>,
+}
+
+impl ShmRemote {
+    pub(super) fn new(held: Arc<Held>) -> Self {
+        Self { span: held.span(), _held: held }
+    }
+
+    /// First byte, as an address that the client may be given (supernode peers dereference it). The engines store
+    /// through [`RemoteMap`].
+    pub fn address(&self) -> *mut u8 {
+        self.span.base()
+    }
+}
+
+impl RemoteMap for ShmRemote {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.span.len()
+    }
+
+    #[inline(always)]
+    fn store(&self, offset: usize, words: &[u64]) {
+        self.span.store(offset, words);
+    }
+
+    #[inline(always)]
+    fn packet(&self, offset: usize, head: u64, body: &[u64]) {
+        self.span.packet(offset, head, body);
+    }
+
+    #[inline(always)]
+    fn publish(&self, offset: usize, value: u64) {
+        self.span.publish(offset, value);
+    }
+
+    #[inline(always)]
+    fn publish32(&self, offset: usize, value: u32) {
+        self.span.publish32(offset, value);
+    }
+
+    #[inline(always)]
+    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: this function's own contract.
+        unsafe { self.span.write(offset, src, len) }
+    }
+
+    #[inline(always)]
+    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
+        self.span.fill(offset, byte, len)
+    }
+
+    #[inline(always)]
+    fn barrier(&self) {
+        Span::barrier();
+    }
+}

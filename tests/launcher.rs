@@ -1,0 +1,520 @@
+//! Jobs as a user sees them: the launcher, forking at init, every way to end, and that nothing is left behind.
+//!
+//! This executable is the node program too: started with [`NODE`] in its environment it never reaches the test harness,
+//! but does what its arguments say (see `node`). Each job carries a tag in its environment, so that a process left
+//! behind is found wherever it went.
+
+// A test plays the user and the client: it reads the environment and has atomics of its own.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+#[path = "launcher/driver.rs"]
+mod driver;
+#[path = "launcher/node.rs"]
+mod node;
+
+use driver::{Outcome, Start, Victim, forked, launched, run};
+use std::time::Duration;
+
+/// Every way to start a job of `nodes` that does `script`.
+fn both(nodes: u32, script: &str) -> [Start; 2] {
+    [launched(nodes, script), forked(nodes, script)]
+}
+
+fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 2] {
+    both(nodes, script).map(|start| {
+        let text = format!("{start:?}");
+        let outcome = run(start);
+        assert_eq!(outcome.status, status, "{text}\n{outcome:?}");
+        outcome
+    })
+}
+
+fn expect_silent(nodes: u32, script: &str, status: i32) {
+    for outcome in expect(nodes, script, status) {
+        assert_eq!((outcome.out.as_str(), outcome.err.as_str()), ("", ""), "{script}");
+    }
+}
+
+fn expect_line(nodes: u32, script: &str, status: i32, parts: &[&str]) {
+    for outcome in expect(nodes, script, status) {
+        let found = outcome.err.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(found, "{script}: no line with {parts:?} in\n{}", outcome.err);
+    }
+}
+
+// --- the launcher's command line -----------------------------------------------------------------
+
+fn usage_error(arguments: &[&str], needle: &str) {
+    let outcome = run(Start::launcher(arguments));
+    assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{arguments:?}");
+    assert!(outcome.err.contains(needle) && outcome.err.contains("gasnetrun_sci"), "{arguments:?}: {}", outcome.err);
+}
+
+#[test]
+fn wrong_options_are_told_on_stderr_with_status_1() {
+    usage_error(&["true"], "-n N");
+    usage_error(&["-n", "0", "true"], "0");
+    usage_error(&["-n", "x", "true"], "x");
+    usage_error(&["-n"], "-n N");
+    usage_error(&["-n", "2", "-frobnicate", "true"], "-f");
+    usage_error(&["-n", "2"], "program");
+    usage_error(&["-n", "2", "-N", "3", "true"], "hosts");
+}
+
+#[test]
+fn help_and_version_go_to_stdout_with_status_0() {
+    for argument in ["-h", "-help", "--help", "--version"] {
+        let outcome = run(Start::launcher(&[argument]));
+        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{argument}");
+        assert!(outcome.out.contains("gasnetrun_sci"), "{argument}: {}", outcome.out);
+    }
+}
+
+#[test]
+fn nodes_are_bound_to_blocks_of_cpus_if_there_are_enough() {
+    let outcome = run(Start::launcher(&["-n", "1", "-c", "1", "nproc"]));
+    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "1\n", ""));
+    let outcome = run(Start::launcher(&["-n", "1", "-c", "65535", "true"]));
+    assert!(outcome.status == 0 && outcome.err.contains("not bound"), "{outcome:?}");
+}
+
+#[test]
+fn all_spellings_of_options_work() {
+    for spelling in ["-n 2", "-n2", "-np 2", "-np2", "-n 2 -N1 -E A,B -EC -c 0 -noencode-args -encode", "-n 2 --"] {
+        let arguments: Vec<&str> = spelling.split(' ').chain(["sh", "-c", "echo -n"]).collect();
+        let outcome = run(Start::launcher(&arguments));
+        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{spelling}");
+    }
+    let outcome = run(Start::launcher(&["-n", "1", "-spawner=ssh", "true"]));
+    assert!(outcome.status == 0 && outcome.err.contains("spawner"), "{outcome:?}");
+}
+
+#[test]
+fn dry_run_shows_and_runs_nothing() {
+    let outcome = run(Start::launcher(&["-n", "3", "-t", "sh", "-c", "echo ran"]));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, ""));
+    assert!(outcome.err.contains("3 nodes") && outcome.err.contains("echo ran"), "{}", outcome.err);
+}
+
+#[test]
+fn verbose_sets_the_nodes_verboseenv() {
+    let outcome = run(Start::launcher(&["-v", "-n", "1", "sh", "-c", "echo $GASNET_VERBOSEENV"]));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "1\n"));
+}
+
+#[test]
+fn programs_that_cannot_run_are_one_clear_line() {
+    let directory = driver::scratch("cannot-run");
+    let script = |name: &str, text: &str, mode: u32| driver::write_script(&directory.join(name), text, mode);
+    let cases = [
+        ("no-such-program-anywhere".to_string(), 127, "not found"),
+        (directory.join("missing").display().to_string(), 127, "No such file"),
+        (script("plain", "#!/bin/sh\n", 0o644), 126, "not executable"),
+        (script("interpreter", "#!/no/such/interpreter\n", 0o755), 126, "interpreter"),
+        (script("nonsense", "\u{7f}nonsense", 0o755), 126, "no program"),
+        (directory.display().to_string(), 126, "directory"),
+    ];
+    for (program, status, needle) in cases {
+        let outcome = run(Start::launcher(&["-n", "3", &program]));
+        assert_eq!((outcome.status, outcome.err.lines().count()), (status, 1), "{program}: {outcome:?}");
+        assert!(outcome.err.contains(needle), "{program}: {}", outcome.err);
+    }
+}
+
+#[test]
+fn the_program_is_searched_as_path_then_here_then_in_path() {
+    let directory = driver::scratch("search");
+    driver::write_script(&directory.join("only-here"), "#!/bin/sh\necho $0\n", 0o755);
+    driver::write_script(&directory.join("true"), "#!/bin/sh\necho here\n", 0o755);
+    for (program, out) in [("only-here", "./only-here\n"), ("true", "here\n"), ("/bin/true", "")] {
+        let outcome = run(Start::launcher(&["-n", "1", program]).in_directory(&directory));
+        assert_eq!((outcome.status, outcome.out.as_str()), (0, out), "{program}: {outcome:?}");
+    }
+}
+
+// --- what nodes get ------------------------------------------------------------------------------
+
+#[test]
+fn arguments_arrive_intact_on_every_node() {
+    let odd = ["", " two words ", "quo\"te's", "$HOME", "*", "%041%", "-n", "--", "\\", "ümlaut", "new\nline"];
+    for start in both(3, "arguments") {
+        let outcome = run(start.with_arguments(&odd));
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        for rank in 0..3 {
+            let expected = format!("{rank}: {odd:?}");
+            assert!(outcome.out.lines().any(|line| line == expected), "{expected} is missing in {}", outcome.out);
+        }
+    }
+}
+
+#[test]
+fn environment_reaches_every_node_but_the_handoff_does_not() {
+    for start in both(3, "join env:GASNET_FOO env:OTHER env:GASNET_SCI_BOOT exit:0") {
+        let outcome = run(start.with_env("GASNET_FOO", "b a r").with_env("OTHER", "x=y"));
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        assert_eq!(outcome.out.matches("GASNET_FOO=b a r\n").count(), 3);
+        assert_eq!(outcome.out.matches("OTHER=x=y\n").count(), 3);
+        assert_eq!(outcome.out.matches("GASNET_SCI_BOOT unset\n").count(), 3);
+    }
+}
+
+#[test]
+fn stdin_is_node_zeros() {
+    for start in both(3, "join stdin fence exit:0") {
+        let outcome = run(start.with_stdin("typed\n"));
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        let mut lines: Vec<&str> = outcome.out.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["0 read \"typed\\n\"", "1 read \"\"", "2 read \"\""]);
+    }
+}
+
+#[test]
+fn every_node_sees_all_ranks_and_exchanges_do_not_mix() {
+    expect_silent(7, "join exchange:50 exit:0", 0);
+    expect_silent(1, "join exchange:3 exit:0", 0);
+}
+
+#[test]
+fn sixty_four_nodes_start_exchange_and_end() {
+    expect_silent(64, "join exchange:3 exit:0", 0);
+}
+
+#[test]
+fn program_without_launcher_is_a_job_of_one() {
+    for (script, status) in [("join exchange:2 exit:5", 5), ("join attach return:0", 0), ("join _exit:4", 4)] {
+        let outcome = run(Start::alone(script));
+        assert_eq!((outcome.status, outcome.err.as_str()), (status, ""), "{script}");
+    }
+}
+
+#[test]
+fn broken_handoff_is_an_error_and_no_job_of_one() {
+    for (value, needle) in [
+        ("nonsense", "six fields"),
+        ("99,0,2,100,101,abc", "version"),
+        ("1,5,2,100,101,abc", "rank 5"),
+        ("1,0,2,300,301,abc", "descriptor 300"),
+        ("1,0,2,0,0,abc", "memory"),
+    ] {
+        let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
+        assert_eq!(outcome.status, 99, "{value}: {outcome:?}");
+        assert!(outcome.err.contains(needle) && outcome.err.contains(value), "{value}: {}", outcome.err);
+    }
+}
+
+#[test]
+fn second_process_of_the_same_node_is_refused() {
+    let outcome = run(launched(1, "twice"));
+    assert_eq!(outcome.status, 99, "{outcome:?}");
+    assert!(outcome.err.contains("joined as node 0 already"), "{}", outcome.err);
+}
+
+#[test]
+fn programs_that_never_use_gasnet_just_run() {
+    let outcome = run(Start::launcher(&["-n", "3", "echo", "hello"]));
+    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "hello\nhello\nhello\n", ""));
+    let outcome = run(Start::launcher(&["-n", "3", "sh", "-c", "sleep 0.3; exit 7"]));
+    assert_eq!((outcome.status, outcome.err.as_str()), (7, ""));
+}
+
+// --- output --------------------------------------------------------------------------------------
+
+#[test]
+fn lines_stay_whole_and_ordered_under_heavy_output_from_eight_nodes() {
+    const LINES: usize = 3000;
+    for start in both(8, &format!("join fence lines:{LINES} exit:0")) {
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        node::check_lines(&outcome.out, 8, LINES);
+    }
+}
+
+#[test]
+fn lines_stay_whole_when_both_streams_go_to_one_file() {
+    let outcome = run(launched(4, "join fence lines:2000 exit:0").with_streams_joined());
+    assert_eq!(outcome.status, 0);
+    node::check_lines(&outcome.out, 4, 2000);
+}
+
+#[test]
+fn buffered_output_without_newline_appears_however_the_node_is_ended() {
+    for script in ["join attach fence buffer:x exit:0", "join attach buffer:x fence @1:exit:0 @0,2,3:spin"] {
+        for outcome in expect(4, script, 0) {
+            assert_eq!(outcome.out.matches('x').count(), 4, "{script}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn reader_that_goes_away_ends_the_job() {
+    for start in both(3, "join attach fence lines:10000000 exit:0") {
+        let outcome = run(start.with_reader_that_leaves());
+        assert_ne!(outcome.status, 0);
+    }
+}
+
+#[test]
+fn slow_reader_loses_nothing() {
+    for start in both(3, "join attach fence lines:60000 exit:0") {
+        let outcome = run(start.with_reader_that_waits(Duration::from_millis(1500)));
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        node::check_lines(&outcome.out, 3, 60000);
+    }
+}
+
+#[test]
+fn process_that_holds_a_stream_does_not_hold_up_the_end() {
+    let outcome = run(Start::launcher(&["-n", "2", "sh", "-c", "sleep 60 & echo done"]));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\ndone\n"));
+}
+
+// --- ends ----------------------------------------------------------------------------------------
+
+#[test]
+fn collective_exits_are_silent_and_exact() {
+    for code in [0, 1, 6, 255] {
+        expect_silent(4, &format!("join attach fence exit:{code}"), code);
+        expect_silent(4, &format!("join attach fence return:{code}"), code);
+    }
+    expect_silent(4, "join attach fence _exit:3", 3);
+    expect_silent(4, "join fence exit:259", 3);
+}
+
+#[test]
+fn nonzero_beats_zero() {
+    expect_silent(4, "join attach fence @2:exit:9 @0,1,3:exit:0", 9);
+    expect_silent(4, "join attach fence @2:return:9 @0,1,3:return:0", 9);
+}
+
+#[test]
+fn one_nodes_exit_ends_the_others_whatever_they_do() {
+    for others in ["fence", "spin", "sleep", "threads"] {
+        expect_silent(3, &format!("join attach fence @1:exit:5 @0,2:{others}"), 5);
+        expect_silent(3, &format!("join attach fence @0:return:6 @1,2:{others}"), 6);
+        expect_silent(3, &format!("join attach fence @0:exit:0 @1,2:{others}"), 0);
+    }
+    expect_silent(3, "join @1:exit:5 @0,2:fence fence", 5);
+}
+
+#[test]
+fn nodes_that_ignore_sigquit_are_killed_after_the_exit_timeout() {
+    for start in both(3, "join attach ignore:QUIT fence @1:exit:5 @0,2:spin") {
+        let outcome = run(start.with_env("GASNET_EXITTIMEOUT", "0.4"));
+        assert_eq!(outcome.status, 5, "{outcome:?}");
+        assert!(outcome.err.contains("0.4 s"), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn sigquit_handlers_of_the_client_run_on_the_others() {
+    for outcome in expect(3, "join attach quit_handler fence @1:exit:5 @0,2:spin", 5) {
+        assert_eq!(outcome.out.matches("quit handler\n").count(), 2, "{outcome:?}");
+    }
+}
+
+#[test]
+fn exit_handlers_run_on_return_but_not_on_gasnet_exit() {
+    for (end, times) in [("return:0", 3), ("exit:0", 0)] {
+        for outcome in expect(3, &format!("join attach atexit_fence fence {end}"), 0) {
+            assert_eq!(outcome.out.matches("atexit\n").count(), times, "{end}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn exit_works_with_locks_held_and_from_many_threads() {
+    expect_silent(3, "join attach fence stdio_lock exit:4", 4);
+    expect_silent(3, "join attach fence exit_threads:4", 4);
+}
+
+#[test]
+fn exit_without_gasnet_exit_names_the_node() {
+    expect_line(
+        4,
+        "join attach fence @2:_exit:3 @0,1,3:spin",
+        3,
+        &["node 2/4 (pid ", "exited with status 3 without gasnet_exit"],
+    );
+    expect_line(3, "join attach fence @2:_exit:0 @0,1:fence", 1, &["node 2/3 (pid ", "exited with status 0 without"]);
+}
+
+#[test]
+fn end_before_init_names_the_node() {
+    let outcome = run(launched(4, "@1:_exit:2 join fence"));
+    assert_eq!(outcome.status, 2, "{outcome:?}");
+    assert!(
+        outcome.err.contains("node 1/4 (pid ") && outcome.err.contains("status 2 before gasnet_init"),
+        "{}",
+        outcome.err
+    );
+}
+
+#[test]
+fn death_by_signal_names_node_and_signal() {
+    for (signal, name, number) in [("KILL", "9 (SIGKILL)", 9), ("SEGV", "11 (SIGSEGV)", 11), ("ABRT", "6 (SIGABRT)", 6)]
+    {
+        let parts = ["node 2/4 (pid ", "was killed by signal", name];
+        expect_line(4, &format!("join attach fence @2:raise:{signal} @0,1,3:spin"), 128 + number, &parts);
+        expect_line(4, &format!("join fence @2:raise:{signal} @0,1,3:fence"), 128 + number, &parts);
+    }
+    expect_line(3, "join attach fence @0:raise:KILL ignore:QUIT spin", 137, &["node 0/3"]);
+}
+
+#[test]
+fn fatal_signals_are_told_by_the_node_once() {
+    for signal in ["SEGV", "BUS", "FPE", "ILL", "ABRT"] {
+        for outcome in
+            expect(2, &format!("join attach fence @1:thread_raise:{signal} spin"), 128 + node::signal(signal))
+        {
+            let line = format!("*** Caught a fatal signal: SIG{signal}({}) on node 1/2", node::signal(signal));
+            assert_eq!(outcome.err.lines().filter(|l| **l == line).count(), 1, "{outcome:?}");
+            assert_eq!(outcome.err.lines().count(), 2, "{outcome:?}");
+        }
+    }
+    expect_line(2, "join attach fence @1:overflow spin", 139, &["*** Caught a fatal signal: SIGSEGV(11) on node 1/2"]);
+}
+
+#[test]
+fn fatal_errors_and_panics_tell_one_story() {
+    for (how, story) in [("fatal", "*** FATAL ERROR: node 1/2: told"), ("panic", "panicked here")] {
+        for outcome in expect(2, &format!("join attach fence @1:{how} spin"), 134) {
+            assert_eq!(outcome.err.matches("***").count(), 1, "{outcome:?}");
+            assert!(outcome.err.contains(story), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn backtrace_only_when_asked_with_the_node_in_front() {
+    for start in both(2, "join attach fence @1:raise:SEGV spin") {
+        let outcome = run(start.with_env("GASNET_BACKTRACE", "1"));
+        let frames: Vec<&str> = outcome.err.lines().filter(|l| l.contains("#")).collect();
+        assert!(frames.len() > 2 && frames.iter().all(|l| l.starts_with("node 1/2: #")), "{outcome:?}");
+    }
+}
+
+#[test]
+fn no_catch_signal_leaves_dispositions_alone() {
+    for start in both(2, "join attach dispositions exit:0") {
+        let outcome = run(start.with_env("GASNET_NO_CATCH_SIGNAL", "*"));
+        assert_eq!((outcome.status, outcome.out.as_str()), (0, "all default\nall default\n"), "{outcome:?}");
+    }
+}
+
+// --- signals -------------------------------------------------------------------------------------
+
+#[test]
+fn terminating_signal_to_one_node_becomes_sigquit_there_and_ends_the_job() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let line = format!("*** Caught a signal: SIG{signal}({}) on node 1/3", node::signal(signal));
+        for outcome in expect(3, &format!("join attach quit_handler fence @1:raise:{signal} spin"), 1) {
+            assert!(outcome.err.lines().any(|l| l == line), "{outcome:?}");
+            assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn second_signal_ends_a_node_at_once() {
+    for outcome in expect(3, "join attach slow_quit_handler fence @1:raise_twice:TERM spin", 1) {
+        assert_eq!(outcome.out.matches("late\n").count(), 2, "node 1 waited for its handler: {outcome:?}");
+    }
+}
+
+#[test]
+fn signal_to_the_supervisor_reaches_all_nodes() {
+    for (signal, number) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)] {
+        for start in both(3, "join attach quit_handler fence ready spin") {
+            let outcome = run(start.with_signals(&[signal]));
+            assert_eq!(outcome.status, number, "{outcome:?}");
+            assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn signal_before_attach_ends_the_job_too() {
+    for start in both(3, "join fence ready spin") {
+        assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
+    }
+    assert_eq!(run(launched(3, "ready spin").with_signals(&[libc::SIGINT])).status, 130);
+}
+
+#[test]
+fn repeated_signals_end_even_stubborn_nodes() {
+    for start in both(3, "join attach ignore:QUIT ignore:INT fence ready spin") {
+        let outcome = run(start.with_signals(&[libc::SIGINT, libc::SIGINT]));
+        assert_eq!(outcome.status, 130, "{outcome:?}");
+    }
+}
+
+#[test]
+fn ignored_signals_stay_ignored_but_the_job_still_ends() {
+    for start in both(3, "join attach fence ready fence sleep_ms:300 @1:exit:3 spin") {
+        let outcome = run(start.with_ignored(&[libc::SIGHUP, libc::SIGQUIT]).with_signals(&[libc::SIGHUP]));
+        assert_eq!((outcome.status, outcome.err.as_str()), (3, ""));
+    }
+}
+
+#[test]
+fn user_signals_are_passed_on() {
+    for start in both(3, "join attach usr1_exits:7 fence ready sleep") {
+        assert_eq!(run(start.with_signals(&[libc::SIGUSR1])).status, 7);
+    }
+}
+
+// --- nothing is left behind (`run` looks for processes after every job) --------------------------
+
+#[test]
+fn sigkill_of_the_supervisor_kills_all_nodes() {
+    for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep", "ready spin"] {
+        for start in both(4, script) {
+            run(start.with_signals(&[libc::SIGKILL]));
+        }
+    }
+}
+
+#[test]
+fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
+    for round in 0..8 {
+        let delay = Duration::from_micros(400 * round * round + 100 * round);
+        for victim in [Victim::Supervisor, Victim::Node, Victim::Everybody] {
+            for start in both(8, "join attach fence exchange:100000000") {
+                let outcome = run(start.with_kill(delay, victim));
+                assert_eq!(outcome.status, 137, "{victim:?} after {delay:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn wrapper_scripts_are_seen_through() {
+    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\"; exit $?");
+    let outcome = run(wrapped("join attach fence exit:0"));
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    assert_eq!(run(wrapped("join attach fence @1:exit:5 spin")).status, 5);
+    assert_eq!(run(wrapped("join attach fence ready spin").with_signals(&[libc::SIGTERM])).status, 143);
+    run(wrapped("join attach ignore:QUIT fence ready spin").with_signals(&[libc::SIGKILL]));
+    let outcome = run(wrapped("join attach fence @1:raise:KILL spin"));
+    assert_eq!(outcome.status, 137, "{outcome:?}");
+}
+
+#[test]
+fn node_that_outlives_its_wrapper_ends_in_good_order() {
+    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\" & sleep 0.4");
+    let outcome = run(wrapped("join attach fence sleep_ms:900 buffer:x exit:4"));
+    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (4, "xxx", ""));
+}
+
+#[test]
+fn node_behind_a_lingering_wrapper_is_noticed() {
+    let outcome = run(launched(3, "join attach fence sleep_ms:300 @1:raise:KILL spin").wrapped("\"$@\"; sleep 60"));
+    assert_ne!(outcome.status, 0, "{outcome:?}");
+    assert!(outcome.err.contains("node 1/3") && outcome.err.contains("ended without gasnet_exit"), "{}", outcome.err);
+}
+
+#[test]
+fn processes_started_by_nodes_end_with_the_job() {
+    expect(2, "join attach fence daemon @0:exit:2 spin", 2);
+}

@@ -1,0 +1,331 @@
+//! Starts a job, plays its user, and looks for what it left behind.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Script for the node program.
+pub const NODE: &str = "SCI_TEST_NODE";
+const TAG: &str = "SCI_TEST_TAG";
+/// Far beyond what any job here takes, so that only a job that hangs meets it.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Who gets SIGKILL.
+#[derive(Clone, Copy, Debug)]
+pub enum Victim {
+    Supervisor,
+    /// Some process of the job that is not the supervisor, if there is one yet.
+    Node,
+    Everybody,
+}
+
+/// How to start a job and what its user does.
+#[derive(Debug, Default)]
+pub struct Start {
+    argv: Vec<String>,
+    env: Vec<(String, String)>,
+    directory: Option<PathBuf>,
+    stdin: String,
+    nodes: usize,
+    signals: Vec<i32>,
+    ignored: Vec<i32>,
+    kill: Option<(Duration, Victim)>,
+    reader_leaves: bool,
+    reader_waits: Duration,
+    joined: bool,
+}
+
+/// What the user saw.
+#[derive(Debug)]
+pub struct Outcome {
+    /// As a shell reports it.
+    pub status: i32,
+    /// stdout, without the lines of the operation `ready`.
+    pub out: String,
+    /// stderr.
+    pub err: String,
+}
+
+fn this_program() -> String {
+    std::env::current_exe().unwrap().display().to_string()
+}
+
+/// `script` under the launcher.
+pub fn launched(nodes: u32, script: &str) -> Start {
+    let mut start = Start::launcher(&["-n", &nodes.to_string(), &this_program()]).with_env(NODE, script);
+    start.nodes = nodes as usize;
+    start
+}
+
+/// `script` in a program that forks at init.
+pub fn forked(nodes: u32, script: &str) -> Start {
+    let mut start = Start::alone(script).with_env("GASNET_SCI_NODES", &nodes.to_string());
+    start.nodes = nodes as usize;
+    start
+}
+
+impl Start {
+    /// The launcher with these arguments.
+    pub fn launcher(arguments: &[&str]) -> Start {
+        let argv = [env!("CARGO_BIN_EXE_gasnetrun_sci")].iter().chain(arguments).map(|a| a.to_string()).collect();
+        Start { argv, ..Start::default() }
+    }
+
+    /// The node program by itself.
+    pub fn alone(script: &str) -> Start {
+        Start { argv: vec![this_program()], ..Start::default() }.with_env(NODE, script)
+    }
+
+    pub fn with_env(mut self, name: &str, value: &str) -> Start {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn with_arguments(mut self, arguments: &[&str]) -> Start {
+        self.argv.extend(arguments.iter().map(|a| a.to_string()));
+        self
+    }
+
+    pub fn with_stdin(mut self, text: &str) -> Start {
+        self.stdin = text.into();
+        self
+    }
+
+    pub fn in_directory(mut self, directory: &Path) -> Start {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sent to the supervisor, one after the other, when every node is `ready`.
+    pub fn with_signals(mut self, signals: &[i32]) -> Start {
+        self.signals = signals.into();
+        self
+    }
+
+    /// Ignored when the job starts.
+    pub fn with_ignored(mut self, signals: &[i32]) -> Start {
+        self.ignored = signals.into();
+        self
+    }
+
+    /// SIGKILL after a while.
+    pub fn with_kill(mut self, delay: Duration, victim: Victim) -> Start {
+        self.kill = Some((delay, victim));
+        self
+    }
+
+    /// Closes the job's stdout after a few lines.
+    pub fn with_reader_that_leaves(mut self) -> Start {
+        self.reader_leaves = true;
+        self
+    }
+
+    /// Reads nothing at first.
+    pub fn with_reader_that_waits(mut self, time: Duration) -> Start {
+        self.reader_waits = time;
+        self
+    }
+
+    /// stdout and stderr are one file.
+    pub fn with_streams_joined(mut self) -> Start {
+        self.joined = true;
+        self
+    }
+
+    /// The launcher starts a shell with `script`, and that the program (`"$@"`).
+    pub fn wrapped(mut self, script: &str) -> Start {
+        let wrapper = ["sh", "-c", script, "sh"].map(String::from);
+        self.argv.splice(3..3, wrapper);
+        self
+    }
+
+    fn command(&self, tag: &str) -> Command {
+        let mut command = Command::new(&self.argv[0]);
+        command.args(&self.argv[1..]).envs(self.env.iter().cloned()).env(TAG, tag);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        let ignored = self.ignored.clone();
+        let prepare = move || {
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM] {
+                let action = if ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
+                // SAFETY: SIG_IGN and SIG_DFL run no code.
+                unsafe { libc::signal(signal, action) };
+            }
+            Ok(())
+        };
+        // SAFETY: `prepare` makes async-signal-safe calls only.
+        unsafe { command.pre_exec(prepare) };
+        command
+    }
+
+    // stdout and stderr in one pipe, if asked for.
+    fn join_streams(&self, command: &mut Command) -> Option<OwnedFd> {
+        self.joined.then(|| {
+            let (reader, writer) = std::io::pipe().unwrap();
+            command.stdout(writer.try_clone().unwrap()).stderr(writer);
+            reader.into()
+        })
+    }
+}
+
+/// Runs a job to its end. Panics when it hangs, and when a process of it is still there afterwards.
+pub fn run(start: Start) -> Outcome {
+    let tag = tag();
+    let mut command = start.command(&tag);
+    let joined = start.join_streams(&mut command);
+    let mut child = command.spawn().unwrap();
+    drop(command); // it holds the writing ends of a joined pipe
+    let mut stdin = child.stdin.take().unwrap();
+    let _ = stdin.write_all(start.stdin.as_bytes()); // who does not read it may be gone
+    drop(stdin);
+    let (ready, readiness) = channel();
+    let out: Box<dyn Read + Send> = match joined {
+        Some(reader) => Box::new(fs::File::from(reader)),
+        None => Box::new(child.stdout.take().unwrap()),
+    };
+    let (leaves, waits, nodes) = (start.reader_leaves, start.reader_waits, start.nodes);
+    let out = thread::spawn(move || {
+        read_all(out, leaves, waits, move |text| {
+            if nodes > 0 && text.windows(6).filter(|w| w == b"ready\n").count() >= nodes {
+                let _ = ready.send(());
+            }
+        })
+    });
+    let err = child.stderr.take().map(|err| thread::spawn(move || read_all(err, false, Duration::ZERO, |_| {})));
+    play_user(&start, &child, &tag, &readiness);
+    let status = wait(&mut child, &start, &tag);
+    let text = |reader: JoinHandle<Vec<u8>>| String::from_utf8(reader.join().unwrap()).unwrap();
+    let outcome = Outcome { status, out: text(out).replace("ready\n", ""), err: err.map(text).unwrap_or_default() };
+    expect_nothing_left(&tag, &start, &outcome);
+    outcome
+}
+
+fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) {
+    let send = |signal| {
+        // SAFETY: kill touches no memory; the child has not been waited for, so the number is still its own.
+        unsafe { libc::kill(child.id() as i32, signal) };
+    };
+    if let Some((delay, victim)) = start.kill {
+        thread::sleep(delay);
+        kill(victim, child.id() as i32, tag);
+    }
+    if !start.signals.is_empty() {
+        let _ = readiness.recv_timeout(PATIENCE / 2); // a job that is never ready fails by its status
+    }
+    for (number, signal) in start.signals.iter().enumerate() {
+        if number > 0 {
+            thread::sleep(Duration::from_millis(300)); // so that it is a second one and does not merge with the first
+        }
+        send(*signal);
+    }
+}
+
+fn read_all(mut from: impl Read, leaves: bool, waits: Duration, mut look: impl FnMut(&[u8])) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut piece = [0; 1 << 16];
+    let mut told = false;
+    thread::sleep(waits);
+    while let Ok(n @ 1..) = from.read(&mut piece) {
+        text.extend_from_slice(&piece[..n]);
+        if leaves {
+            break;
+        }
+        if !told && text.len() < 1 << 16 {
+            look(&text);
+        }
+        told |= text.len() >= 1 << 16;
+    }
+    text
+}
+
+fn wait(child: &mut Child, start: &Start, tag: &str) -> i32 {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code().unwrap_or_else(|| 128 + status.signal().unwrap());
+        }
+        if Instant::now() > deadline {
+            let left = processes_with(tag);
+            let _ = child.kill();
+            kill_all(tag);
+            panic!("the job hangs: {start:?}; its processes: {left:?}");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
+    // The supervisor clears up before it ends; when it is killed itself, the kernel's killing of its nodes takes a
+    // moment.
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !processes_with(tag).is_empty() {
+        if Instant::now() > deadline {
+            let left = processes_with(tag);
+            kill_all(tag);
+            panic!("processes are left behind: {left:?} by {start:?}: {outcome:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn kill_all(tag: &str) {
+    processes_with(tag).iter().for_each(|(pid, _)| kill_one(*pid));
+}
+
+fn kill_one(pid: i32) {
+    // SAFETY: kill touches no memory; the callers found the number by the tag of their job.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+fn kill(victim: Victim, supervisor: i32, tag: &str) {
+    match victim {
+        Victim::Supervisor => kill_one(supervisor),
+        Victim::Node => {
+            let processes = processes_with(tag);
+            let node = processes.iter().rfind(|(pid, _)| *pid != supervisor);
+            kill_one(node.map_or(supervisor, |(pid, _)| *pid));
+        }
+        Victim::Everybody => kill_all(tag),
+    }
+}
+
+fn processes_with(tag: &str) -> Vec<(i32, String)> {
+    let entry = format!("{TAG}={tag}");
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|d| d.file_name().to_str()?.parse().ok());
+    let tagged = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|b| *b == 0).any(|variable| variable == entry.as_bytes())
+    };
+    let name = |pid: i32| (pid, fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default());
+    processes.filter(tagged).map(name).collect()
+}
+
+fn tag() -> String {
+    use std::collections::hash_map::RandomState;
+    use std::hash::{BuildHasher, Hasher};
+    format!("{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish())
+}
+
+/// An empty directory for one test.
+pub fn scratch(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// A file with `mode`; returns its path.
+pub fn write_script(path: &Path, text: &str, mode: u32) -> String {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    path.display().to_string()
+}
