@@ -1,0 +1,128 @@
+# What the scripts in ci/ share; sourced by them, never run. Bash.
+#
+# root, target, stage: the repository, cargo's target directory, and what a user links against (lib, include, bin).
+set -u
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+target=${CARGO_TARGET_DIR:-$root/target}
+case $target in /*) ;; *) target=$root/$target ;; esac
+export CARGO_TARGET_DIR=$target
+stage=$target/stage
+cores=$(nproc)
+
+# A Rust that rustup has just installed is not in PATH yet.
+command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
+
+say() { printf '%s\n' "$*"; }
+die() { say "$(basename "$0"): $*" >&2; exit 1; }
+
+# Debian packages that hold what the words name; nothing is installed that is there already.
+missing_packages() {
+  local word
+  for word in "$@"; do
+    case $word in
+      libclang) has_libclang || say libclang-dev ;;
+      g++) command -v g++ >/dev/null || say g++ ;;
+      gcc) { command -v gcc && command -v objcopy; } >/dev/null || say gcc libc6-dev binutils ;;
+      *) command -v "$word" >/dev/null || say "$word" ;;
+    esac
+  done
+}
+
+has_libclang() {
+  [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm*/lib/libclang[-.]*so*' >/dev/null ||
+    compgen -G '/usr/lib*/libclang[-.]*so*' >/dev/null || compgen -G '/usr/lib/*/libclang[-.]*so*' >/dev/null
+}
+
+# Makes sure that cargo and the tools named by the words are there: installs them as root on Debian, else says what lacks.
+set_up() {
+  local packages install
+  command -v cargo >/dev/null || die "cargo is not found: install Rust, https://rustup.rs"
+  packages=$(missing_packages "$@" | tr ' \n' '  ')
+  [ -z "${packages// /}" ] && return
+  install="apt-get install -y --no-install-recommends $packages"
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    die "not installed: $packages; on Debian, as root: $install"
+  fi
+  say "installing: $packages"
+  { apt-get update && DEBIAN_FRONTEND=noninteractive $install; } </dev/null >"$target.apt.log" 2>&1 || {
+    cat "$target.apt.log" >&2
+    die "cannot install $packages"
+  }
+  rm -f "$target.apt.log"
+}
+
+# Puts file $1 at $2 unless it is there. A new inode: programs that run keep the library they have.
+put() {
+  cmp -s "$1" "$2" && return
+  cp "$1" "$2.new" && mv "$2.new" "$2" || die "cannot write $2"
+}
+
+# Builds the release library once and puts what a user needs into $stage.
+make_stage() {
+  local soname file
+  [ -e "$target/release/libgasnet_sci.so" ] || say "building the release library (two or three minutes) ..."
+  cargo build --release --quiet </dev/null || die "the release build failed"
+  mkdir -p "$stage/lib" "$stage/include" "$stage/bin"
+  soname=$(readelf -d "$target/release/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+  [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
+  put "$target/release/libgasnet_sci.so" "$stage/lib/$soname"
+  [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
+  # A client may define gasnet_max_segsize itself; then its definition must win in a static link as it does in a shared one.
+  if [ ! -e "$stage/lib/libgasnet_sci.a" ] || [ "$target/release/libgasnet_sci.a" -nt "$stage/lib/libgasnet_sci.a" ]; then
+    objcopy --weaken-symbol=gasnet_max_segsize "$target/release/libgasnet_sci.a" "$stage/lib/libgasnet_sci.a" ||
+      die "objcopy failed"
+  fi
+  for file in include/*.h; do put "$file" "$stage/$file"; done
+  for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
+  for file in gasnetrun_sci gasnet-sci; do put "$target/release/$file" "$stage/bin/$file"; done
+  chmod +x "$stage"/bin/*
+}
+
+# Everything that a run may leave behind. A run is marked by an environment variable, which its processes inherit.
+mark_runs() {
+  export GASNET_CI_MARK=$$.$RANDOM
+  TMPDIR=$(mktemp -d) || die "no temporary directory"
+  export TMPDIR
+  trap 'stop_runs; rm -rf "$TMPDIR"' EXIT
+  trap 'exit 130' INT TERM HUP
+  shm_before=$(ls -A /dev/shm 2>/dev/null)
+  tmp_before=$(ls -Ad /tmp/*[gG][aA][sS][nN][eE][tT]* /tmp/*gasnt* /tmp/*GASNT* 2>/dev/null)
+}
+
+# Process ids of the runs, one per line.
+marked() { grep -lz "^GASNET_CI_MARK=$GASNET_CI_MARK\$" /proc/[0-9]*/environ 2>/dev/null | grep -v "/$BASHPID/" | cut -d/ -f3; }
+
+# Processes of the runs that are alive $1 tenths of a second from now. Whoever is about to end has that long.
+left_processes() {
+  local pids
+  for _ in $(seq "$1"); do
+    pids=$(live_programs)
+    [ -z "$pids" ] && return
+    sleep 0.1
+  done
+  for pid in $pids; do say "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"; done
+}
+
+live_programs() {
+  local pid exe
+  for pid in $(marked); do
+    exe=$(readlink "/proc/$pid/exe") || continue
+    case $exe in "$target"/*) say "$pid" ;; esac
+  done
+}
+
+stop_runs() {
+  local pids
+  pids=$(live_programs)
+  # shellcheck disable=SC2086 # a list
+  [ -z "$pids" ] || kill -9 $pids 2>/dev/null
+}
+
+# New names in /dev/shm, in /tmp (if ours), and anything in the runs' own TMPDIR.
+left_files() {
+  comm -13 <(sort <<<"$shm_before") <(ls -A /dev/shm 2>/dev/null | sort) | sed 's,^,/dev/shm/,'
+  comm -13 <(sort <<<"$tmp_before") \
+    <(ls -Ad /tmp/*[gG][aA][sS][nN][eE][tT]* /tmp/*gasnt* /tmp/*GASNT* 2>/dev/null | sort)
+  ls -A "$TMPDIR" | sed "s,^,$TMPDIR/,"
+}

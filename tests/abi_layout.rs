@@ -1,0 +1,232 @@
+//! C and Rust agree on every constant, size and offset: what clang makes of `include/gasnet.h` (read by bindgen) against
+//! what the library was compiled with, in the two extreme configurations of a client.
+
+use bindgen::callbacks::{IntKind, ParseCallbacks};
+use gasnet_sci::abi::{constants::*, hsl::*, init::*, query::*};
+use gasnet_sci::region;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{c_int, c_void};
+use std::mem::{align_of, offset_of, size_of};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+const CONFIGURATIONS: [&[&str]; 2] =
+    [&["-DGASNET_SEQ"], &["-DGASNET_PAR", "-DGASNET_DEBUG", "-DGASNET_SEGMENT_EVERYTHING", "-pthread"]];
+
+/// What clang knows of the headers in one configuration.
+struct Header {
+    constants: BTreeMap<String, i64>,
+    declarations: String,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Collect(Arc<Mutex<BTreeMap<String, i64>>>);
+
+impl ParseCallbacks for Collect {
+    fn int_macro(&self, name: &str, value: i64) -> Option<IntKind> {
+        self.0.lock().unwrap().insert(name.into(), value);
+        None
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+impl Header {
+    fn read(flags: &[&str]) -> Header {
+        let collect = Collect::default();
+        let include = root().join("include");
+        let builder = bindgen::Builder::default()
+            .header(include.join("gasnet.h").to_str().unwrap())
+            .clang_arg(format!("-I{}", include.display()))
+            .clang_args(["-std=c99", "-D_GNU_SOURCE"].iter().chain(flags))
+            .allowlist_item("_?gasnet.*|_?GASNET.*|SIZEOF_GASNET.*")
+            .formatter(bindgen::Formatter::None)
+            .parse_callbacks(Box::new(collect.clone()));
+        // Where libclang is missing, bindgen panics.
+        let generated = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.generate())).unwrap_or_else(|_| {
+            panic!("this test needs libclang: ci/test installs it (Debian: apt-get install libclang-dev)")
+        });
+        let declarations = generated.expect("clang reads include/gasnet.h").to_string();
+        let constants = std::mem::take(&mut *collect.0.lock().unwrap());
+        Header { constants, declarations }
+    }
+
+    fn constant(&self, name: &str) -> i64 {
+        *self.constants.get(name).unwrap_or_else(|| panic!("{name} is no integer constant in C"))
+    }
+
+    // bindgen writes its findings as assertions: ["Size of NAME"] [... - 16usize].
+    fn layout(&self, what: &str) -> usize {
+        let label = format!("[\"{what}\"]");
+        let at = self.declarations.find(&label).unwrap_or_else(|| panic!("clang knows nothing of: {what}"));
+        let rest = &self.declarations[at + label.len()..];
+        let number = &rest[rest.find('-').unwrap() + 1..rest.find("usize").unwrap()];
+        number.trim().parse().unwrap_or_else(|_| panic!("{what}: {number}"))
+    }
+
+    fn functions(&self) -> BTreeSet<&str> {
+        self.declarations.split("pub fn ").skip(1).map(|rest| rest.split(['(', ' ']).next().unwrap()).collect()
+    }
+
+    // How C declares the alias `name`, without spaces.
+    fn alias(&self, name: &str) -> String {
+        let start = format!("pub type {name} =");
+        let at = self.declarations.find(&start).unwrap_or_else(|| panic!("{name} is no type in C"));
+        let rest = &self.declarations[at + start.len()..];
+        rest[..rest.find(';').unwrap()].replace(' ', "")
+    }
+}
+
+fn everywhere(test: impl Fn(&Header)) {
+    for flags in CONFIGURATIONS {
+        test(&Header::read(flags));
+    }
+}
+
+macro_rules! constants {
+    ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as i64)),*] };
+}
+
+const SHARED: &[(&str, i64)] = &constants![
+    GASNETI_SCI_OK,
+    GASNETI_SCI_ERR_NOT_INIT,
+    GASNETI_SCI_ERR_RESOURCE,
+    GASNETI_SCI_ERR_BAD_ARG,
+    GASNETI_SCI_ERR_NOT_READY,
+    GASNETI_SCI_ERR_BARRIER_MISMATCH,
+    GASNETI_SCI_BARRIERFLAG_ANONYMOUS,
+    GASNETI_SCI_BARRIERFLAG_MISMATCH,
+    GASNETI_SCI_BARRIERFLAG_IMAGES,
+    GASNETI_SCI_BARRIERFLAG_UNNAMED,
+    GASNETI_SCI_WAIT_SPIN,
+    GASNETI_SCI_WAIT_BLOCK,
+    GASNETI_SCI_WAIT_SPINBLOCK,
+    GASNETI_SCI_MAX_ARGS,
+    GASNETI_SCI_MAX_MEDIUM,
+    GASNETI_SCI_MAX_LONG,
+    GASNETI_SCI_PAGESIZE,
+    GASNETI_SCI_MAXNODES,
+    GASNETI_SCI_MODE_SEQ,
+    GASNETI_SCI_MODE_PARSYNC,
+    GASNETI_SCI_MODE_PAR,
+    GASNETI_SCI_MODE_FAST,
+    GASNETI_SCI_MODE_LARGE,
+    GASNETI_SCI_MODE_EVERYTHING,
+    GASNETI_SCI_MODE_DEBUG,
+    GASNETI_SCI_MODE_NDEBUG,
+    GASNETI_SCI_RULE_NO_HANDLER,
+    GASNETI_SCI_RULE_NO_LOCK,
+    GASNETI_SCI_RULE_NO_NIS,
+    GASNETI_SCI_RULE_ATTACHED,
+    GASNETI_SCI_RULE_IN_HANDLER,
+    GASNETI_SCI_HSL_STATIC,
+    GASNETI_SCI_HSL_INIT,
+];
+
+#[test]
+fn shared_constants_have_one_value() {
+    everywhere(|c| {
+        for &(name, value) in SHARED {
+            assert_eq!(c.constant(name), value, "{name}");
+        }
+    });
+}
+
+#[test]
+fn no_shared_constant_is_left_out_here() {
+    let text = std::fs::read_to_string(root().join("include/gasnet_sci_abi.h")).unwrap();
+    let defined = text.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
+    let shared: BTreeSet<&str> = defined.map(|(name, _)| name).collect();
+    let listed: BTreeSet<&str> = SHARED.iter().map(|&(name, _)| name).collect();
+    assert_eq!(shared, listed);
+}
+
+// The headers write these by hand, because clients test them in #if before anything is included.
+#[test]
+fn client_names_have_the_librarys_values() {
+    everywhere(|c| {
+        for (name, value) in SHARED {
+            let Some(tail) = name.strip_prefix("GASNETI_SCI_") else { panic!("{name} lacks the prefix") };
+            let client = format!("GASNET_{tail}");
+            if let Some(&given) = c.constants.get(&client)
+                && !tail.starts_with("HSL")
+            {
+                assert_eq!(given, *value, "{client}");
+            }
+        }
+        for name in ["OK", "ERR_BARRIER_MISMATCH", "BARRIERFLAG_UNNAMED", "WAIT_SPINBLOCK", "MAXNODES", "PAGESIZE"] {
+            assert!(c.constants.contains_key(&format!("GASNET_{name}")), "GASNET_{name} is missing");
+        }
+        assert_eq!(c.constant("SIZEOF_GASNET_REGISTER_VALUE_T"), size_of::<usize>() as i64);
+        assert_eq!(c.constant("GASNETI_SCI_MAX_ARGS"), region::MAX_ARGS as i64);
+        assert_eq!(c.constant("GASNETI_SCI_MAX_MEDIUM"), region::MAX_MEDIUM as i64);
+        assert_eq!(c.constant("GASNETI_SCI_MAX_LONG"), region::MAX_LONG as i64);
+    });
+}
+
+macro_rules! same_layout {
+    ($c:expr, $name:literal, $rust:ty { $($field:ident),* $(,)? }) => {
+        assert_eq!($c.layout(concat!("Size of ", $name)), size_of::<$rust>(), concat!("size of ", $name));
+        assert_eq!($c.layout(concat!("Alignment of ", $name)), align_of::<$rust>(), concat!("alignment of ", $name));
+        $(assert_eq!(
+            $c.layout(concat!("Offset of field: ", $name, "::", stringify!($field))),
+            offset_of!($rust, $field),
+            concat!($name, "::", stringify!($field)),
+        );)*
+        // A field that is missing above would go unchecked.
+        let fields = $c.declarations.matches(concat!("\"Offset of field: ", $name, "::")).count();
+        assert_eq!(fields, [$(stringify!($field)),*].len(), concat!("number of fields of ", $name));
+    };
+}
+
+#[test]
+fn structs_have_one_layout() {
+    everywhere(|c| {
+        same_layout!(c, "gasnet_seginfo_t", gasnet_seginfo_t { addr, size });
+        same_layout!(c, "gasnet_nodeinfo_t", gasnet_nodeinfo_t { host, supernode, offset });
+        same_layout!(
+            c,
+            "gasnet_hsl_t",
+            gasnet_hsl_t {
+                gasneti_state,
+                gasneti_magic,
+                gasneti_self,
+                gasneti_holder,
+                gasneti_below,
+                gasneti_since,
+            }
+        );
+        same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
+        same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
+        // The client's own type for the same table: it has a function pointer where the library takes any pointer.
+        same_layout!(c, "gasnet_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
+    });
+}
+
+#[test]
+fn scalar_types_are_what_the_exports_take() {
+    everywhere(|c| {
+        for (name, c_type) in [
+            ("gasnet_node_t", "u32"),
+            ("gasnet_handler_t", "u8"),
+            ("gasnet_handlerarg_t", "i32"),
+            ("gasnet_register_value_t", "u64"),
+            ("gasnet_image_t", "u32"),
+            ("gasnet_token_t", "*mut::std::os::raw::c_void"),
+            ("gasnet_threadinfo_t", "*mut::std::os::raw::c_void"),
+        ] {
+            assert_eq!(c.alias(name), c_type, "{name}");
+        }
+    });
+    assert_eq!((size_of::<c_int>(), size_of::<*mut c_void>()), (4, 8), "what the headers assume of C");
+}
+
+#[test]
+fn every_exported_function_is_declared() {
+    let symbols = std::fs::read_to_string(root().join("ci/symbols.txt")).unwrap();
+    const VARIABLES: [&str; 3] = ["gasnet_client_attach_hook", "gasnet_frozen", "gasnet_max_segsize"];
+    let exported: BTreeSet<&str> = symbols.lines().filter(|name| !VARIABLES.contains(name)).collect();
+    everywhere(|c| assert_eq!(c.functions(), exported));
+}
