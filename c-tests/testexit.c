@@ -293,6 +293,7 @@ static void w_launcher_kill(void) { signal_launcher(SIGKILL); }
 /* atexit: on return from main GASNet still works there; on gasnet_exit it does not run at all. */
 static void at_end(void) {
   gasnet_node_t i;
+  if (me == nodes - 1) sleep_ms(200); /* so that the others wait long enough to go to sleep in there */
   gasnet_barrier_notify(3, 0);
   gasnet_barrier_wait(3, 0);
   for (i = 0; i < nodes; i++) gasnet_AMRequestShort0(i, H_COUNT);
