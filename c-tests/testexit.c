@@ -291,11 +291,15 @@ static void w_launcher_hup(void) { signal_launcher(SIGHUP); }
 static void w_launcher_kill(void) { signal_launcher(SIGKILL); }
 
 /* atexit: on return from main GASNet still works there; on gasnet_exit it does not run at all. */
+static void slow_barrier(int id) { /* the others wait long enough to go to sleep in there */
+  gasnet_set_waitmode(GASNET_WAIT_BLOCK);
+  if (me == nodes - 1) sleep_ms(100);
+  gasnet_barrier_notify(id, 0);
+  gasnet_barrier_wait(id, 0);
+}
 static void at_end(void) {
   gasnet_node_t i;
-  if (me == nodes - 1) sleep_ms(200); /* so that the others wait long enough to go to sleep in there */
-  gasnet_barrier_notify(3, 0);
-  gasnet_barrier_wait(3, 0);
+  slow_barrier(3);
   for (i = 0; i < nodes; i++) gasnet_AMRequestShort0(i, H_COUNT);
   GASNET_BLOCKUNTIL(counted == (int)nodes);
   gasnet_barrier_notify(4, 0);
@@ -304,7 +308,10 @@ static void at_end(void) {
 }
 static void at_end_leave(void) { gasnet_exit(exit_code); }
 static void at_end_never(void) { say("atexit function RAN"); }
-static void w_atexit(void) { atexit(at_end); }
+static void w_atexit(void) {
+  atexit(at_end);
+  slow_barrier(2); /* what the library keeps per thread exists, and is destroyed before at_end runs */
+}
 static void w_atexit_exit(void) {
   atexit(at_end_leave);
   exit(exit_code ? 0 : 1); /* the later code counts no more than any other: see scenarios.txt */
