@@ -154,7 +154,7 @@ static void send_work(struct worker *w, int n) {
   const unsigned seed = core_seed(me, to, (unsigned)(w->index * per_thread + number));
   unsigned char payload[MAXBYTES];
   struct core_am am;
-  gasnet_handlerarg_t a[3];
+  gasnet_handlerarg_t a[CORE_MAXARGS] = {0};
   am.category = n % 3;
   am.spelling = 0;
   am.handler = (gasnet_handler_t)(HIDX_WORK + n % 3);
