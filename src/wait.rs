@@ -60,7 +60,12 @@ impl Waiter {
         let shared = nodes > cores;
         let default = if shared { SPIN_SHARED } else { SPIN_DEDICATED };
         let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
-        Waiter { mode: AtomicU32::new(Mode::SpinBlock as u32), spin: spin.unwrap_or(default), yields, missed: AtomicU32::new(0) }
+        Waiter {
+            mode: AtomicU32::new(Mode::SpinBlock as u32),
+            spin: spin.unwrap_or(default),
+            yields,
+            missed: AtomicU32::new(0),
+        }
     }
 
     /// `gasnet_set_waitmode`.
