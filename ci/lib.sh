@@ -36,7 +36,7 @@ has_libclang() {
 
 # Makes sure that cargo and the tools named by the words are there: installs them as root on Debian, else says what lacks.
 set_up() {
-  local packages install
+  local packages install log
   command -v cargo >/dev/null || die "cargo is not found: install Rust, https://rustup.rs"
   packages=$(missing_packages "$@" | tr ' \n' '  ')
   [ -z "${packages// /}" ] && return
@@ -45,11 +45,13 @@ set_up() {
     die "not installed: $packages; on Debian, as root: $install"
   fi
   say "installing: $packages"
-  { apt-get update && DEBIAN_FRONTEND=noninteractive $install; } </dev/null >"$target.apt.log" 2>&1 || {
-    cat "$target.apt.log" >&2
+  log=$(mktemp)
+  { apt-get update && DEBIAN_FRONTEND=noninteractive $install; } </dev/null >"$log" 2>&1 || {
+    cat "$log" >&2
+    rm -f "$log"
     die "cannot install $packages"
   }
-  rm -f "$target.apt.log"
+  rm -f "$log"
 }
 
 # Puts file $1 at $2 unless it is there. A new inode: programs that run keep the library they have.
