@@ -116,6 +116,20 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
+    /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
+    #[cfg(test)]
+    pub(super) fn start_at(&self, n: u32) {
+        for (peer, from) in self.from.iter().enumerate() {
+            for counter in [&from.next_request, &from.next_reply, &from.replied_to, &from.replies_sent, &from.replies_seen] {
+                counter.set(n);
+            }
+            let twice = u64::from(n) << 32 | u64::from(n);
+            for offset in [self.layout.ready(peer), self.layout.credit(peer)] {
+                self.control.word(offset).store(twice, Ordering::Relaxed); // Relaxed: before there are peers
+            }
+        }
+    }
+
     /// Looks at the predicted peers, then, now and then or if there was nothing, at all.
     #[inline]
     pub(crate) fn poll(&self, am: &Am<A>) -> bool {

@@ -93,7 +93,10 @@ impl<A: Adapter> Am<A> {
                 from.reply_head.set(span.end);
                 return span;
             }
-            failed = self.waiter.step(failed, &self.interrupt, || inbox.poll_replies(self));
+            failed = self.waiter.step(failed, &self.interrupt, || {
+                self.adapter.progress();
+                inbox.poll_replies(self)
+            });
         }
     }
 
