@@ -234,14 +234,18 @@ impl<'a, A: Kit> Traffic<'a, A> {
                 break;
             }
             step += 1;
-            (0..mix(&[self.course.seed, u64::from(me), step]) % 4).for_each(|_| drop(self.node.am.poll()));
+            for _ in 0..mix(&[self.course.seed, u64::from(me), step]) % 4 {
+                self.node.am.poll();
+            }
         }
         let complete = || self.complete();
         self.serve_until("all messages", &complete);
         self.course.done.fetch_add(1, Ordering::Relaxed); // Relaxed: a count; messages have their own order
         let all = self.course.shape.active.len() as u32;
         self.serve_until("the other nodes", &|| self.course.done.load(Ordering::Relaxed) == all);
-        (0..20).for_each(|_| drop(self.node.am.poll())); // nothing must come any more
+        for _ in 0..20 {
+            self.node.am.poll(); // nothing must come any more
+        }
     }
 
     fn serve_until(&self, what: &str, condition: &dyn Fn() -> bool) {
@@ -261,7 +265,9 @@ impl<'a, A: Kit> Traffic<'a, A> {
             }
             if self.course.failed.load(Ordering::Relaxed) {
                 // Go on serving for a moment, so that nobody else is stuck in the engine.
-                (0..500).for_each(|_| drop(self.node.am.wait_step(1000)));
+                for _ in 0..500 {
+                    self.node.am.wait_step(1000);
+                }
                 return;
             }
         }
@@ -320,7 +326,7 @@ fn every_leg() -> Vec<Leg> {
     legs
 }
 
-fn every_category_count_and_length<A: Kit>() {
+pub(super) fn every_category_count_and_length<A: Kit>() {
     let legs = every_leg();
     let plan = |from: u32, to: u32, m: u32| {
         let request = *legs.get(m as usize)?;
@@ -345,7 +351,7 @@ fn every_category_count_and_length_arrives_whole_and_in_order_whatever_the_order
 }
 
 /// `count` messages of any kind per pair; of 16, `answers` are answered.
-fn mixed(seed: u64, count: u32, answers: u64, most: usize) -> impl Fn(u32, u32, u32) -> Option<Message> + Sync {
+pub(super) fn mixed(seed: u64, count: u32, answers: u64, most: usize) -> impl Fn(u32, u32, u32) -> Option<Message> + Sync {
     move |from, to, m| {
         let bits = |leg: u64| mix(&[seed, from.into(), to.into(), m.into(), 0xbeef, leg]);
         let answered = bits(2) % 16 < answers;
