@@ -130,9 +130,9 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Looks at the predicted peers, then, now and then or if there was nothing, at all.
+    /// Looks at the predicted peers, then, now and then or if there was nothing, at all. `last`: before a sleep.
     #[inline]
-    pub(crate) fn poll(&self, am: &Am<A>) -> bool {
+    pub(crate) fn poll(&self, am: &Am<A>, last: bool) -> bool {
         let mut found = 0;
         for predicted in &self.predicted[..self.predictions] {
             found += self.serve(am, predicted.get() as usize);
@@ -142,7 +142,7 @@ impl<A: Adapter> Inbox<A> {
         let covered = self.predictions + 1 == self.layout.nodes();
         // With every peer predicted, the scan only finds replies behind unanswered requests: every 8th failed poll will
         // do, and the line of ready counts stays with the senders meanwhile.
-        if (found == 0 && (!covered || tick & 7 == 0)) || tick & (SCAN_EVERY - 1) == 0 {
+        if (found == 0 && (!covered || last || tick & 7 == 0)) || tick & (SCAN_EVERY - 1) == 0 {
             found += self.scan(am);
         }
         let counter = if found > 0 { &self.counters.polls_hit } else { &self.counters.polls_missed };
@@ -210,8 +210,7 @@ impl<A: Adapter> Inbox<A> {
             if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
                 continue;
             }
-            self.retire(am, peer);
-            let served = self.serve(am, peer);
+            let served = self.retire(am, peer) + self.serve(am, peer);
             if served > 0 {
                 self.predict(peer as u32);
             }
@@ -287,8 +286,20 @@ impl<A: Adapter> Inbox<A> {
             // No reply after this one up to the count: all of them at once.
             let rest = replied_to.wrapping_sub(next);
             let step = if rest == 0 || rest > silent { silent } else { 1 };
+            if self.layout.clears(next, step) {
+                self.clear_replies(peer, next, step);
+            }
             self.retired(am, peer, next.wrapping_add(step));
             found += 1;
+        }
+    }
+
+    /// Clears the reply slots of `count` requests that nobody answered (slot rule 4).
+    #[cold]
+    fn clear_replies(&self, peer: usize, first: u32, count: u32) {
+        for i in 0..count {
+            let reply = self.layout.reply(first.wrapping_add(i));
+            Slot::at(&self.command, self.layout.queue(peer) + reply).clear();
         }
     }
 

@@ -330,18 +330,24 @@ impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
     #[inline]
     pub fn poll(&self) -> bool {
+        self.serve(false)
+    }
+
+    /// A poll; `last`: one that must miss nothing, because a sleep follows.
+    #[inline]
+    fn serve(&self, last: bool) -> bool {
         // In SEQ a poll inside a handler would run a handler in a handler; in PAR the lock is taken and it does nothing.
         if !self.threaded && self.in_handler() {
             return false;
         }
         self.adapter.progress();
-        self.inbox.try_with(|inbox| inbox.poll(self)).unwrap_or(false)
+        self.inbox.try_with(|inbox| inbox.poll(self, last)).unwrap_or(false)
     }
 
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
     /// `failed` is what the last step returned, 0 at first.
     pub fn wait_step(&self, failed: u32) -> u32 {
-        self.waiter.step(failed, &self.interrupt, || self.poll())
+        self.waiter.step(failed, &self.interrupt, |last| self.serve(last))
     }
 }
 

@@ -167,7 +167,9 @@ fn busy_peers_do_not_starve_one_that_is_not_predicted() {
     for _ in 0..16 {
         (1..5).for_each(|peer| steps.request(peer, 0, ECHO, 0));
         steps.poll(0);
-        (1..5).for_each(|peer| drop(steps.poll(peer)));
+        for peer in 1..5 {
+            steps.poll(peer);
+        }
     }
     assert!(steps.take_log().contains(&(6, 66)));
 }
@@ -215,7 +217,9 @@ fn a_medium_buffer_is_the_handlers_until_it_returns_though_it_replied() {
 fn the_last_look_before_a_sleep_misses_nothing() {
     for offset in 0..8 {
         let steps = Steps::new(&Shape::new(2, 64));
-        (0..offset).for_each(|_| drop(steps.poll(0)));
+        for _ in 0..offset {
+            steps.poll(0);
+        }
         steps.request(0, 1, NOTE, 1);
         steps.request(0, 1, ECHO, 2);
         steps.poll(1);

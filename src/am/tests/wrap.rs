@@ -43,7 +43,7 @@ fn a_reply_slot_never_written_is_no_reply_when_the_sequence_comes_round() {
     let steps = Steps::new(&Shape::new(2, 4));
     silent_laps(&steps, 0x1_0004);
     steps.request(0, 1, ECHO, 7);
-    steps.poll(1);
+    assert_eq!(steps.poll_until_quiet(1), [(0, 7)]);
     assert_eq!(steps.poll_until_quiet(0), [(1, note_of(7))]);
 }
 
@@ -52,7 +52,7 @@ fn an_old_reply_is_not_run_again_when_the_sequence_comes_round() {
     let steps = Steps::new(&Shape::new(2, 4));
     for i in 0..4 {
         steps.request(0, 1, ECHO, i);
-        steps.poll(1);
+        assert_eq!(steps.poll_until_quiet(1), [(0, i)]);
         assert_eq!(steps.poll_until_quiet(0), [(1, note_of(i))]);
     }
     for _ in 0..3 {
