@@ -37,7 +37,7 @@ pub const COMMAND: SegmentId = SegmentId(2);
 pub const PAYLOAD: SegmentId = SegmentId(3);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused.
-pub const LAYOUT_VERSION: u64 = 0x5C1_0001;
+pub const LAYOUT_VERSION: u64 = 0x5C1_0002;
 
 const PAGE: usize = 4096;
 
@@ -142,10 +142,18 @@ impl Layout {
         self.request_ring() + RING
     }
 
-    /// Sequence that request or reply number `index` carries: the lap, never that of the lap before.
+    /// Sequence that request or reply number `index` carries: the lap modulo 2¹⁵, never that of the lap before, never 0.
     #[inline(always)]
     pub fn sequence(&self, index: u32) -> u16 {
-        ((index >> self.slots.trailing_zeros()) as u16).wrapping_add(1)
+        (index >> self.slots.trailing_zeros()) as u16 | 0x8000
+    }
+
+    /// Does one of these requests belong to a lap in which stale reply slots are cleared (slot rule 4)? Such laps come
+    /// twice as often as a sequence does. `count` ≤ slots.
+    #[inline(always)]
+    pub fn clears(&self, first: u32, count: u32) -> bool {
+        let clearing = |index| self.sequence(index) & 0x3fff == 0;
+        clearing(first) || clearing(first.wrapping_add(count.wrapping_sub(1)))
     }
 }
 
@@ -189,6 +197,17 @@ mod tests {
             assert_ne!(l.sequence(index), l.sequence(index.wrapping_add(4)));
             assert_eq!(l.request(index), l.request(index.wrapping_add(4)));
         }
-        assert_ne!(l.sequence(0), 0, "zeroed memory must not look like a message");
+        let mut every_lap = (0..1 << 18).step_by(4);
+        assert!(every_lap.all(|index| l.sequence(index) != 0), "zeroed memory must not look like a message");
+    }
+
+    #[test]
+    fn between_two_laps_of_one_sequence_lies_one_that_clears() {
+        let l = Layout::new(2, 4);
+        for first in [0, 1 << 14, 1 << 15, 77] {
+            assert_eq!(l.sequence(first * 4), l.sequence((first + 0x8000) * 4));
+            assert!((first + 1..first + 0x8000).any(|lap| l.clears(lap * 4, 4)));
+        }
+        assert!(l.clears(0x4000 * 4 - 1, 2) && l.clears(0x4000 * 4 + 3, 4) && !l.clears(0x4000 * 4 - 4, 4));
     }
 }

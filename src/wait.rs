@@ -92,10 +92,10 @@ impl Waiter {
         }
     }
 
-    /// One step of waiting after `failed` failed polls in a row; `poll` says whether it did anything. Returns the new
-    /// count: 0 after progress.
-    pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn() -> bool) -> u32 {
-        if poll() {
+    /// One step of waiting after `failed` failed polls in a row; `poll` says whether it did anything, and is told when a
+    /// sleep follows, so that it must look everywhere. Returns the new count: 0 after progress.
+    pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn(bool) -> bool) -> u32 {
+        if poll(false) {
             return 0;
         }
         let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
@@ -109,20 +109,25 @@ impl Waiter {
         } else if failed - spin < self.yields {
             std::thread::yield_now();
         } else {
-            self.sleep(failed - spin - self.yields, interrupt, poll);
+            if self.sleep(failed - spin - self.yields, interrupt, poll) {
+                return 0;
+            }
         }
         failed.saturating_add(1)
     }
 
+    /// True when the last look found something, so that there was no sleep.
     #[cold]
-    fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn() -> bool) {
+    fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn(bool) -> bool) -> bool {
         interrupt.arm();
         // Once more: what was published before the word was seen set has woken nobody.
-        if !poll() {
+        let found = poll(true);
+        if !found {
             let us = (SLEEP_MIN_US << slept.min(10)).min(SLEEP_MAX_US);
             interrupt.wait(Duration::from_micros(us));
         }
         interrupt.disarm();
+        found
     }
 }
 
@@ -156,7 +161,7 @@ mod tests {
         let interrupt = Sleeps(Cell::new(0));
         let mut failed = 0;
         for _ in 0..steps {
-            failed = waiter.step(failed, &interrupt, || false);
+            failed = waiter.step(failed, &interrupt, |_| false);
         }
         interrupt.0.get()
     }
@@ -170,8 +175,16 @@ mod tests {
     }
 
     #[test]
+    fn the_look_between_arming_and_sleeping_is_a_complete_one() {
+        let waiter = Waiter::new(1, 1, Some(0));
+        let interrupt = Sleeps(Cell::new(0));
+        assert_eq!(waiter.step(1000, &interrupt, |last| last), 0, "it found something: that is progress");
+        assert_eq!(interrupt.0.get(), 0, "and no sleep follows");
+    }
+
+    #[test]
     fn progress_starts_the_count_again() {
         let waiter = Waiter::new(1, 1, None);
-        assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), || true), 0);
+        assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), |_| true), 0);
     }
 }

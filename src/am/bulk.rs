@@ -106,6 +106,8 @@ impl<A: Adapter> Transfer<A> {
     /// As [`ModeLock::new`].
     pub(crate) unsafe fn new(threaded: bool, config: &Config, properties: Properties, queue: A::Queue) -> Self {
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        // Receivers reckon heads and tails by the word; multiples of it suit an engine with a smaller unit as well.
+        let properties = Properties { dma_alignment: properties.dma_alignment.max(SLOT_ALIGN), ..properties };
         let buffer = Bounce(vec![Cell::new(0); (BOUNCE + properties.dma_alignment) / 8].into());
         Transfer {
             properties,
@@ -229,7 +231,7 @@ impl<A: Adapter> Am<A> {
             let start = start.wrapping_add((start as usize).wrapping_neg() % align);
             let mut at = 0;
             while at < source.len() {
-                let piece = source.part(at, BOUNCE.min(source.len() - at));
+                let piece = source.part(at, self.bounced_piece(source.len() - at));
                 // SAFETY: the buffer has BOUNCE bytes behind its first aligned one, and we hold its lock.
                 unsafe { piece.move_to(start) };
                 // SAFETY: as above: `piece` bytes were just written there.
@@ -241,6 +243,15 @@ impl<A: Adapter> Am<A> {
         })?;
         self.transfer.count(|c| &c.bounced, source.len());
         Ok(())
+    }
+
+    /// Bytes of the next piece when `left` are left: never so many that fewer remain than DMA takes.
+    fn bounced_piece(&self, left: usize) -> usize {
+        let properties = &self.transfer.properties;
+        if left > BOUNCE && left < BOUNCE + properties.dma_min {
+            return (left / 2).next_multiple_of(properties.dma_alignment);
+        }
+        left.min(BOUNCE)
     }
 
     /// Memory of the peer that is not mapped here (EVERYTHING): by process_vm_writev, if the kernel lets us.

@@ -116,9 +116,23 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Looks at the predicted peers, then, now and then or if there was nothing, at all.
+    /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
+    #[cfg(test)]
+    pub(super) fn start_at(&self, n: u32) {
+        for (peer, from) in self.from.iter().enumerate() {
+            for counter in [&from.next_request, &from.next_reply, &from.replied_to, &from.replies_sent, &from.replies_seen] {
+                counter.set(n);
+            }
+            let twice = u64::from(n) << 32 | u64::from(n);
+            for offset in [self.layout.ready(peer), self.layout.credit(peer)] {
+                self.control.word(offset).store(twice, Ordering::Relaxed); // Relaxed: before there are peers
+            }
+        }
+    }
+
+    /// Looks at the predicted peers, then, now and then or if there was nothing, at all. `last`: before a sleep.
     #[inline]
-    pub(crate) fn poll(&self, am: &Am<A>) -> bool {
+    pub(crate) fn poll(&self, am: &Am<A>, last: bool) -> bool {
         let mut found = 0;
         for predicted in &self.predicted[..self.predictions] {
             found += self.serve(am, predicted.get() as usize);
@@ -128,7 +142,7 @@ impl<A: Adapter> Inbox<A> {
         let covered = self.predictions + 1 == self.layout.nodes();
         // With every peer predicted, the scan only finds replies behind unanswered requests: every 8th failed poll will
         // do, and the line of ready counts stays with the senders meanwhile.
-        if (found == 0 && (!covered || tick & 7 == 0)) || tick & (SCAN_EVERY - 1) == 0 {
+        if (found == 0 && (!covered || last || tick & 7 == 0)) || tick & (SCAN_EVERY - 1) == 0 {
             found += self.scan(am);
         }
         let counter = if found > 0 { &self.counters.polls_hit } else { &self.counters.polls_missed };
@@ -196,8 +210,7 @@ impl<A: Adapter> Inbox<A> {
             if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
                 continue;
             }
-            self.retire(am, peer);
-            let served = self.serve(am, peer);
+            let served = self.retire(am, peer) + self.serve(am, peer);
             if served > 0 {
                 self.predict(peer as u32);
             }
@@ -273,8 +286,20 @@ impl<A: Adapter> Inbox<A> {
             // No reply after this one up to the count: all of them at once.
             let rest = replied_to.wrapping_sub(next);
             let step = if rest == 0 || rest > silent { silent } else { 1 };
+            if self.layout.clears(next, step) {
+                self.clear_replies(peer, next, step);
+            }
             self.retired(am, peer, next.wrapping_add(step));
             found += 1;
+        }
+    }
+
+    /// Clears the reply slots of `count` requests that nobody answered (slot rule 4).
+    #[cold]
+    fn clear_replies(&self, peer: usize, first: u32, count: u32) {
+        for i in 0..count {
+            let reply = self.layout.reply(first.wrapping_add(i));
+            Slot::at(&self.command, self.layout.queue(peer) + reply).clear();
         }
     }
 

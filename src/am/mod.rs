@@ -78,6 +78,8 @@ pub struct Am<A: Adapter> {
     pub(crate) transfer: Transfer<A>,
     pub(crate) loopback: Loopback,
     pub(crate) waiter: Waiter,
+    /// What carries our stores; polling lets it work.
+    pub(crate) adapter: A,
     pub(crate) interrupt: A::Interrupt,
     /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
     running: AtomicU32,
@@ -116,11 +118,22 @@ impl<A: Adapter> Am<A> {
             // SAFETY: the caller's promise.
             loopback: unsafe { Loopback::new(threaded) },
             waiter,
+            adapter: adapter.clone(),
             interrupt,
             running: AtomicU32::new(0),
             threaded,
             check: OnceLock::new(),
         }
+    }
+
+    /// As if `n` answered requests had gone before on every way; all nodes must start alike, before the first message.
+    #[cfg(test)]
+    pub(crate) fn start_at(&self, n: u32) {
+        for peer in &self.peers {
+            peer.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
+            peer.retired.store(n, Ordering::Relaxed); // Relaxed: as above
+        }
+        self.inbox.with(|inbox| inbox.start_at(n));
     }
 
     /// Number of nodes.
@@ -321,17 +334,24 @@ impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
     #[inline]
     pub fn poll(&self) -> bool {
+        self.serve(false)
+    }
+
+    /// A poll; `last`: one that must miss nothing, because a sleep follows.
+    #[inline]
+    fn serve(&self, last: bool) -> bool {
         // In SEQ a poll inside a handler would run a handler in a handler; in PAR the lock is taken and it does nothing.
         if !self.threaded && self.in_handler() {
             return false;
         }
-        self.inbox.try_with(|inbox| inbox.poll(self)).unwrap_or(false)
+        self.adapter.progress();
+        self.inbox.try_with(|inbox| inbox.poll(self, last)).unwrap_or(false)
     }
 
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
     /// `failed` is what the last step returned, 0 at first.
     pub fn wait_step(&self, failed: u32) -> u32 {
-        self.waiter.step(failed, &self.interrupt, || self.poll())
+        self.waiter.step(failed, &self.interrupt, |last| self.serve(last))
     }
 }
 

@@ -68,7 +68,9 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let inbox = self.inbox_of(token);
-        let Some(placed) = self.place(token.source(), source, address)? else {
+        // A reply that could not be sent is none: the request's slot goes back by the credit count.
+        let placed = self.place(token.source(), source, address).inspect_err(|_| token.take_back());
+        let Some(placed) = placed? else {
             self.stream_reply(inbox, token, handler, source, address, args);
             return Ok(());
         };
@@ -103,7 +105,10 @@ impl<A: Adapter> Am<A> {
                 from.reply_head.set(span.end);
                 return span;
             }
-            failed = self.waiter.step(failed, &self.interrupt, || inbox.poll_replies(self));
+            failed = self.waiter.step(failed, &self.interrupt, |_| {
+                self.adapter.progress();
+                inbox.poll_replies(self)
+            });
         }
     }
 
@@ -134,9 +139,16 @@ impl<A: Adapter> Am<A> {
             }
             Deferred::Count(offset, value) => {
                 queue.publish(*offset, *value);
-                self.peers[peer].bell.trigger_if_armed();
+                self.announce_count(peer);
             }
         }
+    }
+
+    /// Tells the peer that a streamed reply has grown: its ready count stands since the start.
+    pub(crate) fn announce_count(&self, peer: usize) {
+        let way = &self.peers[peer];
+        way.mark_exist(&self.layout, self.me as usize);
+        way.bell.trigger_if_armed();
     }
 
     /// Counts the reply in the peer's ready counts and wakes the peer if it sleeps.

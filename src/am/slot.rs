@@ -7,7 +7,9 @@
 //!    after the last look at a Medium payload, or by the credit count.
 //! 3. Reply slot *i* belongs to the replier while request *i* is unanswered, and to the requester from the reply's
 //!    publication until it has retired request *i*; only then is request slot *i* used again.
-//! 4. The sequence changes every lap, so slots are never cleared, and zeroed memory is no message.
+//! 4. The sequence changes every lap and is never 0, so zeroed memory is no message, and slots are not cleared. But a
+//!    reply slot whose requests nobody answers keeps its last reply: the requester, when it retires them, clears it in
+//!    one lap of 2¹⁴, before the sequence comes round.
 //!
 //! Lines: word 0 is meta; arguments follow, two per word, so a Short of up to 14 arguments is one line. A Long carries
 //! its target address, a Medium in the ring its offset, in word 1. A small Medium lies behind its arguments, 16-aligned.
@@ -225,6 +227,12 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     pub fn count(&self, i: usize) -> u64 {
         // ORDERING: Acquire ↔ the Release in `RemoteMap::publish`: who sees the count sees the bytes that it covers.
         self.map.word(self.offset + 8 * i).load(Ordering::Acquire)
+    }
+
+    /// Makes the slot no message of any lap.
+    pub fn clear(&self) {
+        // Relaxed: the slot is ours; the Release in `Inbox::retired` comes before the peer's next store (rule 3).
+        self.map.word(self.offset).store(0, Ordering::Relaxed);
     }
 
     /// Address of the slot's byte `at`.

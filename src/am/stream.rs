@@ -13,7 +13,7 @@ use super::source::{Args, Source};
 use super::token::{Deferred, Token};
 use crate::error::Error;
 use crate::region::{LINE, RING};
-use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sci::{Adapter, LocalMap, RemoteMap};
 
 /// Bytes that travel in one piece: an eighth of a ring, so that several are under way.
 const PIECE: usize = RING / 8;
@@ -96,7 +96,7 @@ impl<A: Adapter> Am<A> {
                 token.defer(Deferred::Count(slot + 8 * COUNT_WORD, at as u64));
             } else {
                 way.queue.publish(slot + 8 * COUNT_WORD, at as u64);
-                way.bell.trigger_if_armed();
+                self.announce_count(peer);
             }
         }
     }

@@ -120,6 +120,12 @@ impl Token {
         !self.replied.replace(true)
     }
 
+    /// The answer came to nothing.
+    #[cold]
+    pub fn take_back(&self) {
+        self.replied.set(false);
+    }
+
     /// Must the reply's packet wait for the handler's return?
     #[inline(always)]
     pub fn holds_buffer(&self) -> bool {

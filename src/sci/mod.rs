@@ -209,8 +209,8 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     fn trigger(&self);
 }
 
-/// One way of reaching memory of other nodes.
-pub trait Adapter: Send + Sync + Sized + 'static {
+/// One way of reaching memory of other nodes. Cheap to clone.
+pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// Mapped local segment.
     type Local: LocalMap;
     /// Mapped remote segment.

@@ -24,6 +24,13 @@ pub(crate) struct Reorder<A: Adapter> {
     lines: Arc<Lines<A::Remote>>,
 }
 
+// By hand: the lines can be shared whatever the maps are.
+impl<A: Adapter> Clone for Reorder<A> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), lines: self.lines.clone() }
+    }
+}
+
 impl<A: Adapter> Reorder<A> {
     /// Wraps `inner`; the same seed and the same calls give the same order.
     pub(crate) fn new(inner: A, seed: u64) -> Self {

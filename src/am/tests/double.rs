@@ -1,0 +1,75 @@
+//! A double of an SCI card that demands more, or less, of DMA than the emulation does.
+
+use super::traffic::every_category_count_and_length;
+use super::world::Kit;
+use crate::sci::dma::{DmaEngine, Queue};
+use crate::sci::heap::Heap;
+use crate::sci::{Adapter, NodeId, Properties, SciError, SegmentId};
+use std::time::Duration;
+
+/// DMA in units of `ALIGN` bytes, `MIN` bytes at least.
+#[derive(Clone)]
+struct Card<const ALIGN: usize, const MIN: usize>(Heap);
+
+impl<const ALIGN: usize, const MIN: usize> Adapter for Card<ALIGN, MIN> {
+    type Local = <Heap as Adapter>::Local;
+    type Remote = <Heap as Adapter>::Remote;
+    type LocalSegment = <Heap as Adapter>::LocalSegment;
+    type RemoteSegment = <Heap as Adapter>::RemoteSegment;
+    type Queue = <Heap as Adapter>::Queue;
+    type Interrupt = <Heap as Adapter>::Interrupt;
+    type RemoteInterrupt = <Heap as Adapter>::RemoteInterrupt;
+
+    fn node(&self) -> NodeId {
+        self.0.node()
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { dma_alignment: ALIGN, dma_min: MIN, ..self.0.properties() }
+    }
+
+    fn create(&self, id: SegmentId, len: usize) -> Result<Self::LocalSegment, SciError> {
+        self.0.create(id, len)
+    }
+
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError> {
+        self.0.connect(node, id, timeout)
+    }
+
+    fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
+        Ok(Queue::new(self.properties(), depth, DmaEngine::Inline))
+    }
+
+    fn interrupt(&self) -> Result<Self::Interrupt, SciError> {
+        self.0.interrupt()
+    }
+
+    fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError> {
+        self.0.connect_interrupt(node)
+    }
+}
+
+impl<const ALIGN: usize, const MIN: usize> Kit for Card<ALIGN, MIN> {
+    fn kit(nodes: u32, seed: u64) -> Vec<Self> {
+        Heap::kit(nodes, seed).into_iter().map(Card).collect()
+    }
+
+    const SEEDS: u64 = 1;
+}
+
+#[test]
+fn dma_in_units_below_a_word_puts_heads_and_tails_in_place() {
+    every_category_count_and_length::<Card<4, 4>>();
+    every_category_count_and_length::<Card<1, 1>>();
+}
+
+#[test]
+fn dma_in_units_of_a_line_sends_heads_and_tails_by_pio() {
+    every_category_count_and_length::<Card<64, 64>>();
+}
+
+#[test]
+fn no_piece_of_a_bounced_payload_is_shorter_than_dma_takes() {
+    every_category_count_and_length::<Card<8, 64>>();
+    every_category_count_and_length::<Card<8, 1024>>();
+}
