@@ -45,11 +45,14 @@ GASNETI_SCI_ALWAYS void *gasneti_sci_at(gasnet_node_t node, const void *addr) {
 }
 #endif
 
-/* ---- transfers ---- */
+/* ---- transfers. A put is complete at its return: a later put, of a flag for instance, must not be seen before it, hence
+        the release fence (no instruction on x86-64). A get must read anew each time, and what is read after it must not be
+        older, hence the acquire fence. ---- */
 
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (GASNETI_SCI_IS_DIRECT(node)) {
     if (nbytes) memcpy(GASNETI_SCI_AT(node, dest), src, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
     gasneti_sci_tick();
   } else {
     gasneti_sci_put(node, dest, src, nbytes);
@@ -68,6 +71,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_get(void *dest, gasnet_node_t node, const
 GASNETI_SCI_ALWAYS void gasneti_sci_do_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   if (GASNETI_SCI_IS_DIRECT(node)) {
     if (nbytes) memset(GASNETI_SCI_AT(node, dest), val, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
     gasneti_sci_tick();
   } else {
     gasneti_sci_memset(node, dest, val, nbytes);
@@ -77,6 +81,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memset(gasnet_node_t node, void *dest, in
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (GASNETI_SCI_IS_DIRECT(node)) {
     if (nbytes) memcpy(GASNETI_SCI_AT(node, dest), src, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
     return GASNET_INVALID_HANDLE;
   }
   return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, src, nbytes);
@@ -92,6 +97,7 @@ GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_get_nb(void *dest, gasnet_node
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   if (GASNETI_SCI_IS_DIRECT(node)) {
     if (nbytes) memset(GASNETI_SCI_AT(node, dest), val, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
     return GASNET_INVALID_HANDLE;
   }
   return (gasnet_handle_t)gasneti_sci_memset_nb(node, dest, val, nbytes);
@@ -100,6 +106,7 @@ GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, 
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (GASNETI_SCI_IS_DIRECT(node)) {
     if (nbytes) memcpy(GASNETI_SCI_AT(node, dest), src, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
   } else {
     gasneti_sci_put_nbi(node, dest, src, nbytes);
   }
@@ -115,6 +122,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_get_nbi(void *dest, gasnet_node_t node, c
 GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   if (GASNETI_SCI_IS_DIRECT(node)) {
     if (nbytes) memset(GASNETI_SCI_AT(node, dest), val, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
   } else {
     gasneti_sci_memset_nbi(node, dest, val, nbytes);
   }

@@ -7,7 +7,7 @@
 //!
 //! Rules: only the owning thread starts; only the thread that runs replies (one at a time) counts done.
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -48,8 +48,8 @@ impl OpId {
 pub struct Op {
     started: AtomicU64,
     done: AtomicU64,
-    /// 0 free, 1 live.
-    live: AtomicU32,
+    /// Thread that it belongs to while it is live; 0 = free.
+    owner: AtomicUsize,
     /// What a value get fetched.
     value: AtomicU64,
 }
@@ -119,12 +119,12 @@ impl Table {
         Some(&block.0[(id.0 % BLOCK) as usize])
     }
 
-    /// The live op of a client's handle.
+    /// The live op of a client's handle, if it belongs to the calling thread.
     pub fn live(&self, handle: usize) -> Option<(OpId, &Op)> {
         let id = OpId::from_handle(handle)?;
         let op = self.op(id)?;
-        // Relaxed: handles belong to the calling thread.
-        (op.live.load(Ordering::Relaxed) == 1).then_some((id, op))
+        // Relaxed: only the owner changes it from and to its own mark.
+        (op.owner.load(Ordering::Relaxed) == mark()).then_some((id, op))
     }
 
     /// A block for a thread: an orphan with nothing in flight, else a new one. `None`: the table is full.
@@ -132,7 +132,7 @@ impl Table {
         let mut orphans = self.orphans.lock();
         if let Some(at) = orphans.iter().position(|b| self.is_idle(*b)) {
             let block = orphans.swap_remove(at);
-            self.ops(block).for_each(|(_, op)| op.live.store(0, Ordering::Relaxed)); // Relaxed: nobody else has it
+            self.ops(block).for_each(|(_, op)| op.owner.store(0, Ordering::Relaxed)); // Relaxed: nobody else has it
             return Some(block);
         }
         drop(orphans);
@@ -177,6 +177,12 @@ thread_local! {
     };
 }
 
+/// Tells live threads apart; never 0.
+fn mark() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
 impl Drop for Mine {
     fn drop(&mut self) {
         Table::get().orphans.lock().append(self.blocks.get_mut());
@@ -204,14 +210,14 @@ pub fn take() -> Option<(OpId, &'static Op)> {
         }
         let id = free.pop()?;
         let op = table.op(id)?;
-        op.live.store(1, Ordering::Relaxed); // Relaxed: the thread's own
+        op.owner.store(mark(), Ordering::Relaxed); // Relaxed: the thread's own
         Some((id, op))
     })
 }
 
 /// Gives a complete op back.
 pub fn give(id: OpId, op: &Op) {
-    op.live.store(0, Ordering::Relaxed); // Relaxed: the thread's own
+    op.owner.store(0, Ordering::Relaxed); // Relaxed: the thread's own
     MINE.with(|mine| mine.free.borrow_mut().push(id));
 }
 
@@ -293,6 +299,14 @@ mod tests {
         assert!(!is_implicit_done(Set::Puts) && is_implicit_done(Set::Gets));
         op.finish();
         assert!(is_implicit_done(Set::Puts));
+    }
+
+    #[test]
+    fn another_threads_handle_is_none_of_mine() {
+        let (id, op) = take().unwrap();
+        let seen = std::thread::spawn(move || Table::get().live(id.handle()).is_some()).join().unwrap();
+        assert!(!seen && Table::get().live(id.handle()).is_some());
+        give(id, op);
     }
 
     #[test]
