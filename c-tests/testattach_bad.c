@@ -19,7 +19,8 @@ static void two(gasnet_token_t token) { (void)token; }
 
 /* Ends a process whose gasnet_attach was refused; must work without the others' help. */
 static void end_refused(void) {
-  printf("testattach_bad: node %d/%d: %s (%ld checks)\n", (int)me, (int)nodes, test_errors ? "FAIL" : "PASS", test_checks);
+  printf("testattach_bad: node %d/%d: %s (%ld checks)\n", (int)me, (int)nodes, test_errors ? "FAIL" : "PASS",
+         test_checks);
   gasnet_exit(test_errors ? 1 : 0);
 }
 

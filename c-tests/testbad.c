@@ -4,16 +4,17 @@
  *                      pattern; then every node looks whether a byte anywhere changed and whether the job still works
  *   testbad NAME       one misuse that cannot be survived, by the last node      testbad -l   lists them
  *
- * Our library refuses in every build: a rank out of range, a payload over the limit, more than 16 arguments, a Long target
- * outside the segment: GASNET_ERR_BAD_ARG and one line on stderr. A misuse by NAME ends the job: "*** FATAL ERROR:" with
- * node and cause, SIGABRT; where a release build only returns an error code the program prints REFUSED and ends with 4,
- * and MISSED and 3 if nobody objected. */
+ * Our library refuses in every build: a rank out of range, a payload over the limit, more than 16 arguments, a Long
+ * target outside the segment: GASNET_ERR_BAD_ARG and one line on stderr. A misuse by NAME ends the job: "*** FATAL
+ * ERROR:" with node and cause, SIGABRT; where a release build only returns an error code the program prints REFUSED
+ * and ends with 4, and MISSED and 3 if nobody objected. */
 #include "test.h"
 
 #include <stdint.h>
 
-enum { H_QUIET = 200, H_COUNT, H_REPLY_TWICE, H_ASK, H_REPLY_FROM_REPLY, H_KEEP, H_REQUEST, H_POLL, H_BARRIER, H_BLOCKUNTIL,
-       H_NULL_SOURCE, H_ASK_UNREGISTERED, H_BAD_REPLIES, H_REPLY_NULL, H_REQUEST_FROM_REPLY, H_ASK_REQUEST, UNREGISTERED = 222 };
+enum { H_QUIET = 200, H_COUNT, H_REPLY_TWICE, H_ASK, H_REPLY_FROM_REPLY, H_KEEP, H_REQUEST, H_POLL, H_BARRIER,
+       H_BLOCKUNTIL, H_NULL_SOURCE, H_ASK_UNREGISTERED, H_BAD_REPLIES, H_REPLY_NULL, H_REQUEST_FROM_REPLY,
+       H_ASK_REQUEST, UNREGISTERED = 222 };
 enum { PAGES = 4, GUARD = 64 };
 
 static gasnet_node_t me, nodes;
@@ -22,7 +23,8 @@ static int early[10]; /* what calls before gasnet_init and before gasnet_attach 
 static const char *const early_names[10] = {"gasnet_attach", "gasnet_AMRequestShort0", "gasnet_AMPoll",
                                             "gasnet_getSegmentInfo", "gasnet_AMRequestMedium0",
                                             "between: gasnet_AMRequestShort0", "between: gasnet_AMPoll",
-                                            "between: gasnet_getSegmentInfo", "between: gasnet_AMRequestMedium0", "between: gasnet_AMRequestLong0"};
+                                            "between: gasnet_getSegmentInfo", "between: gasnet_AMRequestMedium0",
+                                            "between: gasnet_AMRequestLong0"};
 
 static void must_not_run(gasnet_token_t token) {
   (void)token;
@@ -31,7 +33,7 @@ static void must_not_run(gasnet_token_t token) {
 static volatile int counted, bad_replies_done;
 static void count(gasnet_token_t token) { (void)token, counted++; }
 
-/* ---- calls that are refused with an error code ----------------------------------------------------------------------------- */
+/* ---- calls that are refused with an error code ------------------------------------------------------------------- */
 
 #define REFUSED(call) refused((call), __LINE__, #call)
 static void refused(int rc, int line, const char *call) {
@@ -44,7 +46,8 @@ static void bad_ranks(void) {
   char x[8] = "payload";
   void *at = seg[me].addr;
   int i;
-  ranks[0] = nodes, ranks[1] = nodes + 1, ranks[2] = nodes + 65536, ranks[3] = 0x80000000u, ranks[4] = (gasnet_node_t)-1;
+  ranks[0] = nodes, ranks[1] = nodes + 1, ranks[2] = nodes + 65536, ranks[3] = 0x80000000u,
+      ranks[4] = (gasnet_node_t)-1;
   for (i = 0; i < 5; i++) {
     REFUSED(gasnet_AMRequestShort0(ranks[i], H_QUIET));
     REFUSED(gasnet_AMRequestShort16(ranks[i], H_QUIET, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
@@ -59,8 +62,8 @@ static void bad_ranks(void) {
   }
 }
 
-/* Payloads one byte over the limit, and as long as the address space. The source is readable as far as a correct library
- * could want to read it: not at all. */
+/* Payloads one byte over the limit, and as long as the address space. The source is readable as far as a correct
+ * library could want to read it: not at all. */
 static void bad_sizes(gasnet_node_t to) {
   size_t sizes[3];
   char x[8] = "payload";
@@ -81,7 +84,8 @@ static void bad_counts(gasnet_node_t to) {
   char x[8] = "payload";
   REFUSED(gasnet_AMRequestShort(to, H_QUIET, 17, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17));
   REFUSED(gasnet_AMRequestMedium(to, H_QUIET, x, 8, 17, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17));
-  REFUSED(gasnet_AMRequestLong(to, H_QUIET, x, 8, seg[to].addr, 17, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17));
+  REFUSED(gasnet_AMRequestLong(to, H_QUIET, x, 8, seg[to].addr, 17, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                               16, 17));
   REFUSED(gasnet_AMRequestShort(to, H_QUIET, -1));
 }
 
@@ -190,7 +194,7 @@ static void run_refused(void) {
   test_end();
 }
 
-/* ---- misuse that ends the job ----------------------------------------------------------------------------------------------- */
+/* ---- misuse that ends the job ------------------------------------------------------------------------------------ */
 
 static int result = GASNET_OK; /* of the call that must not succeed */
 static volatile int handled;
@@ -269,7 +273,8 @@ static const struct {
   void (*run)(void);
 } misuses[] = {{"unregistered", m_unregistered}, {"unregistered-reply", m_unregistered_reply},
                {"reply-outside", m_reply_outside}, {"reply-null", m_reply_null}, {"reply-twice", m_reply_twice},
-               {"reply-from-reply", m_reply_from_reply}, {"stale-token", m_stale_token}, {"stale-source", m_stale_source},
+               {"reply-from-reply", m_reply_from_reply}, {"stale-token", m_stale_token},
+               {"stale-source", m_stale_source},
                {"request", m_request}, {"request-from-reply", m_request_from_reply}, {"poll", m_poll},
                {"barrier", m_barrier}, {"blockuntil", m_blockuntil}, {"null-source", m_null_source},
                {"before-init-mynode", m_nowhere}, {"before-init-notify", m_nowhere}, {"before-init-wait", m_nowhere},
@@ -295,7 +300,8 @@ static void early_calls(int *said) {
 }
 
 int main(int argc, char **argv) {
-  gasnet_handlerentry_t table[] = {{H_QUIET, must_not_run}, {H_COUNT, count}, {H_REPLY_TWICE, reply_twice}, {H_ASK, ask},
+  gasnet_handlerentry_t table[] = {{H_QUIET, must_not_run}, {H_COUNT, count}, {H_REPLY_TWICE, reply_twice},
+                                   {H_ASK, ask},
                                    {H_REPLY_FROM_REPLY, reply_from_reply}, {H_KEEP, keep_token}, {H_REQUEST, request},
                                    {H_POLL, polls}, {H_BARRIER, barrier}, {H_BLOCKUNTIL, blockuntil},
                                    {H_NULL_SOURCE, null_source}, {H_ASK_UNREGISTERED, ask_unregistered},

@@ -80,7 +80,8 @@ static void check_config_string(void) {
 #else
   const char *segment = "EVERYTHING";
 #endif
-  snprintf(head, sizeof head, "RELEASE=%d.%d.%d,SPEC=%d.%d,CONDUIT=%s(%s-%s/%s-%s),THREADMODEL=%s,SEGMENT=%s,PTR=%dbit,%s,%s,",
+  snprintf(head, sizeof head,
+           "RELEASE=%d.%d.%d,SPEC=%d.%d,CONDUIT=%s(%s-%s/%s-%s),THREADMODEL=%s,SEGMENT=%s,PTR=%dbit,%s,%s,",
            GASNET_RELEASE_VERSION_MAJOR, GASNET_RELEASE_VERSION_MINOR, GASNET_RELEASE_VERSION_PATCH,
            GASNET_SPEC_VERSION_MAJOR, GASNET_SPEC_VERSION_MINOR, GASNET_CONDUIT_NAME_STR, GASNET_CORE_NAME_STR,
            GASNET_CORE_VERSION_STR, GASNET_EXTENDED_NAME_STR, GASNET_EXTENDED_VERSION_STR, model, segment,
@@ -96,7 +97,8 @@ static void check_config_string(void) {
             strstr(config, "atomics_") && strstr(config, "atomic32_") && strstr(config, "atomic64_"),
         "%s", config);
   CHECK(strcmp(TEXT(GASNET_CONDUIT_NAME), GASNET_CONDUIT_NAME_STR) == 0, TEXT(GASNET_CONDUIT_NAME) " is not the name");
-  CHECK(strcmp(TEXT(GASNET_CORE_VERSION), GASNET_CORE_VERSION_STR) == 0, TEXT(GASNET_CORE_VERSION) " is not the version");
+  CHECK(strcmp(TEXT(GASNET_CORE_VERSION), GASNET_CORE_VERSION_STR) == 0,
+        TEXT(GASNET_CORE_VERSION) " is not the version");
   CHECK(strcmp(TEXT(GASNET_CORE_NAME), GASNET_CORE_NAME_STR) == 0, TEXT(GASNET_CORE_NAME) " is not the name");
   CHECK(strcmp(TEXT(GASNET_EXTENDED_NAME), GASNET_EXTENDED_NAME_STR) == 0, TEXT(GASNET_EXTENDED_NAME));
   CHECK(strcmp(TEXT(GASNET_EXTENDED_VERSION), GASNET_EXTENDED_VERSION_STR) == 0, TEXT(GASNET_EXTENDED_VERSION));
@@ -104,7 +106,8 @@ static void check_config_string(void) {
 
 /* The launchers of other runtimes grep executables for these; the tails below stand in this one only by themselves. */
 static void check_identity_strings(void) {
-  static const char *const tails[] = {"Config: (", "APIVersion: 1 $", "ThreadModel: GASNET_", "Segment: GASNET_SEGMENT_",
+  static const char *const tails[] = {"Config: (", "APIVersion: 1 $", "ThreadModel: GASNET_",
+                                      "Segment: GASNET_SEGMENT_",
                                       "ConduitName: SCI $", "CoreLibraryName: ", "CoreLibraryVersion: ",
                                       "ExtendedLibraryName: ", "ExtendedLibraryVersion: ", "DefaultMaxSegsize: "};
   FILE *f = fopen("/proc/self/exe", "rb");
@@ -140,7 +143,8 @@ static void check_errors(void) {
   size_t i;
   for (i = 0; i < sizeof errors / sizeof *errors; i++) {
     const char *name = gasnet_ErrorName(errors[i]), *text = gasnet_ErrorDesc(errors[i]);
-    CHECK(name && strcmp(name, error_name(errors[i])) == 0, "gasnet_ErrorName(%d) is %s", errors[i], name ? name : "NULL");
+    CHECK(name && strcmp(name, error_name(errors[i])) == 0, "gasnet_ErrorName(%d) is %s", errors[i],
+          name ? name : "NULL");
     CHECK(text && *text, "gasnet_ErrorDesc(%d)", errors[i]);
   }
 }
@@ -153,7 +157,8 @@ static void check_types(void) {
   CHECK((gasnet_node_t)-1 > 0 && (gasnet_handler_t)255 == 255 && (gasnet_handlerarg_t)-1 < 0, "signedness");
   CHECK(sizeof(gasnet_handlerarg_t) == 4, "%d bytes", (int)sizeof(gasnet_handlerarg_t));
   CHECK((gasnet_node_t)(GASNET_MAXNODES - 1) == GASNET_MAXNODES - 1, "GASNET_MAXNODES does not fit a rank");
-  CHECK(sizeof(gasnet_register_value_t) == SIZEOF_GASNET_REGISTER_VALUE_T && (gasnet_register_value_t)-1 > 0, "register");
+  CHECK(sizeof(gasnet_register_value_t) == SIZEOF_GASNET_REGISTER_VALUE_T && (gasnet_register_value_t)-1 > 0,
+        "register");
   CHECK(entry.index == 201 && info.addr == &entry && info.size == 4096, "order of members");
   CHECK(GASNET_PAGESIZE >= sysconf(_SC_PAGESIZE), "GASNET_PAGESIZE is %d", (int)GASNET_PAGESIZE);
 }

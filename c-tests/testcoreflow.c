@@ -310,7 +310,7 @@ static int free_slot(gasnet_node_t to) {
 }
 
 static void window_send(gasnet_node_t to, int number) {
-  gasnet_handlerarg_t a[2];
+  gasnet_handlerarg_t a[CORE_MAXARGS] = {0};
   unsigned category, reply, seed;
   size_t replybytes;
   struct core_am am;

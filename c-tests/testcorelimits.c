@@ -99,7 +99,7 @@ HANDLER(reply_h, reply_came, MEDIUM)
 HANDLER(reply_long_h, reply_came, LONG)
 
 static void send_one(gasnet_node_t to, int category, size_t nbytes, unsigned char *src, int slot, int align) {
-  gasnet_handlerarg_t a[4];
+  gasnet_handlerarg_t a[CORE_MAXARGS] = {0};
   struct core_am am;
   unsigned seed = core_seed(me, to, (unsigned)nbytes * 64u + (unsigned)align);
   am.category = category;

@@ -55,7 +55,7 @@ static void from_answer(gasnet_token_t token, int category, int kind, int offset
   unsigned char *heap = (unsigned char *)malloc(BYTES + 16);
   unsigned char *const writable[] = {stack, heap, static_source[1], own() + BYTES + 16};
   struct core_am am;
-  gasnet_handlerarg_t a[3];
+  gasnet_handlerarg_t a[CORE_MAXARGS] = {0};
   am.category = category;
   am.spelling = 0;
   am.handler = category == MEDIUM ? HIDX_BACK : HIDX_BACK_LONG;
@@ -92,7 +92,7 @@ static void item27_sources(gasnet_node_t to) {
   unsigned char *const writable[] = {stack, heap, static_source[0], own()};
   int category, kind, offset;
   struct core_am am;
-  gasnet_handlerarg_t a[3];
+  gasnet_handlerarg_t a[CORE_MAXARGS] = {0};
   for (category = MEDIUM; category <= LONGASYNC; category++)
     for (kind = 0; kind < KINDS; kind++)
       for (offset = 0; offset < 16; offset += 1 + (int)(to % 3)) {

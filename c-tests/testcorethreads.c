@@ -6,6 +6,7 @@
 #include "testcoream.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 enum { HIDX_WORK = 201, HIDX_WORK_MEDIUM, HIDX_WORK_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_RELEASE, HIDX_ASK, HIDX_ANSWER };
 enum { HIDX_LANDED = 211, HIDX_STORED, HIDX_TELL, HIDX_LOOK, HIDX_LOOK_LOCAL, HIDX_SEEN };
@@ -154,7 +155,7 @@ static void send_work(struct worker *w, int n) {
   const unsigned seed = core_seed(me, to, (unsigned)(w->index * per_thread + number));
   unsigned char payload[MAXBYTES];
   struct core_am am;
-  gasnet_handlerarg_t a[3];
+  gasnet_handlerarg_t a[CORE_MAXARGS] = {0};
   am.category = n % 3;
   am.spelling = 0;
   am.handler = (gasnet_handler_t)(HIDX_WORK + n % 3);
@@ -186,8 +187,13 @@ static void *work(void *arg) {
 }
 
 static int polling;
+/* Yields now and then: there are more pollers than cores, and who never yields keeps all others off for whole slices. */
 static void *TEST_UNUSED poll_on(void *arg) {
-  while (LOAD(&polling)) GASNET_SAFE(gasnet_AMPoll());
+  int n;
+  for (n = 1; LOAD(&polling); n++) {
+    GASNET_SAFE(gasnet_AMPoll());
+    if (n % 50 == 0) sched_yield();
+  }
   return arg;
 }
 

@@ -7,8 +7,9 @@
  *   -f   the arguments that follow must be the ones of `fixed` below, to the byte
  *   -q   print nothing: a job that succeeds is silent (list H, item 132)
  *
- * Always checked: every node has node 0's arguments and node 0's values of the variables; what was set before gasnet_init
- * in the process is there; the caller's vector and strings are as they were (it may free them afterwards). */
+ * Always checked: every node has node 0's arguments and node 0's values of the variables; what was set before
+ * gasnet_init in the process is there; the caller's vector and strings are as they were (it may free them
+ * afterwards). */
 #include "test.h"
 
 #include <stdint.h>
@@ -18,12 +19,13 @@ enum { H_BLOCK = 200 };
 static gasnet_node_t me, nodes;
 
 /* What a shell or a launcher gets wrong. scenarios.txt spells them for the shell, in this order. */
-static const char *const fixed[] = {"",    "a b",  " ",     "two  blanks ", "'single'", "\"double\"", "$HOME", "$(id)", "`id`",
-                                    "*",   "?.c",  "%s%n",  "%041",         "back\\slash", "\\",      "semi;", "a&b",   "<in",
-                                    "|",   "#no",  "~",     "!x",           "{a,b}",    "-n",         "--",    "=",     "tab\there",
-                                    "new\nline", "\xC3\xA4\xE2\x82\xAC", ""};
+static const char *const fixed[] = {
+    "",       "a b",   " ",         "two  blanks ",   "'single'", "\"double\"", "$HOME", "$(id)", "`id`", "*",
+    "?.c",    "%s%n",  "%041",      "back\\slash",    "\\",       "semi;",      "a&b",   "<in",   "|",    "#no",
+    "~",      "!x",    "{a,b}",     "-n",             "--",       "=",          "tab\there",
+    "new\nline",       "\xC3\xA4\xE2\x82\xAC",    ""};
 
-/* ---- every node sends its bytes to node 0, which compares them with its own ---------------------------------------- */
+/* ---- every node sends its bytes to node 0, which compares them with its own -------------------------------------- */
 
 static const char *own; /* node 0's block */
 static size_t own_length;
@@ -56,7 +58,7 @@ static void compare_with_node_0(const char *bytes, size_t n) {
   test_barrier();
 }
 
-/* ---- one growing block of bytes ---------------------------------------------------------------------------------------- */
+/* ---- one growing block of bytes ---------------------------------------------------------------------------------- */
 
 static char *text;
 static size_t text_length, text_room;
@@ -73,8 +75,9 @@ static void add(const char *s) {
 }
 
 /* Variables that every job has; the value of each, or that it is unset, is compared. */
-static const char *const names[] = {"PATH", "HOME", "LANG", "PWD", "GASNET_TESTENV_PRE", "TESTENV_PRE", "GASNET_MAX_SEGSIZE",
-                                    "GASNET_QUIET", "GASNET_TESTENV_A", "GASNET_TESTENV_B", "TESTENV_A", "GASNET_TESTENV_UNSET"};
+static const char *const names[] = {"PATH", "HOME", "LANG", "PWD", "GASNET_TESTENV_PRE", "TESTENV_PRE",
+                                    "GASNET_MAX_SEGSIZE", "GASNET_QUIET", "GASNET_TESTENV_A", "GASNET_TESTENV_B",
+                                    "TESTENV_A", "GASNET_TESTENV_UNSET"};
 
 static void compare_environment(void) {
   size_t i;

@@ -12,9 +12,9 @@
  *   -n        ignore SIGINT and SIGHUP from the start, as nohup and background jobs do
  *   -s        say nothing: no lines, no unflushed text
  *
- * Without -s each node first writes a long text without newline to stdout and does not flush it: "tail of node I of N;"
- * at the end of it must come out, once, however the node ends (not by a crash or _exit of its own). scenarios.txt says which
- * status and output each case must have. After any case nothing may be left of the job. */
+ * Without -s each node first writes a long text without newline to stdout and does not flush it: "tail of node I of
+ * N;" at the end of it must come out, once, however the node ends (not by a crash or _exit of its own).
+ * scenarios.txt says which status and output each case must have. After any case nothing may be left of the job. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static volatile int spin = 1;
 static volatile double sink;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- occupations: none of them ends --------------------------------------------------------------------------------------- */
+/* ---- occupations: none of them ends ------------------------------------------------------------------------------ */
 
 static void o_barrier(void) {
   for (;;) {
@@ -123,7 +123,8 @@ static const struct {
   const char *name;
   void (*run)(void);
 } occupations[] = {{"barrier", o_barrier}, {"spin", o_spin}, {"poll", o_poll}, {"send", o_send}, {"block", o_block},
-                   {"sleep", o_sleep}, {"read", o_read}, {"mutex", o_mutex}, {"threads", o_threads}, {"locked", o_locked}};
+                   {"sleep", o_sleep}, {"read", o_read}, {"mutex", o_mutex}, {"threads", o_threads},
+                   {"locked", o_locked}};
 
 static void occupy(void) {
   size_t i;
@@ -138,7 +139,7 @@ static void *occupy_thread(void *argument) {
   return NULL;
 }
 
-/* ---- handlers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- handlers ---------------------------------------------------------------------------------------------------- */
 
 static void leave(gasnet_token_t token) { (void)token, gasnet_exit(exit_code); }
 static void leave_locked(gasnet_token_t token) {
@@ -152,7 +153,7 @@ static void noise(gasnet_token_t token) { (void)token; }
 static volatile int counted;
 static void count(gasnet_token_t token) { (void)token, counted++; }
 
-/* ---- ways out that return: what follows is main's or the thread's end ---------------------------------------------------- */
+/* ---- ways out that return: what follows is main's or the thread's end -------------------------------------------- */
 
 static void w_exit(void) { gasnet_exit(exit_code); }
 static void w_libc_exit(void) { exit(exit_code); }
@@ -290,10 +291,15 @@ static void w_launcher_hup(void) { signal_launcher(SIGHUP); }
 static void w_launcher_kill(void) { signal_launcher(SIGKILL); }
 
 /* atexit: on return from main GASNet still works there; on gasnet_exit it does not run at all. */
+static void slow_barrier(int id) { /* the others wait long enough to go to sleep in there */
+  gasnet_set_waitmode(GASNET_WAIT_BLOCK);
+  if (me == nodes - 1) sleep_ms(100);
+  gasnet_barrier_notify(id, 0);
+  gasnet_barrier_wait(id, 0);
+}
 static void at_end(void) {
   gasnet_node_t i;
-  gasnet_barrier_notify(3, 0);
-  gasnet_barrier_wait(3, 0);
+  slow_barrier(3);
   for (i = 0; i < nodes; i++) gasnet_AMRequestShort0(i, H_COUNT);
   GASNET_BLOCKUNTIL(counted == (int)nodes);
   gasnet_barrier_notify(4, 0);
@@ -302,14 +308,18 @@ static void at_end(void) {
 }
 static void at_end_leave(void) { gasnet_exit(exit_code); }
 static void at_end_never(void) { say("atexit function RAN"); }
-static void w_atexit(void) { atexit(at_end); }
+static void w_atexit(void) {
+  atexit(at_end);
+  slow_barrier(2); /* what the library keeps per thread exists, and is destroyed before at_end runs */
+}
 static void w_atexit_exit(void) {
   atexit(at_end_leave);
   exit(exit_code ? 0 : 1); /* the later code counts no more than any other: see scenarios.txt */
 }
 static void w_return(void) {}
 
-/* Node i offers CODE + i (mixed), or only the actor something else than 0 (one-nonzero); all at once, after a barrier. */
+/* Node i offers CODE + i (mixed), or only the actor something else than 0 (one-nonzero); all at once, after a
+ * barrier. */
 static void w_mixed(void) { gasnet_exit(exit_code + (int)me); }
 static void w_one_nonzero(void) { gasnet_exit(me == actor ? exit_code : 0); }
 

@@ -1,10 +1,11 @@
-/* Handler-safe locks and no-interrupt sections: list D, items 53 to 62 (contract: core.md §11; testhsldebug.c has the misuse).
+/* Handler-safe locks and no-interrupt sections: list D, items 53 to 62 (contract: core.md §11; testhsldebug.c has
+ * the misuse).
  *
  *   testhsl [ROUNDS]
  *
  * Threads call GASNet freely in PAR, one at a time (enter, leave) in PARSYNC, and there are none in SEQ. A lock that
- * somebody waits for, a handler above all, is in PARSYNC taken and released between one enter and leave: its holder could
- * not get in to unlock. */
+ * somebody waits for, a handler above all, is in PARSYNC taken and released between one enter and leave: its holder
+ * could not get in to unlock. */
 #include "test.h"
 
 #if defined(GASNET_SEQ)
@@ -20,7 +21,7 @@ enum { H_ADD = 200, H_ADD_REPLY, H_NESTED, H_SECTION, H_DONE, H_SLOW };
 static gasnet_node_t me, nodes;
 static int rounds = 2000;
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 #ifdef GASNET_PARSYNC
 static pthread_mutex_t serial = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +51,7 @@ static void in_threads(void *(*body)(void *)) {
 #endif
 }
 
-/* ---- item 53, 62: where a lock may live; destroy and init again --------------------------------------------------- */
+/* ---- item 53, 62: where a lock may live; destroy and init again -------------------------------------------------- */
 
 static gasnet_hsl_t global_lock = GASNET_HSL_INITIALIZER;
 static gasnet_hsl_t lock_array[3] = {GASNET_HSL_INITIALIZER, GASNET_HSL_INITIALIZER, GASNET_HSL_INITIALIZER};
@@ -110,7 +111,7 @@ static void check_kinds(void) {
   free(heap);
 }
 
-/* ---- item 54: trylock says at once that another thread holds the lock ----------------------------------------------- */
+/* ---- item 54: trylock says at once that another thread holds the lock -------------------------------------------- */
 
 #if THREADS > 1
 static gasnet_hsl_t busy_lock = GASNET_HSL_INITIALIZER;
@@ -137,7 +138,7 @@ static void *try_busy(void *argument) {
 }
 #endif
 
-/* ---- items 55 to 57: counters under locks, in threads and in handlers, with replies, under flood -------------------- */
+/* ---- items 55 to 57: counters under locks, in threads and in handlers, with replies, under flood ----------------- */
 
 typedef struct {
   gasnet_hsl_t lock;
@@ -249,7 +250,7 @@ static void check_counters(void) {
   test_barrier();
 }
 
-/* ---- items 58 to 60: no-interrupt sections ------------------------------------------------------------------------------ */
+/* ---- items 58 to 60: no-interrupt sections ----------------------------------------------------------------------- */
 
 static void *guarded_malloc(void *argument) {
   int i;
@@ -318,7 +319,7 @@ static void check_sections(void) {
   test_barrier();
 }
 
-/* ---- item 61: messages that want a lock arrive while client code holds it --------------------------------------------- */
+/* ---- item 61: messages that want a lock arrive while client code holds it ---------------------------------------- */
 
 static gasnet_hsl_t slow_lock = GASNET_HSL_INITIALIZER;
 static volatile int holding;

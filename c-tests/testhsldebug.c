@@ -2,9 +2,10 @@
  *
  *   testhsldebug NAME     testhsldebug -l   lists the misuses     testhsldebug slow SECONDS
  *
- * Compile with -DGASNET_DEBUG. The last node misbehaves while the others wait in a barrier. Expected: a line beginning with
- * "*** FATAL ERROR:" that names the node and a place in testhsldebug.c, and death by SIGABRT (134) of the whole job. If the
- * misuse is not noticed the job ends with 3 and prints MISSED. `slow` holds a lock for long: at most a warning, status 0. */
+ * Compile with -DGASNET_DEBUG. The last node misbehaves while the others wait in a barrier. Expected: a line
+ * beginning with "*** FATAL ERROR:" that names the node and a place in testhsldebug.c, and death by SIGABRT (134) of
+ * the whole job. If the misuse is not noticed the job ends with 3 and prints MISSED. `slow` holds a lock for long:
+ * at most a warning, status 0. */
 #include "test.h"
 
 #ifndef GASNET_SEQ
@@ -44,7 +45,7 @@ static void barrier_try(gasnet_token_t token) {
   (void)token, (void)gasnet_barrier_try(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-/* ---- item 63 ----------------------------------------------------------------------------------------------------------------- */
+/* ---- item 63 ----------------------------------------------------------------------------------------------------- */
 
 static void nested_hold(void) { gasnet_hold_interrupts(), gasnet_hold_interrupts(); }
 static void lone_resume(void) { gasnet_resume_interrupts(); }
@@ -83,7 +84,7 @@ static void unlock_not_owner(void) {
 }
 #endif
 
-/* ---- item 64 ----------------------------------------------------------------------------------------------------------------- */
+/* ---- item 64 ----------------------------------------------------------------------------------------------------- */
 
 static void hold_lock(void) { gasnet_hsl_lock(&lock); }
 static void hold_trylock(void) { (void)gasnet_hsl_trylock(&lock); }
@@ -176,9 +177,9 @@ static void slow(int seconds) {
 }
 
 int main(int argc, char **argv) {
-  gasnet_handlerentry_t table[] = {{H_LOCKED_RETURN, locked_return}, {H_LOCKED_REPLY, locked_reply}, {H_REQUEST, request},
-                                   {H_POLL, polls}, {H_BARRIER, barrier}, {H_BLOCKUNTIL, blockuntil}, {H_TRY, barrier_try},
-                                   {H_NOTHING, nothing}};
+  gasnet_handlerentry_t table[] = {{H_LOCKED_RETURN, locked_return}, {H_LOCKED_REPLY, locked_reply},
+                                   {H_REQUEST, request}, {H_POLL, polls}, {H_BARRIER, barrier},
+                                   {H_BLOCKUNTIL, blockuntil}, {H_TRY, barrier_try}, {H_NOTHING, nothing}};
   size_t i, count = sizeof misuses / sizeof *misuses;
   if (argc == 2 && strcmp(argv[1], "-l") == 0) {
     for (i = 0; i < count; i++) puts(misuses[i].name);

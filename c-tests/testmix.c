@@ -1,10 +1,11 @@
 /* Objects of different configurations in one program: list A, item 7 (contract: core.md §1).
  *
- * Two translation units from this file: one with -DMIX_MAIN, one without. Compiled alike they run and PASS; with different
- * thread models (or debug, or segment modes) the link must fail, or gasnet_init must refuse to start:
+ * Two translation units from this file: one with -DMIX_MAIN, one without. Compiled alike they run and PASS; with
+ * different thread models (or debug, or segment modes) the link must fail, or gasnet_init must refuse to start:
  *
- *   cc -DGASNET_SEQ -DMIX_MAIN -c testmix.c -o main.o && cc -DGASNET_PAR -c testmix.c -o other.o && cc main.o other.o ...
- */
+ *   cc -DGASNET_SEQ -DMIX_MAIN -c testmix.c -o main.o; cc -DGASNET_PAR -c testmix.c -o other.o; cc main.o other.o ...
+ *
+ * testmix.sh tries the pairs. */
 #include "test.h"
 
 int mix_other_node(void);

@@ -201,6 +201,14 @@ typedef struct {
    Milliseconds, monotonic: since when it is held.
    */
   uint64_t gasneti_since;
+  /*
+   Where it was taken.
+   */
+  const char *gasneti_file;
+  /*
+   See `gasneti_file`.
+   */
+  int gasneti_line;
 } gasnet_hsl_t;
 
 /*

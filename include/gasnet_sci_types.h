@@ -79,6 +79,6 @@ typedef struct {
 } gasnet_memvec_t;
 
 #define GASNET_HSL_INITIALIZER                                                                                       \
-  { 0, GASNETI_SCI_HSL_STATIC, NULL, 0, NULL, 0 }
+  { 0, GASNETI_SCI_HSL_STATIC, NULL, 0, NULL, 0, NULL, 0 }
 
 #endif

@@ -46,7 +46,13 @@ pub struct Waiter {
     mode: AtomicU32,
     spin: u32,
     yields: u32,
+    /// Polls by the client that found nothing, in a row.
+    missed: AtomicU32,
 }
+
+/// A client's own loop around polls yields after this many in vain when nodes share cores: without it a spinning node
+/// keeps its peers off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
+const MISSES_SHARED: u32 = 32;
 
 impl Waiter {
     /// `nodes` nodes share `cores` cores of this host; `spin` overrides the number of failed polls before yielding.
@@ -54,12 +60,36 @@ impl Waiter {
         let shared = nodes > cores;
         let default = if shared { SPIN_SHARED } else { SPIN_DEDICATED };
         let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
-        Waiter { mode: AtomicU32::new(Mode::SpinBlock as u32), spin: spin.unwrap_or(default), yields }
+        Waiter {
+            mode: AtomicU32::new(Mode::SpinBlock as u32),
+            spin: spin.unwrap_or(default),
+            yields,
+            missed: AtomicU32::new(0),
+        }
     }
 
     /// `gasnet_set_waitmode`.
     pub fn set_mode(&self, mode: Mode) {
         self.mode.store(mode as u32, Ordering::Relaxed); // Relaxed: a hint, alone
+    }
+
+    /// A poll that the client made by itself found something, or not.
+    #[inline]
+    pub fn polled(&self, found: bool) {
+        // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
+        let missed = if found { 0 } else { self.missed.load(Ordering::Relaxed) + 1 };
+        self.missed.store(missed, Ordering::Relaxed); // Relaxed: as above
+        if missed >= self.spin.max(MISSES_SHARED) {
+            self.give_way();
+        }
+    }
+
+    #[cold]
+    fn give_way(&self) {
+        self.missed.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
+        if self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
+            std::thread::yield_now(); // Relaxed: as in `set_mode`
+        }
     }
 
     /// One step of waiting after `failed` failed polls in a row; `poll` says whether it did anything. Returns the new

@@ -45,9 +45,10 @@ impl Header {
             .formatter(bindgen::Formatter::None)
             .parse_callbacks(Box::new(collect.clone()));
         // Where libclang is missing, bindgen panics.
-        let generated = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.generate())).unwrap_or_else(|_| {
-            panic!("this test needs libclang: ci/test installs it (Debian: apt-get install libclang-dev)")
-        });
+        let generated =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.generate())).unwrap_or_else(|_| {
+                panic!("this test needs libclang: ci/test installs it (Debian: apt-get install libclang-dev)")
+            });
         let declarations = generated.expect("clang reads include/gasnet.h").to_string();
         let constants = std::mem::take(&mut *collect.0.lock().unwrap());
         Header { constants, declarations }
@@ -189,14 +190,7 @@ fn structs_have_one_layout() {
         same_layout!(
             c,
             "gasnet_hsl_t",
-            gasnet_hsl_t {
-                gasneti_state,
-                gasneti_magic,
-                gasneti_self,
-                gasneti_holder,
-                gasneti_below,
-                gasneti_since,
-            }
+            gasnet_hsl_t { gasneti_state, gasneti_magic, gasneti_self, gasneti_holder, gasneti_below, gasneti_since }
         );
         same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });

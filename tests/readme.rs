@@ -12,6 +12,7 @@ fn table_of_variables_is_the_librarys() {
     let expected = format!("| variable | default | meaning |\n|---|---|---|\n{}", rows.collect::<String>());
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let start = readme.find("| variable | default | meaning |").expect("README.md has the table");
-    let table: String = readme[start..].lines().take_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
+    let table: String =
+        readme[start..].lines().take_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
     assert!(table == expected, "README.md's table of variables is stale; it should be:\n{expected}");
 }

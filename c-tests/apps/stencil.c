@@ -2,14 +2,15 @@
  *
  *   stencil [-n ROWSxCOLUMNS] [-i ITERATIONS] [-p ROWSxCOLUMNS of nodes] [-q]
  *
- * Each node owns a block of the grid and swaps its edges with up to four neighbours in each iteration: one AM Long per edge,
- * straight into a halo buffer in the neighbour's segment. -q leaves out the serial answer that node 0 compares with.
+ * Each node owns a block of the grid and swaps its edges with up to four neighbours in each iteration: one AM Long
+ * per edge, straight into a halo buffer in the neighbour's segment. -q leaves out the serial answer that node 0
+ * compares with.
  *
- * Flow control. A halo buffer exists twice, for even and odd iterations. An edge for iteration k arrives at any time after
- * the sender has finished iteration k-1; messages overtake each other. A node may send for k+2, over the buffer of k, only
- * when the neighbour no longer reads it: the neighbour has finished k then, since it cannot have sent its own edge for k+1,
- * which the sender waited for, before. Arrivals are counted per direction and parity, so an early edge never counts for
- * the iteration before it. */
+ * Flow control. A halo buffer exists twice, for even and odd iterations. An edge for iteration k arrives at any time
+ * after the sender has finished iteration k-1; messages overtake each other. A node may send for k+2, over the
+ * buffer of k, only when the neighbour no longer reads it: the neighbour has finished k then, since it cannot have
+ * sent its own edge for k+1, which the sender waited for, before. Arrivals are counted per direction and parity, so
+ * an early edge never counts for the iteration before it. */
 #include "../test.h"
 
 #include <stdint.h>
@@ -54,7 +55,7 @@ static double relax(double north, double south, double west, double east) {
   return 0.25 * ((north + south) + (west + east));
 }
 
-/* ---- the halo: DIRECTIONS x 2 buffers of `edge_room` values, at the start of every segment if there are segments ---------- */
+/* ---- the halo: DIRECTIONS x 2 buffers of `edge_room` values, at the start of the segment if there is one --------- */
 
 static long edge_room;
 static volatile long arrived[DIRECTIONS][2]; /* edges from that side, by parity of their iteration */
@@ -75,7 +76,8 @@ static void find_halos(uintptr_t size) {
   uint64_t mine_at = (uintptr_t)calloc(size, 1);
   gasnet_node_t i;
   for (i = 0; i < nodes; i++)
-    GASNET_SAFE(gasnet_AMRequestShort2(i, H_ADDRESS, (gasnet_handlerarg_t)(mine_at >> 32), (gasnet_handlerarg_t)mine_at));
+    GASNET_SAFE(gasnet_AMRequestShort2(i, H_ADDRESS, (gasnet_handlerarg_t)(mine_at >> 32),
+                                       (gasnet_handlerarg_t)mine_at));
   GASNET_BLOCKUNTIL(addresses == (int)nodes);
 }
 #else
@@ -103,7 +105,7 @@ static int neighbour(int side, gasnet_node_t *node) {
   return 1;
 }
 
-/* ---- one iteration ------------------------------------------------------------------------------------------------------------ */
+/* ---- one iteration ----------------------------------------------------------------------------------------------- */
 
 static block_t mine;
 static long stride;       /* of a row of the field, frame included */
@@ -126,7 +128,8 @@ static void send_edges(long k) {
       from = packed;
     }
     GASNET_SAFE(gasnet_AMRequestLong2(to, H_EDGE, from, (size_t)n * sizeof(double),
-                                      halo_at(halos[to], opposite[side], k), opposite[side], (gasnet_handlerarg_t)(k % 2)));
+                                      halo_at(halos[to], opposite[side], k), opposite[side],
+                                      (gasnet_handlerarg_t)(k % 2)));
   }
 }
 
@@ -171,7 +174,7 @@ static double *new_field(const block_t *b) {
   return field;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static double *whole; /* on node 0: the serial answer, with frame */
 static volatile long compared;
@@ -184,8 +187,8 @@ static void result(gasnet_token_t token, void *buf, size_t n, gasnet_handlerarg_
   gasnet_AMGetMsgSource(token, &from);
   b = block_of(from);
   first = (b.row + row + 1) * (grid_columns + 2) + b.column + at + 1;
-  CHECK(memcmp(whole + first, buf, n) == 0, "row %ld, column %ld, of node %d differs from the serial answer", b.row + row,
-        b.column + at, (int)from);
+  CHECK(memcmp(whole + first, buf, n) == 0, "row %ld, column %ld, of node %d differs from the serial answer",
+        b.row + row, b.column + at, (int)from);
   compared += (long)(n / sizeof(double));
 }
 
@@ -206,8 +209,8 @@ static void check_answer(void) {
   for (r = 0; r < mine.rows; r++)
     for (c = 0; c < mine.columns; c += piece) {
       long n = mine.columns - c < piece ? mine.columns - c : piece;
-      GASNET_SAFE(gasnet_AMRequestMedium2(0, H_RESULT, point(now, r, c), (size_t)n * sizeof(double), (gasnet_handlerarg_t)r,
-                                          (gasnet_handlerarg_t)c));
+      GASNET_SAFE(gasnet_AMRequestMedium2(0, H_RESULT, point(now, r, c), (size_t)n * sizeof(double),
+                                          (gasnet_handlerarg_t)r, (gasnet_handlerarg_t)c));
     }
   if (me == 0) {
     GASNET_BLOCKUNTIL(compared == grid_rows * grid_columns);
@@ -217,7 +220,7 @@ static void check_answer(void) {
   test_barrier();
 }
 
-/* ---- main ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- main -------------------------------------------------------------------------------------------------------- */
 
 /* The divisor pair of `nodes` that is nearest to a square, unless -p chose. */
 static void arrange(void) {
@@ -225,7 +228,8 @@ static void arrange(void) {
   if (!node_rows)
     for (r = 1; r * r <= (int)nodes; r++)
       if ((int)nodes % r == 0) node_rows = r, node_columns = (int)nodes / r;
-  if (node_rows * node_columns != (int)nodes || grid_rows < node_rows || grid_columns < node_columns || iterations < 0) {
+  if (node_rows * node_columns != (int)nodes || grid_rows < node_rows || grid_columns < node_columns ||
+      iterations < 0) {
     if (me == 0) fprintf(stderr, "stencil: %d nodes as %dx%d do not fit\n", (int)nodes, node_rows, node_columns);
     gasnet_exit(2);
   }

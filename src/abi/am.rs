@@ -173,7 +173,8 @@ pub unsafe extern "C" fn gasneti_sci_msg_source(token: *mut c_void, node: *mut u
 pub extern "C" fn gasneti_sci_poll() -> c_int {
     match Job::attached() {
         Ok(job) => {
-            job.am().poll();
+            let found = job.am().poll();
+            job.am().waiter().polled(found);
             GASNETI_SCI_OK
         }
         Err(error) => super::failed("gasnet_AMPoll", error),

@@ -60,8 +60,10 @@ fn holding() -> bool {
 pub(super) fn configure(debug: bool) {
     if let (true, Ok(job)) = (debug, Job::get()) {
         job.am().check_handlers(|| {
-            if holding() {
-                fatal(format_args!("an AM handler returned while holding a handler-safe lock"));
+            // SAFETY: null, or a lock that this thread holds, hence in place.
+            if let Some(lock) = unsafe { TOP.with(Cell::get).as_ref() } {
+                let place = Place { file: lock.gasneti_file, line: lock.gasneti_line };
+                fatal(format_args!("an AM handler returned while holding a handler-safe lock, taken {place}"));
             }
         });
     }
@@ -194,6 +196,8 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
         gasneti_holder: 0,
         gasneti_below: std::ptr::null_mut(),
         gasneti_since: 0,
+        gasneti_file: std::ptr::null(),
+        gasneti_line: 0,
     };
     // SAFETY: this function's own contract.
     unsafe { hsl.write(new) };
@@ -227,7 +231,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_lock_debug(hsl: *mut gasnet_hsl_t, file
     // SAFETY: this function's own contract; the lock is live.
     unsafe { hsl::gasneti_sci_hsl_lock(hsl) };
     // SAFETY: just locked.
-    unsafe { locked(hsl) };
+    unsafe { locked(hsl, Place { file, line }) };
 }
 
 /// `gasnet_hsl_trylock`: 1 when taken; recursion is fatal.
@@ -246,7 +250,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_trylock_debug(
     let taken = unsafe { hsl::gasneti_sci_hsl_trylock(hsl) };
     if taken != 0 {
         // SAFETY: just locked.
-        unsafe { locked(hsl) };
+        unsafe { locked(hsl, Place { file, line }) };
     }
     taken
 }
@@ -268,12 +272,14 @@ unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
 
 /// # Safety
 /// This thread has just locked `hsl`.
-unsafe fn locked(hsl: *mut gasnet_hsl_t) {
+unsafe fn locked(hsl: *mut gasnet_hsl_t, place: Place) {
     // SAFETY: only the holder touches these fields.
     let lock = unsafe { &mut *hsl };
     lock.gasneti_holder = thread();
     lock.gasneti_below = TOP.with(|t| t.replace(hsl)).cast();
     lock.gasneti_since = sys::clock_ms();
+    lock.gasneti_file = place.file;
+    lock.gasneti_line = place.line;
 }
 
 /// `gasnet_hsl_unlock`; of a free lock, by another thread or out of order fatal.

@@ -4,7 +4,7 @@
 
 use crate::job::sys;
 use crate::sync::{AtomicU32, Ordering};
-use std::ffi::c_void;
+use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
 /// `gasnet_hsl_t`. Release clients use `state` only; debug clients the rest as well.
@@ -22,6 +22,10 @@ pub struct gasnet_hsl_t {
     pub gasneti_below: *mut c_void,
     /// Milliseconds, monotonic: since when it is held.
     pub gasneti_since: u64,
+    /// Where it was taken.
+    pub gasneti_file: *const c_char,
+    /// See `gasneti_file`.
+    pub gasneti_line: c_int,
 }
 
 /// `gasneti_magic` of `GASNET_HSL_INITIALIZER`.

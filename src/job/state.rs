@@ -199,9 +199,7 @@ impl Job {
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
-        if !self.client.everything {
-            hook(own.base, own.len);
-        }
+        hook(own.base, own.len);
         signals::install_at_attach(&self.config);
         self.boot.set_phase(Phase::Attached);
         // ORDERING: Release ↔ Acquire in `attached`.

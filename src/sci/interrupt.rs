@@ -66,12 +66,43 @@ pub trait BellPlace: Clone + Send + Sync {
 
 #[cfg(loom)]
 loom::thread_local! {
-    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
+    static ARMED: RefCell<Armed> = RefCell::new(Armed::NONE);
 }
 #[cfg(not(loom))]
 thread_local! {
-    // Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one.
-    static ARMED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
+    static ARMED: RefCell<Armed> = const { RefCell::new(Armed::NONE) };
+}
+
+/// Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one. Without a
+/// destructor: clients wait in exit handlers too, when a thread's values with destructors are gone.
+struct Armed {
+    list: [(usize, u32); 8],
+    len: usize,
+}
+
+impl Armed {
+    const NONE: Armed = Armed { list: [(0, 0); 8], len: 0 };
+
+    /// False when the list is full: then the bell must not count this thread, whose bounded sleep just is not cut short.
+    fn push(&mut self, bell: usize, seen: u32) -> bool {
+        let Some(place) = self.list.get_mut(self.len) else { return false };
+        *place = (bell, seen);
+        self.len += 1;
+        true
+    }
+
+    /// The newest entry of `bell`.
+    fn find(&mut self, bell: usize) -> Option<&mut (usize, u32)> {
+        self.list[..self.len].iter_mut().rev().find(|entry| entry.0 == bell)
+    }
+
+    /// Removes it; false if there is none.
+    fn remove(&mut self, bell: usize) -> bool {
+        let Some(at) = self.list[..self.len].iter().rposition(|entry| entry.0 == bell) else { return false };
+        self.len -= 1;
+        self.list[at] = self.list[self.len];
+        true
+    }
 }
 
 /// This node's interrupt.
@@ -89,19 +120,15 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
         // Relaxed: a trigger that is counted already belongs to news that the look after `arm` finds: the adapter's
         // fence below lies between.
         let seen = bell.events.load(Ordering::Relaxed);
-        ARMED.with(|armed| armed.borrow_mut().push((bell.identity(), seen)));
-        bell.sleepers.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence below orders it
+        if ARMED.with(|armed| armed.borrow_mut().push(bell.identity(), seen)) {
+            bell.sleepers.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence below orders it
+        }
         self.0.sleeper_fence();
     }
 
     fn disarm(&self) {
         let bell = self.0.bell();
-        let was_armed = ARMED.with(|armed| {
-            let mut armed = armed.borrow_mut();
-            let last = armed.iter().rposition(|entry| entry.0 == bell.identity());
-            last.map(|at| armed.swap_remove(at)).is_some()
-        });
-        if was_armed {
+        if ARMED.with(|armed| armed.borrow_mut().remove(bell.identity())) {
             bell.sleepers.fetch_sub(1, Ordering::Relaxed); // Relaxed: a trigger too many is harmless
         }
     }
@@ -125,7 +152,7 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
 
 /// The event word at this thread's `arm`; without one, as it is now.
 fn armed_at(bell: &Bell) -> u32 {
-    let entry = ARMED.with(|armed| armed.borrow().iter().rev().find(|entry| entry.0 == bell.identity()).copied());
+    let entry = ARMED.with(|armed| armed.borrow_mut().find(bell.identity()).copied());
     match entry {
         Some((_, seen)) => seen,
         None => bell.events.load(Ordering::Relaxed), // Relaxed: an unannounced wait has no news to order
@@ -135,8 +162,7 @@ fn armed_at(bell: &Bell) -> u32 {
 /// The next wait of this thread is for the next trigger.
 fn rearm(bell: &Bell, now: u32) {
     ARMED.with(|armed| {
-        let mut armed = armed.borrow_mut();
-        if let Some(entry) = armed.iter_mut().rev().find(|entry| entry.0 == bell.identity()) {
+        if let Some(entry) = armed.borrow_mut().find(bell.identity()) {
             entry.1 = now;
         }
     });

@@ -1,0 +1,69 @@
+# The C programs that pass by themselves, and how a run of one is judged; sourced after lib.sh. Bash.
+
+# Name, arguments of a short run, and "noise" where refused calls are part of the test, so that lines on stderr are right.
+programs='
+testhello        |               |
+testam           | 20 4096       |
+testcore         |               |
+testcorelimits   |               |
+testcoremem      |               |
+testcoreflow     |               |
+testcoreblock    |               |
+testcorethreads  |               |
+testcorepaste    |               |
+testcxx_am       |               |
+testcorebad      |               | noise
+testattach       |               | noise
+testattach_max   |               |
+testconst        |               |
+testenv          |               |
+testbad          |               | noise
+testhsl          |               |
+stencil          |               |
+'
+
+trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
+
+# Arguments, and "noise" or nothing, of the program named.
+arguments_of() { trim "$(grep -E "^$1 " <<<"$programs" | cut -d'|' -f2)"; }
+noise_of() { trim "$(grep -E "^$1 " <<<"$programs" | cut -d'|' -f3)"; }
+
+# Runs PROGRAM (a path) with NODES, started by HOW (launcher or fork), with further environment assignments. Succeeds if
+# the status is 0, every node said PASS once, and stderr is empty unless noise is right. Else leaves $program, $command, the reason in $why,
+# and what was printed in $TMPDIR/stdout and $TMPDIR/stderr.
+run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
+  local nodes=$2 how=$3 name lines expected status arguments
+  program=$1
+  name=$(basename "$program")
+  arguments=$(arguments_of "$name")
+  if [ "$how" = launcher ]; then
+    command="env ${*:4} $stage/bin/gasnetrun_sci -n $nodes $program $arguments"
+  else
+    command="env GASNET_SCI_NODES=$nodes ${*:4} $program $arguments"
+  fi
+  # shellcheck disable=SC2086 # words of a command
+  timeout -k 5 120 $command </dev/null >"$TMPDIR/stdout" 2>"$TMPDIR/stderr"
+  status=$?
+  why=
+  case $status in
+    0) ;;
+    124 | 137) why="no end within 120 s" ;;
+    *) why="status $status" ;;
+  esac
+  lines=$(sed -nE "s,^$name: node ([0-9]+)/$nodes: PASS.*,\1,p" "$TMPDIR/stdout" | sort -n | tr '\n' ' ')
+  expected=$(seq 0 $((nodes - 1)) | tr '\n' ' ')
+  [ "$lines" = "$expected" ] || why="${why:+$why; }PASS from nodes: ${lines:-none}"
+  [ "$(noise_of "$name")" = noise ] || [ ! -s "$TMPDIR/stderr" ] || why="${why:+$why; }lines on stderr"
+  [ -z "$why" ] || return 1
+  rm -f "$TMPDIR/stdout" "$TMPDIR/stderr"
+}
+
+# The failed run that was just made: command line, reason, output.
+tell_failure() {
+  say "FAILED: $command: $why"
+  tail -n 15 "$TMPDIR/stdout" | cut -c 1-200 | sed 's/^/    out: /'
+  # Refused calls are what the noisy programs are about; the checks that failed are not.
+  { [ "$(noise_of "$(basename "$program")")" = noise ] && grep -v 'returning GASNET_ERR' "$TMPDIR/stderr" || cat "$TMPDIR/stderr"; } |
+    head -n 15 | cut -c 1-300 | sed 's/^/    err: /'
+  rm -f "$TMPDIR/stdout" "$TMPDIR/stderr"
+}
