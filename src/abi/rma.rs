@@ -498,13 +498,17 @@ extern "C" fn on_put(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_i
 }
 
 extern "C" fn on_get(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    let get = |am: &Am<Host>, t: &Token| reference::on_get(am, t, false, wide(a, b), wide(c, d), id as u32, len as u32 as usize);
+    let get = |am: &Am<Host>, t: &Token| {
+        reference::on_get(am, t, false, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
+    };
     // SAFETY: as above.
     unsafe { handled("get", token, get) };
 }
 
 extern "C" fn on_get_long(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    let get = |am: &Am<Host>, t: &Token| reference::on_get(am, t, true, wide(a, b), wide(c, d), id as u32, len as u32 as usize);
+    let get = |am: &Am<Host>, t: &Token| {
+        reference::on_get(am, t, true, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
+    };
     // SAFETY: as above.
     unsafe { handled("get", token, get) };
 }

@@ -78,7 +78,14 @@ impl Rma {
     }
 
     /// Starts writing `source` to `address` of `node`. The source is free for reuse at return.
-    pub fn put<A: Adapter>(&self, am: &Am<A>, node: u32, address: usize, source: Source, c: Counted<'_>) -> Result<(), Error>
+    pub fn put<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        address: usize,
+        source: Source,
+        c: Counted<'_>,
+    ) -> Result<(), Error>
     where
         A::Remote: RemoteRead,
     {
@@ -89,7 +96,14 @@ impl Rma {
     }
 
     /// Starts reading from `address` of `node`.
-    pub fn get<A: Adapter>(&self, am: &Am<A>, node: u32, address: usize, to: Landing, c: Counted<'_>) -> Result<(), Error>
+    pub fn get<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        address: usize,
+        to: Landing,
+        c: Counted<'_>,
+    ) -> Result<(), Error>
     where
         A::Remote: RemoteRead,
     {

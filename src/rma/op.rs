@@ -157,7 +157,8 @@ impl Table {
 }
 
 /// What a thread has in flight.
-pub struct Mine {
+#[derive(Default)]
+struct Mine {
     blocks: RefCell<Vec<u32>>,
     free: RefCell<Vec<OpId>>,
     /// Implicit puts, implicit gets.
@@ -167,26 +168,47 @@ pub struct Mine {
 }
 
 thread_local! {
-    static MINE: Mine = const {
-        Mine {
-            blocks: RefCell::new(Vec::new()),
-            free: RefCell::new(Vec::new()),
-            implicit: [const { Cell::new(None) }; 2],
-            region: Cell::new(None),
+    /// What this thread has in flight; made at its first use. A pointer, not the value: a thread may still transfer in
+    /// exit handlers, when its values with destructors are gone, and then gets a new one.
+    static MINE: Cell<*mut Mine> = const { Cell::new(std::ptr::null_mut()) };
+    static END: End = const { End };
+}
+
+/// Hands a thread's blocks over when it ends.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mine = MINE.with(|mine| mine.replace(std::ptr::null_mut()));
+        if !mine.is_null() {
+            // SAFETY: made by `make_mine` from a box, taken out of its only place, and no call of ours is on this stack.
+            let mut mine = unsafe { Box::from_raw(mine) };
+            Table::get().orphans.lock().append(mine.blocks.get_mut());
         }
-    };
+    }
+}
+
+/// This thread's. Callers let go of it before they return.
+fn mine<'a>() -> &'a Mine {
+    let place = MINE.with(Cell::get);
+    let mine = if place.is_null() { make_mine() } else { place };
+    // SAFETY: made by `make_mine` on this thread, and freed at the thread's end, when no call of ours is on its stack.
+    unsafe { &*mine }
+}
+
+#[cold]
+fn make_mine() -> *mut Mine {
+    // After the thread's end has been noticed there is no second notice: its few blocks then stay its own for ever.
+    let _ = END.try_with(|_| ());
+    let mine = Box::into_raw(Box::<Mine>::default());
+    MINE.with(|place| place.set(mine));
+    mine
 }
 
 /// Tells live threads apart; never 0.
 fn mark() -> usize {
     thread_local!(static HERE: u8 = const { 0 });
     HERE.with(|here| std::ptr::from_ref(here) as usize)
-}
-
-impl Drop for Mine {
-    fn drop(&mut self) {
-        Table::get().orphans.lock().append(self.blocks.get_mut());
-    }
 }
 
 /// Which implicit operations.
@@ -200,47 +222,45 @@ pub enum Set {
 
 /// Takes an op for an explicit handle. `None`: 16 million are in flight.
 pub fn take() -> Option<(OpId, &'static Op)> {
-    MINE.with(|mine| {
-        let table = Table::get();
-        let mut free = mine.free.borrow_mut();
-        if free.is_empty() {
-            let block = table.block()?;
-            mine.blocks.borrow_mut().push(block);
-            free.extend((0..BLOCK).rev().map(|i| OpId(block * BLOCK + i)));
-        }
-        let id = free.pop()?;
-        let op = table.op(id)?;
-        op.owner.store(mark(), Ordering::Relaxed); // Relaxed: the thread's own
-        Some((id, op))
-    })
+    let (table, mine) = (Table::get(), mine());
+    let mut free = mine.free.borrow_mut();
+    if free.is_empty() {
+        let block = table.block()?;
+        mine.blocks.borrow_mut().push(block);
+        free.extend((0..BLOCK).rev().map(|i| OpId(block * BLOCK + i)));
+    }
+    let id = free.pop()?;
+    let op = table.op(id)?;
+    op.owner.store(mark(), Ordering::Relaxed); // Relaxed: the thread's own
+    Some((id, op))
 }
 
 /// Gives a complete op back.
 pub fn give(id: OpId, op: &Op) {
     op.owner.store(0, Ordering::Relaxed); // Relaxed: the thread's own
-    MINE.with(|mine| mine.free.borrow_mut().push(id));
+    mine().free.borrow_mut().push(id);
 }
 
 /// The op that counts this thread's implicit operations of `set` now: the open region's, else the set's.
 pub fn implicit(set: Set) -> Option<(OpId, &'static Op)> {
-    let open = MINE.with(|mine| mine.region.get().or(mine.implicit[set as usize].get()));
+    let open = mine().region.get().or(mine().implicit[set as usize].get());
     if let Some(id) = open {
         return Some((id, Table::get().op(id)?));
     }
     let taken = take()?;
-    MINE.with(|mine| mine.implicit[set as usize].set(Some(taken.0)));
+    mine().implicit[set as usize].set(Some(taken.0));
     Some(taken)
 }
 
 /// Are all implicit operations of `set` outside regions done?
 pub fn is_implicit_done(set: Set) -> bool {
-    let id = MINE.with(|mine| mine.implicit[set as usize].get());
+    let id = mine().implicit[set as usize].get();
     id.and_then(|id| Table::get().op(id)).is_none_or(Op::is_done)
 }
 
 /// Is a region open on this thread?
 pub fn in_region() -> bool {
-    MINE.with(|mine| mine.region.get().is_some())
+    mine().region.get().is_some()
 }
 
 /// Opens a region. False: one is open. `None`: no op.
@@ -249,13 +269,13 @@ pub fn begin_region() -> Option<bool> {
         return Some(false);
     }
     let (id, _) = take()?;
-    MINE.with(|mine| mine.region.set(Some(id)));
+    mine().region.set(Some(id));
     Some(true)
 }
 
 /// Closes the region; its op, or `None` when none is open.
 pub fn end_region() -> Option<(OpId, &'static Op)> {
-    let id = MINE.with(|mine| mine.region.take())?;
+    let id = mine().region.take()?;
     Some((id, Table::get().op(id)?))
 }
 

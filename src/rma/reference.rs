@@ -70,7 +70,14 @@ pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing, c: Co
 }
 
 /// Starts a memset.
-pub fn set<A: Adapter>(am: &Am<A>, node: u32, address: usize, byte: u8, len: usize, c: Counted<'_>) -> Result<(), Error> {
+pub fn set<A: Adapter>(
+    am: &Am<A>,
+    node: u32,
+    address: usize,
+    byte: u8,
+    len: usize,
+    c: Counted<'_>,
+) -> Result<(), Error> {
     am.payloads().check(node, address, len)?;
     c.op.start();
     let ids = u64::from(c.id.bits()) | u64::from(byte) << 32;
@@ -83,7 +90,15 @@ pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, id: u32) -> Result<(), Erro
 }
 
 /// At the target of a get.
-pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, long: bool, from: usize, to: usize, id: u32, len: usize) -> Result<(), Error> {
+pub fn on_get<A: Adapter>(
+    am: &Am<A>,
+    token: &Token,
+    long: bool,
+    from: usize,
+    to: usize,
+    id: u32,
+    len: usize,
+) -> Result<(), Error> {
     check_own(am, token, from, len);
     // SAFETY: in this node's segment, or valid by the initiator's promise in EVERYTHING.
     let source = unsafe { Source::new(from as *const u8, len) };
@@ -94,7 +109,14 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, long: bool, from: usize, to
 }
 
 /// At the target of a memset.
-pub fn on_set<A: Adapter>(am: &Am<A>, token: &Token, address: usize, len: usize, byte: u8, id: u32) -> Result<(), Error> {
+pub fn on_set<A: Adapter>(
+    am: &Am<A>,
+    token: &Token,
+    address: usize,
+    len: usize,
+    byte: u8,
+    id: u32,
+) -> Result<(), Error> {
     check_own(am, token, address, len);
     // SAFETY: as in `on_get`.
     unsafe { (address as *mut u8).write_bytes(byte, len) };

@@ -10,7 +10,8 @@ use super::SciError;
 /// `src` is readable for `len` bytes.
 pub unsafe fn write(pid: i32, address: usize, src: *const u8, len: usize) -> Result<(), SciError> {
     // SAFETY: the kernel checks the remote addresses; the local ones are readable by this function's contract.
-    let call = |local: &libc::iovec, remote: &libc::iovec| unsafe { libc::process_vm_writev(pid, local, 1, remote, 1, 0) };
+    let call =
+        |local: &libc::iovec, remote: &libc::iovec| unsafe { libc::process_vm_writev(pid, local, 1, remote, 1, 0) };
     all("process_vm_writev", src.cast_mut(), address, len, call)
 }
 
@@ -20,7 +21,8 @@ pub unsafe fn write(pid: i32, address: usize, src: *const u8, len: usize) -> Res
 /// `to` is writable for `len` bytes.
 pub unsafe fn read(pid: i32, address: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
     // SAFETY: the kernel checks the remote addresses; the local ones are writable by this function's contract.
-    let call = |local: &libc::iovec, remote: &libc::iovec| unsafe { libc::process_vm_readv(pid, local, 1, remote, 1, 0) };
+    let call =
+        |local: &libc::iovec, remote: &libc::iovec| unsafe { libc::process_vm_readv(pid, local, 1, remote, 1, 0) };
     all("process_vm_readv", to, address, len, call)
 }
 
