@@ -14,7 +14,7 @@ fn main() {
 
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for module in ["constants", "init", "query", "hsl", "debug", "am", "barrier"] {
+    for module in ["constants", "init", "query", "hsl", "debug", "am", "barrier", "rma"] {
         builder = builder.with_src(root.join(format!("src/abi/{module}.rs")));
     }
     let bindings = builder.generate().expect("src/abi is what cbindgen understands");

@@ -1,4 +1,4 @@
-/* gasnet-sci: the header that GASNet-1 clients include (Core API; contract: core.md).
+/* gasnet-sci: the header that GASNet-1 clients include (Core and Extended API; contract: core.md, extended.md).
  *
  * Define exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR. Optional: GASNET_DEBUG (misuse is detected and ends the job
  * with the client's file and line), GASNET_SEGMENT_LARGE or GASNET_SEGMENT_EVERYTHING (default: FAST). Link with
@@ -22,6 +22,7 @@ extern "C" {
 #include "gasnet_sci_abi.h"
 #include "gasnet_sci_core.h"
 #include "gasnet_sci_am.h"
+#include "gasnet_sci_rma.h"
 
 #ifdef __cplusplus
 }

@@ -212,6 +212,24 @@ typedef struct {
 } gasnet_hsl_t;
 
 /*
+ What the header's inline transfers need to know. Filled by attach, constant afterwards.
+ */
+typedef struct {
+  /*
+   0: call the library; 1: every segment is mapped at its own address; 2: add the node's offset.
+   */
+  uint32_t direct;
+  /*
+   Number of nodes.
+   */
+  uint32_t nodes;
+  /*
+   What to add to an address in each node's segment.
+   */
+  const size_t *offset;
+} gasneti_sci_reach_t;
+
+/*
  `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
  */
 extern uint64_t gasnet_max_segsize;
@@ -220,6 +238,11 @@ extern uint64_t gasnet_max_segsize;
  `gasnet_client_attach_hook`: called by attach with the local segment, if set.
  */
 extern void (*gasnet_client_attach_hook)(void*, size_t);
+
+/*
+ See [`gasneti_sci_reach_t`].
+ */
+extern gasneti_sci_reach_t gasneti_sci_reach;
 
 /*
  Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
@@ -452,5 +475,120 @@ int gasneti_sci_barrier(int id, int flags);
  0, and the name in `id`, when the last phase was named; else non-zero.
  */
 int gasneti_sci_barrier_result(int *id);
+
+/*
+ Blocking put.
+ */
+void gasneti_sci_put(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ Blocking get.
+ */
+void gasneti_sci_get(void *dest, uint32_t node, const void *src, size_t nbytes);
+
+/*
+ Blocking memset; the low byte of `val`.
+ */
+void gasneti_sci_memset(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ Put with an explicit handle; 0 when complete. The source is free for reuse at return.
+ */
+size_t gasneti_sci_put_nb(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ Get with an explicit handle.
+ */
+size_t gasneti_sci_get_nb(void *dest, uint32_t node, const void *src, size_t nbytes);
+
+/*
+ Memset with an explicit handle.
+ */
+size_t gasneti_sci_memset_nb(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ Put counted by this thread's implicit set, or its open region.
+ */
+void gasneti_sci_put_nbi(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ Get counted by this thread's implicit set, or its open region.
+ */
+void gasneti_sci_get_nbi(void *dest, uint32_t node, const void *src, size_t nbytes);
+
+/*
+ Memset counted by this thread's implicit puts, or its open region.
+ */
+void gasneti_sci_memset_nbi(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ Starts a value get of 1 to 8 bytes; to be waited for once.
+ */
+uint64_t gasneti_sci_get_nb_val(uint32_t node, const void *src, size_t nbytes);
+
+/*
+ A value form was called with an impossible size: ends the job.
+ */
+void gasneti_sci_bad_value(size_t nbytes);
+
+/*
+ Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
+ */
+void gasneti_sci_tick_poll(void);
+
+/*
+ Waits for a value get.
+ */
+uint64_t gasneti_sci_wait_valget(uint64_t handle);
+
+/*
+ `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
+ */
+int gasneti_sci_try_nb(size_t handle, int poll);
+
+/*
+ Waits for one handle.
+ */
+void gasneti_sci_wait_nb(size_t handle);
+
+/*
+ `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; complete ones are overwritten.
+ */
+int gasneti_sci_try_array(size_t *handles, size_t n, int all, int poll);
+
+/*
+ Waits for all, or for one at least, of `n` handles.
+ */
+void gasneti_sci_wait_array(size_t *handles, size_t n, int all);
+
+/*
+ `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
+ */
+int gasneti_sci_try_nbi(int sets);
+
+/*
+ Waits for this thread's implicit operations.
+ */
+void gasneti_sci_wait_nbi(int sets);
+
+/*
+ Opens an access region.
+ */
+void gasneti_sci_begin_region(void);
+
+/*
+ Closes it: the handle of what was started inside, 0 when that is complete.
+ */
+size_t gasneti_sci_end_region(void);
+
+/*
+ Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
+ */
+void gasneti_sci_check_range(const char *name,
+                             const char *file,
+                             int line,
+                             uint32_t node,
+                             const void *address,
+                             size_t nbytes);
 
 #endif  /* GASNETI_SCI_ABI_H */

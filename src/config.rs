@@ -31,6 +31,8 @@ pub struct Config {
     pub reserve: bool,
     /// Let the sleeper fence with membarrier(2).
     pub membarrier: bool,
+    /// Transfers by mapped memory; else the reference implementation over Active Messages.
+    pub native: bool,
     /// Use process_vm_writev for memory that is not mapped.
     pub cma: bool,
     /// Unsuccessful polls before a waiting thread gives up the CPU; `None`: by the number of nodes per core.
@@ -92,6 +94,7 @@ impl Default for Config {
             window: true,
             reserve: false,
             membarrier: true,
+            native: true,
             cma: true,
             spin: None,
             stats: false,
@@ -218,10 +221,22 @@ pub const VARS: &[Var] = &[
         set: |c, v| put(&mut c.membarrier, parse::yes_no(v)),
     },
     Var {
+        name: "GASNET_SCI_EXTENDED",
+        aliases: &[],
+        default: "native",
+        doc: "puts and gets: native = loads and stores where memory is mapped, ref = Active Messages only",
+        form: "native or ref",
+        set: |c, v| match v.trim().to_ascii_lowercase().as_str() {
+            "native" => put(&mut c.native, Some(true)),
+            "ref" => put(&mut c.native, Some(false)),
+            _ => None,
+        },
+    },
+    Var {
         name: "GASNET_SCI_CMA",
         aliases: &[],
         default: "yes",
-        doc: "write a peer's memory outside its segment (EVERYTHING) with process_vm_writev where the kernel allows",
+        doc: "reach a peer's memory outside its segment (EVERYTHING) with process_vm_readv and writev where the kernel allows",
         form: parse::YES_NO,
         set: |c, v| put(&mut c.cma, parse::yes_no(v)),
     },

@@ -11,6 +11,7 @@ pub mod error;
 pub mod job;
 pub mod log;
 pub mod region;
+pub mod rma;
 pub mod sci;
 pub mod sync;
 pub mod wait;

@@ -36,6 +36,14 @@ impl fmt::Display for Place {
     }
 }
 
+/// # Safety
+/// `name` and `file` are C strings.
+pub(super) unsafe fn fatal_at(name: *const c_char, file: *const c_char, line: c_int, error: &crate::error::Error) -> ! {
+    // SAFETY: this function's own contract.
+    let name = unsafe { CStr::from_ptr(name) };
+    fatal(format_args!("{}: {error} {}", name.to_string_lossy(), Place { file, line }))
+}
+
 fn thread() -> usize {
     THREAD.with(|t| std::ptr::from_ref(t) as usize)
 }

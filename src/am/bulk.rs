@@ -11,6 +11,7 @@ use super::slot::{BOUNCE_WORD, Body, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use crate::config::Config;
 use crate::error::{Error, bad_arg};
+use crate::rma::Landing;
 use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, SciError, cma};
 use crate::sync::{AtomicBool, ModeLock, Ordering};
 use std::cell::Cell;
@@ -66,6 +67,27 @@ impl<A: Adapter> Payloads<A> {
         self.get(node).is_some_and(|(p, everything)| {
             everything || (address >= p.base && len <= p.len && address - p.base <= p.len - len)
         })
+    }
+
+    /// [`Self::holds`] as an error that names the bounds; no bytes are always inside.
+    pub fn check(&self, node: u32, address: usize, len: usize) -> Result<(), Error> {
+        if len == 0 || self.holds(node, address, len) {
+            return Ok(());
+        }
+        let (base, size) = self.bounds(node);
+        bad_arg(format_args!("[{address:#x}, +{len}) is outside the segment of node {node}: [{base:#x}, +{size})"))
+    }
+
+    /// Is it inside `node`'s segment proper, also in EVERYTHING?
+    pub fn is_segment(&self, node: u32, address: usize, len: usize) -> bool {
+        let (base, size) = self.bounds(node);
+        address >= base && len <= size && address - base <= size - len
+    }
+
+    /// The map of `node`'s segment, and the segment's address at its owner.
+    pub fn map(&self, node: u32) -> Option<(&A::Remote, usize)> {
+        let (payload, _) = self.get(node)?;
+        payload.map.as_ref().map(|map| (map, payload.base))
     }
 
     /// Address and bytes of `node`'s segment.
@@ -165,7 +187,7 @@ impl<A: Adapter> Am<A> {
         }
         let Some((payload, _)) = self.payloads.get(dest) else { return Ok(None) };
         let (Some(map), Some(segment)) = (&payload.map, &payload.segment) else {
-            return self.place_unmapped(dest, payload.pid, source, address);
+            return self.place_unmapped(dest, source, address);
         };
         let offset = address - payload.base;
         let placed = if source.len() < self.transfer.dma_min {
@@ -245,6 +267,7 @@ impl<A: Adapter> Am<A> {
         Ok(())
     }
 
+<<<<<<< HEAD
     /// Bytes of the next piece when `left` are left: never so many that fewer remain than DMA takes.
     fn bounced_piece(&self, left: usize) -> usize {
         let properties = &self.transfer.properties;
@@ -260,18 +283,48 @@ impl<A: Adapter> Am<A> {
         if !self.transfer.cma.load(Ordering::Relaxed) {
             return Ok(None);
         }
+=======
+    fn place_unmapped(&self, dest: u32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
+        Ok(self.write_unmapped(dest, address, source)?.then(Placed::whole))
+    }
+
+    /// Writes memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
+    pub(crate) fn write_unmapped(&self, node: u32, address: usize, source: Source) -> Result<bool, Error> {
+>>>>>>> rma
         // SAFETY: `Source` promises that its bytes are readable.
-        match unsafe { cma::write(pid, address, source.ptr(), source.len()) } {
+        self.unmapped(node, address, source.len(), |pid| unsafe {
+            cma::write(pid, address, source.ptr(), source.len())
+        })
+    }
+
+    /// Reads memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
+    pub(crate) fn read_unmapped(&self, node: u32, address: usize, to: Landing) -> Result<bool, Error> {
+        // SAFETY: `Landing` promises that its bytes are writable.
+        self.unmapped(node, address, to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
+    }
+
+    fn unmapped(
+        &self,
+        node: u32,
+        address: usize,
+        len: usize,
+        call: impl FnOnce(i32) -> Result<(), SciError>,
+    ) -> Result<bool, Error> {
+        // Relaxed: the flag stands alone; two threads may both find out that the kernel refuses.
+        let Some((payload, _)) = self.payloads.get(node).filter(|_| self.transfer.cma.load(Ordering::Relaxed)) else {
+            return Ok(false);
+        };
+        match call(payload.pid) {
             Ok(()) => {
-                self.transfer.count(|c| &c.cma, source.len());
-                Ok(Some(Placed::whole()))
+                self.transfer.count(|c| &c.cma, len);
+                Ok(true)
             }
             Err(SciError::System { errno: libc::EFAULT, .. }) => {
-                bad_arg(format_args!("[{address:#x}, +{}) is not writable memory of node {dest}", source.len()))
+                bad_arg(format_args!("[{address:#x}, +{len}) is not memory of node {node} that can be accessed so"))
             }
             Err(_) => {
                 self.transfer.cma.store(false, Ordering::Relaxed); // Relaxed: as above
-                Ok(None)
+                Ok(false)
             }
         }
     }

@@ -36,6 +36,12 @@ impl Handlers {
         self.functions[index as usize].load(Ordering::Relaxed)
     }
 
+    /// Registers a handler of the core's or the extended API's own.
+    pub fn set_internal(&self, index: u8, function: usize) {
+        debug_assert!((1..FIRST_CLIENT).contains(&index));
+        self.functions[index as usize].store(function, Ordering::Relaxed); // Relaxed: see `function`
+    }
+
     /// Registers a client's table: fixed indices as they are, then each don't-care entry, in table order, the lowest
     /// free index; the choice is written back. `BadArg` leaves table and entries unchanged.
     pub fn register(&self, entries: &mut [Entry]) -> Result<(), Error> {

@@ -10,6 +10,7 @@ use crate::config::{Config, Reported};
 use crate::error::{Error, bad_arg};
 use crate::log;
 use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
+use crate::rma::Rma;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
@@ -53,6 +54,7 @@ pub struct Job {
     adapter: Host,
     am: Am<Host>,
     barrier: Barrier,
+    rma: Rma,
     window: Option<Window>,
     max_local: u64,
     max_global: u64,
@@ -147,6 +149,7 @@ impl Job {
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
+        let rma = Rma::new(config.native);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
         boot.fence(); // nobody's bulletin changes in attach before all have read it here
         Ok(Job {
@@ -157,6 +160,7 @@ impl Job {
             adapter,
             am,
             barrier,
+            rma,
             window,
             max_local,
             max_global,
@@ -284,6 +288,11 @@ impl Job {
     /// The barrier.
     pub fn barrier(&self) -> &Barrier {
         &self.barrier
+    }
+
+    /// The engine of one-sided transfers.
+    pub fn rma(&self) -> &Rma {
+        &self.rma
     }
 
     /// The settings.

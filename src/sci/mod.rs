@@ -112,6 +112,15 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn barrier(&self);
 }
 
+/// A mapped remote segment for payload, which may be read. Commands never are: their engines ask for [`RemoteMap`] only.
+pub trait RemoteRead: RemoteMap {
+    /// Reads bytes. `OutOfRange` reads nothing.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError>;
+}
+
 /// A segment that this node created. Dropping it removes it (unavailable first; mappings stay until dropped).
 pub trait LocalSegment: Send + Sync {
     /// The map type.

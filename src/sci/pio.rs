@@ -203,6 +203,18 @@ mod span {
             Ok(())
         }
 
+        /// # Safety
+        /// `to` is writable for `len` bytes.
+        #[inline(always)]
+        pub(crate) unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
+            check_range(offset, len, self.len)?;
+            // SAFETY: `offset` is inside, as checked.
+            let source = unsafe { self.base.add(offset) };
+            // SAFETY: source as checked, target by this function's contract. `copy`: as in `write`.
+            unsafe { std::ptr::copy(source, to, len) };
+            Ok(())
+        }
+
         #[inline(always)]
         pub(crate) fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
             check_range(offset, len, self.len)?;

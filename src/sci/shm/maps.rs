@@ -6,7 +6,7 @@
 use super::Lease;
 use crate::sci::mapping::Mapping;
 use crate::sci::pio::Span;
-use crate::sci::{LocalMap, Placement, RemoteMap, SciError};
+use crate::sci::{LocalMap, Placement, RemoteMap, RemoteRead, SciError};
 use crate::sync::AtomicU64;
 use std::sync::Arc;
 
@@ -79,6 +79,13 @@ impl ShmRemote {
     /// through [`RemoteMap`].
     pub fn address(&self) -> *mut u8 {
         self.span.base()
+    }
+}
+
+impl RemoteRead for ShmRemote {
+    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: this function's own contract.
+        unsafe { self.span.read(offset, to, len) }
     }
 }
 

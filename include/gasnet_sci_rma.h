@@ -1,0 +1,369 @@
+/* Puts, gets, memsets, their handles, value forms. Part of gasnet.h. Contract: extended.md sections 1-7.
+ *
+ * A transfer to a segment that is mapped here is a copy, inline, and complete at once: the non-blocking forms then return
+ * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call. With a constant size of 1, 2, 4 or 8
+ * the copy is one load and one store. */
+#ifndef GASNETI_SCI_RMA_H
+#define GASNETI_SCI_RMA_H
+
+typedef void *gasnet_handle_t; /* the library's handle; all zero = complete */
+typedef uint64_t gasnet_valget_handle_t;
+#define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
+
+#if defined(__GNUC__)
+#define GASNETI_SCI_ALWAYS static __inline__ __attribute__((__always_inline__, __unused__))
+#else
+#define GASNETI_SCI_ALWAYS static inline
+#endif
+
+/* ---- where the bytes are ---- */
+
+/* Serves messages in every 64th inline transfer: a node that does nothing but blocking gets still answers requests
+ * (behaviours 45), and a transfer alone does not pay for a poll. */
+#if defined(__GNUC__)
+static uint32_t gasneti_sci_ops GASNETI_SCI_UNUSED;
+GASNETI_SCI_ALWAYS void gasneti_sci_tick(void) {
+  /* relaxed, and not read-modify-write: threads may lose counts, not correctness */
+  uint32_t n = __atomic_load_n(&gasneti_sci_ops, __ATOMIC_RELAXED) + 1;
+  __atomic_store_n(&gasneti_sci_ops, n, __ATOMIC_RELAXED);
+  if_pf ((n & 63) == 0) gasneti_sci_tick_poll();
+}
+#else
+#define gasneti_sci_tick() gasneti_sci_tick_poll()
+#endif
+
+#if defined(GASNET_SEGMENT_EVERYTHING)
+#define GASNETI_SCI_IS_DIRECT(node) 0
+#define GASNETI_SCI_AT(node, addr) (addr)
+#else
+#define GASNETI_SCI_IS_DIRECT(node) GASNETI_SCI_EXPECT(gasneti_sci_reach.direct != 0 && (node) < gasneti_sci_reach.nodes, 1)
+#define GASNETI_SCI_AT(node, addr) gasneti_sci_at((node), (addr))
+GASNETI_SCI_ALWAYS void *gasneti_sci_at(gasnet_node_t node, const void *addr) {
+  uintptr_t at = (uintptr_t)addr;
+  if_pf (gasneti_sci_reach.direct == 2) at += gasneti_sci_reach.offset[node];
+  return (void *)at;
+}
+#endif
+
+/* ---- transfers. A put is complete at its return: a later put, of a flag for instance, must not be seen before it, hence
+        the release fence (no instruction on x86-64). A get must read anew each time, and what is read after it must not be
+        older, hence the acquire fence. ---- */
+
+GASNETI_SCI_ALWAYS void gasneti_sci_do_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    if (nbytes) memcpy(GASNETI_SCI_AT(node, dest), src, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
+    gasneti_sci_tick();
+  } else {
+    gasneti_sci_put(node, dest, src, nbytes);
+  }
+}
+GASNETI_SCI_ALWAYS void gasneti_sci_do_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    GASNETI_SCI_FENCE_COMPILER(); /* a loop around a get must read anew */
+    if (nbytes) memcpy(dest, GASNETI_SCI_AT(node, src), nbytes);
+    GASNETI_SCI_FENCE_ACQUIRE();
+    gasneti_sci_tick();
+  } else {
+    gasneti_sci_get(dest, node, src, nbytes);
+  }
+}
+GASNETI_SCI_ALWAYS void gasneti_sci_do_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    if (nbytes) memset(GASNETI_SCI_AT(node, dest), val, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
+    gasneti_sci_tick();
+  } else {
+    gasneti_sci_memset(node, dest, val, nbytes);
+  }
+}
+
+GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    if (nbytes) memcpy(GASNETI_SCI_AT(node, dest), src, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
+    return GASNET_INVALID_HANDLE;
+  }
+  return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, src, nbytes);
+}
+GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_get_nb(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    GASNETI_SCI_FENCE_COMPILER();
+    if (nbytes) memcpy(dest, GASNETI_SCI_AT(node, src), nbytes);
+    return GASNET_INVALID_HANDLE;
+  }
+  return (gasnet_handle_t)gasneti_sci_get_nb(dest, node, src, nbytes);
+}
+GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    if (nbytes) memset(GASNETI_SCI_AT(node, dest), val, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
+    return GASNET_INVALID_HANDLE;
+  }
+  return (gasnet_handle_t)gasneti_sci_memset_nb(node, dest, val, nbytes);
+}
+
+GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    if (nbytes) memcpy(GASNETI_SCI_AT(node, dest), src, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
+  } else {
+    gasneti_sci_put_nbi(node, dest, src, nbytes);
+  }
+}
+GASNETI_SCI_ALWAYS void gasneti_sci_do_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    GASNETI_SCI_FENCE_COMPILER();
+    if (nbytes) memcpy(dest, GASNETI_SCI_AT(node, src), nbytes);
+  } else {
+    gasneti_sci_get_nbi(dest, node, src, nbytes);
+  }
+}
+GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) {
+    if (nbytes) memset(GASNETI_SCI_AT(node, dest), val, nbytes);
+    GASNETI_SCI_FENCE_RELEASE();
+  } else {
+    gasneti_sci_memset_nbi(node, dest, val, nbytes);
+  }
+}
+
+/* ---- values: the low-order bytes of a register, in native order ---- */
+
+#if defined(PLATFORM_ARCH_BIG_ENDIAN)
+#define GASNETI_SCI_LOW(word, nbytes) ((char *)(word) + (sizeof(gasnet_register_value_t) - (nbytes)))
+#else
+#define GASNETI_SCI_LOW(word, nbytes) ((char *)(word))
+#endif
+
+GASNETI_SCI_ALWAYS void gasneti_sci_do_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) {
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  gasneti_sci_do_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+}
+GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+                                                             size_t nbytes) {
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  return gasneti_sci_do_put_nb(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+}
+GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+                                                   size_t nbytes) {
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  gasneti_sci_do_put_nbi(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+}
+GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t node, const void *src, size_t nbytes) {
+  gasnet_register_value_t value = 0;
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  gasneti_sci_do_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
+  return value;
+}
+/* Of mapped memory the handle is the value itself; which of the two it is does not change during a run. */
+GASNETI_SCI_ALWAYS gasnet_valget_handle_t gasneti_sci_do_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_DIRECT(node)) return gasneti_sci_do_get_val(node, src, nbytes);
+  return gasneti_sci_get_nb_val(node, src, nbytes);
+}
+GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_wait_valget(gasnet_valget_handle_t handle) {
+  if (GASNETI_SCI_IS_DIRECT(0)) {
+    gasneti_sci_tick();
+    return handle;
+  }
+  return gasneti_sci_wait_valget(handle);
+}
+
+/* ---- syncs ---- */
+
+GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nb(gasnet_handle_t handle) {
+  if (handle == GASNET_INVALID_HANDLE) {
+    GASNETI_SCI_FENCE_ACQUIRE();
+    gasneti_sci_tick();
+  } else {
+    gasneti_sci_wait_nb((uintptr_t)handle);
+  }
+}
+GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nb(gasnet_handle_t handle, int poll) {
+  if (handle == GASNET_INVALID_HANDLE) {
+    GASNETI_SCI_FENCE_ACQUIRE();
+    if (poll) gasneti_sci_tick();
+    return GASNET_OK;
+  }
+  return gasneti_sci_try_nb((uintptr_t)handle, poll);
+}
+/* Inline transfers are not counted anywhere: when all are inline there is nothing to wait for. */
+GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nbi(int sets) {
+  if (GASNETI_SCI_IS_DIRECT(0)) {
+    GASNETI_SCI_FENCE_ACQUIRE();
+    gasneti_sci_tick();
+  } else {
+    gasneti_sci_wait_nbi(sets);
+  }
+}
+GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nbi(int sets) {
+  if (GASNETI_SCI_IS_DIRECT(0)) {
+    GASNETI_SCI_FENCE_ACQUIRE();
+    gasneti_sci_tick();
+    return GASNET_OK;
+  }
+  return gasneti_sci_try_nbi(sets);
+}
+
+/* ---- the public names. Debug builds check the place of the call, and the remote range, first ---- */
+
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_INLINE void gasneti_sci_check_transfer(const char *name, const char *file, int line, gasnet_node_t node,
+                                                   const void *addr, size_t nbytes) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_check_range(name, file, line, node, addr, nbytes);
+}
+/* One inline wrapper per shape, so that arguments are evaluated once. */
+#define GASNETI_SCI_WRAP_PUT(ret, fn, ...)                                                                           \
+  GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, gasnet_node_t node, void *dest,  \
+                                      __VA_ARGS__, size_t nbytes)
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put, const void *src) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_put(node, dest, src, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb, const void *src) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  return gasneti_sci_do_put_nb(node, dest, src, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi, const void *src) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_put_nbi(node, dest, src, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_memset, int val) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_memset(node, dest, val, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_memset_nb, int val) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  return gasneti_sci_do_memset_nb(node, dest, val, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_memset_nbi, int val) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_memset_nbi(node, dest, val, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_val, gasnet_register_value_t val) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_put_val(node, dest, val, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb_val, gasnet_register_value_t val) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  return gasneti_sci_do_put_nb_val(node, dest, val, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi_val, gasnet_register_value_t val) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_put_nbi_val(node, dest, val, nbytes);
+}
+#define GASNETI_SCI_WRAP_GET(ret, fn)                                                                                \
+  GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, void *dest, gasnet_node_t node,  \
+                                      const void *src, size_t nbytes)
+GASNETI_SCI_WRAP_GET(void, gasneti_sci_do_get) {
+  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
+  gasneti_sci_do_get(dest, node, src, nbytes);
+}
+GASNETI_SCI_WRAP_GET(gasnet_handle_t, gasneti_sci_do_get_nb) {
+  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
+  return gasneti_sci_do_get_nb(dest, node, src, nbytes);
+}
+GASNETI_SCI_WRAP_GET(void, gasneti_sci_do_get_nbi) {
+  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
+  gasneti_sci_do_get_nbi(dest, node, src, nbytes);
+}
+GASNETI_SCI_INLINE gasnet_register_value_t gasneti_sci_do_get_val_checked(const char *name, const char *file, int line,
+                                                                          gasnet_node_t node, const void *src,
+                                                                          size_t nbytes) {
+  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
+  return gasneti_sci_do_get_val(node, src, nbytes);
+}
+GASNETI_SCI_INLINE gasnet_valget_handle_t gasneti_sci_do_get_nb_val_checked(const char *name, const char *file, int line,
+                                                                            gasnet_node_t node, const void *src,
+                                                                            size_t nbytes) {
+  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
+  return gasneti_sci_do_get_nb_val(node, src, nbytes);
+}
+#define GASNETI_SCI_RMA(name, fn, ...) fn##_checked(name, __FILE__, __LINE__, __VA_ARGS__)
+/* regions are tracked by the library, whatever the transfers are */
+#define GASNETI_SCI_IS_TRACKED 1
+#else
+#define GASNETI_SCI_RMA(name, fn, ...) fn(__VA_ARGS__)
+#define GASNETI_SCI_IS_TRACKED 0
+#endif
+
+#define gasnet_put(node, dest, src, n) GASNETI_SCI_RMA("gasnet_put", gasneti_sci_do_put, (node), (dest), (src), (n))
+#define gasnet_get(dest, node, src, n) GASNETI_SCI_RMA("gasnet_get", gasneti_sci_do_get, (dest), (node), (src), (n))
+#define gasnet_put_bulk(node, dest, src, n)                                                                          \
+  GASNETI_SCI_RMA("gasnet_put_bulk", gasneti_sci_do_put, (node), (dest), (src), (n))
+#define gasnet_get_bulk(dest, node, src, n)                                                                          \
+  GASNETI_SCI_RMA("gasnet_get_bulk", gasneti_sci_do_get, (dest), (node), (src), (n))
+#define gasnet_memset(node, dest, val, n)                                                                            \
+  GASNETI_SCI_RMA("gasnet_memset", gasneti_sci_do_memset, (node), (dest), (val), (n))
+
+#define gasnet_put_nb(node, dest, src, n)                                                                            \
+  GASNETI_SCI_RMA("gasnet_put_nb", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
+#define gasnet_get_nb(dest, node, src, n)                                                                            \
+  GASNETI_SCI_RMA("gasnet_get_nb", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
+#define gasnet_put_nb_bulk(node, dest, src, n)                                                                       \
+  GASNETI_SCI_RMA("gasnet_put_nb_bulk", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
+#define gasnet_get_nb_bulk(dest, node, src, n)                                                                       \
+  GASNETI_SCI_RMA("gasnet_get_nb_bulk", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
+#define gasnet_memset_nb(node, dest, val, n)                                                                         \
+  GASNETI_SCI_RMA("gasnet_memset_nb", gasneti_sci_do_memset_nb, (node), (dest), (val), (n))
+
+#define gasnet_put_nbi(node, dest, src, n)                                                                           \
+  GASNETI_SCI_RMA("gasnet_put_nbi", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
+#define gasnet_get_nbi(dest, node, src, n)                                                                           \
+  GASNETI_SCI_RMA("gasnet_get_nbi", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
+#define gasnet_put_nbi_bulk(node, dest, src, n)                                                                      \
+  GASNETI_SCI_RMA("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
+#define gasnet_get_nbi_bulk(dest, node, src, n)                                                                      \
+  GASNETI_SCI_RMA("gasnet_get_nbi_bulk", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
+#define gasnet_memset_nbi(node, dest, val, n)                                                                        \
+  GASNETI_SCI_RMA("gasnet_memset_nbi", gasneti_sci_do_memset_nbi, (node), (dest), (val), (n))
+
+#define gasnet_put_val(node, dest, val, n)                                                                           \
+  GASNETI_SCI_RMA("gasnet_put_val", gasneti_sci_do_put_val, (node), (dest), (gasnet_register_value_t)(val), (n))
+#define gasnet_put_nb_val(node, dest, val, n)                                                                        \
+  GASNETI_SCI_RMA("gasnet_put_nb_val", gasneti_sci_do_put_nb_val, (node), (dest), (gasnet_register_value_t)(val), (n))
+#define gasnet_put_nbi_val(node, dest, val, n)                                                                       \
+  GASNETI_SCI_RMA("gasnet_put_nbi_val", gasneti_sci_do_put_nbi_val, (node), (dest), (gasnet_register_value_t)(val), (n))
+#define gasnet_get_val(node, src, n) GASNETI_SCI_RMA("gasnet_get_val", gasneti_sci_do_get_val, (node), (src), (n))
+#define gasnet_get_nb_val(node, src, n)                                                                              \
+  GASNETI_SCI_RMA("gasnet_get_nb_val", gasneti_sci_do_get_nb_val, (node), (src), (n))
+
+#define GASNETI_SCI_SYNC(name, call) GASNETI_SCI_CHECKED(name, GASNETI_SCI_RULES_CLIENT, call)
+#define gasnet_wait_syncnb_valget(h) GASNETI_SCI_SYNC("gasnet_wait_syncnb_valget", gasneti_sci_do_wait_valget(h))
+#define gasnet_wait_syncnb(h) GASNETI_SCI_SYNC("gasnet_wait_syncnb", gasneti_sci_do_wait_nb(h))
+#define gasnet_try_syncnb(h) GASNETI_SCI_SYNC("gasnet_try_syncnb", gasneti_sci_do_try_nb((h), 1))
+#define gasnet_try_syncnb_nopoll(h) gasneti_sci_do_try_nb((h), 0)
+#define GASNETI_SCI_HANDLES(h) ((size_t *)(void *)(h))
+#define gasnet_wait_syncnb_all(h, n)                                                                                 \
+  GASNETI_SCI_SYNC("gasnet_wait_syncnb_all", gasneti_sci_wait_array(GASNETI_SCI_HANDLES(h), (n), 1))
+#define gasnet_wait_syncnb_some(h, n)                                                                                \
+  GASNETI_SCI_SYNC("gasnet_wait_syncnb_some", gasneti_sci_wait_array(GASNETI_SCI_HANDLES(h), (n), 0))
+#define gasnet_try_syncnb_all(h, n)                                                                                  \
+  GASNETI_SCI_SYNC("gasnet_try_syncnb_all", gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 1, 1))
+#define gasnet_try_syncnb_some(h, n)                                                                                 \
+  GASNETI_SCI_SYNC("gasnet_try_syncnb_some", gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 0, 1))
+#define gasnet_try_syncnb_all_nopoll(h, n) gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 1, 0)
+#define gasnet_try_syncnb_some_nopoll(h, n) gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 0, 0)
+
+#if GASNETI_SCI_IS_TRACKED
+#define GASNETI_SCI_WAIT_NBI(sets) gasneti_sci_wait_nbi(sets)
+#define GASNETI_SCI_TRY_NBI(sets) gasneti_sci_try_nbi(sets)
+#define gasnet_begin_nbi_accessregion() GASNETI_SCI_SYNC("gasnet_begin_nbi_accessregion", gasneti_sci_begin_region())
+#define gasnet_end_nbi_accessregion()                                                                                \
+  GASNETI_SCI_SYNC("gasnet_end_nbi_accessregion", (gasnet_handle_t)gasneti_sci_end_region())
+#else
+#define GASNETI_SCI_WAIT_NBI(sets) gasneti_sci_do_wait_nbi(sets)
+#define GASNETI_SCI_TRY_NBI(sets) gasneti_sci_do_try_nbi(sets)
+#define gasnet_begin_nbi_accessregion() ((void)(GASNETI_SCI_IS_DIRECT(0) ? (void)0 : gasneti_sci_begin_region()))
+#define gasnet_end_nbi_accessregion()                                                                                \
+  (GASNETI_SCI_IS_DIRECT(0) ? GASNET_INVALID_HANDLE : (gasnet_handle_t)gasneti_sci_end_region())
+#endif
+#define gasnet_wait_syncnbi_puts() GASNETI_SCI_SYNC("gasnet_wait_syncnbi_puts", GASNETI_SCI_WAIT_NBI(1))
+#define gasnet_wait_syncnbi_gets() GASNETI_SCI_SYNC("gasnet_wait_syncnbi_gets", GASNETI_SCI_WAIT_NBI(2))
+#define gasnet_wait_syncnbi_all() GASNETI_SCI_SYNC("gasnet_wait_syncnbi_all", GASNETI_SCI_WAIT_NBI(3))
+#define gasnet_try_syncnbi_puts() GASNETI_SCI_SYNC("gasnet_try_syncnbi_puts", GASNETI_SCI_TRY_NBI(1))
+#define gasnet_try_syncnbi_gets() GASNETI_SCI_SYNC("gasnet_try_syncnbi_gets", GASNETI_SCI_TRY_NBI(2))
+#define gasnet_try_syncnbi_all() GASNETI_SCI_SYNC("gasnet_try_syncnbi_all", GASNETI_SCI_TRY_NBI(3))
+
+#endif

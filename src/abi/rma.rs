@@ -1,0 +1,544 @@
+//! One-sided transfers that the header does not do inline (contract: extended.md §1–§7). Errors are fatal.
+
+use super::constants::*;
+use super::must;
+use crate::am::Am;
+use crate::am::source::Source;
+use crate::am::token::Token;
+use crate::error::{Error, bad_arg};
+use crate::job::Job;
+use crate::rma::op::{self, Op, OpId, Set, Table};
+use crate::rma::{Counted, Landing, Rma, reference};
+use crate::sci::Host;
+use std::ffi::{c_int, c_void};
+
+/// What the header's inline transfers need to know. Filled by attach, constant afterwards.
+#[repr(C)]
+pub struct gasneti_sci_reach_t {
+    /// 0: call the library; 1: every segment is mapped at its own address; 2: add the node's offset.
+    pub direct: u32,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// What to add to an address in each node's segment.
+    pub offset: *const usize,
+}
+
+/// See [`gasneti_sci_reach_t`].
+#[unsafe(no_mangle)]
+pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
+    gasneti_sci_reach_t { direct: 0, nodes: 0, offset: std::ptr::null() };
+
+/// Registers the reference implementation's handlers and tells the header how segments are reached. In attach, before
+/// peers may send.
+pub(super) fn prepare(job: &'static Job) {
+    let handlers = job.am().handlers();
+    for (index, function) in [
+        (reference::PUT, on_put as *const () as usize),
+        (reference::GET, on_get as *const () as usize),
+        (reference::GET_LONG, on_get_long as *const () as usize),
+        (reference::SET, on_set as *const () as usize),
+        (reference::DONE, on_done as *const () as usize),
+        (reference::LANDED, on_landed as *const () as usize),
+        (reference::ARRIVED, on_arrived as *const () as usize),
+    ] {
+        handlers.set_internal(index, function);
+    }
+}
+
+/// Tells the header how segments are reached. After attach, before the client goes on.
+pub(super) fn tell_header(job: &'static Job) {
+    let segments = job.segments().unwrap_or(&[]);
+    let offsets: Box<[usize]> = segments.iter().map(|s| s.offset).collect();
+    let direct = match () {
+        _ if !job.rma().is_native() || job.client().everything => 0,
+        _ if job.has_window() => 1,
+        _ => 2,
+    };
+    let offset = Box::leak(offsets).as_ptr();
+    let reach = gasneti_sci_reach_t { direct, nodes: job.nodes(), offset };
+    // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
+    unsafe { (&raw mut gasneti_sci_reach).write(reach) };
+}
+
+fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
+    let job = Job::attached()?;
+    Ok((job.am(), job.rma()))
+}
+
+fn check_node(am: &Am<Host>, node: u32) -> Result<(), Error> {
+    if node >= am.nodes() {
+        return bad_arg(format_args!("node {node} is out of range: the job has {} nodes", am.nodes()));
+    }
+    Ok(())
+}
+
+fn full<T>(taken: Option<T>) -> Result<T, Error> {
+    taken.ok_or_else(|| Error::resource("16 million operations are in flight"))
+}
+
+/// Starts a transfer of its own op.
+fn start(begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(OpId, &'static Op), Error> {
+    let (id, op) = full(op::take())?;
+    begin(Counted { id, op })?;
+    Ok((id, op))
+}
+
+fn wait_for(am: &Am<Host>, op: &Op) {
+    let mut failed = 0;
+    while !op.is_done() {
+        failed = am.wait_step(failed);
+    }
+}
+
+fn blocking(am: &Am<Host>, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
+    let (id, op) = start(begin)?;
+    wait_for(am, op);
+    op::give(id, op);
+    Ok(())
+}
+
+/// The handle of a started op: 0 when it is complete already.
+fn handle(started: (OpId, &Op)) -> usize {
+    let (id, op) = started;
+    if op.is_done() {
+        op::give(id, op);
+        return 0;
+    }
+    id.handle()
+}
+
+fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
+    let (id, op) = full(op::implicit(set))?;
+    begin(Counted { id, op })
+}
+
+/// Blocking put.
+///
+/// # Safety
+/// `src` is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    must("gasnet_put", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        blocking(am, |c| rma.put(am, node, dest as usize, source, c))
+    });
+}
+
+/// Blocking get.
+///
+/// # Safety
+/// `dest` is writable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    must("gasnet_get", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract; we return when it is done.
+        let landing = unsafe { Landing::new(dest.cast(), nbytes) };
+        blocking(am, |c| rma.get(am, node, src as usize, landing, c))
+    });
+}
+
+/// Blocking memset; the low byte of `val`.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
+    must("gasnet_memset", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        blocking(am, |c| rma.set(am, node, dest as usize, val as u8, nbytes, c))
+    });
+}
+
+/// Put with an explicit handle; 0 when complete. The source is free for reuse at return.
+///
+/// # Safety
+/// `src` is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) -> usize {
+    must("gasnet_put_nb", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        start(|c| rma.put(am, node, dest as usize, source, c)).map(handle)
+    })
+}
+
+/// Get with an explicit handle.
+///
+/// # Safety
+/// `dest` is writable for `nbytes` bytes until the handle is synced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) -> usize {
+    must("gasnet_get_nb", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let landing = unsafe { Landing::new(dest.cast(), nbytes) };
+        start(|c| rma.get(am, node, src as usize, landing, c)).map(handle)
+    })
+}
+
+/// Memset with an explicit handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
+    must("gasnet_memset_nb", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        start(|c| rma.set(am, node, dest as usize, val as u8, nbytes, c)).map(handle)
+    })
+}
+
+/// Put counted by this thread's implicit set, or its open region.
+///
+/// # Safety
+/// `src` is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    must("gasnet_put_nbi", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        implicit(Set::Puts, |c| rma.put(am, node, dest as usize, source, c))
+    });
+}
+
+/// Get counted by this thread's implicit set, or its open region.
+///
+/// # Safety
+/// `dest` is writable for `nbytes` bytes until it is synced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    must("gasnet_get_nbi", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let landing = unsafe { Landing::new(dest.cast(), nbytes) };
+        implicit(Set::Gets, |c| rma.get(am, node, src as usize, landing, c))
+    });
+}
+
+/// Memset counted by this thread's implicit puts, or its open region.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
+    must("gasnet_memset_nbi", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        implicit(Set::Puts, |c| rma.set(am, node, dest as usize, val as u8, nbytes, c))
+    });
+}
+
+/// Starts a value get of 1 to 8 bytes; to be waited for once.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
+    must("gasnet_get_nb_val", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        check_value(nbytes)?;
+        let started = start(|c| {
+            c.op.clear_value();
+            // SAFETY: the op's own word, which lives for ever.
+            let landing = unsafe { Landing::new(c.op.landing(), nbytes) };
+            rma.get(am, node, src as usize, landing, c)
+        })?;
+        Ok(started.0.handle() as u64)
+    })
+}
+
+/// A value form was called with an impossible size: ends the job.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_bad_value(nbytes: usize) {
+    must("a value put or get", || check_value(nbytes));
+}
+
+/// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tick_poll() {
+    if let Ok((am, _)) = am() {
+        am.poll();
+    }
+}
+
+/// Waits for a value get.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
+    must("gasnet_wait_syncnb_valget", || {
+        let (am, _) = am()?;
+        let (id, op) = live(handle as usize)?;
+        wait_for(am, op);
+        let value = op.value();
+        op::give(id, op);
+        Ok(value)
+    })
+}
+
+fn check_value(nbytes: usize) -> Result<(), Error> {
+    if !(1..=8).contains(&nbytes) {
+        return bad_arg(format_args!("a value of {nbytes} bytes; 1 to 8 are possible"));
+    }
+    Ok(())
+}
+
+fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
+    match Table::get().live(handle) {
+        Some(found) => Ok(found),
+        None => bad_arg(format_args!("{handle:#x} is not the handle of an operation in flight")),
+    }
+}
+
+/// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
+    must("gasnet_try_syncnb", || {
+        let (am, _) = am()?;
+        if poll != 0 {
+            am.poll();
+        }
+        Ok(if handle == 0 || sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+    })
+}
+
+/// Gives a complete operation's handle back; false while it is in flight.
+fn sync(handle: usize) -> Result<bool, Error> {
+    let (id, op) = live(handle)?;
+    let done = op.is_done();
+    if done {
+        op::give(id, op);
+    }
+    Ok(done)
+}
+
+/// Waits for one handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
+    must("gasnet_wait_syncnb", || {
+        let (am, _) = am()?;
+        if handle == 0 {
+            return Ok(());
+        }
+        let (id, op) = live(handle)?;
+        wait_for(am, op);
+        op::give(id, op);
+        Ok(())
+    });
+}
+
+/// What one look at an array found.
+struct Look {
+    synced: usize,
+    pending: usize,
+}
+
+/// Syncs what is complete of `n` handles and overwrites it with 0.
+///
+/// # Safety
+/// `handles` points to `n` handles.
+unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
+    let mut found = Look { synced: 0, pending: 0 };
+    for i in 0..n {
+        let place = handles.wrapping_add(i);
+        // SAFETY: i < n: this function's own contract.
+        let handle = unsafe { place.read() };
+        if handle == 0 {
+            continue;
+        }
+        if sync(handle)? {
+            // SAFETY: as above.
+            unsafe { place.write(0) };
+            found.synced += 1;
+        } else {
+            found.pending += 1;
+        }
+    }
+    Ok(found)
+}
+
+/// `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; complete ones are overwritten.
+///
+/// # Safety
+/// `handles` points to `n` handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
+    must("gasnet_try_syncnb_some or _all", || {
+        let (am, _) = am()?;
+        if poll != 0 {
+            am.poll();
+        }
+        // SAFETY: this function's own contract.
+        let found = unsafe { look(handles, n) }?;
+        let ready = found.pending == 0 || (all == 0 && found.synced > 0);
+        Ok(if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+    })
+}
+
+/// Waits for all, or for one at least, of `n` handles.
+///
+/// # Safety
+/// `handles` points to `n` handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
+    must("gasnet_wait_syncnb_some or _all", || {
+        let (am, _) = am()?;
+        let mut failed = 0;
+        loop {
+            // SAFETY: this function's own contract.
+            let found = unsafe { look(handles, n) }?;
+            if found.pending == 0 || (all == 0 && found.synced > 0) {
+                return Ok(());
+            }
+            failed = am.wait_step(failed);
+        }
+    });
+}
+
+/// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
+    must("gasnet_try_syncnbi", || {
+        let (am, _) = am()?;
+        check_no_region()?;
+        am.poll();
+        Ok(if is_done(sets) { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+    })
+}
+
+/// Waits for this thread's implicit operations.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
+    must("gasnet_wait_syncnbi", || {
+        let (am, _) = am()?;
+        check_no_region()?;
+        let mut failed = 0;
+        while !is_done(sets) {
+            failed = am.wait_step(failed);
+        }
+        Ok(())
+    });
+}
+
+fn is_done(sets: c_int) -> bool {
+    (sets & 1 == 0 || op::is_implicit_done(Set::Puts)) && (sets & 2 == 0 || op::is_implicit_done(Set::Gets))
+}
+
+fn check_no_region() -> Result<(), Error> {
+    if op::in_region() {
+        return bad_arg(format_args!("an implicit sync inside an access region"));
+    }
+    Ok(())
+}
+
+/// Opens an access region.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_begin_region() {
+    must("gasnet_begin_nbi_accessregion", || match full(op::begin_region())? {
+        true => Ok(()),
+        false => bad_arg(format_args!("an access region is open on this thread")),
+    });
+}
+
+/// Closes it: the handle of what was started inside, 0 when that is complete.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_end_region() -> usize {
+    must("gasnet_end_nbi_accessregion", || match op::end_region() {
+        Some(region) => Ok(handle(region)),
+        None => bad_arg(format_args!("no access region is open on this thread")),
+    })
+}
+
+/// Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
+///
+/// # Safety
+/// `name` and `file` are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_range(
+    name: *const std::ffi::c_char,
+    file: *const std::ffi::c_char,
+    line: c_int,
+    node: u32,
+    address: *const c_void,
+    nbytes: usize,
+) {
+    let checked = || {
+        let (am, _) = am()?;
+        check_node(am, node)?;
+        am.payloads().check(node, address as usize, nbytes)
+    };
+    if let Err(error) = checked() {
+        // SAFETY: this function's own contract.
+        unsafe { super::debug::fatal_at(name, file, line, &error) }
+    }
+}
+
+// The reference implementation's handlers. Arguments are what `rma::reference` sends: 64-bit values low half first.
+
+fn wide(low: c_int, high: c_int) -> usize {
+    (u64::from(low as u32) | u64::from(high as u32) << 32) as usize
+}
+
+/// # Safety
+/// `raw` is the running handler's token.
+unsafe fn handled(name: &'static str, raw: *mut c_void, body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>) {
+    must(name, || {
+        let (am, _) = am()?;
+        // SAFETY: this function's own contract.
+        match unsafe { Token::from_raw(raw) } {
+            Some(token) => body(am, token),
+            None => bad_arg(format_args!("no token")),
+        }
+    });
+}
+
+extern "C" fn on_put(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
+    // SAFETY: called by the engine with its token.
+    unsafe { handled("put", token, |am, t| reference::on_put(am, t, id as u32)) };
+}
+
+extern "C" fn on_get(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
+    let get = |am: &Am<Host>, t: &Token| {
+        reference::on_get(am, t, false, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
+    };
+    // SAFETY: as above.
+    unsafe { handled("get", token, get) };
+}
+
+extern "C" fn on_get_long(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
+    let get = |am: &Am<Host>, t: &Token| {
+        reference::on_get(am, t, true, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
+    };
+    // SAFETY: as above.
+    unsafe { handled("get", token, get) };
+}
+
+extern "C" fn on_set(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, byte: c_int) {
+    let set = |am: &Am<Host>, t: &Token| reference::on_set(am, t, wide(a, b), wide(c, d), byte as u8, id as u32);
+    // SAFETY: as above.
+    unsafe { handled("memset", token, set) };
+}
+
+extern "C" fn on_done(token: *mut c_void, id: c_int) {
+    let done = |_: &Am<Host>, t: &Token| {
+        reference::on_done(id as u32, t.source());
+        Ok(())
+    };
+    // SAFETY: as above.
+    unsafe { handled("acknowledgement", token, done) };
+}
+
+extern "C" fn on_landed(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
+    on_done(token, id);
+}
+
+extern "C" fn on_arrived(token: *mut c_void, buf: *mut c_void, len: usize, a: c_int, b: c_int, id: c_int) {
+    let arrived = |_: &Am<Host>, t: &Token| {
+        // SAFETY: the payload that the engine hands to this handler.
+        let bytes = unsafe { Source::new(buf.cast(), len) };
+        reference::on_arrived(bytes, wide(a, b), id as u32, t.source());
+        Ok(())
+    };
+    // SAFETY: as above.
+    unsafe { handled("get", token, arrived) };
+}

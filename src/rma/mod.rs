@@ -1,0 +1,139 @@
+//! One-sided transfers: put, get, memset (contract: extended.md), in two implementations behind one interface.
+//!
+//! `native` stores to and loads from the peer's mapped segment; what is not mapped (EVERYTHING) goes through
+//! process_vm_readv/writev, and where the kernel closes that way, as in `ref`. `ref` is the reference Extended API: built
+//! on nothing but Active Messages. The header does `native` transfers of mapped memory inline and calls here for the rest.
+//!
+//! Must not know: handles' C types, error codes.
+
+pub mod native;
+pub mod op;
+pub mod reference;
+
+use crate::am::Am;
+use crate::am::source::Source;
+use crate::error::Error;
+use crate::sci::{Adapter, RemoteRead};
+use op::{Op, OpId};
+
+/// Memory of this process that a get fills: writable until the operation is synced.
+#[derive(Clone, Copy)]
+pub struct Landing {
+    ptr: *mut u8,
+    len: usize,
+}
+
+impl Landing {
+    /// # Safety
+    /// `ptr` is writable for `len` bytes until the operation that gets it is done, or `len` is 0.
+    pub unsafe fn new(ptr: *mut u8, len: usize) -> Landing {
+        Landing { ptr, len }
+    }
+
+    /// First byte.
+    pub fn ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// `len` bytes from `at` on.
+    pub fn part(&self, at: usize, len: usize) -> Landing {
+        assert!(at <= self.len && len <= self.len - at);
+        Landing { ptr: self.ptr.wrapping_add(at), len }
+    }
+}
+
+/// The operation that counts a transfer.
+#[derive(Clone, Copy)]
+pub struct Counted<'a> {
+    /// Its number.
+    pub id: OpId,
+    /// Itself.
+    pub op: &'a Op,
+}
+
+/// The engine of one-sided transfers.
+pub struct Rma {
+    native: bool,
+}
+
+impl Rma {
+    /// `native`: use the peers' mapped memory.
+    pub fn new(native: bool) -> Rma {
+        Rma { native }
+    }
+
+    /// Is mapped memory used?
+    pub fn is_native(&self) -> bool {
+        self.native
+    }
+
+    /// Starts writing `source` to `address` of `node`. The source is free for reuse at return.
+    pub fn put<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        address: usize,
+        source: Source,
+        c: Counted<'_>,
+    ) -> Result<(), Error>
+    where
+        A::Remote: RemoteRead,
+    {
+        if source.is_empty() || (self.is_near(am, node) && native::put(am, node, address, source)?) {
+            return Ok(());
+        }
+        reference::put(am, node, address, source, c)
+    }
+
+    /// Starts reading from `address` of `node`.
+    pub fn get<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        address: usize,
+        to: Landing,
+        c: Counted<'_>,
+    ) -> Result<(), Error>
+    where
+        A::Remote: RemoteRead,
+    {
+        if to.is_empty() || (self.is_near(am, node) && native::get(am, node, address, to)?) {
+            return Ok(());
+        }
+        reference::get(am, node, address, to, c)
+    }
+
+    /// Starts setting `len` bytes at `address` of `node` to `byte`.
+    pub fn set<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        address: usize,
+        byte: u8,
+        len: usize,
+        c: Counted<'_>,
+    ) -> Result<(), Error>
+    where
+        A::Remote: RemoteRead,
+    {
+        if len == 0 || (self.is_near(am, node) && native::set(am, node, address, byte, len)?) {
+            return Ok(());
+        }
+        reference::set(am, node, address, byte, len, c)
+    }
+
+    /// Our own memory is never reached by messages.
+    fn is_near<A: Adapter>(&self, am: &Am<A>, node: u32) -> bool {
+        self.native || node == am.me()
+    }
+}

@@ -1,0 +1,348 @@
+//! Operations in flight: what a handle stands for, and whose it is.
+//!
+//! An op counts the messages started for it and those done; it is complete when they are equal. Its number, one 32-bit
+//! argument, travels with each message and comes back with the answer. Ops are made in blocks that are never freed; a
+//! thread owns blocks, and when it ends they go to whoever needs one next, as soon as nothing of them is in flight. So
+//! there is no cap on operations in flight, and no leak by threads that come and go.
+//!
+//! Rules: only the owning thread starts; only the thread that runs replies (one at a time) counts done.
+
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use parking_lot::Mutex;
+use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
+
+/// Ops of a block.
+const BLOCK: u32 = 64;
+/// Blocks there can be: 16 million ops.
+const BLOCKS: usize = 1 << 18;
+
+/// Number of an op in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpId(u32);
+
+impl OpId {
+    /// As a message argument.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// What a message argument names.
+    pub fn from_bits(bits: u32) -> OpId {
+        OpId(bits)
+    }
+
+    /// The client's handle: never 0.
+    pub fn handle(self) -> usize {
+        self.0 as usize + 1
+    }
+
+    /// The op of a handle that is not 0; `None` for what can't be one.
+    pub fn from_handle(handle: usize) -> Option<OpId> {
+        u32::try_from(handle.checked_sub(1)?).ok().map(OpId)
+    }
+}
+
+/// One operation, or one set of implicit ones.
+#[derive(Default)]
+pub struct Op {
+    started: AtomicU64,
+    done: AtomicU64,
+    /// Thread that it belongs to while it is live; 0 = free.
+    owner: AtomicUsize,
+    /// What a value get fetched.
+    value: AtomicU64,
+}
+
+impl Op {
+    /// One more message goes out for it. By its owner only.
+    pub fn start(&self) {
+        // Relaxed: only the owner reads and writes it.
+        self.started.store(self.started.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// One message is answered. By the thread that runs replies only.
+    pub fn finish(&self) {
+        // Relaxed load: one writer at a time, ordered by the inbox's lock.
+        // ORDERING: Release ↔ Acquire in `is_done`: the data of a get is there before its completion is seen.
+        self.done.store(self.done.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Nothing is in flight.
+    pub fn is_done(&self) -> bool {
+        // ORDERING: Acquire ↔ Release in `finish`. Relaxed: `started` is the owner's own.
+        self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed)
+    }
+
+    /// Where a value get lands.
+    pub fn landing(&self) -> *mut u8 {
+        self.value.as_ptr().cast()
+    }
+
+    /// What has landed.
+    pub fn value(&self) -> u64 {
+        self.value.load(Ordering::Relaxed) // Relaxed: after `is_done`
+    }
+
+    /// Clears the landing place.
+    pub fn clear_value(&self) {
+        self.value.store(0, Ordering::Relaxed); // Relaxed: before `start`
+    }
+}
+
+struct Block([Op; BLOCK as usize]);
+
+/// All ops of the process.
+pub struct Table {
+    blocks: Box<[OnceLock<Box<Block>>]>,
+    made: Mutex<u32>,
+    /// Blocks of threads that have ended.
+    orphans: Mutex<Vec<u32>>,
+}
+
+/// The table; process-wide because handles are.
+static TABLE: OnceLock<Table> = OnceLock::new();
+
+impl Table {
+    /// The table.
+    pub fn get() -> &'static Table {
+        TABLE.get_or_init(|| Table {
+            blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(),
+            made: Mutex::new(0),
+            orphans: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The op of that number, if there is one.
+    pub fn op(&self, id: OpId) -> Option<&Op> {
+        let block = self.blocks.get((id.0 / BLOCK) as usize)?.get()?;
+        Some(&block.0[(id.0 % BLOCK) as usize])
+    }
+
+    /// The live op of a client's handle, if it belongs to the calling thread.
+    pub fn live(&self, handle: usize) -> Option<(OpId, &Op)> {
+        let id = OpId::from_handle(handle)?;
+        let op = self.op(id)?;
+        // Relaxed: only the owner changes it from and to its own mark.
+        (op.owner.load(Ordering::Relaxed) == mark()).then_some((id, op))
+    }
+
+    /// A block for a thread: an orphan with nothing in flight, else a new one. `None`: the table is full.
+    fn block(&self) -> Option<u32> {
+        let mut orphans = self.orphans.lock();
+        if let Some(at) = orphans.iter().position(|b| self.is_idle(*b)) {
+            let block = orphans.swap_remove(at);
+            self.ops(block).for_each(|(_, op)| op.owner.store(0, Ordering::Relaxed)); // Relaxed: nobody else has it
+            return Some(block);
+        }
+        drop(orphans);
+        let mut made = self.made.lock();
+        let block = *made;
+        let place = self.blocks.get(block as usize)?;
+        place.get_or_init(|| Box::new(Block(std::array::from_fn(|_| Op::default()))));
+        *made += 1;
+        Some(block)
+    }
+
+    fn ops(&self, block: u32) -> impl Iterator<Item = (OpId, &Op)> {
+        (0..BLOCK).filter_map(move |i| {
+            let id = OpId(block * BLOCK + i);
+            Some((id, self.op(id)?))
+        })
+    }
+
+    fn is_idle(&self, block: u32) -> bool {
+        self.ops(block).all(|(_, op)| op.is_done())
+    }
+}
+
+/// What a thread has in flight.
+#[derive(Default)]
+struct Mine {
+    blocks: RefCell<Vec<u32>>,
+    free: RefCell<Vec<OpId>>,
+    /// Implicit puts, implicit gets.
+    implicit: [Cell<Option<OpId>>; 2],
+    /// The open access region.
+    region: Cell<Option<OpId>>,
+}
+
+thread_local! {
+    /// What this thread has in flight; made at its first use. A pointer, not the value: a thread may still transfer in
+    /// exit handlers, when its values with destructors are gone, and then gets a new one.
+    static MINE: Cell<*mut Mine> = const { Cell::new(std::ptr::null_mut()) };
+    static END: End = const { End };
+}
+
+/// Hands a thread's blocks over when it ends.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mine = MINE.with(|mine| mine.replace(std::ptr::null_mut()));
+        if !mine.is_null() {
+            // SAFETY: made by `make_mine` from a box, taken out of its only place, and no call of ours is on this stack.
+            let mut mine = unsafe { Box::from_raw(mine) };
+            Table::get().orphans.lock().append(mine.blocks.get_mut());
+        }
+    }
+}
+
+/// This thread's. Callers let go of it before they return.
+fn mine<'a>() -> &'a Mine {
+    let place = MINE.with(Cell::get);
+    let mine = if place.is_null() { make_mine() } else { place };
+    // SAFETY: made by `make_mine` on this thread, and freed at the thread's end, when no call of ours is on its stack.
+    unsafe { &*mine }
+}
+
+#[cold]
+fn make_mine() -> *mut Mine {
+    // After the thread's end has been noticed there is no second notice: its few blocks then stay its own for ever.
+    let _ = END.try_with(|_| ());
+    let mine = Box::into_raw(Box::<Mine>::default());
+    MINE.with(|place| place.set(mine));
+    mine
+}
+
+/// Tells live threads apart; never 0.
+fn mark() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// Which implicit operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// Puts, value puts and memsets.
+    Puts = 0,
+    /// Gets.
+    Gets = 1,
+}
+
+/// Takes an op for an explicit handle. `None`: 16 million are in flight.
+pub fn take() -> Option<(OpId, &'static Op)> {
+    let (table, mine) = (Table::get(), mine());
+    let mut free = mine.free.borrow_mut();
+    if free.is_empty() {
+        let block = table.block()?;
+        mine.blocks.borrow_mut().push(block);
+        free.extend((0..BLOCK).rev().map(|i| OpId(block * BLOCK + i)));
+    }
+    let id = free.pop()?;
+    let op = table.op(id)?;
+    op.owner.store(mark(), Ordering::Relaxed); // Relaxed: the thread's own
+    Some((id, op))
+}
+
+/// Gives a complete op back.
+pub fn give(id: OpId, op: &Op) {
+    op.owner.store(0, Ordering::Relaxed); // Relaxed: the thread's own
+    mine().free.borrow_mut().push(id);
+}
+
+/// The op that counts this thread's implicit operations of `set` now: the open region's, else the set's.
+pub fn implicit(set: Set) -> Option<(OpId, &'static Op)> {
+    let open = mine().region.get().or(mine().implicit[set as usize].get());
+    if let Some(id) = open {
+        return Some((id, Table::get().op(id)?));
+    }
+    let taken = take()?;
+    mine().implicit[set as usize].set(Some(taken.0));
+    Some(taken)
+}
+
+/// Are all implicit operations of `set` outside regions done?
+pub fn is_implicit_done(set: Set) -> bool {
+    let id = mine().implicit[set as usize].get();
+    id.and_then(|id| Table::get().op(id)).is_none_or(Op::is_done)
+}
+
+/// Is a region open on this thread?
+pub fn in_region() -> bool {
+    mine().region.get().is_some()
+}
+
+/// Opens a region. False: one is open. `None`: no op.
+pub fn begin_region() -> Option<bool> {
+    if in_region() {
+        return Some(false);
+    }
+    let (id, _) = take()?;
+    mine().region.set(Some(id));
+    Some(true)
+}
+
+/// Closes the region; its op, or `None` when none is open.
+pub fn end_region() -> Option<(OpId, &'static Op)> {
+    let id = mine().region.take()?;
+    Some((id, Table::get().op(id)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_never_zero_and_lead_back() {
+        let (id, op) = take().unwrap();
+        assert_ne!(id.handle(), 0);
+        assert_eq!(OpId::from_handle(id.handle()), Some(id));
+        assert!(Table::get().live(id.handle()).is_some() && Table::get().live(0).is_none());
+        give(id, op);
+        assert!(Table::get().live(id.handle()).is_none(), "a synced handle is dead");
+    }
+
+    #[test]
+    fn an_op_is_done_when_all_that_started_is_answered() {
+        let op = Op::default();
+        assert!(op.is_done());
+        op.start();
+        op.start();
+        op.finish();
+        assert!(!op.is_done());
+        op.finish();
+        assert!(op.is_done());
+    }
+
+    #[test]
+    fn a_region_catches_what_starts_inside_and_leaves_the_sets_alone() {
+        let (before, op) = implicit(Set::Puts).unwrap();
+        op.start();
+        assert_eq!(begin_region(), Some(true));
+        assert_eq!(begin_region(), Some(false), "no nesting");
+        let (inside, _) = implicit(Set::Puts).unwrap();
+        assert_ne!(before, inside);
+        assert_eq!(implicit(Set::Gets).unwrap().0, inside);
+        assert_eq!(end_region().unwrap().0, inside);
+        assert!(end_region().is_none());
+        assert!(!is_implicit_done(Set::Puts) && is_implicit_done(Set::Gets));
+        op.finish();
+        assert!(is_implicit_done(Set::Puts));
+    }
+
+    #[test]
+    fn another_threads_handle_is_none_of_mine() {
+        let (id, op) = take().unwrap();
+        let seen = std::thread::spawn(move || Table::get().live(id.handle()).is_some()).join().unwrap();
+        assert!(!seen && Table::get().live(id.handle()).is_some());
+        give(id, op);
+    }
+
+    #[test]
+    fn blocks_of_ended_threads_are_used_again_unless_something_is_in_flight() {
+        let busy = std::thread::spawn(|| {
+            let (id, op) = take().unwrap();
+            op.start();
+            id.bits() / BLOCK
+        });
+        let busy = busy.join().unwrap();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..200 {
+            let block = std::thread::spawn(|| take().unwrap().0.bits() / BLOCK).join().unwrap();
+            assert_ne!(block, busy);
+            seen.insert(block);
+        }
+        assert!(seen.len() < 50, "{} blocks for 200 threads, one at a time", seen.len());
+    }
+}
