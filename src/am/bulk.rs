@@ -267,7 +267,6 @@ impl<A: Adapter> Am<A> {
         Ok(())
     }
 
-<<<<<<< HEAD
     /// Bytes of the next piece when `left` are left: never so many that fewer remain than DMA takes.
     fn bounced_piece(&self, left: usize) -> usize {
         let properties = &self.transfer.properties;
@@ -277,20 +276,12 @@ impl<A: Adapter> Am<A> {
         left.min(BOUNCE)
     }
 
-    /// Memory of the peer that is not mapped here (EVERYTHING): by process_vm_writev, if the kernel lets us.
-    fn place_unmapped(&self, dest: u32, pid: i32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
-        // Relaxed: the flag stands alone; two threads may both find out that the kernel refuses.
-        if !self.transfer.cma.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-=======
     fn place_unmapped(&self, dest: u32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
         Ok(self.write_unmapped(dest, address, source)?.then(Placed::whole))
     }
 
     /// Writes memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
     pub(crate) fn write_unmapped(&self, node: u32, address: usize, source: Source) -> Result<bool, Error> {
->>>>>>> rma
         // SAFETY: `Source` promises that its bytes are readable.
         self.unmapped(node, address, source.len(), |pid| unsafe {
             cma::write(pid, address, source.ptr(), source.len())
