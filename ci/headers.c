@@ -97,6 +97,8 @@ HOLDS(seginfo, offsetof(gasnet_seginfo_t, addr) == 0 && offsetof(gasnet_seginfo_
 HOLDS(nodeinfo, offsetof(gasnet_nodeinfo_t, host) == 0 && offsetof(gasnet_nodeinfo_t, supernode) == 4);
 HOLDS(memvec, offsetof(gasnet_memvec_t, addr) == 0 && offsetof(gasnet_memvec_t, len) == sizeof(void *));
 HOLDS(entry, offsetof(gasnet_handlerentry_t, index) == 0 && offsetof(gasnet_handlerentry_t, fnptr) == sizeof(void *));
+HOLDS(handle, sizeof(gasnet_handle_t) <= sizeof(gasnet_register_value_t));
+HOLDS(valget_handle, sizeof(gasnet_valget_handle_t) <= sizeof(gasnet_register_value_t));
 HOLDS(token_pasting, sizeof(_STRINGIFY(GASNET_CONDUIT_NAME)) == sizeof(GASNET_CONDUIT_NAME_STR));
 
 /* String literals: they join their neighbours. */
@@ -124,6 +126,11 @@ int uses(int argc, char **argv, void *memory) {
   gasnet_hold_interrupts();
   gasnet_resume_interrupts();
   GASNET_BLOCKUNTIL(memory != NULL);
+  gasnet_put(0, memory, argv, sizeof(int));
+  gasnet_put_val(0, memory, (argc = 1, gasnet_get_val(0, memory, 8)), 1);
+  gasnet_wait_syncnb(gasnet_get_nb_bulk(argv, 0, memory, 1));
+  gasnet_memset_nbi(0, memory, 0, 1);
+  gasnet_wait_syncnbi_all();
   switch (gasnet_AMRequestShort2(gasnet_mynode(), 200, (argc = 1, 2), 3)) {
     case GASNET_OK:
       return gasnet_AMRequestMedium0(gasnet_nodes() - 1, 201, memory, MIN(8, gasnet_AMMaxMedium()));
