@@ -20,12 +20,12 @@ static void TEST_UNUSED rma_attach(const gasnet_handlerentry_t *table, int n, si
 }
 
 /* The slice of node `p`'s area that belongs to initiator `from`. */
-static unsigned char *TEST_UNUSED rma_sliceof(gasnet_node_t p, gasnet_node_t from) {
+static TEST_UNUSED unsigned char *rma_sliceof(gasnet_node_t p, gasnet_node_t from) {
   return core_area[p] + (size_t)from * rma_slicesize;
 }
-static unsigned char *TEST_UNUSED rma_slice(gasnet_node_t p) { return rma_sliceof(p, me); }
+static TEST_UNUSED unsigned char *rma_slice(gasnet_node_t p) { return rma_sliceof(p, me); }
 
-static void *TEST_UNUSED rma_malloc(size_t n) {
+static TEST_UNUSED void *rma_malloc(size_t n) {
   void *at = malloc(n ? n : 1);
   if (!at) {
     fprintf(stderr, "%s: node %u: no memory for %lu bytes\n", test_name, (unsigned)me, (unsigned long)n);
