@@ -1,7 +1,7 @@
 /* Thousands of random slices of a buffer, put and got and compared with a shadow copy; bytes outside the slices never change:
  * list E, item 71.
  *
- *   testslice [slices [bytes]]      default 2000 slices of a buffer of 65 536 bytes on every node in turn */
+ *   testslice [slices [bytes]]      default 1000 slices of a buffer of 65 536 bytes on every node in turn */
 #include "testrma.h"
 
 int main(int argc, char **argv) {
@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
   unsigned char **shadow, *whole, *part;
   gasnet_node_t p;
   core_init(&argc, &argv, "testslice");
-  slices = core_number(argc, argv, 1, 2000);
+  slices = core_number(argc, argv, 1, 1000);
   bytes = (size_t)core_number(argc, argv, 2, 65536);
   rma_attach(NULL, 0, bytes);
   test_begin("testslice");

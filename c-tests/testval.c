@@ -76,7 +76,7 @@ static void item77_get(gasnet_node_t p, size_t n, size_t at) {
 static void expressions(gasnet_node_t p) {
   unsigned char *at = rma_slice(p) + 128;
   gasnet_register_value_t v;
-  int evaluated = 0;
+  int a = 0, b = 0, c = 0, d = 0;
   CONSTANT(1);
   CONSTANT(2);
   CONSTANT(3);
@@ -89,8 +89,8 @@ static void expressions(gasnet_node_t p) {
 #endif
   gasnet_put_val(p, at, (gasnet_register_value_t)(uintptr_t)at, sizeof at);
   CHECK((unsigned char *)(uintptr_t)gasnet_get_val(p, at, sizeof at) == at, "a pointer as a value");
-  gasnet_put_val((evaluated++, p), (evaluated++, at), (evaluated++, 7), (evaluated++, sizeof(int)));
-  CHECK(evaluated == 4, "gasnet_put_val evaluates its arguments %d times in all", evaluated);
+  gasnet_put_val((a++, p), (b++, at), (c++, 7), (d++, sizeof(int)));
+  CHECK(a == 1 && b == 1 && c == 1 && d == 1, "gasnet_put_val evaluates its arguments %d, %d, %d, %d times", a, b, c, d);
   CHECK(gasnet_get_val(p, at, sizeof(int)) + gasnet_get_val(p, at, sizeof(int)) * 2 == 21, "values in an expression");
   gasnet_put_val(p, at, (gasnet_register_value_t)-1, 4);
   CHECK((int32_t)gasnet_get_val(p, at, 4) == -1 && gasnet_get_val(p, at, 4) == 0xffffffffu, "-1 as 4 bytes");
