@@ -4,7 +4,7 @@
 //! another thread, and that wakes nobody. Progress never depends on the mode.
 
 use crate::sci::Interrupt;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, spin_loop, yield_now};
 use std::time::Duration;
 
 /// `gasnet_set_waitmode`, and the default.
@@ -75,9 +75,9 @@ impl Waiter {
             _ => self.spin,
         };
         if failed < spin {
-            std::hint::spin_loop();
+            spin_loop();
         } else if failed - spin < self.yields {
-            std::thread::yield_now();
+            yield_now();
         } else {
             if self.sleep(failed - spin - self.yields, interrupt, poll) {
                 return 0;

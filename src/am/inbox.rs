@@ -345,8 +345,8 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, index: u32) {
         if self.from[peer].unacked.get() > 0 {
+            // No barrier before the reply: without the count its requester does not find it yet, and looks again.
             self.give_back(am, peer, index);
-            am.peers[peer].control.barrier(); // the count must be there when the reply is seen
         }
     }
 

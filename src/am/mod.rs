@@ -316,15 +316,20 @@ impl<A: Adapter> Am<A> {
     fn wait_for_room(&self, dest: u32, mut attempt: impl FnMut() -> Option<()>) -> Result<(), Error> {
         let mut failed = 0;
         loop {
-            self.inbox.try_with(|inbox| inbox.retire(self, dest as usize));
+            self.collect(dest);
             if attempt().is_some() {
                 return Ok(());
             }
             if self.in_handler() {
                 return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
             }
-            failed = self.wait_step(failed);
+            failed = self.wait_step_for(failed, || self.collect(dest));
         }
+    }
+
+    /// Runs replies of `dest` and takes its credits. True when there was anything.
+    fn collect(&self, dest: u32) -> bool {
+        self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).is_some_and(|found| found > 0)
     }
 
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
@@ -347,7 +352,13 @@ impl<A: Adapter> Am<A> {
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
     /// `failed` is what the last step returned, 0 at first.
     pub fn wait_step(&self, failed: u32) -> u32 {
-        self.waiter.step(failed, &self.interrupt, |last| self.serve(last))
+        self.wait_step_for(failed, || false)
+    }
+
+    /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
+    /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
+    pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
+        self.waiter.step(failed, &self.interrupt, |last| self.serve(last) || (last && ready()))
     }
 }
 
@@ -371,5 +382,5 @@ pub(crate) fn medium_body<R: crate::sci::RemoteMap>(
     Body::placed(ring_offset as u64, args.words())
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

@@ -135,7 +135,7 @@ impl<A: Adapter> Peer<A> {
     #[inline(always)]
     pub fn mark_exist(&self, layout: &Layout, me: usize) {
         if layout.grouped() {
-            self.control.barrier(); // the ready count must be there when the exist word is seen
+            self.control.barrier(); // ready count and credits must be there when the exist word is seen
             self.control.publish(layout.exist(me), 1);
         }
     }

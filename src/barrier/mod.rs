@@ -146,6 +146,17 @@ impl Barrier {
         })
     }
 
+    /// Serves messages until everybody has arrived, then as [`Self::finished`].
+    pub fn wait<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<bool, Error> {
+        let mut failed = 0;
+        loop {
+            if let Some(matches) = self.finished(am, id, flags)? {
+                return Ok(matches);
+            }
+            failed = am.wait_step_for(failed, || self.state.with(|s| self.all_arrived(am, s)));
+        }
+    }
+
     fn all_arrived<A: Adapter>(&self, am: &Am<A>, s: &State) -> bool {
         let phase = s.phase.get();
         while s.arrived.get() < am.peers.len() {

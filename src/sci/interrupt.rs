@@ -70,12 +70,15 @@ pub trait BellPlace: Clone + Send + Sync {
     fn wake_all(&self);
 }
 
-#[cfg(loom)]
-use loom::thread_local;
-
+#[cfg(not(loom))]
 thread_local! {
     // Bells that this thread has armed, and the event word at that time (rule 2). Rarely more than one.
     static ARMED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static ARMED: RefCell<Vec<(usize, u32)>> = RefCell::new(Vec::new());
 }
 
 /// This node's interrupt.

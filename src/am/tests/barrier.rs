@@ -52,13 +52,7 @@ fn phases<A: Adapter>(node: &Node<A>, count: u32) {
         let (id, flags) = arrival(phase, node.me);
         node.barrier.notify(&node.am, id, flags).unwrap();
         let expected = outcome(phase, nodes);
-        let mut failed = 0;
-        let matches = loop {
-            match node.barrier.finished(&node.am, id, flags).unwrap() {
-                Some(matches) => break matches,
-                None => failed = node.am.wait_step(failed),
-            }
-        };
+        let matches = node.barrier.wait(&node.am, id, flags).unwrap();
         assert_eq!(matches, expected.is_ok(), "phase {phase}");
         assert_eq!(node.barrier.result().unwrap(), expected.unwrap_or(None), "phase {phase}");
         let own = node.bases[node.me as usize] + place;
