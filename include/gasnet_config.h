@@ -16,10 +16,11 @@
 #define GASNET_SPEC_VERSION_MINOR 8
 #define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
 
+#ifndef HAVE_PTHREAD_H
 #define HAVE_PTHREAD_H 1
+#endif
+#ifndef HAVE_MMAP
 #define HAVE_MMAP 1
-#define SIZEOF_VOID_P 8
-#define SIZEOF_INT 4
-#define SIZEOF_LONG 8
+#endif
 
 #endif

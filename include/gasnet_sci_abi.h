@@ -529,7 +529,7 @@ uint64_t gasneti_sci_get_nb_val(uint32_t node, const void *src, size_t nbytes);
 /*
  A value form was called with an impossible size: ends the job.
  */
-void gasneti_sci_bad_value(size_t nbytes);
+void gasneti_sci_bad_value(size_t nbytes) GASNETI_SCI_NORETURN;
 
 /*
  Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.

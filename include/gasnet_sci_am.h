@@ -631,7 +631,8 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_short_va(gasnet_token_t to, gasnet_hand
   va_end(ap);
   return gasneti_sci_reply_short(to, handler, words, (uint32_t)numargs);
 }
-#define gasnet_AMReplyShort(t, ...) gasneti_sci_reply_short_va(GASNETI_SCI_TOKEN("gasnet_AMReplyShort", t), __VA_ARGS__)
+#define GASNETI_SCI_ReplyShort_X(t, ...) gasneti_sci_reply_short_va(GASNETI_SCI_TOKEN("gasnet_AMReplyShort", t), __VA_ARGS__)
+#define gasnet_AMReplyShort(...) GASNETI_SCI_ReplyShort_X(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_reply_medium_va(gasnet_token_t to, gasnet_handler_t handler,
     const void *src, size_t nbytes, int numargs, ...) {
   uint64_t words[GASNETI_SCI_MAX_ARGS / 2];
@@ -641,7 +642,8 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_medium_va(gasnet_token_t to, gasnet_han
   va_end(ap);
   return gasneti_sci_reply_medium(to, handler, src, nbytes, words, (uint32_t)numargs);
 }
-#define gasnet_AMReplyMedium(t, ...) gasneti_sci_reply_medium_va(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium", t), __VA_ARGS__)
+#define GASNETI_SCI_ReplyMedium_X(t, ...) gasneti_sci_reply_medium_va(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium", t), __VA_ARGS__)
+#define gasnet_AMReplyMedium(...) GASNETI_SCI_ReplyMedium_X(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handler_t handler,
     const void *src, size_t nbytes, void *dest_addr, int numargs, ...) {
   uint64_t words[GASNETI_SCI_MAX_ARGS / 2];
@@ -651,7 +653,8 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
   va_end(ap);
   return gasneti_sci_reply_long(to, handler, src, nbytes, dest_addr, words, (uint32_t)numargs);
 }
-#define gasnet_AMReplyLong(t, ...) gasneti_sci_reply_long_va(GASNETI_SCI_TOKEN("gasnet_AMReplyLong", t), __VA_ARGS__)
+#define GASNETI_SCI_ReplyLong_X(t, ...) gasneti_sci_reply_long_va(GASNETI_SCI_TOKEN("gasnet_AMReplyLong", t), __VA_ARGS__)
+#define gasnet_AMReplyLong(...) GASNETI_SCI_ReplyLong_X(__VA_ARGS__)
 
 /* ---- token queries, polling, waiting ---- */
 #define gasnet_AMGetMsgSource(token, node) gasneti_sci_msg_source((token), (node))

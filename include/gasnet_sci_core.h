@@ -78,6 +78,14 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
 #define gasnet_AMMaxLongRequest() ((size_t)GASNETI_SCI_MAX_LONG)
 #define gasnet_AMMaxLongReply() ((size_t)GASNETI_SCI_MAX_LONG)
 
+/* ---- names outside the public prefixes that clients use (contract: core.md appendix B) ---- */
+#define gasneti_mynode gasnet_mynode()
+#define gasneti_nodes gasnet_nodes()
+#if !defined(GASNET_SEQ)
+/* a C++ runtime takes its address to silence a warning */
+GASNETI_SCI_INLINE void _gasneti_threadkey_init(void) {}
+#endif
+
 /* ---- thread info: an optimisation that this library does not need ---- */
 #if defined(GASNET_SEQ)
 #define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)

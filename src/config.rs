@@ -159,7 +159,7 @@ pub const VARS: &[Var] = &[
         name: "GASNET_MAX_THREADS",
         aliases: &[],
         default: "unlimited",
-        doc: "client threads per node in PAR and PARSYNC",
+        doc: "client threads per node in PAR and PARSYNC; accepted, there is no limit to enforce",
         form: "a positive integer",
         set: |c, v| parse::integer(v, 1, u32::MAX.into()).map(|n| c.max_threads = Some(n)),
     },

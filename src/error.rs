@@ -54,6 +54,12 @@ impl From<SciError> for Error {
     }
 }
 
+/// Is it the error of a bad argument?
+#[cfg(test)]
+pub fn is_bad_arg<T>(result: Result<T, Error>) -> bool {
+    matches!(result, Err(error) if matches!(error.kind(), Kind::BadArg(_)))
+}
+
 /// Builds the error of a bad argument, out of line: the paths to it are cold.
 #[cold]
 pub fn bad_arg<T>(text: fmt::Arguments<'_>) -> Result<T, Error> {

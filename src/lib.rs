@@ -3,11 +3,13 @@
 // Client pointers come through the C ABI as the C names of their types.
 #![allow(non_camel_case_types, non_upper_case_globals)]
 
+#[cfg(not(loom))]
 pub mod abi;
 pub mod am;
 pub mod barrier;
 pub mod config;
 pub mod error;
+#[cfg_attr(loom, path = "job/model.rs")]
 pub mod job;
 pub mod log;
 pub mod region;

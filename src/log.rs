@@ -2,7 +2,7 @@
 //!
 //! Async-signal-safe where it says so: no allocation, no lock, one write(2).
 
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
 use std::fmt::{self, Write as _};
 
 // node in the high half, nodes in the low half; 0 = not known yet.

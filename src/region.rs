@@ -19,7 +19,7 @@ pub const LINE: usize = 64;
 /// Bytes of a slot: two lines, so that one adjacent-line prefetch brings both.
 pub const SLOT: usize = 128;
 /// `gasnet_AMMaxMedium`, bytes (contract: at least 512; the issue: at least 65,000).
-pub const MAX_MEDIUM: usize = 64 << 10;
+pub const MAX_MEDIUM: usize = if cfg!(loom) { 64 } else { 64 << 10 }; // every word is an object of a loom model
 /// `gasnet_AMMaxLongRequest` and `…Reply`, bytes: the largest that fits an `int` (contract: core.md §9.1).
 pub const MAX_LONG: usize = i32::MAX as usize;
 /// `gasnet_AMMaxArgs`.
@@ -39,7 +39,7 @@ pub const PAYLOAD: SegmentId = SegmentId(3);
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused.
 pub const LAYOUT_VERSION: u64 = 0x5C1_0002;
 
-const PAGE: usize = 4096;
+const PAGE: usize = if cfg!(loom) { LINE } else { 4096 };
 
 /// Offsets within the regions of a job with this many nodes and slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,16 @@ pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Atomic
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
+#[cfg(loom)]
+pub use loom::{hint::spin_loop, thread::yield_now};
+#[cfg(not(loom))]
+pub use std::{hint::spin_loop, thread::yield_now};
+
+/// Atomics of statics that belong to no protocol: std's always, since loom's can't be made at compile time.
+pub mod fixed {
+    pub use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+}
+
 use parking_lot::lock_api::RawMutex as _;
 use std::cell::UnsafeCell;
 

@@ -4,7 +4,7 @@
 //! another thread, and that wakes nobody. Progress never depends on the mode.
 
 use crate::sci::Interrupt;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, spin_loop, yield_now};
 use std::time::Duration;
 
 /// `gasnet_set_waitmode`, and the default.
@@ -46,9 +46,12 @@ pub struct Waiter {
     mode: AtomicU32,
     spin: u32,
     yields: u32,
-    /// Polls by the client that found nothing, in a row.
-    missed: AtomicU32,
+    missed: Missed,
 }
+
+/// Polls by the client that found nothing, in a row. In a line of its own: every poll writes it, all waiters read the rest.
+#[repr(align(128))]
+struct Missed(AtomicU32);
 
 /// A client's own loop around polls yields after this many in vain when nodes share cores: without it a spinning node
 /// keeps its peers off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
@@ -64,7 +67,7 @@ impl Waiter {
             mode: AtomicU32::new(Mode::SpinBlock as u32),
             spin: spin.unwrap_or(default),
             yields,
-            missed: AtomicU32::new(0),
+            missed: Missed(AtomicU32::new(0)),
         }
     }
 
@@ -77,8 +80,8 @@ impl Waiter {
     #[inline]
     pub fn polled(&self, found: bool) {
         // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
-        let missed = if found { 0 } else { self.missed.load(Ordering::Relaxed) + 1 };
-        self.missed.store(missed, Ordering::Relaxed); // Relaxed: as above
+        let missed = if found { 0 } else { self.missed.0.load(Ordering::Relaxed) + 1 };
+        self.missed.0.store(missed, Ordering::Relaxed); // Relaxed: as above
         if missed >= self.spin.max(MISSES_SHARED) {
             self.give_way();
         }
@@ -86,7 +89,7 @@ impl Waiter {
 
     #[cold]
     fn give_way(&self) {
-        self.missed.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
+        self.missed.0.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
         if self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
             std::thread::yield_now(); // Relaxed: as in `set_mode`
         }
@@ -105,9 +108,9 @@ impl Waiter {
             _ => self.spin,
         };
         if failed < spin {
-            std::hint::spin_loop();
+            spin_loop();
         } else if failed - spin < self.yields {
-            std::thread::yield_now();
+            yield_now();
         } else {
             if self.sleep(failed - spin - self.yields, interrupt, poll) {
                 return 0;
@@ -135,6 +138,30 @@ impl Waiter {
 /// `available_parallelism`).
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+/// Cores that the nodes whose affinity masks these are have together, cut by the cgroup's quota. Nodes that a launcher binds
+/// to one core each do not share it.
+pub fn shared_cores(masks: impl Iterator<Item = [u64; 2]>) -> u32 {
+    let union = masks.fold([0, 0], |a: [u64; 2], b| [a[0] | b[0], a[1] | b[1]]);
+    let together = union[0].count_ones() + union[1].count_ones();
+    let own = affinity().map(u64::count_ones).iter().sum::<u32>();
+    // A quota shows as fewer cores than our own mask has.
+    if own == 0 || cores() < own { cores() } else { together }
+}
+
+/// The first 128 CPUs of this process's affinity mask; all zero when it has others.
+pub fn affinity() -> [u64; 2] {
+    // SAFETY: a zeroed set is an empty one.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is writable, and of the size given.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) };
+    // SAFETY: the number is below the set's size.
+    let has = |cpu: usize| unsafe { libc::CPU_ISSET(cpu, &set) };
+    if (128..libc::CPU_SETSIZE as usize).any(has) {
+        return [0, 0];
+    }
+    [0, 64].map(|first| (0..64).filter(|i| has(first + i)).fold(0, |mask, i| mask | 1 << i))
 }
 
 #[cfg(test)]
@@ -180,6 +207,13 @@ mod tests {
         let interrupt = Sleeps(Cell::new(0));
         assert_eq!(waiter.step(1000, &interrupt, |last| last), 0, "it found something: that is progress");
         assert_eq!(interrupt.0.get(), 0, "and no sleep follows");
+    }
+
+    #[test]
+    fn nodes_bound_to_a_core_each_do_not_share_it() {
+        if cores() == affinity().map(u64::count_ones).iter().sum::<u32>() {
+            assert_eq!(shared_cores([[1, 0], [2, 0], [2, 1]].into_iter()), 3);
+        }
     }
 
     #[test]

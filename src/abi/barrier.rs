@@ -57,13 +57,7 @@ pub unsafe extern "C" fn gasneti_sci_barrier_result(id: *mut c_int) -> c_int {
 
 fn wait(id: c_int, flags: c_int) -> Result<c_int, Error> {
     let job = Job::attached()?;
-    let mut failed = 0;
-    loop {
-        if let Some(matches) = job.barrier().finished(job.am(), id, flags as u32)? {
-            return Ok(outcome(matches));
-        }
-        failed = job.am().wait_step(failed);
-    }
+    job.barrier().wait(job.am(), id, flags as u32).map(outcome)
 }
 
 fn outcome(matches: bool) -> c_int {

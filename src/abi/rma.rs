@@ -251,8 +251,8 @@ pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: 
 
 /// A value form was called with an impossible size: ends the job.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_bad_value(nbytes: usize) {
-    must("a value put or get", || check_value(nbytes));
+pub extern "C" fn gasneti_sci_bad_value(nbytes: usize) -> ! {
+    crate::job::fatal(format_args!("a value put or get of {nbytes} bytes; 1 to 8 are possible"))
 }
 
 /// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::error::{Error, bad_arg};
 use crate::rma::Landing;
 use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, SciError, cma};
-use crate::sync::{AtomicBool, ModeLock, Ordering};
+use crate::sync::{AtomicBool, ModeLock, Ordering, yield_now};
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -237,7 +237,7 @@ impl<A: Adapter> Am<A> {
         let ticket = loop {
             // SAFETY: as above.
             match unsafe { queue.enqueue(source.ptr(), segment, offset, source.len()) } {
-                Err(SciError::QueueFull { .. }) => std::thread::yield_now(), // other threads' transfers; they end by themselves
+                Err(SciError::QueueFull { .. }) => yield_now(), // other threads' transfers; they end by themselves
                 other => break other?,
             }
         };

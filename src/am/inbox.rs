@@ -347,8 +347,8 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, index: u32) {
         if self.from[peer].unacked.get() > 0 {
+            // No barrier before the reply: without the count its requester does not find it yet, and looks again.
             self.give_back(am, peer, index);
-            am.peers[peer].control.barrier(); // the count must be there when the reply is seen
         }
     }
 
@@ -421,7 +421,13 @@ impl<A: Adapter> Inbox<A> {
                 let offset = ring_offset(slot.word(1), meta.len(), source);
                 (self.command.ptr(ring + offset), meta.len().next_multiple_of(LINE))
             }
-            Carry::Long => (slot.word(1) as usize as *mut u8, 0),
+            Carry::Long => {
+                let address = slot.word(1) as usize;
+                if meta.len() > 0 && !am.payloads.holds(am.me, address, meta.len()) {
+                    corrupt(source, "Long target outside the segment");
+                }
+                (address as *mut u8, 0)
+            }
             Carry::Stream if token.kind() == Kind::Reply => (slot.word(1) as usize as *mut u8, 0),
             Carry::Stream => return am.piece_in(self, slot, meta, source),
             Carry::Bounced => {

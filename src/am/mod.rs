@@ -327,8 +327,12 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
         }
-        let found = self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).unwrap_or(0);
-        Ok(if found > 0 { 0 } else { self.wait_step(failed) })
+        Ok(if self.collect(dest) { 0 } else { self.wait_step_for(failed, || self.collect(dest)) })
+    }
+
+    /// Runs replies of `dest` and takes its credits. True when there was anything.
+    fn collect(&self, dest: u32) -> bool {
+        self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).is_some_and(|found| found > 0)
     }
 
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
@@ -351,7 +355,13 @@ impl<A: Adapter> Am<A> {
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
     /// `failed` is what the last step returned, 0 at first.
     pub fn wait_step(&self, failed: u32) -> u32 {
-        self.waiter.step(failed, &self.interrupt, |last| self.serve(last))
+        self.wait_step_for(failed, || false)
+    }
+
+    /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
+    /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
+    pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
+        self.waiter.step(failed, &self.interrupt, |last| self.serve(last) || (last && ready()))
     }
 }
 
@@ -375,5 +385,5 @@ pub(crate) fn medium_body<R: crate::sci::RemoteMap>(
     Body::placed(ring_offset as u64, args.words())
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

@@ -108,6 +108,7 @@ impl<A: Adapter> Peer<A> {
     /// Publishes the request in the taken slot, then its ready count, and wakes the peer if it sleeps.
     #[inline(always)]
     pub fn send(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, body: &Body) {
+        self.count(taken);
         body.publish(&self.queue, layout.request(taken.index), meta);
         self.announce(out, layout, taken, me);
     }
@@ -115,8 +116,16 @@ impl<A: Adapter> Peer<A> {
     /// [`Self::send`] for a Short of at most 14 arguments: one packet straight from the caller's words.
     #[inline(always)]
     pub fn send_packet(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
+        self.count(taken);
         self.queue.packet(layout.request(taken.index), meta.bits(), words);
         self.announce(out, layout, taken, me);
+    }
+
+    /// Before the slot is published: the poller takes answers to requests that it does not know of for corrupt credits.
+    #[inline(always)]
+    fn count(&self, taken: Taken) {
+        // Relaxed: whoever sees the answer sees, through the peer, what was stored before the request's Release.
+        self.sent.store(taken.index.wrapping_add(1), Ordering::Relaxed);
     }
 
     #[inline(always)]
@@ -124,8 +133,6 @@ impl<A: Adapter> Peer<A> {
         out.ring_head.set(taken.span.end);
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
         let sent = taken.index.wrapping_add(1);
-        // Relaxed: as in `outstanding`.
-        self.sent.store(sent, Ordering::Relaxed);
         self.control.publish32(layout.ready(me), sent);
         self.mark_exist(layout, me);
         self.bell.trigger_if_armed();
@@ -135,7 +142,7 @@ impl<A: Adapter> Peer<A> {
     #[inline(always)]
     pub fn mark_exist(&self, layout: &Layout, me: usize) {
         if layout.grouped() {
-            self.control.barrier(); // the ready count must be there when the exist word is seen
+            self.control.barrier(); // ready count and credits must be there when the exist word is seen
             self.control.publish(layout.exist(me), 1);
         }
     }

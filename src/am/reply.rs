@@ -97,17 +97,20 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub(crate) fn reply_space(&self, inbox: &Inbox<A>, peer: usize, len: usize) -> Span {
         let from = &inbox.from[peer];
-        let mut failed = 0;
-        loop {
+        let room = || {
             // ORDERING: Acquire ↔ the Release in `Inbox::reply_ring_done`: the requester's looks at the bytes are done.
             let tail = inbox.control.word(self.layout.reply_credit(peer)).load(Ordering::Acquire);
-            if let Some(span) = outbox::take(from.reply_head.get(), tail, len) {
+            outbox::take(from.reply_head.get(), tail, len)
+        };
+        let mut failed = 0;
+        loop {
+            if let Some(span) = room() {
                 from.reply_head.set(span.end);
                 return span;
             }
-            failed = self.waiter.step(failed, &self.interrupt, |_| {
+            failed = self.waiter.step(failed, &self.interrupt, |last| {
                 self.adapter.progress();
-                inbox.poll_replies(self)
+                inbox.poll_replies(self) || (last && room().is_some())
             });
         }
     }

@@ -1,14 +1,27 @@
 //! Tests of the engine with several nodes in one process, each on a thread of its own, over the heap adapter and over
-//! the one that delays and reorders stores. Names of tests are rules of slot.rs, of the module heads, or of the contract.
+//! the one that delays and reorders stores; and models of its protocols for loom (`ci/loom`). Names of tests are rules
+//! of slot.rs, of the module heads, or of the contract.
 
+#[cfg(not(loom))]
 mod barrier;
+#[cfg(not(loom))]
 mod double;
+#[cfg(not(loom))]
 mod groups;
+#[cfg(not(loom))]
 mod handlers;
+#[cfg(loom)]
+mod models;
+#[cfg(not(loom))]
 mod plan;
+#[cfg(not(loom))]
 mod steps;
+#[cfg(not(loom))]
 mod stream;
+#[cfg(not(loom))]
 mod threads;
+#[cfg(not(loom))]
 mod traffic;
 mod world;
+#[cfg(not(loom))]
 mod wrap;

@@ -146,6 +146,17 @@ impl Barrier {
         })
     }
 
+    /// Serves messages until everybody has arrived, then as [`Self::finished`].
+    pub fn wait<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<bool, Error> {
+        let mut failed = 0;
+        loop {
+            if let Some(matches) = self.finished(am, id, flags)? {
+                return Ok(matches);
+            }
+            failed = am.wait_step_for(failed, || self.state.with(|s| self.all_arrived(am, s)));
+        }
+    }
+
     fn all_arrived<A: Adapter>(&self, am: &Am<A>, s: &State) -> bool {
         let phase = s.phase.get();
         while s.arrived.get() < am.peers.len() {
@@ -166,7 +177,7 @@ impl Barrier {
     pub fn result(&self) -> Result<Option<i32>, Error> {
         self.state.with(|s| {
             if s.pending.get() || s.phase.get() == 0 {
-                return bad_arg(format_args!("no barrier phase is complete"));
+                return bad_arg(format_args!("a result asked for between notify and wait, or before the first phase"));
             }
             Ok(match s.consensus.get() {
                 Consensus::Named(id) => Some(id),

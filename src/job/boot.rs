@@ -195,8 +195,10 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
     }
     let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
     sys::flush_all_stdio();
+    let alarm = sys::take_alarm(); // the client's, a watchdog perhaps: it is for the nodes, and fork passes none on
     match spawn::spawn_all(&header).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
+            sys::restore_alarm(&alarm);
             enter(header, rank, memory, Some(lifeline), config).map_err(|_| JobError::Twice)
         }
         Spawned::Supervisor(children) => {

@@ -42,7 +42,7 @@ impl Ending {
     pub fn new(nodes: u32, exit_time: Duration) -> Ending {
         Ending {
             // Starting to leave takes 64 nodes on two cores a few ms; the rest is room for a loaded machine. A guess.
-            grace: Duration::from_millis(100 + 2 * u64::from(nodes)),
+            grace: Duration::from_millis(1000 + 2 * u64::from(nodes)),
             exit_time,
             begun: false,
             line: None,

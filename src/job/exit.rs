@@ -21,6 +21,7 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
     fn ftrylockfile(stream: *mut libc::FILE) -> c_int;
     fn fflush_unlocked(stream: *mut libc::FILE) -> c_int;
+    static stdin: *mut libc::FILE;
     static stdout: *mut libc::FILE;
     static stderr: *mut libc::FILE;
 }
@@ -29,11 +30,15 @@ unsafe extern "C" {
 /// to a file, short enough for a user who waits.
 const SHORT: Duration = Duration::from_secs(1);
 
+/// Time for the other streams when one is known to be locked. A guess: the disk caches files, so 100 ms flush a lot.
+const BLOCKED: Duration = Duration::from_millis(100);
+
 // Thread that leaves; 0 = none.
 static LEAVING: AtomicU32 = AtomicU32::new(0);
 // Code for the alarm.
 static CODE: AtomicU32 = AtomicU32::new(0);
 static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static FLUSHING: AtomicBool = AtomicBool::new(false);
 static FATAL_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Signals that mean nothing any more once exit has begun.
@@ -63,6 +68,7 @@ pub fn exit(code: i32) -> ! {
     let Some(node) = node::current() else { sys::exit_now(code & 0xff) };
     begin(node, code);
     FAULTS.iter().for_each(|signal| sys::set_handler(*signal, leave_with_code));
+    FLUSHING.store(true, Ordering::Relaxed); // Relaxed: for this thread, if it comes here again
     // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
     set_alarm(node.exit_time);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
@@ -71,8 +77,17 @@ pub fn exit(code: i32) -> ! {
     flush_if_free(unsafe { stderr });
     set_alarm(SHORT);
     run_hook();
-    sys::flush_all_stdio();
+    flush_the_rest();
     sys::exit_now(code & 0xff)
+}
+
+// A thread that sits in a read holds its stream's lock, usually that of stdin, and fflush(NULL) waits for it: then not long.
+fn flush_the_rest() {
+    // SAFETY: as in `exit`; the lock is kept, for this process ends.
+    if unsafe { ftrylockfile(stdin) } != 0 {
+        set_alarm(BLOCKED);
+    }
+    sys::flush_all_stdio();
 }
 
 // Rules 1 and 2.
@@ -81,7 +96,12 @@ fn begin(node: &Node, code: i32) {
     // Relaxed: the winner goes on alone, nothing is handed over.
     if let Err(leaving) = LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         if leaving == me {
-            sys::exit_now(code & 0xff); // called again from inside: by the hook, or by a signal during the flush
+            // Called again from inside: by an exit handler after `process_exits`, by the hook, or during the flush.
+            if !FLUSHING.swap(true, Ordering::Relaxed) {
+                set_alarm(SHORT); // Relaxed: one thread
+                sys::flush_all_stdio();
+            }
+            sys::exit_now(code & 0xff);
         }
         loop {
             sys::pause();

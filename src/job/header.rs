@@ -133,7 +133,8 @@ impl JobHeader {
 
     /// New memory for a job of `nodes` nodes, as long as the header; this process is entered as its supervisor.
     pub fn create(nodes: u32) -> io::Result<(OwnedFd, JobHeader)> {
-        let memory = std::fs::File::from(sys::memfd()?);
+        // Not on the number of a standard descriptor that happens to be closed.
+        let memory = std::fs::File::from(sys::duplicate_high(sys::memfd()?.as_fd(), 3)?);
         memory.set_len(Self::bytes(nodes) as u64)?;
         let header = Self::map(memory.as_fd(), nodes)?;
         // Relaxed: rule 1; the descriptor reaches others by fork, which orders everything before.

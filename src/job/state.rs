@@ -120,13 +120,20 @@ impl Job {
         let layout = Layout::new(nodes, config.slots);
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
-        for (i, word) in layout.header().into_iter().enumerate() {
-            control.word(8 * i).store(word, Ordering::Relaxed); // Relaxed: the fence below orders it
-        }
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
-        boot.post(&[client.configuration, version, slots, ring, max_local, u64::from(std::process::id()), 0, 0]);
+        let mask = wait::affinity();
+        boot.post(&[
+            client.configuration,
+            version,
+            slots,
+            ring,
+            max_local,
+            u64::from(std::process::id()),
+            mask[0],
+            mask[1],
+        ]);
         boot.fence();
         adapter.agree_on_fences();
         let posted: Vec<_> = (0..nodes).map(|p| boot.get(p)).collect();
@@ -144,7 +151,7 @@ impl Job {
             peers,
             queue: adapter.dma_queue(64)?,
         };
-        let waiter = Waiter::new(nodes, wait::cores(), config.spin);
+        let waiter = Waiter::new(nodes, wait::shared_cores(posted.iter().map(|p| [p[6], p[7]])), config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
         // SAFETY: as above.
@@ -252,8 +259,12 @@ impl Job {
         SegmentInfo { base: payload.base, len: payload.len, offset }
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows.
+    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; in EVERYTHING, where nothing is
+    /// mapped, each node is its own.
     pub fn supernode(&self, node: u32) -> u32 {
+        if self.client.everything {
+            return node;
+        }
         node.checked_div(self.config.supernode_max).unwrap_or(0)
     }
 

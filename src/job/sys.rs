@@ -335,6 +335,22 @@ pub fn set_alarm(time: Duration) {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
 }
 
+/// Stops the process's real-time interval timer (`alarm`); what was left of it.
+pub fn take_alarm() -> libc::itimerval {
+    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let stopped = libc::itimerval { it_interval: none, it_value: none };
+    let mut left = stopped;
+    // SAFETY: both are valid.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &stopped, &mut left) };
+    left
+}
+
+/// Starts it again with what was left.
+pub fn restore_alarm(left: &libc::itimerval) {
+    // SAFETY: `left` is valid; the old one is not asked for.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, left, ptr::null_mut()) };
+}
+
 /// Gives this thread an alternate signal stack of `bytes` unless it has one. Never freed.
 pub fn set_signal_stack(bytes: usize) {
     let mut old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };

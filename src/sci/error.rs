@@ -184,7 +184,8 @@ impl fmt::Display for SciError {
                 write!(f, "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?")
             }
             Self::System { call, errno } => {
-                write!(f, "{call}: {}", io::Error::from_raw_os_error(*errno))
+                let hint = if *errno == libc::EFBIG { "; the limit is that of ulimit -f" } else { "" };
+                write!(f, "{call}: {}{hint}", io::Error::from_raw_os_error(*errno))
             }
         }
     }

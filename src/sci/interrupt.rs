@@ -64,10 +64,6 @@ pub trait BellPlace: Clone + Send + Sync {
     fn wake_all(&self);
 }
 
-#[cfg(loom)]
-loom::thread_local! {
-    static ARMED: RefCell<Armed> = RefCell::new(Armed::NONE);
-}
 #[cfg(not(loom))]
 thread_local! {
     static ARMED: RefCell<Armed> = const { RefCell::new(Armed::NONE) };
@@ -103,6 +99,11 @@ impl Armed {
         self.list[at] = self.list[self.len];
         true
     }
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static ARMED: RefCell<Armed> = RefCell::new(Armed::NONE);
 }
 
 /// This node's interrupt.

@@ -29,6 +29,13 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
+/// A core dump would touch, and so commit, every page of every node's segments: 809 MB for three untouched segments of
+/// 256 MiB, memory exhausted for default ones. Failure only means a larger core.
+fn leave_out_of_cores(base: *mut u8, len: usize) {
+    // SAFETY: a map of ours; the advice changes nothing that a program can see.
+    unsafe { libc::madvise(base.cast(), len, libc::MADV_DONTDUMP) };
+}
+
 impl Mapping {
     /// Maps `len` bytes of the file from `offset` (page-aligned). `BadPlacement`; `System` when the system refuses.
     pub(crate) fn new(fd: &OwnedFd, offset: u64, len: usize, place: Placement) -> Result<Self, SciError> {
@@ -46,6 +53,7 @@ impl Mapping {
         let map = MmapOptions::new().offset(offset).len(len).map_raw(fd.as_raw_fd());
         let map =
             map.map_err(|e| SciError::System { call: "mmap", errno: e.raw_os_error().unwrap_or(libc::ENOMEM) })?;
+        leave_out_of_cores(map.as_mut_ptr(), len);
         Ok(Self { base: map.as_mut_ptr(), len, _place: Place::Anywhere(map) })
     }
 
@@ -58,6 +66,7 @@ impl Mapping {
         if got == libc::MAP_FAILED {
             return Err(SciError::last_os_error("mmap"));
         }
+        leave_out_of_cores(got.cast(), len);
         Ok(Self { base: got.cast(), len, _place: Place::Window(hold) })
     }
 

@@ -34,7 +34,7 @@ fn length(k: u32) -> usize {
 fn with_args<R>(thread: i32, k: u32, f: impl FnOnce(Args<'_>) -> R) -> R {
     let word = u64::from(thread as u32) | u64::from(k) << 32;
     // SAFETY: one word for two arguments.
-    f(unsafe { Args::from_raw(&word, 2) }.unwrap())
+    f(unsafe { Args::from_raw(&word, 2) })
 }
 
 fn check(buf: *mut c_void, len: usize, thread: i32, k: i32, next: &[AtomicU32; THREADS]) {

@@ -95,7 +95,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
             .map(|pair| u64::from(pair[0] as u32) | (pair.get(1).map_or(0, |v| *v as u32) as u64) << 32)
             .collect();
         // SAFETY: as many words as the arguments take.
-        let args = unsafe { Args::from_raw(words.as_ptr(), leg.args) }.unwrap();
+        let args = unsafe { Args::from_raw(words.as_ptr(), leg.args) };
         let mut buffer = std::mem::take(&mut *self.buffer.borrow_mut());
         buffer.resize(buffer.len().max(leg.len + 128), 0);
         let skew = (buffer.as_ptr() as usize).wrapping_neg() % 64 + leg.from;

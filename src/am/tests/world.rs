@@ -1,5 +1,7 @@
 //! Nodes of one process, wired up as `job::state` does it between processes.
 
+#![cfg_attr(loom, allow(dead_code))] // models have threads of their own kind
+
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::{Am, Wiring};
@@ -7,9 +9,11 @@ use crate::barrier::Barrier;
 use crate::config::Config;
 use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::sci::heap::{Heap, HeapFabric};
+#[cfg(not(loom))]
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::wait::{Mode, Waiter};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -30,6 +34,7 @@ impl Kit for Heap {
     const SEEDS: u64 = 1;
 }
 
+#[cfg(not(loom))]
 impl<A: Kit> Kit for Reorder<A>
 where
     A::RemoteSegment: crate::sci::dma::DmaTarget,
@@ -67,7 +72,7 @@ impl Shape {
             nodes,
             active: (0..nodes).collect(),
             slots,
-            segment: 4096,
+            segment: if cfg!(loom) { 64 } else { 4096 },
             everything: false,
             threaded: false,
             start: 0,
@@ -188,6 +193,12 @@ impl<A: Adapter> Node<A> {
         self.am.handlers().register(&mut entries).unwrap();
     }
 
+    /// The node's own segment.
+    #[cfg(loom)]
+    pub fn segment(&self) -> &A::Local {
+        self._memory.last().expect("control, command, segment")
+    }
+
     /// A counter of the engine, by its name in the report.
     pub fn counter(&self, name: &str) -> u64 {
         let list = self.am.counters().expect("no other thread polls");
@@ -203,7 +214,15 @@ pub(super) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&No
     let _watch = Watchdog::start();
     std::thread::scope(|scope| {
         for node in &nodes {
-            scope.spawn(|| body(node));
+            scope.spawn(|| {
+                let result = catch_unwind(AssertUnwindSafe(|| body(node)));
+                if let Err(panic) = result {
+                    // At once: the other nodes may wait for this one until the watchdog comes.
+                    let text = panic.downcast_ref::<String>().map_or("a test failed", |text| text);
+                    crate::log::error(format_args!("node {}: {text}", node.me));
+                    resume_unwind(panic);
+                }
+            });
         }
     });
 }

@@ -1,0 +1,321 @@
+//! The engine under loom: every order in which the accesses of two or three nodes can fall, with at most two
+//! preemptions. Layouts are tiny: two slots, rings of four lines, so that a few messages go round.
+
+use super::world::{Kit, Node, Shape, nodes};
+use crate::am::source::{Args, Source};
+use crate::am::token::Token;
+use crate::sci::heap::Heap;
+use crate::sci::{Interrupt, LocalMap, RemoteMap};
+use crate::sync::Ordering;
+use loom::thread;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Duration;
+
+loom::thread_local! {
+    static NODE: Cell<*const Node<Heap>> = Cell::new(std::ptr::null());
+    static LOG: RefCell<Vec<i32>> = RefCell::new(Vec::new());
+}
+
+/// Notes its argument.
+const NOTE: u8 = 128;
+/// Notes its argument, and replies to NOTE the argument + 100.
+const ECHO: u8 = 129;
+/// Notes the first and last of 16 arguments.
+const WIDE: u8 = 130;
+/// Medium: notes the sum of the payload's bytes.
+const SUM: u8 = 131;
+/// Medium: notes the sum, replies, and notes the sum again.
+const SUM_ECHO: u8 = 132;
+/// Replies with a Medium that takes ring space, for SUM16.
+const PIECE: u8 = 133;
+/// Medium with 16 arguments: notes the sum of the payload's bytes.
+const SUM16: u8 = 134;
+
+fn log(value: i32) {
+    LOG.with(|log| log.borrow_mut().push(value));
+}
+
+fn with_args<R>(values: &[i32], f: impl FnOnce(Args<'_>) -> R) -> R {
+    let pair = |p: &[i32]| u64::from(p[0] as u32) | u64::from(p.get(1).map_or(0, |v| *v as u32)) << 32;
+    let words: Vec<u64> = values.chunks(2).map(pair).collect();
+    // SAFETY: as many words as the arguments take.
+    f(unsafe { Args::from_raw(words.as_ptr(), values.len()) })
+}
+
+fn here<'a>() -> &'a Node<Heap> {
+    // SAFETY: set at the start of each thread; nodes outlive their threads.
+    unsafe { &*NODE.with(Cell::get) }
+}
+
+fn token<'a>(raw: *mut c_void) -> &'a Token {
+    // SAFETY: the handler's token.
+    unsafe { Token::from_raw(raw) }.unwrap()
+}
+
+extern "C" fn note(_: *mut c_void, value: i32) {
+    log(value);
+}
+
+extern "C" fn echo(raw: *mut c_void, value: i32) {
+    log(value);
+    with_args(&[value + 100], |args| here().am.reply_short(token(raw), NOTE, args)).unwrap();
+}
+
+macro_rules! sixteen {
+    ($name:ident ($($lead:ident: $t:ty),*) $first:ident $last:ident $body:block) => {
+        #[allow(clippy::too_many_arguments)]
+        extern "C" fn $name(
+            $($lead: $t,)* $first: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32, _: i32,
+            _: i32, _: i32, _: i32, _: i32, $last: i32,
+        ) $body
+    };
+}
+
+sixteen!(wide(_raw: *mut c_void) first last {
+    log(first);
+    log(last);
+});
+
+sixteen!(sum16(_raw: *mut c_void, buf: *mut c_void, len: usize) _first _last {
+    log(sum_of(buf, len));
+});
+
+fn sum_of(buf: *mut c_void, len: usize) -> i32 {
+    // SAFETY: the handler's payload.
+    (0..len).map(|i| i32::from(unsafe { buf.cast::<u8>().add(i).read() })).sum()
+}
+
+extern "C" fn sum(_: *mut c_void, buf: *mut c_void, len: usize) {
+    log(sum_of(buf, len));
+}
+
+extern "C" fn sum_echo(raw: *mut c_void, buf: *mut c_void, len: usize) {
+    log(sum_of(buf, len));
+    with_args(&[100], |args| here().am.reply_short(token(raw), NOTE, args)).unwrap();
+    log(sum_of(buf, len));
+}
+
+extern "C" fn piece(raw: *mut c_void, value: i32) {
+    let bytes = [value as u8; 56];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    with_args(&[0; 16], |args| here().am.reply_medium(token(raw), SUM16, source, args)).unwrap();
+}
+
+impl Node<Heap> {
+    fn short(&self, to: u32, handler: u8, value: i32) {
+        with_args(&[value], |args| self.am.request_short(to, handler, args)).unwrap();
+    }
+
+    fn medium(&self, to: u32, handler: u8, bytes: &[u8]) {
+        // SAFETY: `bytes` live during the call.
+        let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+        with_args(&[], |args| self.am.request_medium(to, handler, source, args)).unwrap();
+    }
+
+    /// Polls until this thread's handlers have noted `count` values; takes them.
+    fn serve_until(&self, count: usize) -> Vec<i32> {
+        while LOG.with(|log| log.borrow().len()) < count {
+            if !self.am.poll() {
+                thread::yield_now();
+            }
+        }
+        self.noted()
+    }
+
+    fn noted(&self) -> Vec<i32> {
+        LOG.with(|log| log.take())
+    }
+}
+
+/// Checks `first` on node 0 and `second` on node 1, after `before` ran on both, one after the other.
+fn model(
+    start: u32,
+    first: impl Fn(&Node<Heap>) + Sync + Send + 'static,
+    second: impl Fn(&Node<Heap>) + Sync + Send + 'static,
+) {
+    let (first, second) = (Arc::new(first), Arc::new(second));
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 20_000;
+    builder.preemption_bound = builder.preemption_bound.or(Some(2));
+    builder.check(move || {
+        let shape = Shape { start, ..Shape::new(2, 2) };
+        let made = nodes(&shape, &Heap::kit(2, 0));
+        let table: [(u8, *const ()); 7] = [
+            (NOTE, note as *const ()),
+            (ECHO, echo as *const ()),
+            (WIDE, wide as *const ()),
+            (SUM, sum as *const ()),
+            (SUM_ECHO, sum_echo as *const ()),
+            (PIECE, piece as *const ()),
+            (SUM16, sum16 as *const ()),
+        ];
+        for node in &made {
+            node.register(&table.map(|(index, function)| (index, function.addr())));
+        }
+        let made = Arc::new(made);
+        let (other, second) = (made.clone(), second.clone());
+        let peer = thread::spawn(move || {
+            NODE.with(|cell| cell.set(&other[1]));
+            second(&other[1]);
+        });
+        NODE.with(|cell| cell.set(&made[0]));
+        first(&made[0]);
+        peer.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_who_sees_a_sequence_sees_both_lines_of_the_message() {
+    model(
+        0,
+        |a| {
+            with_args(&std::array::from_fn::<i32, 16, _>(|i| i as i32 + 1), |args| a.am.request_short(1, WIDE, args))
+                .unwrap()
+        },
+        |b| assert_eq!(b.serve_until(2), [1, 16]),
+    );
+}
+
+#[test]
+fn loom_slots_are_used_again_only_when_the_credit_came_back() {
+    model(0, |a| (1..=3).for_each(|i| a.short(1, NOTE, i)), |b| assert_eq!(b.serve_until(3), [1, 2, 3]));
+}
+
+/// Lap 0x7fff is followed by lap 0x8000, whose sequence is that of lap 0.
+#[test]
+fn loom_a_stale_lap_is_no_message_when_the_sequence_comes_round() {
+    model(0xffff, |a| (1..=3).for_each(|i| a.short(1, NOTE, i)), |b| assert_eq!(b.serve_until(3), [1, 2, 3]));
+}
+
+#[test]
+fn loom_a_reply_slot_is_written_again_only_when_its_reply_was_run() {
+    model(
+        0,
+        |a| {
+            (1..=3).for_each(|i| a.short(1, ECHO, i));
+            assert_eq!(a.serve_until(3), [101, 102, 103]);
+        },
+        |b| assert_eq!(b.serve_until(3), [1, 2, 3]),
+    );
+}
+
+#[test]
+fn loom_a_reply_overtakes_no_credit_of_an_unanswered_request() {
+    model(
+        0,
+        |a| {
+            a.short(1, NOTE, 1);
+            a.short(1, ECHO, 2);
+            a.short(1, NOTE, 3);
+            assert_eq!(a.serve_until(1), [102]);
+        },
+        |b| assert_eq!(b.serve_until(3), [1, 2, 3]),
+    );
+}
+
+#[test]
+fn loom_a_medium_buffer_stays_whole_until_its_handler_returns() {
+    model(
+        0,
+        |a| {
+            (1..=3).for_each(|i| a.medium(1, SUM_ECHO, &[i; 8]));
+            assert_eq!(a.serve_until(3), [100; 3]);
+        },
+        |b| assert_eq!(b.serve_until(6), [8, 8, 16, 16, 24, 24]),
+    );
+}
+
+#[test]
+fn loom_reply_ring_bytes_are_reused_only_when_they_were_read() {
+    model(
+        0,
+        |a| {
+            for i in 1..=5 {
+                a.short(1, PIECE, i);
+                assert_eq!(a.serve_until(1), [56 * i]);
+            }
+        },
+        |b| {
+            // Its handler notes nothing: five requests.
+            while b.counter("requests run") < 5 {
+                if !b.am.poll() {
+                    thread::yield_now();
+                }
+            }
+        },
+    );
+}
+
+/// Loom reports the endless wait of a sleeper whom nobody wakes.
+#[test]
+fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
+    model(
+        0,
+        |a| a.short(1, NOTE, 1),
+        |b| {
+            b.am.interrupt.arm();
+            if !b.am.serve(true) {
+                assert!(b.am.interrupt.wait(Duration::MAX));
+                assert!(b.am.serve(true), "who was woken finds the message");
+            }
+            b.am.interrupt.disarm();
+            assert_eq!(b.noted(), [1]);
+        },
+    );
+}
+
+#[test]
+fn loom_no_wake_up_is_lost_between_a_credit_and_a_sender_that_waits_for_it() {
+    model(
+        0,
+        |a| {
+            (1..=2).for_each(|i| a.short(1, NOTE, i)); // both slots
+            a.am.interrupt.arm();
+            if !a.am.collect(1) {
+                assert!(a.am.interrupt.wait(Duration::MAX));
+                assert!(a.am.collect(1), "who was woken finds the credit");
+            }
+            a.am.interrupt.disarm();
+        },
+        |b| assert_eq!(b.serve_until(2), [1, 2]),
+    );
+}
+
+#[test]
+fn loom_no_wake_up_is_lost_between_an_arrival_and_a_node_in_the_barrier() {
+    model(
+        0,
+        |a| a.barrier.notify(&a.am, 1, 0).unwrap(),
+        |b| {
+            b.barrier.notify(&b.am, 1, 0).unwrap();
+            b.am.interrupt.arm();
+            if b.barrier.finished(&b.am, 1, 0).unwrap().is_none() {
+                assert!(b.am.interrupt.wait(Duration::MAX));
+                assert_eq!(b.barrier.finished(&b.am, 1, 0), Ok(Some(true)));
+            }
+            b.am.interrupt.disarm();
+        },
+    );
+}
+
+/// Each node writes a word of the other's segment before each notify; a fast node is a phase ahead.
+#[test]
+fn loom_what_was_stored_before_notify_is_seen_after_wait_over_three_phases() {
+    fn phases(node: &Node<Heap>) {
+        let other = node.maps[1 - node.me as usize].as_ref().unwrap();
+        for phase in 1..=3u64 {
+            let place = phase as usize % 2 * 8;
+            other.store(place, &[phase]);
+            node.barrier.notify(&node.am, phase as i32, 0).unwrap();
+            while node.barrier.finished(&node.am, phase as i32, 0).unwrap().is_none() {
+                thread::yield_now();
+            }
+            // Relaxed: the barrier orders it.
+            assert_eq!(node.segment().word(place).load(Ordering::Relaxed), phase);
+        }
+    }
+    model(0, phases, phases);
+}
