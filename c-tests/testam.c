@@ -23,11 +23,15 @@ static const struct section {
   char letter;
   int category;
   enum pattern pattern;
-} sections[] = {{'A', SHORT, PING_RR},  {'B', SHORT, PING_QQ},      {'C', SHORT, FLOOD},         {'D', SHORT, FLOOD_ACK},
-                {'E', SHORT, FLOOD_RR}, {'F', SHORT, FLOOD_TWOWAY}, {'G', MEDIUM, PING_RR},      {'H', MEDIUM, PING_QQ},
-                {'I', MEDIUM, FLOOD},   {'J', MEDIUM, FLOOD_ACK},   {'K', MEDIUM, FLOOD_RR},     {'L', MEDIUM, FLOOD_TWOWAY},
-                {'M', LONG, PING_RR},   {'N', LONG, PING_QQ},       {'O', LONG, FLOOD},          {'P', LONG, FLOOD_ACK},
-                {'Q', LONG, FLOOD_RR},  {'R', LONG, FLOOD_TWOWAY},  {'S', LONGASYNC, PING_RR},   {'T', LONGASYNC, FLOOD_RR}};
+} sections[] = {
+    {'A', SHORT, PING_RR},        {'B', SHORT, PING_QQ},      {'C', SHORT, FLOOD},
+    {'D', SHORT, FLOOD_ACK},      {'E', SHORT, FLOOD_RR},     {'F', SHORT, FLOOD_TWOWAY},
+    {'G', MEDIUM, PING_RR},       {'H', MEDIUM, PING_QQ},     {'I', MEDIUM, FLOOD},
+    {'J', MEDIUM, FLOOD_ACK},     {'K', MEDIUM, FLOOD_RR},    {'L', MEDIUM, FLOOD_TWOWAY},
+    {'M', LONG, PING_RR},         {'N', LONG, PING_QQ},       {'O', LONG, FLOOD},
+    {'P', LONG, FLOOD_ACK},       {'Q', LONG, FLOOD_RR},      {'R', LONG, FLOOD_TWOWAY},
+    {'S', LONGASYNC, PING_RR},    {'T', LONGASYNC, FLOOD_RR},
+};
 #define SECTIONS (sizeof sections / sizeof *sections)
 #define VERIFY 'V'
 
@@ -279,7 +283,8 @@ static void run_verification(void) {
       if (nbytes + 1 <= largest(category)) verify_one(category, nbytes + 1);
     }
   test_barrier();
-  if (me == 0 && !option.machine) printf("%2u: %c  every byte of every category and size compared\n", (unsigned)me, VERIFY);
+  if (me == 0 && !option.machine)
+    printf("%2u: %c  all bytes of all categories and sizes compared\n", (unsigned)me, VERIFY);
 }
 
 /* ---- polling threads (PAR): what other threads in gasnet_AMPoll cost ---- */
@@ -368,11 +373,11 @@ static void choose_peer(void) {
 
 int main(int argc, char **argv) {
   const gasnet_handlerentry_t table[] = {
-      {HIDX_SHORT, (void (*)())short_h},           {HIDX_BULK, (void (*)())bulk_h},
-      {HIDX_SHORT_RR, (void (*)())short_rr_h},     {HIDX_MEDIUM_RR, (void (*)())medium_rr_h},
-      {HIDX_LONG_RR, (void (*)())long_rr_h},       {HIDX_SHORT_BACK, (void (*)())short_back_h},
-      {HIDX_BULK_BACK, (void (*)())bulk_back_h},   {HIDX_VERIFY, (void (*)())verify_h},         {HIDX_VERIFY_LONG, (void (*)())verify_long_h},
-      {HIDX_VERIFY_BACK, (void (*)())verify_back_h}};
+      {HIDX_SHORT, (void (*)())short_h},         {HIDX_BULK, (void (*)())bulk_h},
+      {HIDX_SHORT_RR, (void (*)())short_rr_h},   {HIDX_MEDIUM_RR, (void (*)())medium_rr_h},
+      {HIDX_LONG_RR, (void (*)())long_rr_h},     {HIDX_SHORT_BACK, (void (*)())short_back_h},
+      {HIDX_BULK_BACK, (void (*)())bulk_back_h}, {HIDX_VERIFY, (void (*)())verify_h},
+      {HIDX_VERIFY_LONG, (void (*)())verify_long_h}, {HIDX_VERIFY_BACK, (void (*)())verify_back_h}};
   size_t room, i;
   int understood;
   core_init(&argc, &argv, "testam");

@@ -1,10 +1,10 @@
-/* Contract items 20–24: every request category with 0–16 arguments, answered by every reply category, in both spellings,
- * between every two nodes and with oneself; all arguments and payloads are compared.
+/* Contract items 20–24: every request category with 0–16 arguments, answered by every reply category, in both
+ * spellings, between every two nodes and with oneself; all arguments and payloads are compared.
  *
  * usage: testcore [iterations]
  *
  * Nothing tells the receiver what comes: each node sends the same sequence to every node, one message at a time, so the
- * receiver's own count says what the next one from that node must be. Arguments are free for test patterns, 0 included. */
+ * receiver's own count says what the next one from that node must be. All arguments are free for test patterns. */
 #include "testcoream.h"
 
 enum { HIDX_SHORT = 128, HIDX_MEDIUM = HIDX_SHORT + 17, HIDX_LONG = HIDX_MEDIUM + 17 };
@@ -23,7 +23,8 @@ static int *came, *answered; /* per node: requests that came from it, replies th
 static unsigned char *out;   /* per node MAXBYTES: payload under way to it */
 
 static struct step step_of(int k, gasnet_node_t from, gasnet_node_t to) {
-  static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 55, 56, 57, 63, 64, 65, 127, 128, 129, 255, 256, 511, 512, 0};
+  static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 55,
+                                 56, 57, 63, 64, 65, 127, 128, 129, 255, 256, 511, 512, 0};
   struct step s;
   s.spelling = k % 2;
   s.numargs = k / 2 % 17;
@@ -68,7 +69,8 @@ static void request_came(gasnet_token_t token, int category, void *buf, size_t n
 
   reply.category = s.reply;
   reply.spelling = s.spelling;
-  reply.handler = (gasnet_handler_t)((s.reply == SHORT ? HIDX_RSHORT : s.reply == MEDIUM ? HIDX_RMEDIUM : HIDX_RLONG) + m);
+  reply.handler =
+      (gasnet_handler_t)((s.reply == SHORT ? HIDX_RSHORT : s.reply == MEDIUM ? HIDX_RMEDIUM : HIDX_RLONG) + m);
   reply.src = payload;
   reply.nbytes = s.nbytes;
   reply.dst = reply_place(from, me);

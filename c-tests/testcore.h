@@ -1,5 +1,5 @@
-/* What the testcore programs share beside test.h: start-up with one memory area per node, argument and payload patterns,
- * and Active Messages whose category, spelling and argument count are values instead of names. Public names only. */
+/* What the testcore programs share beside test.h: start-up with one memory area per node in either segment
+ * mode, argument and payload patterns. Public names only. */
 #ifndef GASNET_SCI_TESTCORE_H
 #define GASNET_SCI_TESTCORE_H
 

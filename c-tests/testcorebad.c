@@ -6,8 +6,9 @@
  * job goes on as if nothing had been; ends with PASS. With an argument one node makes that mistake, and it is PASS for
  * the driver if the job ends with a status other than 0 and other than that of the watchdog, and says why on stderr:
  *   unregistered, reply   a request, a reply, to an index that has no handler: fatal in every build
- *   medium, long, longend, args   too many bytes; a target before, behind the segment; 17 arguments. Debug builds refuse
- *                         with GASNET_ERR_BAD_ARG (the program then exits with 3) or die; others may do as they like. */
+ *   medium, long, longend, args   too many bytes; a target before, behind the segment; 17 arguments. Debug builds
+ *                         refuse with GASNET_ERR_BAD_ARG (the program then exits with 3) or die; others may do as
+ *                         they like. */
 #include "testcore.h"
 
 enum { HIDX_COUNT = 201, HIDX_REPLY_TO_NOBODY, HIDX_BULK, HIDX_NOBODY = 250 };

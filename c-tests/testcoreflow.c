@@ -127,7 +127,7 @@ static void item40_functions_differ(void) {
 
 /* ---- 42: floods without a poll ---- */
 
-/* Arguments: seed, category of the reply or -1. Long requests land at the sender's place, replies behind all of those. */
+/* Arguments: seed, category of the reply or -1. Requests land at the sender's place, replies behind all of those. */
 static size_t floodbytes, longbytes;
 static unsigned char *flood_place(gasnet_node_t at, gasnet_node_t with, int back) {
   return core_area[at] + (nodes * (unsigned)back + with) * longbytes;

@@ -27,9 +27,9 @@ static const unsigned char const_source[BYTES + 16] = {
     0x50, 0x61, 0x79, 0x6c, 0x6f, 0x61, 0x64, 0x20, 0x69, 0x6e, 0x20, 0x72, 0x65, 0x61, 0x64, 0x2d, 0x6f, 0x6e, 0x6c,
     0x79, 0x20, 0x6d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 0x2c, 0x20, 0x74, 0x68, 0x65, 0x20, 0x72, 0x65, 0x73, 0x74, 0x20,
     0x69, 0x73, 0x20, 0x7a, 0x65, 0x72, 0x6f, 0x65, 0x73, 0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8, 0xf7, 0xf6};
-static const char literal_source[] = "A string literal is read-only memory as well; its address is odd somewhere in here.";
+static const char literal_source[] = "A string literal is read-only memory as well; half of its addresses are odd.";
 
-/* The readable bytes of `kind` at `offset`, filled with the pattern if they lie in one of the four `writable` places. */
+/* Bytes of `kind` at `offset`, filled with the pattern if they lie in one of the four `writable` places. */
 static void *source_of(int kind, int offset, size_t *nbytes, unsigned seed, unsigned char *const *writable) {
   *nbytes = kind == LITERAL ? sizeof literal_source - 16 : BYTES - (size_t)offset * 3;
   if (kind == LITERAL) return (void *)(uintptr_t)(literal_source + offset);
@@ -170,7 +170,8 @@ static void own_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handler
   } else if (how == MEDIUM) {
     GASNET_SAFE(gasnet_AMReplyMedium2(token, HIDX_OWN_BACK, buf, nbytes, seed, how));
   } else {
-    GASNET_SAFE(gasnet_AMReplyLong2(token, HIDX_OWN_BACK, buf, nbytes, place(core_source(token), me) + BACKROOM, seed, how));
+    unsigned char *dst = place(core_source(token), me) + BACKROOM;
+    GASNET_SAFE(gasnet_AMReplyLong2(token, HIDX_OWN_BACK, buf, nbytes, dst, seed, how));
   }
   if (how == SHORT)
     CHECK(core_notall(buf, nbytes, 0x11) == nbytes, "changed by its reply");
@@ -327,7 +328,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testcoremem");
   iterations = core_number(argc, argv, 1, 2);
   core_attach(table, (int)(sizeof table / sizeof *table), nodes * (size_t)ROOM + 2 * (BYTES + 16));
-  segments = (gasnet_seginfo_t *)calloc(nodes, sizeof *segments); /* in EVERYTHING all memory is segment: no addresses */
+  segments = (gasnet_seginfo_t *)calloc(nodes, sizeof *segments); /* EVERYTHING: no addresses */
   GASNET_SAFE(gasnet_getSegmentInfo(segments, (int)nodes));
   test_begin("testcoremem");
   while (iterations-- > 0) {

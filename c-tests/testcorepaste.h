@@ -1,5 +1,5 @@
-/* Contract items 24 and 25, for C and C++ alike: names of AM calls made by token pasting, argument lists made by macros,
- * arguments of many types, every argument evaluated once. Included by testcorepaste.c and testcxx_am.cc. */
+/* Contract items 24 and 25, for C and C++ alike: names of AM calls made by token pasting, argument lists made by
+ * macros, arguments of many types, every argument evaluated once. Included by testcorepaste.c and testcxx_am.cc. */
 #ifndef GASNET_SCI_TESTCOREPASTE_H
 #define GASNET_SCI_TESTCOREPASTE_H
 
@@ -75,7 +75,8 @@ static void paste_p16(gasnet_token_t token, gasnet_handlerarg_t a0, gasnet_handl
                       gasnet_handlerarg_t a14, gasnet_handlerarg_t a15) {
   (void)token;
   CHECK(a0 == 0 && a1 == 1 && a2 == 2 && a3 == 3 && a4 == 4 && a5 == 5 && a6 == 6 && a7 == 7, "first half");
-  CHECK(a8 == 8 && a9 == 9 && a10 == 10 && a11 == 11 && a12 == 12 && a13 == 13 && a14 == 14 && a15 == 15, "second half");
+  CHECK(a8 == 8 && a9 == 9 && a10 == 10 && a11 == 11 && a12 == 12 && a13 == 13 && a14 == 14 && a15 == 15,
+        "second half");
   TEST_COUNT(&paste_came);
 }
 static void paste_back0(gasnet_token_t token) {
@@ -136,7 +137,7 @@ static int paste_send(gasnet_node_t to, void *at) {
   return 12;
 }
 
-/* Everything to everybody, then all of it must have come; `area` says where node i has room for a Long of `i`'s sender. */
+/* Everything to everybody, then all of it must have come; `area` says where a node has room for Longs. */
 static void paste_test(void *(*area)(gasnet_node_t at)) {
   gasnet_node_t i;
   int sent = 0;

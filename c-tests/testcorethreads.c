@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { HIDX_WORK = 201, HIDX_WORK_MEDIUM, HIDX_WORK_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_RELEASE, HIDX_ASK, HIDX_ANSWER };
-enum { HIDX_LANDED = 211, HIDX_STORED, HIDX_TELL, HIDX_LOOK, HIDX_LOOK_LOCAL, HIDX_SEEN };
+enum { HIDX_WORK = 201, HIDX_WORK_MEDIUM, HIDX_WORK_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_RELEASE };
+enum { HIDX_ASK = 211, HIDX_ANSWER, HIDX_LANDED, HIDX_STORED, HIDX_TELL, HIDX_LOOK, HIDX_LOOK_LOCAL, HIDX_SEEN };
 
 #define MAXTHREADS 64
 #define WINDOW 4
@@ -99,7 +99,8 @@ static void work_came(gasnet_token_t token, int category, void *buf, size_t nbyt
   if (category == SHORT)
     GASNET_SAFE(gasnet_AMReplyShort3(token, HIDX_DONE, thread, number, (gasnet_handlerarg_t)seed));
   else if (category == MEDIUM)
-    GASNET_SAFE(gasnet_AMReplyMedium3(token, HIDX_DONE_BULK, payload, nbytes, thread, number, (gasnet_handlerarg_t)seed));
+    GASNET_SAFE(
+        gasnet_AMReplyMedium3(token, HIDX_DONE_BULK, payload, nbytes, thread, number, (gasnet_handlerarg_t)seed));
   else
     GASNET_SAFE(gasnet_AMReplyLong3(token, HIDX_DONE_BULK, payload, nbytes, place(from, me, 1, thread, number % WINDOW),
                                     thread, number, (gasnet_handlerarg_t)seed));
@@ -187,7 +188,7 @@ static void *work(void *arg) {
 }
 
 static int polling;
-/* Yields now and then: there are more pollers than cores, and who never yields keeps all others off for whole slices. */
+/* Yields now and then: with more pollers than cores, who never yields keeps all others off for whole slices. */
 static void *TEST_UNUSED poll_on(void *arg) {
   int n;
   for (n = 1; LOAD(&polling); n++) {
@@ -320,7 +321,8 @@ static void seen_h(gasnet_token_t token) {
 static void look_local_h(gasnet_token_t token, gasnet_handlerarg_t seed) {
   intptr_t was = enter(REQUEST_HANDLER);
   unsigned i;
-  for (i = 0; i < 64; i++) CHECK(plain[i] == (unsigned)seed + i, "word %u is %u, stored %u", i, plain[i], (unsigned)seed + i);
+  for (i = 0; i < 64; i++)
+    CHECK(plain[i] == (unsigned)seed + i, "word %u is %u, stored %u", i, plain[i], (unsigned)seed + i);
   leave(REPLY_CALL);
   GASNET_SAFE(gasnet_AMReplyShort0(token, HIDX_SEEN));
   leave(was);
@@ -345,7 +347,8 @@ static void tell_h(gasnet_token_t token, gasnet_handlerarg_t seed) {
   leave(was);
 }
 /* Data that node `writer` has put at `place(me, writer, …)`; the message comes from itself or from a third node. */
-static void look_h(gasnet_token_t token, gasnet_handlerarg_t writer, gasnet_handlerarg_t slot, gasnet_handlerarg_t seed) {
+static void look_h(gasnet_token_t token, gasnet_handlerarg_t writer, gasnet_handlerarg_t slot,
+                   gasnet_handlerarg_t seed) {
   intptr_t was = enter(REQUEST_HANDLER);
   const unsigned char *at = place(me, (gasnet_node_t)writer, 0, 0, slot);
   CHECK(core_differs(at, MAXBYTES, (unsigned)seed) == MAXBYTES, "node %d stored before it told", (int)writer);
@@ -380,8 +383,10 @@ static void item52_stores_are_seen(int round) {
   for (i = 0; i < 64; i++) plain[i] = seed + i;
   GASNET_SAFE(gasnet_AMRequestShort1(me, HIDX_LOOK_LOCAL, (gasnet_handlerarg_t)seed));
   GASNET_BLOCKUNTIL(LOAD(&looked) >= 1);
-  if (alias) core_fill(alias, MAXBYTES, seed + 1); /* plain stores into the neighbour's segment */
-  if (alias) GASNET_SAFE(gasnet_AMRequestShort3(next, HIDX_LOOK, (gasnet_handlerarg_t)me, 1, (gasnet_handlerarg_t)seed + 1));
+  if (alias) {
+    core_fill(alias, MAXBYTES, seed + 1); /* plain stores into the neighbour's segment */
+    GASNET_SAFE(gasnet_AMRequestShort3(next, HIDX_LOOK, (gasnet_handlerarg_t)me, 1, (gasnet_handlerarg_t)(seed + 1)));
+  }
   GASNET_BLOCKUNTIL(LOAD(&looked) >= 1 + (alias != NULL));
   /* A Long to the node after the next, answered; then a word to the neighbour, whose own message makes it look. */
   core_fill(payload, MAXBYTES, seed);

@@ -1,5 +1,5 @@
-// Contract items 24 and 25 in C++, and how C++ clients use Active Messages: the header inside an extern "C" block, handlers
-// in namespaces, classes and templates, tokens cast to and fro.
+// Contract items 24 and 25 in C++, and how C++ clients use Active Messages: the header inside an extern "C" block,
+// handlers in namespaces, classes and templates, tokens cast to and fro.
 extern "C" {
 #include <gasnet.h>
 }

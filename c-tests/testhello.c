@@ -1,4 +1,4 @@
-/* The first program to run: every node says who it is, sends a Short to its right neighbour and waits for the answer. */
+/* The first program to run: every node says who it is, asks its right neighbour and waits for the answer. */
 #include "test.h"
 
 enum { HIDX_PING = 201, HIDX_PONG };
