@@ -25,6 +25,7 @@ pub enum Step {
 /// The plan.
 pub struct Ending {
     grace: Duration,
+    short_grace: Duration,
     exit_time: Duration,
     begun: bool,
     // Told when the job is not over by itself at `ask_at`; with the rank that it is about.
@@ -41,8 +42,11 @@ impl Ending {
     /// No end in sight, for a job of `nodes` nodes.
     pub fn new(nodes: u32, exit_time: Duration) -> Ending {
         Ending {
-            // Starting to leave takes 64 nodes on two cores a few ms; the rest is room for a loaded machine. A guess.
+            // Nodes of a collective exit may still print or close files, on a machine with other work to do: 100 ms were
+            // too few at a load of 20. A guess.
             grace: Duration::from_millis(1000 + 2 * u64::from(nodes)),
+            // A job with a broken node is over within a second (the issue); leaving takes 64 nodes on two cores a few ms.
+            short_grace: Duration::from_millis(100 + 2 * u64::from(nodes)),
             exit_time,
             begun: false,
             line: None,
@@ -76,7 +80,7 @@ impl Ending {
     pub fn premature(&mut self, now: Instant, rank: u32, line: String) {
         let better = self.line.as_ref().is_some_and(|(about, _)| *about == rank);
         if !self.begun {
-            self.begin(now + self.grace, HASTE);
+            self.begin(now + self.short_grace, HASTE);
         } else if !better {
             return;
         }
@@ -158,7 +162,8 @@ mod tests {
     use super::*;
 
     const EXIT: Duration = Duration::from_secs(10);
-    const GRACE: Duration = Duration::from_millis(108);
+    const GRACE: Duration = Duration::from_millis(1008);
+    const SHORT_GRACE: Duration = Duration::from_millis(108);
 
     fn plan() -> (Ending, Instant) {
         (Ending::new(4, EXIT), Instant::now())
@@ -192,7 +197,7 @@ mod tests {
         ending.premature(now, 3, "another".into());
         assert!(ending.steps(now).is_empty());
         ending.premature(now, 1, "ended with status 3".into());
-        assert_eq!(ending.steps(now + GRACE), [Step::Tell("ended with status 3".into()), Step::Ask]);
+        assert_eq!(ending.steps(now + SHORT_GRACE), [Step::Tell("ended with status 3".into()), Step::Ask]);
     }
 
     #[test]

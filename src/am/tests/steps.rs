@@ -3,7 +3,7 @@
 use super::world::{Kit, Node, Shape, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
-use crate::error::is_bad_arg as is_bad;
+use crate::error::{Error, is_bad_arg as is_bad};
 use crate::sci::heap::Heap;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -188,14 +188,14 @@ fn a_request_is_answered_once_by_its_own_handler_only() {
     let steps = Steps::new(&Shape::new(2, 4));
     steps.request(0, 1, TWICE, 1);
     steps.poll(1);
-    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("second")));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("second")));
     assert_eq!(steps.poll_until_quiet(0), [(1, 1)]);
     steps.on(0, |_| reply(OLD_TOKEN.get(), NOTE, 1));
-    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("outside")));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("outside")));
     steps.request(0, 1, TO_REPLIER, 2);
     steps.poll(1);
     assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
-    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("reply handler")));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("reply handler")));
 }
 
 #[test]
