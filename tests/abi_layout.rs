@@ -190,7 +190,16 @@ fn structs_have_one_layout() {
         same_layout!(
             c,
             "gasnet_hsl_t",
-            gasnet_hsl_t { gasneti_state, gasneti_magic, gasneti_self, gasneti_holder, gasneti_below, gasneti_since }
+            gasnet_hsl_t {
+                gasneti_state,
+                gasneti_magic,
+                gasneti_self,
+                gasneti_holder,
+                gasneti_below,
+                gasneti_since,
+                gasneti_file,
+                gasneti_line
+            }
         );
         same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
