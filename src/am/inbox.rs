@@ -120,7 +120,9 @@ impl<A: Adapter> Inbox<A> {
     #[cfg(test)]
     pub(super) fn start_at(&self, n: u32) {
         for (peer, from) in self.from.iter().enumerate() {
-            for counter in [&from.next_request, &from.next_reply, &from.replied_to, &from.replies_sent, &from.replies_seen] {
+            for counter in
+                [&from.next_request, &from.next_reply, &from.replied_to, &from.replies_sent, &from.replies_seen]
+            {
                 counter.set(n);
             }
             let twice = u64::from(n) << 32 | u64::from(n);

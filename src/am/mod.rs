@@ -255,7 +255,14 @@ impl<A: Adapter> Am<A> {
 
     /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
     /// return (LongAsync is the same).
-    pub fn request_long(&self, dest: u32, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+    pub fn request_long(
+        &self,
+        dest: u32,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
         let peer = self.peer(dest)?;
         self.check_long(dest, source.len(), address)?;
         if dest == self.me {

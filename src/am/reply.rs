@@ -51,7 +51,14 @@ impl<A: Adapter> Am<A> {
     }
 
     /// Long reply, into the requester's segment.
-    pub fn reply_long(&self, token: &Token, handler: u8, source: Source, address: usize, args: Args<'_>) -> Result<(), Error> {
+    pub fn reply_long(
+        &self,
+        token: &Token,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
         self.check_long(token.source(), source.len(), address)?;
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_long(handler, source, address, args);

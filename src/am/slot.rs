@@ -47,7 +47,13 @@ impl Meta {
     #[inline(always)]
     pub fn new(sequence: u16, handler: u8, args: usize, carry: Carry, len: usize) -> Meta {
         debug_assert!(args <= MAX_ARGS && len <= u32::MAX as usize);
-        Meta(u64::from(sequence) | u64::from(handler) << 16 | (args as u64) << 24 | (carry as u64) << 29 | (len as u64) << 32)
+        Meta(
+            u64::from(sequence)
+                | u64::from(handler) << 16
+                | (args as u64) << 24
+                | (carry as u64) << 29
+                | (len as u64) << 32,
+        )
     }
 
     /// The lap's sequence.

@@ -20,7 +20,13 @@ const PIECE: usize = RING / 8;
 
 impl<A: Adapter> Am<A> {
     /// Sends the payload of a Long request ahead of it.
-    pub(crate) fn stream_request(&self, dest: u32, peer: &Peer<A>, source: Source, address: usize) -> Result<(), Error> {
+    pub(crate) fn stream_request(
+        &self,
+        dest: u32,
+        peer: &Peer<A>,
+        source: Source,
+        address: usize,
+    ) -> Result<(), Error> {
         let mut at = 0;
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));

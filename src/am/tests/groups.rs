@@ -27,9 +27,8 @@ fn any_traffic_between_few_nodes_of_a_large_job_arrives() {
 #[test]
 fn a_single_message_from_an_unpredicted_peer_is_found() {
     fn single<A: Kit>(reply: Option<Leg>) {
-        let plan = |from: u32, to: u32, m: u32| {
-            (m == 0 && from != to).then_some(Message { request: Leg::short(1), reply })
-        };
+        let plan =
+            |from: u32, to: u32, m: u32| (m == 0 && from != to).then_some(Message { request: Leg::short(1), reply });
         for seed in 0..A::SEEDS {
             travel::<A>(&large(), 0, seed, &plan, &|_| {});
         }

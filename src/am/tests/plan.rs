@@ -71,7 +71,8 @@ pub(super) fn bytes(name: Name, len: usize) -> impl Iterator<Item = u8> {
 
 /// Lengths around which something changes, up to `most`.
 pub(super) fn lengths(most: usize) -> Vec<usize> {
-    let edges: [usize; 21] = [0, 8, 16, 24, 32, 48, 56, 64, 80, 96, 100, 112, 128, 192, 256, 300, 1024, 4096, 65536, 65_600, 131_072];
+    let edges: [usize; 21] =
+        [0, 8, 16, 24, 32, 48, 56, 64, 80, 96, 100, 112, 128, 192, 256, 300, 1024, 4096, 65536, 65_600, 131_072];
     let around = |edge: usize| edge.saturating_sub(1)..=edge + 1;
     let mut all: Vec<usize> = edges.into_iter().flat_map(around).filter(|len| *len <= most).collect();
     all.dedup();

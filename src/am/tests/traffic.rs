@@ -351,7 +351,12 @@ fn every_category_count_and_length_arrives_whole_and_in_order_whatever_the_order
 }
 
 /// `count` messages of any kind per pair; of 16, `answers` are answered.
-pub(super) fn mixed(seed: u64, count: u32, answers: u64, most: usize) -> impl Fn(u32, u32, u32) -> Option<Message> + Sync {
+pub(super) fn mixed(
+    seed: u64,
+    count: u32,
+    answers: u64,
+    most: usize,
+) -> impl Fn(u32, u32, u32) -> Option<Message> + Sync {
     move |from, to, m| {
         let bits = |leg: u64| mix(&[seed, from.into(), to.into(), m.into(), 0xbeef, leg]);
         let answered = bits(2) % 16 < answers;
