@@ -20,6 +20,23 @@ testenv          |               |
 testbad          |               | noise
 testhsl          |               |
 stencil          |               |
+testgasnet       |               |
+testgasnetmem    |               |
+testgasnetstress |               |
+testval          |               |
+testalign        |               |
+testslice        |               |
+testmemset       |               |
+testnb           |               |
+testqueue        |               |
+testbarrier      |               |
+testbarrierconf  |               |
+testsmall        | 20 4096       |
+testlarge        | 4 65536       |
+testthreads      |               |
+testcontend      |               |
+gups             |               |
+transpose        |               |
 '
 
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }

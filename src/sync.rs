@@ -8,9 +8,13 @@ pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Atomic
 pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 #[cfg(loom)]
-pub use loom::{hint::spin_loop, thread::yield_now};
+pub use loom::thread::yield_now;
 #[cfg(not(loom))]
 pub use std::{hint::spin_loop, thread::yield_now};
+
+/// A pause in a spin loop that is bounded. Loom's own would hand the thread over, and hide what a spinning thread sees.
+#[cfg(loom)]
+pub fn spin_loop() {}
 
 /// Atomics of statics that belong to no protocol: std's always, since loom's can't be made at compile time.
 pub mod fixed {

@@ -198,10 +198,19 @@ mod modelled {
         /// `src` is readable for `len` bytes.
         pub(crate) unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
             pio::check_range(offset, len, self.len)?;
-            for i in 0..len {
-                // SAFETY: readable by this function's contract.
-                let byte = unsafe { src.wrapping_add(i).read() };
-                self.set_byte(offset + i, byte);
+            let mut i = 0;
+            while i < len {
+                let at = offset + i;
+                if at % 8 == 0 && len - i >= 8 {
+                    // SAFETY: readable by this function's contract.
+                    let word = unsafe { src.wrapping_add(i).cast::<u64>().read_unaligned() };
+                    self.set(at / 8, word, Ordering::Relaxed); // Relaxed: a later barrier or publish orders it
+                    i += 8;
+                } else {
+                    // SAFETY: readable by this function's contract.
+                    self.set_byte(at, unsafe { src.wrapping_add(i).read() });
+                    i += 1;
+                }
             }
             Ok(())
         }

@@ -72,7 +72,7 @@ impl Shape {
             nodes,
             active: (0..nodes).collect(),
             slots,
-            segment: if cfg!(loom) { 64 } else { 4096 },
+            segment: if cfg!(loom) { 192 } else { 4096 },
             everything: false,
             threaded: false,
             start: 0,
