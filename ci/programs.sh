@@ -20,6 +20,10 @@ testenv          |               |
 testbad          |               | noise
 testhsl          |               |
 stencil          |               |
+'
+
+# The same for programs of the Extended API.
+transfer_programs='
 testgasnet       |               |
 testgasnetmem    |               |
 testgasnetstress |               |
@@ -42,8 +46,8 @@ transpose        |               |
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
 
 # Arguments, and "noise" or nothing, of the program named.
-arguments_of() { trim "$(grep -E "^$1 " <<<"$programs" | cut -d'|' -f2)"; }
-noise_of() { trim "$(grep -E "^$1 " <<<"$programs" | cut -d'|' -f3)"; }
+arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs" | cut -d'|' -f2)"; }
+noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs" | cut -d'|' -f3)"; }
 
 # Runs PROGRAM (a path) with NODES, started by HOW (launcher or fork), with further environment assignments. Succeeds if
 # the status is 0, every node said PASS once, and stderr is empty unless noise is right. Else leaves $program, $command, the reason in $why,
