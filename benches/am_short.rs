@@ -39,18 +39,19 @@ fn barrier() {
 }
 
 fn pin(core: u32) {
-    // SAFETY: plain system call on a zeroed set.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(core as usize, &mut set);
-        libc::sched_setaffinity(0, size_of_val(&set), &set);
-    }
+    // SAFETY: a zeroed set is an empty one.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the core's number is below the set's size.
+    unsafe { libc::CPU_SET(core as usize, &mut set) };
+    // SAFETY: the set is readable, and of the size given.
+    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
 }
 
 /// Word 0 of line `i` of a ring.
 fn line<'a>(base: *mut c_void, i: u64) -> &'a AtomicU64 {
+    let place = base.cast::<AtomicU64>().wrapping_add((8 * (i % LINES)) as usize);
     // SAFETY: the ring lies at the start of a segment of a mebibyte.
-    unsafe { &*base.cast::<AtomicU64>().add((8 * (i % LINES)) as usize) }
+    unsafe { &*place }
 }
 
 /// The limit: one line there, one line back.

@@ -4,6 +4,9 @@
  * that an argument list may itself come out of a macro. Arguments are cast to gasnet_handlerarg_t and packed two per 64-bit
  * word: the form in which they travel, stored as wide as they are read, which avoids a store-forwarding stall (about 5 ns).
  * Every row forwards to one inline function per number of words, and that makes one call. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_am.h"
+#endif
 #ifndef GASNETI_SCI_AM_H
 #define GASNETI_SCI_AM_H
 

@@ -2,6 +2,9 @@
  *
  * Everything may be a macro (contract: core.md section 1); each evaluates its arguments once. In debug builds a call first
  * has the rules checked that hold for its place. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_core.h"
+#endif
 #ifndef GASNETI_SCI_CORE_H
 #define GASNETI_SCI_CORE_H
 

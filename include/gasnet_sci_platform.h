@@ -1,5 +1,8 @@
 /* Modes of this object, platform macros, helper macros. Part of gasnet.h.
  * Contract: core.md sections 1, 2. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_platform.h"
+#endif
 #ifndef GASNETI_SCI_PLATFORM_H
 #define GASNETI_SCI_PLATFORM_H
 

@@ -3,6 +3,9 @@
  * A transfer to a segment that is mapped here is a copy, inline, and complete at once: the non-blocking forms then return
  * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call. With a constant size of 1, 2, 4 or 8
  * the copy is one load and one store. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_rma.h"
+#endif
 #ifndef GASNETI_SCI_RMA_H
 #define GASNETI_SCI_RMA_H
 

@@ -1,5 +1,8 @@
 /* Constants and types of the Core and Extended API. Part of gasnet.h.
  * Contract: core.md sections 2, 3; extended.md section 12. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_types.h"
+#endif
 #ifndef GASNETI_SCI_TYPES_H
 #define GASNETI_SCI_TYPES_H
 

@@ -217,7 +217,8 @@ pub unsafe extern "C" fn gasneti_sci_hsl_destroy_debug(hsl: *mut gasnet_hsl_t, f
         fatal(format_args!("gasnet_hsl_destroy of a locked lock {place}"));
     }
     // SAFETY: we hold it, and nobody may use it any more.
-    unsafe { (&raw mut (*hsl).gasneti_magic).write(0) };
+    let lock = unsafe { &mut *hsl };
+    lock.gasneti_magic = 0;
 }
 
 /// `gasnet_hsl_lock`; recursion is fatal.
@@ -303,7 +304,8 @@ pub unsafe extern "C" fn gasneti_sci_hsl_unlock_debug(hsl: *mut gasnet_hsl_t, fi
         fatal(format_args!("gasnet_hsl_unlock of a lock {why} {place}"));
     }
     // SAFETY: this thread holds it.
-    let (below, since) = unsafe { ((*hsl).gasneti_below, (*hsl).gasneti_since) };
+    let lock = unsafe { &*hsl };
+    let (below, since) = (lock.gasneti_below, lock.gasneti_since);
     TOP.with(|t| t.set(below.cast()));
     warn_if_long("a handler-safe lock's section", since, place);
     // SAFETY: this thread holds it.

@@ -33,6 +33,7 @@ pub const GASNETI_SCI_HSL_STATIC: u32 = 0x48534c53;
 /// `gasneti_magic` after `gasnet_hsl_init`.
 pub const GASNETI_SCI_HSL_INIT: u32 = 0x48534c49;
 
+const _: () = assert!(std::mem::offset_of!(gasnet_hsl_t, gasneti_state) == 0, "the state is reached by a cast");
 const FREE: u32 = 0;
 const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
@@ -44,8 +45,8 @@ const NAP: Duration = Duration::from_secs(1);
 /// # Safety
 /// `hsl` points to an initialised lock that stays in place for `'a`.
 pub(super) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
-    // SAFETY: the caller's promise; an initialised lock is only ever changed atomically in this word.
-    unsafe { AtomicU32::from_ptr(&raw mut (*hsl).gasneti_state) }
+    // SAFETY: the caller's promise; the state is the lock's first word, and only ever changed atomically.
+    unsafe { AtomicU32::from_ptr(hsl.cast()) }
 }
 
 /// Waits until the lock is free, and takes it. Runs no handlers: the caller may be one.

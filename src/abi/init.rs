@@ -34,6 +34,8 @@ pub struct gasneti_sci_handlerentry_t {
     pub fnptr: *mut c_void,
 }
 
+const _: () = assert!(std::mem::offset_of!(gasneti_sci_handlerentry_t, index) == 0, "attach writes indices back");
+
 /// Modes of every object of this program that includes `gasnet.h`, or-ed by constructors before `main`.
 static MODES: AtomicU32 = AtomicU32::new(0);
 
@@ -72,8 +74,9 @@ pub unsafe extern "C" fn gasneti_sci_init(
     check_objects(client.modes);
     // SAFETY: this function's own contract.
     let max_segsize = unsafe { client.max_segsize.read() };
+    let frozen = &raw mut gasnet_frozen;
     // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
-    unsafe { job::debug::set_frozen_cell(&raw mut gasnet_frozen) };
+    unsafe { job::debug::set_frozen_cell(frozen) };
     let result = Job::init(Client {
         threaded: client.modes & GASNETI_SCI_MODE_PAR != 0,
         everything: client.modes & GASNETI_SCI_MODE_EVERYTHING != 0,
@@ -166,8 +169,10 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         super::rma::tell_header(job);
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {
-                // SAFETY: i < numentries: this function's own contract; only the index of a don't-care entry is written.
-                unsafe { (&raw mut (*table.wrapping_add(i)).index).write(assigned.index) };
+                // The index is the entry's first byte; nothing else of the table is changed.
+                let index = table.wrapping_add(i).cast::<u8>();
+                // SAFETY: i < numentries: this function's own contract.
+                unsafe { index.write(assigned.index) };
             }
         }
         Ok(())
@@ -175,8 +180,9 @@ pub unsafe extern "C" fn gasneti_sci_attach(
 }
 
 fn call_hook(base: usize, len: usize) {
+    let place = &raw const gasnet_client_attach_hook;
     // SAFETY: the client sets it before attach and leaves it alone (contract: core.md §13).
-    if let Some(hook) = unsafe { (&raw const gasnet_client_attach_hook).read() } {
+    if let Some(hook) = unsafe { place.read() } {
         // SAFETY: the client's own function, with the arguments that the contract names.
         unsafe { hook(base as *mut c_void, len) };
     }

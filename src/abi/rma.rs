@@ -56,8 +56,9 @@ pub(super) fn tell_header(job: &'static Job) {
     };
     let offset = Box::leak(offsets).as_ptr();
     let reach = gasneti_sci_reach_t { direct, nodes: job.nodes(), offset };
+    let place = &raw mut gasneti_sci_reach;
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
-    unsafe { (&raw mut gasneti_sci_reach).write(reach) };
+    unsafe { place.write(reach) };
 }
 
 fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {

@@ -211,7 +211,7 @@ impl<A: Adapter> Am<A> {
         let head = offset.wrapping_neg() % align;
         let tail = (offset + source.len()) % align;
         let middle = source.part(head, source.len() - head - tail);
-        if middle.ptr() as usize % align == 0 {
+        if (middle.ptr() as usize).is_multiple_of(align) {
             self.dma_write(segment, offset + head, middle)?;
         } else if source.len() >= self.transfer.bounce_min {
             self.dma_bounced(segment, offset + head, middle)?;

@@ -457,7 +457,7 @@ impl<A: Adapter> Inbox<A> {
 #[inline(always)]
 pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
     let offset = word as usize;
-    if offset % LINE != 0 || offset >= RING || len > RING - offset {
+    if !offset.is_multiple_of(LINE) || offset >= RING || len > RING - offset {
         corrupt(source, "payload outside its ring");
     }
     offset

@@ -90,6 +90,7 @@ impl Meta {
 
     /// Payload bytes.
     #[inline(always)]
+    #[allow(clippy::len_without_is_empty)] // a length field of a word, not a container
     pub fn len(self) -> usize {
         (self.0 >> 32) as usize
     }
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn inline_payload_is_aligned_and_behind_the_arguments() {
         for args in 0..=MAX_ARGS {
-            assert!(inline_offset(args) >= 8 + 4 * args && inline_offset(args) % 16 == 0);
+            assert!(inline_offset(args) >= 8 + 4 * args && inline_offset(args).is_multiple_of(16));
             assert!(inline_max(args) >= 48, "{args}");
         }
     }

@@ -189,7 +189,7 @@ impl Job {
             return Err(Error::not_init("gasnet_attach was called before"));
         }
         let size = if self.client.everything { 0 } else { size };
-        if size as u64 % limits::PAGE != 0 {
+        if !(size as u64).is_multiple_of(limits::PAGE) {
             return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
         }
         if size as u64 > self.max_local {

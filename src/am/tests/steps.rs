@@ -91,7 +91,8 @@ extern "C" fn keep(raw: *mut c_void, buf: *mut c_void, len: usize, value: i32) {
     let requester = unsafe { &*requester };
     requester.am.poll();
     // SAFETY: the handler's payload.
-    log(token(raw).source(), unsafe { buf.cast::<u8>().add(len - 1).read() }.into());
+    let last = unsafe { buf.cast::<u8>().wrapping_add(len - 1).read() };
+    log(token(raw).source(), last.into());
 }
 
 thread_local!(static PEER: Cell<*const Node<Heap>> = const { Cell::new(std::ptr::null()) });
