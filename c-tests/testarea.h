@@ -1,5 +1,6 @@
-/* Where a peer's memory is, in either segment mode: core_attach (testcore.h) gives every node one area, its segment, or heap
- * memory in EVERYTHING mode. This header adds memory that is announced later, and loads and stores between threads. */
+/* Where a peer's memory is, in either segment mode: core_attach (testcore.h) gives every node one area, its segment,
+ * or heap memory in EVERYTHING mode. This header adds memory that is announced later, and loads and stores between
+ * threads. */
 #ifndef GASNET_SCI_TESTAREA_H
 #define GASNET_SCI_TESTAREA_H
 

@@ -2,11 +2,11 @@
  *
  * usage: testcontend [requests per sender, default 60 [threads, default 4]]
  *
- * Each mix gives every thread of every node a part to play. Senders send a fixed number of requests, the others go on until
- * the senders of all nodes are done. A row gives the time of a round trip as a sender sees it; the numbers of requests and
- * answers are compared. All mixes run in the default wait mode, then some in each mode of gasnet_set_waitmode (item 113);
- * more threads than cores are normal, so who does not wait gives its core away at times, and sends less. SEQ and PARSYNC:
- * the mixes of one thread. */
+ * Each mix gives every thread of every node a part to play. Senders send a fixed number of requests, the others go on
+ * until the senders of all nodes are done. A row gives the time of a round trip as a sender sees it; the numbers of
+ * requests and answers are compared. All mixes run in the default wait mode, then some in each mode of
+ * gasnet_set_waitmode (item 113); more threads than cores are normal, so who does not wait gives its core away at
+ * times, and sends less. SEQ and PARSYNC: the mixes of one thread. */
 #include "testpar.h"
 
 #include <sched.h>
@@ -91,8 +91,8 @@ static void release_h(gasnet_token_t token) {
 
 /* ---- parts ---- */
 
-/* Some rounds of a loop that does not wait, then another thread's turn: with fewer cores than threads a round trip would
- * take as long as the system lets everybody spin. Counted without care: it need not be exact. */
+/* Some rounds of a loop that does not wait, then another thread's turn: with fewer cores than threads a round trip
+ * would take as long as the system lets everybody spin. Counted without care: it need not be exact. */
 static void share_core(void) {
   static int rounds;
   const int n = AREA_LOAD(&rounds) + 1;
@@ -193,7 +193,8 @@ static void play(int index) {
   }
 }
 
-/* The thread that runs the mix plays no part: it waits until all senders of all nodes are done, then ends the others. */
+/* The thread that runs the mix plays no part: it waits until all senders of all nodes are done, then ends the others.
+ * */
 static void run_players(void) {
 #if defined(GASNET_PAR)
   int i;
@@ -253,8 +254,8 @@ static void run_mix(const struct mix *which, const char *mode) {
   run_players();
   for (i = 0; i < players; i++)
     if (is_sender(part_of(i)))
-      CHECK(player[i].answered == per_sender, "%s: %d answers to %ld requests of thread %d", mix->name, player[i].answered,
-            per_sender, i);
+      CHECK(player[i].answered == per_sender, "%s: %d answers to %ld requests of thread %d", mix->name,
+            player[i].answered, per_sender, i);
   test_barrier();
   CHECK(requests == requests_due(), "%s: %d requests came, %ld were sent", mix->name, requests, requests_due());
   report(mode, senders);

@@ -1,4 +1,5 @@
-/* Throughput of large puts and gets: bulk forms, one at a time and in floods. Section V compares every form byte by byte.
+/* Throughput of large puts and gets: bulk forms, one at a time and in floods. Section V compares every form byte by
+ * byte.
  *
  * usage: testlarge [-in|-out] [-a] [-c] [-f] [-s] [-m] [-x] [iters [maxsize [sections]]]      (see perf_usage())
  *        testlarge -L      one put and one get of more than 2 GiB (contract item 92), if memory permits */
@@ -23,7 +24,8 @@ static void print_row(const struct perf_section *s, const char *name, size_t nby
 
 /* ---- -L: item 92 ---- */
 
-#define HUGE_BYTES (((size_t)2 << 30) + 3 * (size_t)GASNET_PAGESIZE + 5) /* no length, offset or count of it fits an int */
+/* No length, offset or count of it fits an int. */
+#define HUGE_BYTES (((size_t)2 << 30) + 3 * (size_t)GASNET_PAGESIZE + 5)
 #define HUGE_MAPPED (((size_t)2 << 30) + 4 * (size_t)GASNET_PAGESIZE)
 #define HUGE_NEEDED ((size_t)6 << 30) /* two copies, and room for the machine */
 

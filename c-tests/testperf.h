@@ -1,5 +1,6 @@
-/* What testsmall and testlarge share: options, pairs of nodes, one function that performs any form of put and get, rows that
- * are timed and then compared byte by byte. The programs define which sections there are and how a row is printed. */
+/* What testsmall and testlarge share: options, pairs of nodes, one function that performs any form of put and get,
+ * rows that are timed and then compared byte by byte. The programs define which sections there are and how a row is
+ * printed. */
 #ifndef GASNET_SCI_TESTPERF_H
 #define GASNET_SCI_TESTPERF_H
 

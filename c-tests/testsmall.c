@@ -141,15 +141,25 @@ static void item89_then_message(int form, size_t nbytes) {
 
 /* ---- 45: a node that does nothing but gets answers requests ---- */
 
-#define ITEM45_FORMS 5
-#define STUCK 2.0 /* seconds: no measure of speed, but an answer that never comes is reported instead of a hang */
+#define ITEM45_FORMS 8
+#define STUCK 1.0 /* seconds: no measure of speed, but an answer that never comes is reported instead of a hang */
 static int one_get(int form, gasnet_node_t node, void *from) {
   int value = 0;
+  gasnet_handle_t h;
   switch (form) {
     case 0: gasnet_get(&value, node, from, sizeof value); break;
     case 1: gasnet_get_bulk(&value, node, from, sizeof value); break;
     case 2: value = (int)gasnet_get_val(node, from, sizeof value); break;
     case 3: gasnet_wait_syncnb(gasnet_get_nb(&value, node, from, sizeof value)); break;
+    case 4: value = (int)gasnet_wait_syncnb_valget(gasnet_get_nb_val(node, from, sizeof value)); break;
+    case 5:
+      h = gasnet_get_nb_bulk(&value, node, from, sizeof value);
+      gasnet_wait_syncnb_all(&h, 1);
+      break;
+    case 6:
+      h = gasnet_get_nb(&value, node, from, sizeof value);
+      gasnet_wait_syncnb_some(&h, 1);
+      break;
     default:
       gasnet_get_nbi(&value, node, from, sizeof value);
       gasnet_wait_syncnbi_gets();

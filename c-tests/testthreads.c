@@ -46,7 +46,8 @@ static void copy_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handle
   memcpy(CORE_PTR(hi, lo), buf, nbytes);
   answer(token, thread);
 }
-static void land_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t thread, gasnet_handlerarg_t seed) {
+static void land_h(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t thread,
+                   gasnet_handlerarg_t seed) {
   CHECK(core_differs(buf, nbytes, (unsigned)seed) == nbytes, "a Long of %lu bytes of thread %d of node %u",
         (unsigned long)nbytes, (int)thread, (unsigned)core_source(token));
   answer(token, thread);
@@ -196,7 +197,8 @@ static void read_cells(struct worker *w, int index, gasnet_node_t node) {
     gasnet_register_value_t want = value_of(shadow, n), got;
     if (n < sizeof want) want &= ((gasnet_register_value_t)1 << (8 * n)) - 1;
     if (kind[cell] != G_VAL && kind[cell] != G_VAL_NB) continue;
-    got = kind[cell] == G_VAL ? gasnet_get_val(node, (void *)(uintptr_t)from, n) : gasnet_wait_syncnb_valget(value[cell]);
+    got = kind[cell] == G_VAL ? gasnet_get_val(node, (void *)(uintptr_t)from, n)
+                              : gasnet_wait_syncnb_valget(value[cell]);
     CHECK(got == want, "value of %lu bytes from node %u: %llx, not %llx", (unsigned long)n, (unsigned)node,
           (unsigned long long)got, (unsigned long long)want);
   }

@@ -1,14 +1,15 @@
 /* Random updates of a table that is spread over all nodes: table[r] ^= r for random r, the pattern of RandomAccess.
  *
- * usage: gups [-u updates per node] [-t log2 of words per node] [-b updates per batch] [-v variants] [-q: no verification]
+ * usage: gups [-u updates per node] [-t log2 of words per node] [-b updates per batch] [-v variants] [-q]
+ *        (-q: no verification)
  *
  * Variants:
  *   s  one AM Short per update, no reply; the batches are only for flow of control
  *   m  AM Medium with a batch of updates per destination, each replied to, a few in flight per destination
  *   g  value get, xor, value put; the nodes take turns at each other's tables, so that no update is lost
  *   n  the same with batches of non-blocking gets, then of non-blocking puts
- * Each variant starts from table[i] = i. Verification: every node replays the streams of all nodes on a fresh copy of its
- * part and compares. In EVERYTHING mode a table of the default size is static memory. */
+ * Each variant starts from table[i] = i. Verification: every node replays the streams of all nodes on a fresh copy of
+ * its part and compares. In EVERYTHING mode a table of the default size is static memory. */
 #include "../testarea.h"
 
 #include <unistd.h>

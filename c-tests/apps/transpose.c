@@ -2,9 +2,9 @@
  *
  * usage: transpose [-n rowsxcolumns] [-i iterations] [-v variants] [-t tile rows] [-q: no byte-by-byte check]
  *
- * The matrix A (rows x columns) and its transpose B (columns x rows) are cut into blocks of consecutive rows, one per node,
- * as even as possible: the numbers need not divide. Each iteration transposes A into B, checks B, wipes A, transposes B back
- * into A's place, and checks that A is the original again.
+ * The matrix A (rows x columns) and its transpose B (columns x rows) are cut into blocks of consecutive rows, one per
+ * node, as even as possible: the numbers need not divide. Each iteration transposes A into B, checks B, wipes A,
+ * transposes B back into A's place, and checks that A is the original again.
  *
  * Variants, how the block of a pair of nodes travels:
  *   i  implicit bulk puts from a block that was transposed here, a row of the destination each (its rows are far apart)

@@ -85,8 +85,18 @@ fn start(begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(OpId, 
 }
 
 fn wait_for(am: &Am<Host>, op: &Op) {
+    wait_until(am, || op.is_done());
+}
+
+/// Waits, serving messages; once at least, so that a node that does nothing but blocking calls answers requests even if
+/// each of them is complete at once (behaviours 45).
+fn wait_until(am: &Am<Host>, done: impl Fn() -> bool) {
+    if done() {
+        am.poll();
+        return;
+    }
     let mut failed = 0;
-    while !op.is_done() {
+    while !done() {
         failed = am.wait_step(failed);
     }
 }
@@ -388,10 +398,15 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
         loop {
             // SAFETY: this function's own contract.
             let found = unsafe { look(handles, n) }?;
-            if found.pending == 0 || (all == 0 && found.synced > 0) {
-                return Ok(());
+            let ready = found.pending == 0 || (all == 0 && found.synced > 0);
+            if !ready {
+                failed = am.wait_step(failed);
+                continue;
             }
-            failed = am.wait_step(failed);
+            if failed == 0 {
+                am.poll(); // as in `wait_until`
+            }
+            return Ok(());
         }
     });
 }
@@ -413,10 +428,7 @@ pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
     must("gasnet_wait_syncnbi", || {
         let (am, _) = am()?;
         check_no_region()?;
-        let mut failed = 0;
-        while !is_done(sets) {
-            failed = am.wait_step(failed);
-        }
+        wait_until(am, || is_done(sets));
         Ok(())
     });
 }

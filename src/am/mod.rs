@@ -344,8 +344,8 @@ impl<A: Adapter> Am<A> {
     /// A poll; `last`: one that must miss nothing, because a sleep follows.
     #[inline]
     fn serve(&self, last: bool) -> bool {
-        // In SEQ a poll inside a handler would run a handler in a handler; in PAR the lock is taken and it does nothing.
-        if !self.threaded && self.in_handler() {
+        // A poll inside a handler would run a handler in a handler.
+        if self.in_handler() {
             return false;
         }
         self.adapter.progress();
