@@ -1,6 +1,6 @@
 //! One thread plays all nodes, a call at a time: rules about what a single poll, reply or wait does.
 
-use super::world::{Kit, Node, Shape, nodes};
+use super::world::{Kit, Node, Shape, Watchdog, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::error::Error;
@@ -27,6 +27,9 @@ const REPLIER: u8 = 131;
 const TO_REPLIER: u8 = 132;
 /// Medium: replies to NOTE, waits until the requester has had every chance to use its slots again, notes the last byte.
 const KEEP: u8 = 133;
+
+/// Replies with a Long behind the end of the requester's segment.
+const TO_NOWHERE: u8 = 134;
 
 /// What ECHO replies to `value`.
 pub(super) fn note_of(value: i32) -> i32 {
@@ -94,28 +97,39 @@ extern "C" fn keep(raw: *mut c_void, buf: *mut c_void, len: usize, value: i32) {
     log(token(raw).source(), unsafe { buf.cast::<u8>().add(len - 1).read() }.into());
 }
 
+extern "C" fn to_nowhere(raw: *mut c_void, value: i32) {
+    let bytes = [0u8; 8];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    let address = node().bases[token(raw).source() as usize] + 4096;
+    let result = one_arg(value, |args| node().am.reply_long(token(raw), NOTE, source, address, args));
+    ERRORS.with_borrow_mut(|errors| errors.push(result.unwrap_err()));
+}
+
 thread_local!(static PEER: Cell<*const Node<Heap>> = const { Cell::new(std::ptr::null()) });
 
 /// The nodes, all on this thread.
 pub(super) struct Steps {
     nodes: Vec<Node<Heap>>,
+    _watch: Watchdog,
 }
 
 impl Steps {
     pub fn new(shape: &Shape) -> Steps {
         let nodes = nodes(shape, &Heap::kit(shape.nodes, 0));
-        let table: [(u8, *const ()); 6] = [
+        let table: [(u8, *const ()); 7] = [
             (NOTE, note as *const ()),
             (ECHO, echo as *const ()),
             (TWICE, twice as *const ()),
             (REPLIER, replier as *const ()),
             (TO_REPLIER, to_replier as *const ()),
             (KEEP, keep as *const ()),
+            (TO_NOWHERE, to_nowhere as *const ()),
         ];
         for node in &nodes {
             node.register(&table.map(|(index, function)| (index, function.addr())));
         }
-        Steps { nodes }
+        Steps { nodes, _watch: Watchdog::start() }
     }
 
     fn on<R>(&self, node: u32, f: impl FnOnce(&Node<Heap>) -> R) -> R {
@@ -196,6 +210,17 @@ fn a_request_is_answered_once_by_its_own_handler_only() {
     steps.poll(1);
     assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
     assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("reply handler")));
+}
+
+#[test]
+fn a_request_whose_reply_failed_gives_its_slot_back() {
+    let steps = Steps::new(&Shape { claimed: 4096, ..Shape::new(2, 4) });
+    for i in 0..9 {
+        steps.request(0, 1, TO_NOWHERE, i); // waits for ever without a slot
+        steps.poll(1);
+        assert!(matches!(&ERRORS.take()[..], [Error::Resource(_)]));
+    }
+    assert_eq!(steps.poll_until_quiet(0), [], "no reply came");
 }
 
 #[test]
