@@ -94,7 +94,7 @@ extern "C" fn keep(raw: *mut c_void, buf: *mut c_void, len: usize, value: i32) {
     let requester = unsafe { &*requester };
     requester.am.poll();
     // SAFETY: the handler's payload.
-    log(token(raw).source(), unsafe { buf.cast::<u8>().add(len - 1).read() }.into());
+    log(token(raw).source(), unsafe { buf.cast::<u8>().wrapping_add(len - 1).read() }.into());
 }
 
 extern "C" fn to_nowhere(raw: *mut c_void, value: i32) {

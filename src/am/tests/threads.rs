@@ -41,7 +41,7 @@ fn check(buf: *mut c_void, len: usize, thread: i32, k: i32, next: &[AtomicU32; T
     // Relaxed: one handler of a node runs at a time, ordered by the inbox's lock.
     let expected = next[thread as usize].fetch_add(1, Ordering::Relaxed);
     // SAFETY: the handler's payload.
-    let whole = (0..len).all(|i| unsafe { buf.cast::<u8>().add(i).read() } == thread as u8 ^ k as u8);
+    let whole = (0..len).all(|i| unsafe { buf.cast::<u8>().wrapping_add(i).read() } == thread as u8 ^ k as u8);
     if (k as u32, len, whole) != (expected, length(k as u32), true) {
         crate::log::error(format_args!("thread {thread}: message {k} of {len} bytes, whole: {whole}, not {expected}"));
         std::process::abort(); // a handler can't unwind

@@ -182,7 +182,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         if let Some(i) = bytes(name, leg.len).enumerate().position(|(i, value)| at(i) != value) {
             return self.fail(format_args!("message {name:?} from {peer}, {leg:?}: byte {i} is {:#x}", at(i)));
         }
-        if category == Category::Medium && leg.len > 0 && load.0 as usize % 8 != 0 {
+        if category == Category::Medium && leg.len > 0 && !(load.0 as usize).is_multiple_of(8) {
             self.fail(format_args!("message {name:?} from {peer}: Medium buffer at {:?}", load.0));
         }
         if category == Category::Long && leg.len > 0 {
@@ -312,7 +312,7 @@ fn every_leg() -> Vec<Leg> {
     for args in 0..=MAX_ARGS {
         let inline = crate::am::slot::inline_max(args);
         let around = [inline - 1, inline, inline + 1];
-        let longer = lengths(4096).into_iter().filter(|len| (len + args) % 4 == 0);
+        let longer = lengths(4096).into_iter().filter(|len| (len + args).is_multiple_of(4));
         legs.extend(around.into_iter().chain(longer).map(|len| Leg { from: args, ..Leg::medium(args, len) }));
     }
     legs.extend([MAX_MEDIUM - 1, MAX_MEDIUM].map(|len| Leg::medium(3, len)));
