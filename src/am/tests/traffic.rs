@@ -398,7 +398,7 @@ fn payloads_of_odd_sizes_wrap_the_rings() {
     fn wrap<A: Kit>(slots: u32) {
         let plan = |from: u32, to: u32, m: u32| {
             let len = |leg: u64| 200 + mix(&[from.into(), to.into(), m.into(), leg]) as usize % (MAX_MEDIUM - 199);
-            let reply = (m % 3 != 0).then(|| Leg::medium(5, len(1)));
+            let reply = (!m.is_multiple_of(3)).then(|| Leg::medium(5, len(1)));
             (m < 150 && from != to).then(|| Message { request: Leg::medium(2, len(0)), reply })
         };
         travel::<A>(&Shape::new(2, slots), 0, 3, &plan, &|_| {});
