@@ -87,7 +87,7 @@ extern "C" fn wide(
 
 fn sum_of(buf: *mut c_void, len: usize) -> i32 {
     // SAFETY: the handler's payload.
-    (0..len).map(|i| i32::from(unsafe { buf.cast::<u8>().add(i).read() })).sum()
+    (0..len).map(|i| i32::from(unsafe { buf.cast::<u8>().wrapping_add(i).read() })).sum()
 }
 
 extern "C" fn sum(_: *mut c_void, buf: *mut c_void, len: usize) {

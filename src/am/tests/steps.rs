@@ -1,9 +1,9 @@
 //! One thread plays all nodes, a call at a time: rules about what a single poll, reply or wait does.
 
-use super::world::{Kit, Node, Shape, nodes};
+use super::world::{Kit, Node, Shape, Watchdog, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
-use crate::error::{Error, is_bad_arg as is_bad};
+use crate::error::Error;
 use crate::sci::heap::Heap;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -28,6 +28,9 @@ const TO_REPLIER: u8 = 132;
 /// Medium: replies to NOTE, waits until the requester has had every chance to use its slots again, notes the last byte.
 const KEEP: u8 = 133;
 
+/// Replies with a Long behind the end of the requester's segment.
+const TO_NOWHERE: u8 = 134;
+
 /// What ECHO replies to `value`.
 pub(super) fn note_of(value: i32) -> i32 {
     value ^ 0x4000_0000
@@ -46,7 +49,7 @@ fn node<'a>() -> &'a Node<Heap> {
 fn one_arg<R>(value: i32, f: impl FnOnce(Args<'_>) -> R) -> R {
     let word = u64::from(value as u32);
     // SAFETY: one word for one argument.
-    f(unsafe { Args::from_raw(&word, 1) })
+    f(unsafe { Args::from_raw(&word, 1) }.unwrap())
 }
 
 fn log(source: u32, value: i32) {
@@ -91,8 +94,16 @@ extern "C" fn keep(raw: *mut c_void, buf: *mut c_void, len: usize, value: i32) {
     let requester = unsafe { &*requester };
     requester.am.poll();
     // SAFETY: the handler's payload.
-    let last = unsafe { buf.cast::<u8>().wrapping_add(len - 1).read() };
-    log(token(raw).source(), last.into());
+    log(token(raw).source(), unsafe { buf.cast::<u8>().wrapping_add(len - 1).read() }.into());
+}
+
+extern "C" fn to_nowhere(raw: *mut c_void, value: i32) {
+    let bytes = [0u8; 8];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    let address = node().bases[token(raw).source() as usize] + 4096;
+    let result = one_arg(value, |args| node().am.reply_long(token(raw), NOTE, source, address, args));
+    ERRORS.with_borrow_mut(|errors| errors.push(result.unwrap_err()));
 }
 
 thread_local!(static PEER: Cell<*const Node<Heap>> = const { Cell::new(std::ptr::null()) });
@@ -100,23 +111,25 @@ thread_local!(static PEER: Cell<*const Node<Heap>> = const { Cell::new(std::ptr:
 /// The nodes, all on this thread.
 pub(super) struct Steps {
     nodes: Vec<Node<Heap>>,
+    _watch: Watchdog,
 }
 
 impl Steps {
     pub fn new(shape: &Shape) -> Steps {
         let nodes = nodes(shape, &Heap::kit(shape.nodes, 0));
-        let table: [(u8, *const ()); 6] = [
+        let table: [(u8, *const ()); 7] = [
             (NOTE, note as *const ()),
             (ECHO, echo as *const ()),
             (TWICE, twice as *const ()),
             (REPLIER, replier as *const ()),
             (TO_REPLIER, to_replier as *const ()),
             (KEEP, keep as *const ()),
+            (TO_NOWHERE, to_nowhere as *const ()),
         ];
         for node in &nodes {
             node.register(&table.map(|(index, function)| (index, function.addr())));
         }
-        Steps { nodes }
+        Steps { nodes, _watch: Watchdog::start() }
     }
 
     fn on<R>(&self, node: u32, f: impl FnOnce(&Node<Heap>) -> R) -> R {
@@ -189,14 +202,25 @@ fn a_request_is_answered_once_by_its_own_handler_only() {
     let steps = Steps::new(&Shape::new(2, 4));
     steps.request(0, 1, TWICE, 1);
     steps.poll(1);
-    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("second")));
+    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("second")));
     assert_eq!(steps.poll_until_quiet(0), [(1, 1)]);
     steps.on(0, |_| reply(OLD_TOKEN.get(), NOTE, 1));
-    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("outside")));
+    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("outside")));
     steps.request(0, 1, TO_REPLIER, 2);
     steps.poll(1);
     assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
-    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("reply handler")));
+    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("reply handler")));
+}
+
+#[test]
+fn a_request_whose_reply_failed_gives_its_slot_back() {
+    let steps = Steps::new(&Shape { claimed: 4096, ..Shape::new(2, 4) });
+    for i in 0..9 {
+        steps.request(0, 1, TO_NOWHERE, i); // waits for ever without a slot
+        steps.poll(1);
+        assert!(matches!(&ERRORS.take()[..], [Error::Resource(_)]));
+    }
+    assert_eq!(steps.poll_until_quiet(0), [], "no reply came");
 }
 
 #[test]
@@ -240,11 +264,11 @@ fn a_request_to_nowhere_or_too_long_is_refused() {
     let base = steps.nodes[0].bases[1];
     steps.on(0, |node| {
         one_arg(0, |args| {
-            assert!(is_bad(node.am.request_short(2, NOTE, args)));
-            assert!(is_bad(node.am.request_medium(1, NOTE, source, args)));
+            assert!(matches!(node.am.request_short(2, NOTE, args), Err(Error::BadArg(_))));
+            assert!(matches!(node.am.request_medium(1, NOTE, source, args), Err(Error::BadArg(_))));
             for (address, len) in [(base, 4097), (base + 4096, 1), (base - 1, 1), (usize::MAX - 3, 8)] {
                 let result = node.am.request_long(1, NOTE, source.part(0, len), address, args);
-                assert!(is_bad(result), "{len} bytes at {address:#x}");
+                assert!(matches!(result, Err(Error::BadArg(_))), "{len} bytes at {address:#x}");
             }
         });
     });

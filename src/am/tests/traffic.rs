@@ -312,7 +312,7 @@ fn every_leg() -> Vec<Leg> {
     for args in 0..=MAX_ARGS {
         let inline = crate::am::slot::inline_max(args);
         let around = [inline - 1, inline, inline + 1];
-        let longer = lengths(4096).into_iter().filter(|len| (len + args) % 4 == 0);
+        let longer = lengths(4096).into_iter().filter(|len| (len + args).is_multiple_of(4));
         legs.extend(around.into_iter().chain(longer).map(|len| Leg { from: args, ..Leg::medium(args, len) }));
     }
     legs.extend([MAX_MEDIUM - 1, MAX_MEDIUM].map(|len| Leg::medium(3, len)));

@@ -56,6 +56,8 @@ pub(super) struct Shape {
     pub slots: u32,
     /// Bytes.
     pub segment: usize,
+    /// Bytes behind each segment that its owner claims as well, but nobody can write.
+    pub claimed: usize,
     /// No node's memory is mapped at another.
     pub everything: bool,
     pub threaded: bool,
@@ -73,6 +75,7 @@ impl Shape {
             active: (0..nodes).collect(),
             slots,
             segment: if cfg!(loom) { 192 } else { 4096 },
+            claimed: 0,
             everything: false,
             threaded: false,
             start: 0,
@@ -176,7 +179,13 @@ fn node<A: Adapter>(
         let (segment, map) = mapped.then(|| reach(rank, PAYLOAD, 0, shape.segment)).unzip();
         maps.push(map.clone());
         let pid = std::process::id() as i32;
-        Payload { base: bases[rank], len: if bases[rank] == 0 { 0 } else { shape.segment }, segment, map, pid }
+        Payload {
+            base: bases[rank],
+            len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
+            segment,
+            map,
+            pid,
+        }
     };
     let payloads = (0..parts.len()).map(&mut payload).collect();
     am.payloads().set(payloads, shape.everything);
