@@ -3,7 +3,7 @@
 use super::world::{Kit, Node, Shape, Watchdog, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
-use crate::error::Error;
+use crate::error::{Error, Kind, is_bad_arg as is_bad};
 use crate::sci::heap::Heap;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -49,7 +49,7 @@ fn node<'a>() -> &'a Node<Heap> {
 fn one_arg<R>(value: i32, f: impl FnOnce(Args<'_>) -> R) -> R {
     let word = u64::from(value as u32);
     // SAFETY: one word for one argument.
-    f(unsafe { Args::from_raw(&word, 1) }.unwrap())
+    f(unsafe { Args::from_raw(&word, 1) })
 }
 
 fn log(source: u32, value: i32) {
@@ -202,14 +202,14 @@ fn a_request_is_answered_once_by_its_own_handler_only() {
     let steps = Steps::new(&Shape::new(2, 4));
     steps.request(0, 1, TWICE, 1);
     steps.poll(1);
-    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("second")));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("second")));
     assert_eq!(steps.poll_until_quiet(0), [(1, 1)]);
     steps.on(0, |_| reply(OLD_TOKEN.get(), NOTE, 1));
-    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("outside")));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("outside")));
     steps.request(0, 1, TO_REPLIER, 2);
     steps.poll(1);
     assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
-    assert!(matches!(&ERRORS.take()[..], [Error::BadArg(text)] if text.contains("reply handler")));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("reply handler")));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_request_whose_reply_failed_gives_its_slot_back() {
     for i in 0..9 {
         steps.request(0, 1, TO_NOWHERE, i); // waits for ever without a slot
         steps.poll(1);
-        assert!(matches!(&ERRORS.take()[..], [Error::Resource(_)]));
+        assert!(matches!(&ERRORS.take()[..], [e] if matches!(e.kind(), Kind::Resource(_))));
     }
     assert_eq!(steps.poll_until_quiet(0), [], "no reply came");
 }
@@ -264,11 +264,11 @@ fn a_request_to_nowhere_or_too_long_is_refused() {
     let base = steps.nodes[0].bases[1];
     steps.on(0, |node| {
         one_arg(0, |args| {
-            assert!(matches!(node.am.request_short(2, NOTE, args), Err(Error::BadArg(_))));
-            assert!(matches!(node.am.request_medium(1, NOTE, source, args), Err(Error::BadArg(_))));
+            assert!(is_bad(node.am.request_short(2, NOTE, args)));
+            assert!(is_bad(node.am.request_medium(1, NOTE, source, args)));
             for (address, len) in [(base, 4097), (base + 4096, 1), (base - 1, 1), (usize::MAX - 3, 8)] {
                 let result = node.am.request_long(1, NOTE, source.part(0, len), address, args);
-                assert!(matches!(result, Err(Error::BadArg(_))), "{len} bytes at {address:#x}");
+                assert!(is_bad(result), "{len} bytes at {address:#x}");
             }
         });
     });
