@@ -38,7 +38,7 @@ testbarrierconf  |               |
 testsmall        | 20 4096       |
 testlarge        | 4 65536       |
 testthreads      |               |
-testcontend      |               |
+testcontend      |               | noise
 gups             |               |
 transpose        |               |
 '
