@@ -1,7 +1,7 @@
 //! One-sided transfers that the header does not do inline (contract: extended.md §1–§7). Errors are fatal.
 
 use super::constants::*;
-use super::must;
+use super::{die, must};
 use crate::am::Am;
 use crate::am::source::Source;
 use crate::am::token::Token;
@@ -10,7 +10,7 @@ use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
 use crate::rma::{Counted, Landing, Rma, reference};
 use crate::sci::Host;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
 #[repr(C)]
@@ -112,7 +112,7 @@ fn handle(started: (OpId, &Op)) -> usize {
         op::give(id, op);
         return 0;
     }
-    id.handle()
+    op.handle(id)
 }
 
 fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
@@ -253,14 +253,23 @@ pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: 
             let landing = unsafe { Landing::new(c.op.landing(), nbytes) };
             rma.get(am, node, src as usize, landing, c)
         })?;
-        Ok(started.0.handle() as u64)
+        Ok(started.1.handle(started.0) as u64)
     })
 }
 
-/// A value form was called with an impossible size: ends the job.
+/// The value form `name` was called with an impossible size: ends the job.
+///
+/// # Safety
+/// `name` is a C string.
+#[cold]
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_bad_value(nbytes: usize) -> ! {
-    crate::job::fatal(format_args!("a value put or get of {nbytes} bytes; 1 to 8 are possible"))
+pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usize) -> ! {
+    // SAFETY: this function's own contract.
+    die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), impossible_value(nbytes))
+}
+
+fn impossible_value(nbytes: usize) -> String {
+    format!("a value of {nbytes} bytes; 1 to 8 are possible")
 }
 
 /// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
@@ -286,22 +295,19 @@ pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
 
 fn check_value(nbytes: usize) -> Result<(), Error> {
     if !(1..=8).contains(&nbytes) {
-        return bad_arg(format_args!("a value of {nbytes} bytes; 1 to 8 are possible"));
+        return bad_arg(format_args!("{}", impossible_value(nbytes)));
     }
     Ok(())
 }
 
 fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
-    match Table::get().live(handle) {
-        Some(found) => Ok(found),
-        None => bad_arg(format_args!("{handle:#x} is not the handle of an operation in flight")),
-    }
+    Table::get().live(handle).or_else(|why| bad_arg(format_args!("{handle:#x} {why}")))
 }
 
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
-    must("gasnet_try_syncnb", || {
+    must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         let (am, _) = am()?;
         if poll != 0 {
             am.poll();
@@ -347,6 +353,9 @@ struct Look {
 /// `handles` points to `n` handles.
 unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
     let mut found = Look { synced: 0, pending: 0 };
+    if handles.is_null() && n > 0 {
+        return bad_arg(format_args!("NULL for an array of {n} handles"));
+    }
     for i in 0..n {
         let place = handles.wrapping_add(i);
         // SAFETY: i < n: this function's own contract.
@@ -371,7 +380,13 @@ unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
-    must("gasnet_try_syncnb_some or _all", || {
+    let name = match (all != 0, poll != 0) {
+        (true, true) => "gasnet_try_syncnb_all",
+        (false, true) => "gasnet_try_syncnb_some",
+        (true, false) => "gasnet_try_syncnb_all_nopoll",
+        (false, false) => "gasnet_try_syncnb_some_nopoll",
+    };
+    must(name, || {
         let (am, _) = am()?;
         if poll != 0 {
             am.poll();
@@ -389,7 +404,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
-    must("gasnet_wait_syncnb_some or _all", || {
+    must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
         let (am, _) = am()?;
         let mut failed = 0;
         loop {
@@ -411,7 +426,8 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
 /// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
-    must("gasnet_try_syncnbi", || {
+    let name = ["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][kind(sets)];
+    must(name, || {
         let (am, _) = am()?;
         check_no_region()?;
         am.poll();
@@ -422,12 +438,18 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
-    must("gasnet_wait_syncnbi", || {
+    let name = ["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][kind(sets)];
+    must(name, || {
         let (am, _) = am()?;
         check_no_region()?;
         wait_until(am, || is_done(sets));
         Ok(())
     });
+}
+
+/// 0 puts, 1 gets, 2 both.
+fn kind(sets: c_int) -> usize {
+    (sets as usize & 3).saturating_sub(1)
 }
 
 fn is_done(sets: c_int) -> bool {
@@ -462,16 +484,9 @@ pub extern "C" fn gasneti_sci_end_region() -> usize {
 /// Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
 ///
 /// # Safety
-/// `name` and `file` are C strings.
+/// `name` is a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_check_range(
-    name: *const std::ffi::c_char,
-    file: *const std::ffi::c_char,
-    line: c_int,
-    node: u32,
-    address: *const c_void,
-    nbytes: usize,
-) {
+pub unsafe extern "C" fn gasneti_sci_check_range(name: *const c_char, node: u32, address: *const c_void, nbytes: usize) {
     let checked = || {
         let (am, _) = am()?;
         check_node(am, node)?;
@@ -479,7 +494,7 @@ pub unsafe extern "C" fn gasneti_sci_check_range(
     };
     if let Err(error) = checked() {
         // SAFETY: this function's own contract.
-        unsafe { super::debug::fatal_at(name, file, line, &error) }
+        die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
     }
 }
 
@@ -492,14 +507,17 @@ fn wide(low: c_int, high: c_int) -> usize {
 /// # Safety
 /// `raw` is the running handler's token.
 unsafe fn handled(name: &'static str, raw: *mut c_void, body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>) {
-    must(name, || {
+    let run = || {
         let (am, _) = am()?;
         // SAFETY: this function's own contract.
         match unsafe { Token::from_raw(raw) } {
             Some(token) => body(am, token),
             None => bad_arg(format_args!("no token")),
         }
-    });
+    };
+    if let Err(error) = run() {
+        crate::job::fatal(format_args!("serving a peer's {name}: {error}"))
+    }
 }
 
 extern "C" fn on_put(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {

@@ -7,9 +7,10 @@
 //!
 //! Rules: only the owning thread starts; only the thread that runs replies (one at a time) counts done.
 
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::sync::OnceLock;
 
 /// Ops of a block.
@@ -32,14 +33,26 @@ impl OpId {
         OpId(bits)
     }
 
-    /// The client's handle: never 0.
-    pub fn handle(self) -> usize {
-        self.0 as usize + 1
-    }
+}
 
-    /// The op of a handle that is not 0; `None` for what can't be one.
-    pub fn from_handle(handle: usize) -> Option<OpId> {
-        u32::try_from(handle.checked_sub(1)?).ok().map(OpId)
+/// Why a handle is not one to sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotLive {
+    /// No operation ever had it.
+    Unknown,
+    /// Its operation was synced before.
+    Synced,
+    /// Its operation is another thread's.
+    Foreign,
+}
+
+impl fmt::Display for NotLive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotLive::Unknown => "is not a handle",
+            NotLive::Synced => "is a handle that has been synced before",
+            NotLive::Foreign => "is a handle of another thread",
+        })
     }
 }
 
@@ -50,6 +63,8 @@ pub struct Op {
     done: AtomicU64,
     /// Thread that it belongs to while it is live; 0 = free.
     owner: AtomicUsize,
+    /// How often it was taken: tells its handles apart, so that one synced twice is found though the op is used again.
+    uses: AtomicU32,
     /// What a value get fetched.
     value: AtomicU64,
 }
@@ -72,6 +87,11 @@ impl Op {
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire ↔ Release in `finish`. Relaxed: `started` is the owner's own.
         self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed)
+    }
+
+    /// The client's handle, never 0: number in the low half, use in the high half.
+    pub fn handle(&self, id: OpId) -> usize {
+        (self.uses.load(Ordering::Relaxed) as usize) << 32 | (id.0 as usize + 1) // Relaxed: changed by `take` only
     }
 
     /// Where a value get lands.
@@ -120,11 +140,19 @@ impl Table {
     }
 
     /// The live op of a client's handle, if it belongs to the calling thread.
-    pub fn live(&self, handle: usize) -> Option<(OpId, &Op)> {
-        let id = OpId::from_handle(handle)?;
-        let op = self.op(id)?;
-        // Relaxed: only the owner changes it from and to its own mark.
-        (op.owner.load(Ordering::Relaxed) == mark()).then_some((id, op))
+    pub fn live(&self, handle: usize) -> Result<(OpId, &Op), NotLive> {
+        let id = OpId((handle as u32).wrapping_sub(1));
+        let op = self.op(id).ok_or(NotLive::Unknown)?;
+        // Relaxed: only the owner changes these, and its own changes it sees.
+        let (owner, handle_now) = (op.owner.load(Ordering::Relaxed), op.handle(id));
+        if handle_now == handle && owner == mark() {
+            return Ok((id, op));
+        }
+        Err(match () {
+            _ if handle == 0 || handle >> 32 == 0 || handle > handle_now => NotLive::Unknown,
+            _ if handle < handle_now || owner == 0 => NotLive::Synced,
+            _ => NotLive::Foreign,
+        })
     }
 
     /// A block for a thread: an orphan with nothing in flight, else a new one. `None`: the table is full.
@@ -231,7 +259,9 @@ pub fn take() -> Option<(OpId, &'static Op)> {
     }
     let id = free.pop()?;
     let op = table.op(id)?;
-    op.owner.store(mark(), Ordering::Relaxed); // Relaxed: the thread's own
+    // Relaxed: the thread's own.
+    op.owner.store(mark(), Ordering::Relaxed);
+    op.uses.store(op.uses.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     Some((id, op))
 }
 
@@ -285,12 +315,20 @@ mod tests {
 
     #[test]
     fn handles_are_never_zero_and_lead_back() {
+        let table = Table::get();
         let (id, op) = take().unwrap();
-        assert_ne!(id.handle(), 0);
-        assert_eq!(OpId::from_handle(id.handle()), Some(id));
-        assert!(Table::get().live(id.handle()).is_some() && Table::get().live(0).is_none());
+        let handle = op.handle(id);
+        assert_ne!(handle, 0);
+        assert_eq!(table.live(handle).map(|(id, _)| id), Ok(id));
+        for wrong in [0, 1, handle & 0xffff_ffff, handle + (1 << 32), handle | 0x8000_0000, usize::MAX] {
+            assert_eq!(table.live(wrong).err(), Some(NotLive::Unknown), "{wrong:#x}");
+        }
         give(id, op);
-        assert!(Table::get().live(id.handle()).is_none(), "a synced handle is dead");
+        assert_eq!(table.live(handle).err(), Some(NotLive::Synced));
+        let (again, op) = take().unwrap();
+        assert_eq!(again, id, "the last given is taken next");
+        assert_eq!(table.live(handle).err(), Some(NotLive::Synced), "its new use is another handle");
+        give(again, op);
     }
 
     #[test]
@@ -324,8 +362,9 @@ mod tests {
     #[test]
     fn another_threads_handle_is_none_of_mine() {
         let (id, op) = take().unwrap();
-        let seen = std::thread::spawn(move || Table::get().live(id.handle()).is_some()).join().unwrap();
-        assert!(!seen && Table::get().live(id.handle()).is_some());
+        let handle = op.handle(id);
+        let seen = std::thread::spawn(move || Table::get().live(handle).err()).join().unwrap();
+        assert!(seen == Some(NotLive::Foreign) && Table::get().live(handle).is_ok());
         give(id, op);
     }
 
