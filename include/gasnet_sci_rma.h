@@ -175,6 +175,7 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t 
 }
 /* Of mapped memory the handle is the value itself; which of the two it is does not change during a run. */
 GASNETI_SCI_ALWAYS gasnet_valget_handle_t gasneti_sci_do_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes) {
+  if_pf (nbytes - 1 >= sizeof(gasnet_register_value_t)) gasneti_sci_bad_value("gasnet_get_nb_val", nbytes);
   if (GASNETI_SCI_ALL_DIRECT()) return gasneti_sci_do_get_val(node, src, nbytes);
   return gasneti_sci_get_nb_val(node, src, nbytes);
 }

@@ -10,6 +10,7 @@ pub mod debug;
 pub mod hsl;
 pub mod init;
 pub mod query;
+mod reference;
 pub mod rma;
 
 use crate::error::{Error, Kind};

@@ -4,11 +4,10 @@ use super::constants::*;
 use super::{die, must};
 use crate::am::Am;
 use crate::am::source::Source;
-use crate::am::token::Token;
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
-use crate::rma::{Counted, Landing, Rma, reference};
+use crate::rma::{Counted, Landing, Rma};
 use crate::sci::Host;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -28,23 +27,6 @@ pub struct gasneti_sci_reach_t {
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
     gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
 
-/// Registers the reference implementation's handlers and tells the header how segments are reached. In attach, before
-/// peers may send.
-pub(super) fn prepare(job: &'static Job) {
-    let handlers = job.am().handlers();
-    for (index, function) in [
-        (reference::PUT, on_put as *const () as usize),
-        (reference::GET, on_get as *const () as usize),
-        (reference::GET_LONG, on_get_long as *const () as usize),
-        (reference::SET, on_set as *const () as usize),
-        (reference::DONE, on_done as *const () as usize),
-        (reference::LANDED, on_landed as *const () as usize),
-        (reference::ARRIVED, on_arrived as *const () as usize),
-    ] {
-        handlers.set_internal(index, function);
-    }
-}
-
 /// Tells the header how segments are reached. After attach, before the client goes on.
 pub(super) fn tell_header(job: &'static Job) {
     let segments = job.segments().unwrap_or(&[]);
@@ -58,7 +40,7 @@ pub(super) fn tell_header(job: &'static Job) {
     unsafe { place.write(reach) };
 }
 
-fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
+pub(super) fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
     let job = Job::attached()?;
     Ok((job.am(), job.rma()))
 }
@@ -240,17 +222,16 @@ pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_in
     });
 }
 
-/// Starts a value get of 1 to 8 bytes; to be waited for once.
+/// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
     must("gasnet_get_nb_val", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
-        check_value(nbytes)?;
         let started = start(|c| {
             c.op.clear_value();
-            // SAFETY: the op's own word, which lives for ever.
-            let landing = unsafe { Landing::new(c.op.landing(), nbytes) };
+            // SAFETY: the op's own word of 8 bytes, which lives for ever.
+            let landing = unsafe { Landing::new(c.op.landing(), nbytes.min(8)) };
             rma.get(am, node, src as usize, landing, c)
         })?;
         Ok(started.1.handle(started.0) as u64)
@@ -265,11 +246,10 @@ pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usize) -> ! {
     // SAFETY: this function's own contract.
-    die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), impossible_value(nbytes))
-}
-
-fn impossible_value(nbytes: usize) -> String {
-    format!("a value of {nbytes} bytes; 1 to 8 are possible")
+    die(
+        &unsafe { CStr::from_ptr(name) }.to_string_lossy(),
+        format_args!("a value of {nbytes} bytes; 1 to 8 are possible"),
+    )
 }
 
 /// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
@@ -291,13 +271,6 @@ pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
         op::give(id, op);
         Ok(value)
     })
-}
-
-fn check_value(nbytes: usize) -> Result<(), Error> {
-    if !(1..=8).contains(&nbytes) {
-        return bad_arg(format_args!("{}", impossible_value(nbytes)));
-    }
-    Ok(())
 }
 
 fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
@@ -486,7 +459,12 @@ pub extern "C" fn gasneti_sci_end_region() -> usize {
 /// # Safety
 /// `name` is a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_check_range(name: *const c_char, node: u32, address: *const c_void, nbytes: usize) {
+pub unsafe extern "C" fn gasneti_sci_check_range(
+    name: *const c_char,
+    node: u32,
+    address: *const c_void,
+    nbytes: usize,
+) {
     let checked = || {
         let (am, _) = am()?;
         check_node(am, node)?;
@@ -496,77 +474,4 @@ pub unsafe extern "C" fn gasneti_sci_check_range(name: *const c_char, node: u32,
         // SAFETY: this function's own contract.
         die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
     }
-}
-
-// The reference implementation's handlers. Arguments are what `rma::reference` sends: 64-bit values low half first.
-
-fn wide(low: c_int, high: c_int) -> usize {
-    (u64::from(low as u32) | u64::from(high as u32) << 32) as usize
-}
-
-/// # Safety
-/// `raw` is the running handler's token.
-unsafe fn handled(name: &'static str, raw: *mut c_void, body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>) {
-    let run = || {
-        let (am, _) = am()?;
-        // SAFETY: this function's own contract.
-        match unsafe { Token::from_raw(raw) } {
-            Some(token) => body(am, token),
-            None => bad_arg(format_args!("no token")),
-        }
-    };
-    if let Err(error) = run() {
-        crate::job::fatal(format_args!("serving a peer's {name}: {error}"))
-    }
-}
-
-extern "C" fn on_put(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
-    // SAFETY: called by the engine with its token.
-    unsafe { handled("put", token, |am, t| reference::on_put(am, t, id as u32)) };
-}
-
-extern "C" fn on_get(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    let get = |am: &Am<Host>, t: &Token| {
-        reference::on_get(am, t, false, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
-    };
-    // SAFETY: as above.
-    unsafe { handled("get", token, get) };
-}
-
-extern "C" fn on_get_long(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    let get = |am: &Am<Host>, t: &Token| {
-        reference::on_get(am, t, true, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
-    };
-    // SAFETY: as above.
-    unsafe { handled("get", token, get) };
-}
-
-extern "C" fn on_set(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, byte: c_int) {
-    let set = |am: &Am<Host>, t: &Token| reference::on_set(am, t, wide(a, b), wide(c, d), byte as u8, id as u32);
-    // SAFETY: as above.
-    unsafe { handled("memset", token, set) };
-}
-
-extern "C" fn on_done(token: *mut c_void, id: c_int) {
-    let done = |_: &Am<Host>, t: &Token| {
-        reference::on_done(id as u32, t.source());
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { handled("acknowledgement", token, done) };
-}
-
-extern "C" fn on_landed(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
-    on_done(token, id);
-}
-
-extern "C" fn on_arrived(token: *mut c_void, buf: *mut c_void, len: usize, a: c_int, b: c_int, id: c_int) {
-    let arrived = |_: &Am<Host>, t: &Token| {
-        // SAFETY: the payload that the engine hands to this handler.
-        let bytes = unsafe { Source::new(buf.cast(), len) };
-        reference::on_arrived(bytes, wide(a, b), id as u32, t.source());
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { handled("get", token, arrived) };
 }

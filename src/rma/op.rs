@@ -11,6 +11,7 @@ use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 /// Ops of a block.
@@ -32,7 +33,6 @@ impl OpId {
     pub fn from_bits(bits: u32) -> OpId {
         OpId(bits)
     }
-
 }
 
 /// Why a handle is not one to sync.
@@ -76,11 +76,19 @@ impl Op {
         self.started.store(self.started.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// One message is answered. By the thread that runs replies only.
-    pub fn finish(&self) {
-        // Relaxed load: one writer at a time, ordered by the inbox's lock.
-        // ORDERING: Release ↔ Acquire in `is_done`: the data of a get is there before its completion is seen.
-        self.done.store(self.done.load(Ordering::Relaxed) + 1, Ordering::Release);
+    /// One message is answered. By the thread that runs replies only. False: all were answered before, and nothing is
+    /// changed.
+    #[must_use]
+    pub fn finish(&self) -> bool {
+        // Relaxed: one writer at a time, ordered by the inbox's lock; of `started` the value that matters came before the
+        // request, hence before its answer.
+        let done = self.done.load(Ordering::Relaxed);
+        let expected = done != self.started.load(Ordering::Relaxed);
+        if expected {
+            // ORDERING: Release ↔ Acquire in `is_done`: the data of a get is there before its completion is seen.
+            self.done.store(done + 1, Ordering::Release);
+        }
+        expected
     }
 
     /// Nothing is in flight.
@@ -118,6 +126,8 @@ pub struct Table {
     made: Mutex<u32>,
     /// Blocks of threads that have ended.
     orphans: Mutex<Vec<u32>>,
+    /// The key of [`Table::seal`].
+    key: RandomState,
 }
 
 /// The table; process-wide because handles are.
@@ -130,7 +140,15 @@ impl Table {
             blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(),
             made: Mutex::new(0),
             orphans: Mutex::new(Vec::new()),
+            key: RandomState::new(),
         })
+    }
+
+    /// Goes out with a get of `len` bytes to `to`, and comes back with them: no other memory is written for an answer
+    /// than what was asked for, though the address makes the round trip. An op can't hold it, since an implicit one has
+    /// any number of gets in flight.
+    pub fn seal(&self, id: OpId, to: usize, len: usize) -> u32 {
+        self.key.hash_one((id.0, to, len)) as u32
     }
 
     /// The op of that number, if there is one.
@@ -337,10 +355,9 @@ mod tests {
         assert!(op.is_done());
         op.start();
         op.start();
-        op.finish();
-        assert!(!op.is_done());
-        op.finish();
-        assert!(op.is_done());
+        assert!(op.finish() && !op.is_done());
+        assert!(op.finish() && op.is_done());
+        assert!(!op.finish() && op.is_done(), "an answer that nobody waits for changes nothing");
     }
 
     #[test]
@@ -355,8 +372,7 @@ mod tests {
         assert_eq!(end_region().unwrap().0, inside);
         assert!(end_region().is_none());
         assert!(!is_implicit_done(Set::Puts) && is_implicit_done(Set::Gets));
-        op.finish();
-        assert!(is_implicit_done(Set::Puts));
+        assert!(op.finish() && is_implicit_done(Set::Puts));
     }
 
     #[test]
