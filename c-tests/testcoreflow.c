@@ -1,6 +1,6 @@
 /* Contract items 36, 37 and 40–44: long streams, floods, windows; every message handled exactly once.
  *
- * usage: testcoreflow [factor]      all counts times `factor`, default 1
+ * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default 20000 times it
  *
  * Nothing here polls explicitly while it sends: a request that must wait has to serve others meanwhile. */
 #include "testcoream.h"
@@ -14,7 +14,7 @@ enum { HIDX_WINDOW = 211, HIDX_WINDOW_MEDIUM, HIDX_WINDOW_LONG, HIDX_DONE, HIDX_
 #define MAXBYTES 2048
 #define FLOODBYTES 65536 /* of a Long in a flood, or less if the limits say so */
 
-static long factor;
+static long factor, oneway;
 static int *handled;          /* per node: requests of the current item that came from it */
 static long answered;         /* replies */
 static unsigned char *buffer; /* a source of any size used here */
@@ -81,7 +81,7 @@ static void stream(gasnet_node_t to, int count) {
 }
 
 static void item36_requests_leak_nothing(void) {
-  const int count = (int)(20000 * factor), next = (int)((me + 1) % nodes), previous = (int)((me + nodes - 1) % nodes);
+  const int count = (int)oneway, next = (int)((me + 1) % nodes), previous = (int)((me + nodes - 1) % nodes);
   long before, after;
   forget();
   stream((gasnet_node_t)next, 20000); /* buffers of ours that grow once have grown now */
@@ -375,6 +375,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testcoreflow");
   factor = core_number(argc, argv, 1, 1);
   per_peer = 300 * factor;
+  oneway = core_number(argc, argv, 2, 20000 * factor);
   floodbytes = gasnet_AMMaxMedium();
   longbytes = FLOODBYTES;
   if (longbytes > gasnet_AMMaxLongRequest()) longbytes = gasnet_AMMaxLongRequest();
