@@ -2,7 +2,7 @@
  * as many value gets before any sync, syncs them in odd orders, then 100 000 and more implicit ones before one sync.
  *
  *   testqueue [depth [iterations [blocks]]]      depth: the largest, default 65534; blocks: of 20 000 operations each, in which
- *                                                memory must not grow, default 10 (500 for 10 million) */
+ *                                                memory must not grow, default 5 (500 for 10 million) */
 #include "testrma.h"
 
 enum { DEEPEST = 65534, STEP = 16 }; /* operation i uses word i of the slice */
@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testqueue");
   deepest = (size_t)core_number(argc, argv, 1, DEEPEST);
   iterations = core_number(argc, argv, 2, 1);
-  blocks = core_number(argc, argv, 3, 10);
+  blocks = core_number(argc, argv, 3, 5);
   rma_attach(NULL, 0, deepest * 8);
   test_begin("testqueue");
   handles = (gasnet_handle_t *)rma_malloc(deepest * sizeof *handles);

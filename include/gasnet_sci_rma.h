@@ -21,8 +21,8 @@ typedef uint64_t gasnet_valget_handle_t;
 
 /* ---- where the bytes are ---- */
 
-/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that does nothing but blocking gets still answers requests
- * (behaviours 45), and a transfer alone does not pay for a poll. The count is the one thing that each transfer waits for
+/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that does
+ * nothing but blocking gets still answers requests (behaviours 45), and a transfer alone does not pay for a poll. The count is the one thing that each transfer waits for
  * from the one before, so what the processor does with it is the price of an 8-byte put: 1.5-2 ns where a load waits for
  * the store before it, 0.2 ns where the processor keeps such words in registers (Intel from Golden Cove, AMD from Zen 2).
  * It does so only if the address is a base register that stays the same, hence the detour by `p`, whose origin the

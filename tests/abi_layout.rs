@@ -203,7 +203,7 @@ fn structs_have_one_layout() {
         );
         same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
-        same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { direct, nodes, offset });
+        same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset });
         // The client's own type for the same table: it has a function pointer where the library takes any pointer.
         same_layout!(c, "gasnet_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
     });
