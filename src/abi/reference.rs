@@ -63,13 +63,11 @@ fn asked(to: usize, id: c_int, seal: c_int) -> Asked {
     Asked { to, id: id as u32, seal: seal as u32 }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one for each of the message's")]
 extern "C" fn on_get(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int, seal: c_int) {
     // SAFETY: as above.
     unsafe { serve_get(token, false, wide(a, b), len, asked(wide(c, d), id, seal)) };
 }
 
-#[expect(clippy::too_many_arguments, reason = "as above")]
 extern "C" fn on_get_long(
     token: *mut c_void,
     a: c_int,

@@ -361,6 +361,16 @@ mod tests {
     }
 
     #[test]
+    fn a_seal_is_of_one_place_length_and_operation() {
+        let table = Table::get();
+        let seal = table.seal(OpId(3), 0x1000, 64);
+        assert_eq!(table.seal(OpId(3), 0x1000, 64), seal);
+        for (id, to, len) in [(4, 0x1000, 64), (3, 0x1001, 64), (3, 0x1000, 65), (3, 0x1000 | 1 << 40, 64)] {
+            assert_ne!(table.seal(OpId(id), to, len), seal, "{id} {to:#x} {len}");
+        }
+    }
+
+    #[test]
     fn a_region_catches_what_starts_inside_and_leaves_the_sets_alone() {
         let (before, op) = implicit(Set::Puts).unwrap();
         op.start();
