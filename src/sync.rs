@@ -19,7 +19,7 @@ pub use std::{hint::spin_loop, thread::yield_now};
 #[cfg(loom)]
 pub fn spin_loop() {}
 
-/// Atomics of statics that belong to no protocol: std's always, since loom's can't be made at compile time.
+/// Atomics that belong to no protocol: std's always, since loom's can't be made at compile time nor pointed to.
 pub mod fixed {
     pub use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 }

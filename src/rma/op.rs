@@ -7,7 +7,7 @@
 //!
 //! Rules: only the owning thread starts; only the thread that runs replies (one at a time) counts done.
 
-use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fixed};
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -65,8 +65,8 @@ pub struct Op {
     owner: AtomicUsize,
     /// How often it was taken: tells its handles apart, so that one synced twice is found though the op is used again.
     uses: AtomicU32,
-    /// What a value get fetched.
-    value: AtomicU64,
+    /// What a value get fetched. Written through a pointer, which loom's could not give.
+    value: fixed::AtomicU64,
 }
 
 impl Op {
