@@ -60,6 +60,16 @@ put() {
   cp "$1" "$2.new" && mv "$2.new" "$2" || die "cannot write $2"
 }
 
+# Makes archive $1 from cargo's with the exports that match $2, unless it is newer than what it is made from.
+make_archive() {
+  local names
+  [ "$1" -nt "$target/release/libgasnet_sci.a" ] && [ "$1" -nt ci/archive ] && return
+  names=$(mktemp) || die "no temporary file"
+  nm -D --defined-only "$target/release/libgasnet_sci.so" | awk '{ print $3 }' | grep -E "$2" >"$names"
+  ci/archive "$target/release/libgasnet_sci.a" "$names" "$1" || die "cannot make $1"
+  rm "$names"
+}
+
 # Builds the release library once and puts what a user needs into $stage.
 make_stage() {
   local soname file
@@ -70,11 +80,7 @@ make_stage() {
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
   put "$target/release/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
-  # A client may define gasnet_max_segsize itself; then its definition must win in a static link as it does in a shared one.
-  if [ ! -e "$stage/lib/libgasnet_sci.a" ] || [ "$target/release/libgasnet_sci.a" -nt "$stage/lib/libgasnet_sci.a" ]; then
-    objcopy --weaken-symbol=gasnet_max_segsize "$target/release/libgasnet_sci.a" "$stage/lib/libgasnet_sci.a" ||
-      die "objcopy failed"
-  fi
+  make_archive "$stage/lib/libgasnet_sci.a" .
   for file in include/*.h; do put "$file" "$stage/$file"; done
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
   for file in gasnetrun_sci gasnet-sci; do put "$target/release/$file" "$stage/bin/$file"; done
