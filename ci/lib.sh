@@ -1,8 +1,10 @@
 # What the scripts in ci/ share; sourced by them, never run. Bash.
 #
-# root, target, stage: the repository, cargo's target directory, and what a user links against (lib, include, bin).
+# started_in: where the caller was. root, target, stage: the repository, cargo's target directory, and what a user links
+# against (lib, include, bin).
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+started_in=$PWD
 cd "$root" || exit 1
 target=${CARGO_TARGET_DIR:-$root/target}
 case $target in /*) ;; *) target=$root/$target ;; esac
@@ -60,14 +62,22 @@ put() {
   cp "$1" "$2.new" && mv "$2.new" "$2" || die "cannot write $2"
 }
 
-# Makes archive $1 from cargo's with the exports that match $2, unless it is newer than what it is made from.
-make_archive() {
-  local names
-  [ "$1" -nt "$target/release/libgasnet_sci.a" ] && [ "$1" -nt ci/archive ] && return
+# Makes archive $1 from cargo's with the exports that match $2 but not $3, unless it is newer than what it is made from.
+make_archive() { # OUT KEEP [DROP]
+  local names from=$target/release/libgasnet_sci
+  [ "$1" -nt "$from.a" ] && [ "$1" -nt ci/archive ] && return
   names=$(mktemp) || die "no temporary file"
-  nm -D --defined-only "$target/release/libgasnet_sci.so" | awk '{ print $3 }' | grep -E "$2" >"$names"
-  ci/archive "$target/release/libgasnet_sci.a" "$names" "$1" || die "cannot make $1"
+  nm -D --defined-only "$from.so" | awk '{ print $3 }' | grep -E "$2" | grep -vE "${3:-^$}" >"$names"
+  ci/archive "$from.a" "$names" "$1" || die "cannot make $1"
   rm "$names"
+}
+
+# The tools' archive for flavour $2, seq or par: what gasnet_tools.h needs without a job, and not the names by which
+# objects of the other flavour ask for theirs.
+make_tools_archive() { # OUT FLAVOUR
+  local other=PAR
+  [ "$2" = seq ] || other=SEQ
+  make_archive "$1" '^(gasnett_|gasneti_sci_tools_)' "^gasnett_linkconfig_idiotcheck_.*$other"
 }
 
 # Builds the release library once and puts what a user needs into $stage.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 mod parse;
+pub mod table;
 pub use parse::{NodeSet, memory_size, signal_number};
 
 /// Every setting, in the unit that its variable's `doc` names.

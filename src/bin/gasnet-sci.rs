@@ -1,8 +1,12 @@
 //! `gasnet-sci`: what this installation is and what this host allows.
 
-use clap::{Parser, Subcommand};
-use gasnet_sci::config::VARS;
+use clap::{CommandFactory, Parser, Subcommand};
+use gasnet_sci::config::{VARS, table};
 use gasnet_sci::{job, region, wait};
+use std::io::{self, Write};
+
+#[path = "shared/man.rs"]
+mod man;
 
 /// Information about gasnet-sci, a GASNet-1 conduit over software SCI.
 #[derive(Parser)]
@@ -16,11 +20,27 @@ struct Cli {
 enum Command {
     /// Version, limits, thresholds, environment variables, and what this host allows
     Info,
+    /// This command's man page, for ci/install
+    #[command(hide = true)]
+    Man,
+    /// The environment variables as a table in Markdown, for ci/docs
+    #[command(hide = true)]
+    EnvTable,
 }
 
 fn main() {
     match Cli::parse().command {
         Command::Info => info(),
+        Command::Man => write_man(),
+        Command::EnvTable => print!("{}", table::markdown()),
+    }
+}
+
+fn write_man() {
+    let page = man::page(Cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page));
+    if let Err(error) = page {
+        eprintln!("gasnet-sci: cannot write the man page: {error}");
+        std::process::exit(1);
     }
 }
 

@@ -18,6 +18,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[path = "shared/man.rs"]
+mod man;
+
 const NAME: &str = "gasnetrun_sci";
 /// The shell's statuses for a program that is not there, and for one that cannot be run.
 const NOT_FOUND: u8 = 127;
@@ -28,6 +31,9 @@ const NOT_EXECUTABLE: u8 = 126;
 #[cfg_attr(test, allow(dead_code))]
 pub extern "C" fn start() -> i32 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if arguments.iter().eq(["--man"]) {
+        return write_man();
+    }
     match parse(&arguments).and_then(launch) {
         Ok(status) => status,
         Err(stop) => stop.tell(),
@@ -153,6 +159,16 @@ Options of the job:
 
 Exit status: 0 if every node ended with 0, else the code given to gasnet_exit, or 128 + the signal that killed
 a node; 1 wrong usage; 126 the program cannot be run; 127 it is not found.";
+
+// For ci/install.
+fn write_man() -> i32 {
+    let wanted =
+        |name: &str| name.starts_with("GASNET_EXIT") || name == "GASNET_SCI_NODES" || name == "GASNET_VERBOSEENV";
+    match man::page(command(), wanted, "gasnet-sci").and_then(|page| io::stdout().write_all(&page)) {
+        Ok(()) => 0,
+        Err(error) => Stop::new(1, format!("{NAME}: cannot write the man page: {error}")).tell(),
+    }
+}
 
 fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
     let (options, program) = normalise(arguments);
