@@ -1,7 +1,7 @@
 //! The receiving half: which queue to look at, running what waits there, giving slots back (contract: core.md §10).
 //!
 //! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
-//! nothing is there, or every [`SCAN_EVERY`] polls, the ready counts of all peers are compared with what was consumed.
+//! nothing is there, or every `SCAN_EVERY` polls, the ready counts of all peers are compared with what was consumed.
 //! So a failed poll costs a few lines that stay in the cache, whatever the number of nodes.
 //!
 //! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count

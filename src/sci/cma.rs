@@ -15,7 +15,7 @@ pub unsafe fn write(pid: i32, address: usize, src: *const u8, len: usize) -> Res
     all("process_vm_writev", src.cast_mut(), address, len, call)
 }
 
-/// Reads `len` bytes from `address` of process `pid`. Errors as for [`write`].
+/// Reads `len` bytes from `address` of process `pid`. Errors as for [`write()`].
 ///
 /// # Safety
 /// `to` is writable for `len` bytes.
