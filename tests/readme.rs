@@ -16,3 +16,10 @@ fn table_of_variables_is_the_librarys() {
         readme[start..].lines().take_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
     assert!(table == expected, "README.md's table of variables is stale; it should be:\n{expected}");
 }
+
+#[test]
+fn document_of_variables_has_the_librarys_table() {
+    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/environment.md")).unwrap();
+    let table: String = document.lines().filter(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
+    assert!(table == gasnet_sci::config::table::markdown(), "docs/environment.md is stale: ci/docs --update renews it");
+}
