@@ -62,22 +62,27 @@ put() {
   cp "$1" "$2.new" && mv "$2.new" "$2" || die "cannot write $2"
 }
 
-# Makes archive $1 from cargo's with the exports that match $2 but not $3, unless it is newer than what it is made from.
-make_archive() { # OUT KEEP [DROP]
-  local names from=$target/release/libgasnet_sci
-  [ "$1" -nt "$from.a" ] && [ "$1" -nt ci/archive ] && return
+exports() { nm -D --defined-only "$target/release/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
+
+# Makes archive $1 from cargo's with the names on standard input, unless it is newer than what it is made from.
+make_archive() { # OUT
+  local from=$target/release/libgasnet_sci.a names
+  [ "$1" -nt "$from" ] && [ "$1" -nt ci/archive ] && return
   names=$(mktemp) || die "no temporary file"
-  nm -D --defined-only "$from.so" | awk '{ print $3 }' | grep -E "$2" | grep -vE "${3:-^$}" >"$names"
-  ci/archive "$from.a" "$names" "$1" || die "cannot make $1"
+  cat >"$names"
+  ci/archive "$from" "$names" "$1" || die "cannot make $1"
   rm "$names"
 }
 
-# The tools' archive for flavour $2, seq or par: what gasnet_tools.h needs without a job, and not the names by which
-# objects of the other flavour ask for theirs.
-make_tools_archive() { # OUT FLAVOUR
-  local other=PAR
-  [ "$2" = seq ] || other=SEQ
-  make_archive "$1" '^(gasnett_|gasneti_sci_tools_)' "^gasnett_linkconfig_idiotcheck_.*$other"
+# The exports that programs of gasnet_tools.h without gasnet.h can name, in flavour $1, seq or par: what the preprocessor
+# leaves and every macro it has seen, in debug builds and others. The link checks name the flavour.
+tools_exports() {
+  local flavour=-DGASNETT_THREAD_SINGLE debug
+  [ "$1" = seq ] || flavour=-DGASNETT_THREAD_SAFE
+  for debug in "$flavour" "$flavour -DGASNET_DEBUG" -DGASNETT_LITE_MODE; do
+    # shellcheck disable=SC2086 # a list of flags
+    gcc -E -dD -D_GNU_SOURCE $debug include/gasnet_tools.h
+  done | grep -oE 'gasnet[A-Za-z0-9_]+' | LC_ALL=C sort -u | comm -12 - <(exports)
 }
 
 # Builds the release library once and puts what a user needs into $stage.
@@ -90,7 +95,7 @@ make_stage() {
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
   put "$target/release/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
-  make_archive "$stage/lib/libgasnet_sci.a" .
+  make_archive "$stage/lib/libgasnet_sci.a" < <(exports)
   for file in include/*.h; do put "$file" "$stage/$file"; done
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
   for file in gasnetrun_sci gasnet-sci; do put "$target/release/$file" "$stage/bin/$file"; done
