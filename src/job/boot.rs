@@ -196,7 +196,8 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
     let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
     sys::flush_all_stdio();
     let alarm = sys::take_alarm(); // the client's, a watchdog perhaps: it is for the nodes, and fork passes none on
-    match spawn::spawn_all(&header).map_err(JobError::system("forking the nodes"))? {
+    let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
+    match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
             sys::restore_alarm(&alarm);
             enter(header, rank, memory, Some(lifeline), config).map_err(|_| JobError::Twice)
@@ -205,7 +206,8 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
             drop(memory); // the mapping of the header stays; the nodes' segments are none of the supervisor's business
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
-            sys::exit_now(supervise::run(header, children, supervise::Options { prefix, exit_time, exec_errors: None }))
+            let options = supervise::Options { exit_time, ..supervise::Options::new(prefix) };
+            sys::exit_now(supervise::run(header, children, options))
         }
     }
 }

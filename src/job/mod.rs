@@ -6,6 +6,7 @@
 //! calls.
 
 pub mod boot;
+pub mod cgroup;
 pub mod debug;
 pub mod ending;
 pub mod exit;
@@ -18,6 +19,7 @@ pub mod spawn;
 pub mod state;
 pub mod supervise;
 pub mod sys;
+pub mod topology;
 
 pub use boot::{Boot, JobError, join};
 pub use exit::{exit, fatal};
