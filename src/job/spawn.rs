@@ -154,7 +154,7 @@ fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
     let advice = match error.raw_os_error() {
         Some(libc::EMFILE) => format!(
             "; {} descriptors are needed, the limit is {} (ulimit -n)",
-            descriptors_for(nodes),
+            descriptors_needed(nodes),
             sys::descriptor_limit().1
         ),
         Some(libc::EAGAIN) => "; the limit on processes is reached (ulimit -u, or the cgroup's pids.max)".into(),
@@ -163,8 +163,13 @@ fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
     io::Error::new(error.kind(), format!("node {rank} of {nodes}: {error}{advice}"))
 }
 
-/// Descriptors that a supervisor needs: two streams, lifeline and pidfd of each; six more while one is being started; and what the client has open.
-pub fn descriptors_for(nodes: u32) -> u64 {
+/// Descriptors that a supervisor of `nodes` nodes cannot do without: streams and lifeline of each, and its own.
+pub fn descriptors_needed(nodes: u32) -> u64 {
+    u64::from(nodes) * 3 + 16
+}
+
+// The same with a pidfd of each, and what the client may have open.
+fn descriptors_wanted(nodes: u32) -> u64 {
     u64::from(nodes) * 4 + 200
 }
 
@@ -232,7 +237,7 @@ impl Inherited {
         let mask = sys::SignalSet::new(&[&taken[..], &[libc::SIGCHLD]].concat()).apply(libc::SIG_BLOCK);
         let actions: Vec<_> = (1..=64).filter_map(|signal| replace_action(signal).map(|old| (signal, old))).collect();
         let limit = sys::descriptor_limit();
-        let needed = descriptors_for(nodes);
+        let needed = descriptors_wanted(nodes);
         if limit.0 < needed {
             sys::set_descriptor_limit((needed.min(limit.1), limit.1));
         }

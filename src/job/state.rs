@@ -12,7 +12,7 @@ use crate::log;
 use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::rma::Rma;
 use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait::{self, Waiter};
 use std::sync::OnceLock;
@@ -199,6 +199,7 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
+        self.restore_file()?;
         let own = self.create_segment(size)?;
         self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
         self.boot.fence();
@@ -215,16 +216,29 @@ impl Job {
         Ok(())
     }
 
+    /// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
+    fn restore_file(&self) -> Result<(), Error> {
+        if self.adapter.has_file() {
+            return Ok(());
+        }
+        let again = self.boot.header().reopen().map_err(|_| Error::from(SciError::FileLost))?;
+        Ok(self.adapter.take_file(again)?)
+    }
+
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
         if size == 0 {
             return Ok(SegmentInfo::default());
         }
-        let no_room = |e| Error::resource(format_args!("segment of {size} bytes (limit {}): {e}", self.max_local));
+        let no_room = |e| {
+            let advice = limits::advice(&e);
+            Error::resource(format_args!("segment of {size} bytes (limit {}): {e}{advice}", self.max_local))
+        };
         let segment = self.adapter.create(PAYLOAD, size).map_err(no_room)?;
         if self.config.reserve {
             segment.reserve().map_err(no_room)?;
         }
         let map = segment.map(self.place(self.boot.rank())).map_err(no_room)?;
+        apply_memory_policy(map.ptr(0), size);
         segment.set_available()?;
         let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");
@@ -347,10 +361,21 @@ fn create(
     id: crate::sci::SegmentId,
     len: usize,
 ) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
-    let segment = adapter.create(id, len)?;
-    let map = segment.map(Placement::Anywhere)?;
+    let no_room = |e| {
+        let advice = limits::advice(&e);
+        Error::resource(format_args!("region of {len} bytes: {e}{advice}"))
+    };
+    let segment = adapter.create(id, len).map_err(no_room)?;
+    let map = segment.map(Placement::Anywhere).map_err(no_room)?;
+    apply_memory_policy(map.ptr(0), len);
     segment.set_available()?;
     Ok((segment, map))
+}
+
+/// A node that is bound to a NUMA node has its regions and its segment there, also what its peers touch first.
+fn apply_memory_policy(base: *mut u8, len: usize) {
+    // SAFETY: a map of ours, of that length, which lives as long as the job.
+    unsafe { super::sys::apply_memory_policy(base.cast(), len) };
 }
 
 type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt);
@@ -359,7 +384,11 @@ type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapt
 fn connect(adapter: &Host, layout: &Layout, me: u32, peer: u32) -> Result<Way, Error> {
     let node = NodeId(peer as u16);
     let command = adapter.connect(node, COMMAND, CONNECT)?;
-    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere)?;
+    let no_room = |e| {
+        let advice = limits::advice(&e);
+        Error::resource(format_args!("queue to node {peer}: {e}{advice}"))
+    };
+    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere).map_err(no_room)?;
     let control = adapter.connect(node, CONTROL, CONNECT)?;
     let control = control.map(0, layout.control_len(), Placement::Anywhere)?;
     Ok((queue, control, adapter.connect_interrupt(node)?))

@@ -112,9 +112,8 @@ impl Job {
     fn run(&self, config: &Config) -> Result<i32, Stop> {
         let system = |what: &'static str| move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"));
         let nodes = self.order.nodes;
-        let (memory, header) = JobHeader::create(nodes).map_err(|error| {
-            Stop::new(1, format!("{NAME}: no memory for the job of {nodes} nodes: {error}{}", limits::advice()))
-        })?;
+        let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
+        header.set_memory_number(memory.as_raw_fd());
         let (exec_errors, exec_report) = io::pipe().map_err(system("no pipe"))?;
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
