@@ -418,6 +418,17 @@ impl Config {
     }
 }
 
+/// The process environment as it is now: entries `name=value`, each ended by a zero byte, and one more at the end.
+pub fn environment() -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut block = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        block.extend_from_slice(&[name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat());
+    }
+    block.push(0);
+    block
+}
+
 /// What the environment says about one variable, for people who look at their settings.
 pub struct Setting {
     /// The row of the table.

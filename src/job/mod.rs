@@ -9,6 +9,7 @@ pub mod boot;
 pub mod cgroup;
 pub mod debug;
 pub mod ending;
+pub mod environment;
 pub mod exit;
 pub mod header;
 pub mod limits;

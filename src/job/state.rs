@@ -1,7 +1,7 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, exit, limits, signals};
+use super::{Boot, Phase, environment, exit, limits, signals};
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::{Am, Wiring};
@@ -9,7 +9,7 @@ use crate::barrier::Barrier;
 use crate::config::{Config, Reported};
 use crate::error::{Error, bad_arg};
 use crate::log;
-use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
+use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout, PAYLOAD};
 use crate::rma::Rma;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
@@ -120,6 +120,7 @@ impl Job {
         let layout = Layout::new(nodes, config.slots);
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
+        let environment = if me == 0 { Some(publish_environment(&adapter)?) } else { None };
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
@@ -136,6 +137,9 @@ impl Job {
         ]);
         boot.fence();
         adapter.agree_on_fences();
+        if me > 0 {
+            fetch_environment(&adapter)?;
+        }
         let posted: Vec<_> = (0..nodes).map(|p| boot.get(p)).collect();
         check_agreement(me, &posted)?;
         let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
@@ -158,7 +162,8 @@ impl Job {
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
-        boot.fence(); // nobody's bulletin changes in attach before all have read it here
+        boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
+        drop(environment);
         Ok(Job {
             boot,
             config,
@@ -221,7 +226,9 @@ impl Job {
         if self.adapter.has_file() {
             return Ok(());
         }
-        let again = self.boot.header().reopen().map_err(|_| Error::from(SciError::FileLost))?;
+        let alone = self.boot.nodes() == 1;
+        let again = if alone { super::sys::memfd() } else { self.boot.header().reopen() };
+        let again = again.map_err(|_| Error::from(SciError::FileLost))?;
         Ok(self.adapter.take_file(again)?)
     }
 
@@ -370,6 +377,26 @@ fn create(
     apply_memory_policy(map.ptr(0), len);
     segment.set_available()?;
     Ok((segment, map))
+}
+
+/// Node 0's environment, for all. What is returned keeps it until all have it.
+fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
+    let block = crate::config::environment();
+    environment::keep(&block);
+    let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
+    // SAFETY: the map has that many bytes; nobody else touches them before the fence.
+    unsafe { map.ptr(0).copy_from_nonoverlapping(block.as_ptr(), block.len()) };
+    Ok((map, segment)) // the map goes first
+}
+
+fn fetch_environment(adapter: &Host) -> Result<(), Error> {
+    let segment = adapter.connect(NodeId(0), ENVIRONMENT, CONNECT)?;
+    let map = segment.map(0, segment.len(), Placement::Anywhere)?;
+    let mut block = vec![0; segment.len()];
+    // SAFETY: both have that many bytes; node 0 wrote them before the fence and leaves them alone.
+    unsafe { map.address().copy_to_nonoverlapping(block.as_mut_ptr(), block.len()) };
+    environment::keep(&block);
+    Ok(())
 }
 
 /// A node that is bound to a NUMA node has its regions and its segment there, also what its peers touch first.

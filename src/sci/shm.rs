@@ -108,9 +108,10 @@ impl Shm {
         self.core.file.is_open()
     }
 
-    /// Goes on with `fd`, another descriptor of the same file. `FileLost` if it is of another.
+    /// Goes on with `fd`, another descriptor of the same file. `FileLost` if it is of another; but a job of one, which
+    /// shares new segments with nobody, may go on with any new file.
     pub fn take_file(&self, fd: OwnedFd) -> Result<(), SciError> {
-        self.core.file.replace(fd)
+        self.core.file.replace(fd, self.core.fabric.nodes() == 1)
     }
 
     fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {

@@ -10,40 +10,57 @@ use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 pub(super) struct JobFile {
-    fd: RwLock<OwnedFd>,
+    held: RwLock<Held>,
+}
+
+struct Held {
+    fd: OwnedFd,
     /// Device and inode.
     identity: (u64, u64),
+}
+
+impl Held {
+    fn new(fd: OwnedFd) -> Result<Held, SciError> {
+        let identity = identity(fd.as_fd()).ok_or(SciError::System { call: "fstat", errno: libc::EBADF })?;
+        Ok(Held { fd, identity })
+    }
+
+    /// Is the descriptor still the file?
+    fn is_ours(&self) -> bool {
+        identity(self.fd.as_fd()) == Some(self.identity)
+    }
 }
 
 impl JobFile {
     /// Keeps `fd`, which is the job's file now.
     pub(super) fn new(fd: OwnedFd) -> Result<Self, SciError> {
-        let identity = identity(fd.as_fd()).ok_or(SciError::System { call: "fstat", errno: libc::EBADF })?;
-        Ok(Self { fd: RwLock::new(fd), identity })
+        Ok(Self { held: RwLock::new(Held::new(fd)?) })
     }
 
     /// Is the descriptor still the job's file?
     pub(super) fn is_open(&self) -> bool {
-        identity(self.fd.read().as_fd()) == Some(self.identity)
+        self.held.read().is_ours()
     }
 
     /// Uses the file. `FileLost`.
     pub(super) fn with<T>(&self, f: impl FnOnce(&OwnedFd) -> Result<T, SciError>) -> Result<T, SciError> {
-        let fd = self.fd.read();
-        if identity(fd.as_fd()) != Some(self.identity) {
+        let held = self.held.read();
+        if !held.is_ours() {
             return Err(SciError::FileLost);
         }
-        f(&fd)
+        f(&held.fd)
     }
 
-    /// Goes on with `fd`, if it is the job's file. `FileLost` if it is not.
-    pub(super) fn replace(&self, fd: OwnedFd) -> Result<(), SciError> {
-        if identity(fd.as_fd()) != Some(self.identity) {
+    /// Goes on with `fd`. Unless `any` will do, it must be the same file, else `FileLost`.
+    pub(super) fn replace(&self, fd: OwnedFd, any: bool) -> Result<(), SciError> {
+        let new = Held::new(fd)?;
+        let mut held = self.held.write();
+        if !any && new.identity != held.identity {
             return Err(SciError::FileLost);
         }
-        let old = std::mem::replace(&mut *self.fd.write(), fd);
-        if identity(old.as_fd()) != Some(self.identity) {
-            let _ = old.into_raw_fd(); // the number belongs to the client now, or to nobody
+        let old = std::mem::replace(&mut *held, new);
+        if !old.is_ours() {
+            let _ = old.fd.into_raw_fd(); // the number belongs to the client now, or to nobody
         }
         Ok(())
     }
@@ -75,12 +92,14 @@ mod tests {
         unsafe { libc::dup2(theirs.as_raw_fd(), number) };
         assert!(!file.is_open());
         assert_eq!(file.with(|_| Ok(())), Err(SciError::FileLost));
-        assert_eq!(file.replace(theirs), Err(SciError::FileLost), "any file will not do");
-        assert_eq!(file.replace(again), Ok(()));
+        assert_eq!(file.replace(theirs, false), Err(SciError::FileLost), "any file will not do");
+        assert_eq!(file.replace(again, false), Ok(()));
         assert!(file.is_open() && file.with(|_| Ok(())).is_ok());
         // SAFETY: only asks; the client's descriptor must have stayed open. Then it is closed, once.
         assert!(unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0);
         // SAFETY: as above.
         unsafe { libc::close(number) };
+        assert_eq!(file.replace(memfd(), true), Ok(()));
+        assert!(file.is_open());
     }
 }
