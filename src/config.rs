@@ -6,8 +6,10 @@
 use std::fmt;
 
 mod parse;
+mod survey;
 pub mod table;
 pub use parse::{NodeSet, memory_size, signal_number};
+pub use survey::{Setting, environment};
 
 /// Every setting, in the unit that its variable's `doc` names.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::io;
 
 /// The page of `command` in section 1, with the variables whose names `wanted` accepts, referring to the page `other`.
 ///
-/// What clap prints after the options goes in as it is: its columns are its author's.
+/// What clap prints after the options goes in as text.
 pub fn page(mut command: clap::Command, wanted: fn(&str) -> bool, other: &str) -> io::Result<Vec<u8>> {
     command.build();
     let version = command.get_version().unwrap_or_default().to_string();
@@ -30,7 +30,7 @@ pub fn page(mut command: clap::Command, wanted: fn(&str) -> bool, other: &str) -
     subcommands(&mut text, &command);
     if let Some(more) = command.get_after_long_help().or(command.get_after_help()) {
         text.control("SH", ["DETAILS"]);
-        literal(&mut text, &more.to_string());
+        prose(&mut text, &more.to_string());
     }
     text.control("SH", ["ENVIRONMENT"]);
     for var in VARS.iter().filter(|var| wanted(var.name)) {
@@ -64,6 +64,10 @@ fn subcommands(text: &mut Roff, command: &clap::Command) {
             text.control("br", []);
             text.text([bold(name), roman(format!(": {help}"))]);
         }
+        if let Some(more) = subcommand.get_after_help() {
+            text.control("br", []);
+            text.text([roman(more.to_string())]);
+        }
     }
 }
 
@@ -77,6 +81,18 @@ fn sentence(text: String) -> String {
     let first = letters.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
     let rest = letters.as_str();
     format!("{first}{rest}{}", if rest.ends_with('.') { "" } else { "." })
+}
+
+// Paragraphs are filled; lines that are set in stand as they are.
+fn prose(text: &mut Roff, lines: &str) {
+    for paragraph in lines.split("\n\n") {
+        text.control("PP", []);
+        if paragraph.lines().any(|line| line.starts_with(' ')) {
+            literal(text, paragraph);
+        } else {
+            text.text([roman(paragraph.replace('\n', " "))]);
+        }
+    }
 }
 
 fn literal(text: &mut Roff, lines: &str) {

@@ -1,0 +1,40 @@
+//! `gasnetrun_sci -n N program args…`: starts N nodes on this host and supervises them.
+//! Contract: environment.md §3.1.
+// Rust's start-up code would make SIGPIPE ignored, and then so would be every node's.
+#![cfg_attr(not(test), no_main)]
+
+mod cli;
+mod debugger;
+mod launch;
+#[path = "../shared/man.rs"]
+mod man;
+mod options;
+mod program;
+mod stop;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// Entry point; see the crate's head for why it is not Rust's.
+#[cfg_attr(not(test), unsafe(export_name = "main"))]
+#[cfg_attr(test, allow(dead_code))]
+pub extern "C" fn start() -> i32 {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if arguments.iter().eq(["--man"]) {
+        return write_man();
+    }
+    match options::parse(&arguments).and_then(launch::launch) {
+        Ok(status) => status,
+        Err(stop) => stop.tell(),
+    }
+}
+
+// The man page, for ci/install.
+fn write_man() -> i32 {
+    let wanted =
+        |name: &str| name.starts_with("GASNET_EXIT") || name == "GASNET_SCI_NODES" || name == "GASNET_VERBOSEENV";
+    match man::page(cli::command(), wanted, "gasnet-sci").and_then(|page| io::stdout().write_all(&page)) {
+        Ok(()) => 0,
+        Err(error) => stop::Stop::new(1, format!("{}: cannot write the man page: {error}", cli::NAME)).tell(),
+    }
+}
