@@ -1,7 +1,7 @@
 //! What the nodes print: whole lines, in each stream's order, to the supervisor's own stdout and stderr.
 //!
 //! A line that its node does not end is kept back, but for that of the node which has stdin: what it leaves unfinished for
-//! [`QUIET`] may be a prompt, and is shown. Others' lines then wait for its end, but not longer than [`COURTESY`].
+//! `QUIET` may be a prompt, and is shown. Others' lines then wait for its end, but not longer than `COURTESY`.
 //!
 //! Nothing here waits for a reader: a full sink keeps its bytes, and while it has too many its nodes are not read from,
 //! so that they wait as they would for any full pipe. Must not know: ranks, endings.

@@ -13,7 +13,7 @@ const NOT_FOUND: u8 = 127;
 /// The shell's status for a program that cannot be run.
 pub const NOT_EXECUTABLE: u8 = 126;
 
-/// As a path, in the current directory, then in PATH. The second part is the program's argv[0].
+/// As a path, in the current directory, then in PATH. The second part is the program's `argv[0]`.
 pub fn find(program: &OsStr) -> Result<(PathBuf, OsString), Stop> {
     let name = program.to_string_lossy();
     if program.as_bytes().contains(&b'/') {

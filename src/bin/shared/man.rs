@@ -59,7 +59,9 @@ fn subcommands(text: &mut Roff, command: &clap::Command) {
         text.text([bold(subcommand.get_name())]);
         text.text([roman(sentence(subcommand.get_about().map(ToString::to_string).unwrap_or_default()))]);
         for argument in subcommand.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help") {
-            let name = argument.get_long().map_or(argument.get_id().to_string(), |long| format!("--{long}"));
+            let short = argument.get_short().map(|short| format!("-{short}"));
+            let long = argument.get_long().map(|long| format!("--{long}"));
+            let name = short.into_iter().chain(long).collect::<Vec<_>>().join(", ");
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
             text.control("br", []);
             text.text([bold(name), roman(format!(": {help}"))]);
