@@ -39,6 +39,8 @@ pub struct Config {
     pub spin: Option<u32>,
     /// Print each node's counters at exit.
     pub stats: bool,
+    /// Ticks of the tools are nanoseconds of the monotonic clock, whatever the cpu has.
+    pub ticks_by_clock: bool,
     /// Seconds that an orderly exit may take, when set explicitly.
     pub exit_timeout: Option<f64>,
     /// Bounds and slope of the computed exit timeout.
@@ -98,6 +100,7 @@ impl Default for Config {
             cma: true,
             spin: None,
             stats: false,
+            ticks_by_clock: false,
             exit_timeout: None,
             exit_timeout_max: 20.0,
             exit_timeout_min: 10.0,
@@ -255,6 +258,18 @@ pub const VARS: &[Var] = &[
         doc: "each node prints its counters to stderr at exit",
         form: parse::YES_NO,
         set: |c, v| put(&mut c.stats, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_SCI_TICKS",
+        aliases: &[],
+        default: "auto",
+        doc: "what gasnett_ticks_now reads: auto = the cpu's counter where it is invariant, clock = the monotonic clock",
+        form: "auto or clock",
+        set: |c, v| match v.trim().to_ascii_lowercase().as_str() {
+            "auto" => put(&mut c.ticks_by_clock, Some(false)),
+            "clock" => put(&mut c.ticks_by_clock, Some(true)),
+            _ => None,
+        },
     },
     Var {
         name: "GASNET_EXITTIMEOUT",

@@ -16,4 +16,6 @@ pub mod region;
 pub mod rma;
 pub mod sci;
 pub mod sync;
+#[cfg(not(loom))]
+pub mod tools;
 pub mod wait;

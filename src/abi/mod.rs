@@ -11,6 +11,9 @@ pub mod hsl;
 pub mod init;
 pub mod query;
 pub mod rma;
+pub mod tools_check;
+pub mod tools_lock;
+pub mod tools_timer;
 
 use crate::error::{Error, Kind};
 use crate::log;
