@@ -19,6 +19,7 @@ testconst        |               |
 testenv          |               |
 testbad          |               | noise
 testhsl          |               |
+testtools        |               |
 stencil          |               |
 '
 
