@@ -34,10 +34,12 @@ testslice        |               |
 testmemset       |               |
 testnb           |               |
 testqueue        |               |
+testflight       |               |
 testbarrier      |               |
 testbarrierconf  |               |
 testsmall        | 20 4096       |
 testlarge        | 4 65536       |
+testcost         | 3 65536       |
 testthreads      |               |
 testcontend      |               | noise
 gups             |               |

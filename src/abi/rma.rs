@@ -15,10 +15,10 @@ use std::ffi::{c_int, c_void};
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
 #[repr(C)]
 pub struct gasneti_sci_reach_t {
-    /// 0: call the library; 1: every segment is mapped at its own address; 2: add the node's offset.
-    pub direct: u32,
-    /// Number of nodes.
-    pub nodes: u32,
+    /// Nodes below this one have their segments mapped here at their own addresses: all nodes, or none.
+    pub window: u32,
+    /// Nodes below this one have their segments mapped here, by offset: all nodes, or none. For the others call the library.
+    pub mapped: u32,
     /// What to add to an address in each node's segment.
     pub offset: *const usize,
 }
@@ -26,7 +26,7 @@ pub struct gasneti_sci_reach_t {
 /// See [`gasneti_sci_reach_t`].
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
-    gasneti_sci_reach_t { direct: 0, nodes: 0, offset: std::ptr::null() };
+    gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
 
 /// Registers the reference implementation's handlers and tells the header how segments are reached. In attach, before
 /// peers may send.
@@ -49,13 +49,10 @@ pub(super) fn prepare(job: &'static Job) {
 pub(super) fn tell_header(job: &'static Job) {
     let segments = job.segments().unwrap_or(&[]);
     let offsets: Box<[usize]> = segments.iter().map(|s| s.offset).collect();
-    let direct = match () {
-        _ if !job.rma().is_native() || job.client().everything => 0,
-        _ if job.has_window() => 1,
-        _ => 2,
-    };
+    let mapped = if job.rma().is_native() && !job.client().everything { job.nodes() } else { 0 };
+    let window = if job.has_window() { mapped } else { 0 };
     let offset = Box::leak(offsets).as_ptr();
-    let reach = gasneti_sci_reach_t { direct, nodes: job.nodes(), offset };
+    let reach = gasneti_sci_reach_t { window, mapped, offset };
     let place = &raw mut gasneti_sci_reach;
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
     unsafe { place.write(reach) };
