@@ -54,11 +54,24 @@ impl Line {
         line
     }
 
+    /// One more byte, of whatever encoding.
+    pub fn push(&mut self, byte: u8) {
+        if self.len < self.bytes.len() - 1 {
+            self.bytes[self.len] = byte;
+            self.len += 1;
+        }
+    }
+
     /// Writes it to stderr in one write(2). Async-signal-safe.
-    pub fn send(mut self) {
+    pub fn send(self) {
+        self.send_to(2);
+    }
+
+    /// Writes it to descriptor `fd` in one write(2). Async-signal-safe.
+    pub fn send_to(mut self, fd: i32) {
         self.bytes[self.len] = b'\n';
         // SAFETY: `bytes` holds `len + 1` initialised bytes; write(2) only reads them. A failure has nowhere to be told.
-        unsafe { libc::write(2, self.bytes.as_ptr().cast(), self.len + 1) };
+        unsafe { libc::write(fd, self.bytes.as_ptr().cast(), self.len + 1) };
     }
 }
 
