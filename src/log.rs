@@ -26,9 +26,12 @@ pub fn identity() -> (u32, u32) {
     ((who >> 32) as u32, who as u32)
 }
 
+/// Bytes of a line, its newline included: what a pipe takes in one piece (PIPE_BUF).
+const ROOM: usize = 4096;
+
 /// A line built without allocation; what does not fit is cut.
 pub struct Line {
-    bytes: [u8; 1024],
+    bytes: [u8; ROOM],
     len: usize,
 }
 
@@ -45,7 +48,7 @@ impl fmt::Write for Line {
 impl Line {
     /// `prefix`, then the node when it is known.
     pub fn new(prefix: &str) -> Line {
-        let mut line = Line { bytes: [0; 1024], len: 0 };
+        let mut line = Line { bytes: [0; ROOM], len: 0 };
         let _ = line.write_str(prefix);
         let (node, nodes) = identity();
         if nodes > 0 {
@@ -84,7 +87,7 @@ pub fn error(text: fmt::Arguments<'_>) {
 
 /// One line without the prefix, for reports whose form is fixed elsewhere.
 pub fn raw(text: fmt::Arguments<'_>) {
-    let mut line = Line { bytes: [0; 1024], len: 0 };
+    let mut line = Line { bytes: [0; ROOM], len: 0 };
     let _ = line.write_fmt(text);
     line.send();
 }

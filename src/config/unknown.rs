@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn a_stranger_is_told_with_the_nearest_name() {
-        let names = ["GASNET_SCI_SLOT", "GASNET_SCI_SLOTS", "GASNET_SLOT", "HOME", "GASNET_SCI_BOOT", "GASNET_SCI_DMAMIN"];
+        let names =
+            ["GASNET_SCI_SLOT", "GASNET_SCI_SLOTS", "GASNET_SLOT", "HOME", "GASNET_SCI_BOOT", "GASNET_SCI_DMAMIN"];
         let found = unknown(names.iter().map(|name| name.to_string()));
         let expected = [("GASNET_SCI_SLOT", "GASNET_SCI_SLOTS"), ("GASNET_SCI_DMAMIN", "GASNET_SCI_DMA_MIN")];
         assert_eq!(found, expected.map(|(name, near)| (name.to_string(), near)));

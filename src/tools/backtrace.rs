@@ -117,7 +117,10 @@ fn find(config: &Config) -> Vec<Mechanism> {
             None if external::NAMES.contains(&name.as_str()) => {} // not installed here: the next one is tried
             None => {
                 let known: Vec<&str> = order.iter().chain(&all).map(Mechanism::name).collect();
-                log::advise(&format!("GASNET_BACKTRACE_TYPE names an unknown mechanism: {name}; known: {}", known.join(" ")));
+                log::advise(&format!(
+                    "GASNET_BACKTRACE_TYPE names an unknown mechanism: {name}; known: {}",
+                    known.join(" ")
+                ));
             }
         }
     }
