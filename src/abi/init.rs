@@ -150,7 +150,8 @@ fn report_environment(config: &CStr) {
     settings::set_verbose(job.config().verbose_env && job.rank() == 0);
     settings::report("GASNET_CONFIG_STRING", &config.to_string_lossy(), false);
     for found in job.report() {
-        settings::report(found.name, settings::shown(Some(&found.value)), found.is_default);
+        let unset = found.is_default && found.value.is_empty();
+        settings::report(found.name, settings::shown((!unset).then_some(&found.value)), found.is_default);
     }
     trace::note(
         b'I',

@@ -171,7 +171,7 @@ fn by_execinfo(fd: c_int) -> bool {
     let count = unsafe { backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
     for (number, frame) in frames.iter().take(count.max(0) as usize).enumerate() {
         let mut line = log::Line::new("");
-        let _ = write!(line, "#{number:<2} {frame:p}");
+        let _ = write!(line, "#{number:<2} {:p}", *frame);
         describe(&mut line, *frame);
         line.send_to(fd);
     }

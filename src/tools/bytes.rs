@@ -12,7 +12,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 pub fn zeros_in(word: u64) -> u32 {
     const LOW: u64 = u64::MAX / 0xff * 0x7f;
     // In each byte the top bit of (low bits + 0x7f) | byte tells whether any bit is set; sums do not cross bytes.
-    (!((word & LOW) + LOW | word | LOW)).count_ones()
+    (!(((word & LOW) + LOW) | word | LOW)).count_ones()
 }
 
 /// Zero bytes in `bytes`.

@@ -61,11 +61,8 @@ fn zeros(round: u64) -> Result<(), String> {
 
 fn checksums(round: u64) -> Result<(), String> {
     let text = pattern(round);
-    let mut sum = 0u64;
-    for byte in &text {
-        sum = sum << 8 | sum >> 56;
-        sum ^= u64::from(*byte);
-    }
+    // In another way: byte i from the end lies 8 * i bits up, modulo 64.
+    let sum = text.iter().rev().enumerate().fold(0, |sum, (i, byte)| sum ^ u64::from(*byte) << (i % 8 * 8));
     let found = bytes::checksum(&text);
     if found == sum { Ok(()) } else { Err(format!("checksum {found:#x}, not {sum:#x}")) }
 }

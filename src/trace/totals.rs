@@ -64,8 +64,8 @@ impl Totals {
         let line = |op: Op| {
             let total = &self.0[op as usize];
             let count = total.count.load(Ordering::Relaxed);
-            let bytes = op.has_bytes().then(|| total.bytes.text("bytes", count, 1.0)).unwrap_or_default();
-            let time = op.has_time().then(|| total.ns.text("us", count, 1000.0)).unwrap_or_default();
+            let bytes = if op.has_bytes() { total.bytes.text("bytes", count, 1.0) } else { String::new() };
+            let time = if op.has_time() { total.ns.text("us", count, 1000.0) } else { String::new() };
             (count > 0).then(|| (op, format!("{:<20} count={count}{bytes}{time}", op.name())))
         };
         Op::ALL.iter().filter_map(|op| line(*op)).collect()
