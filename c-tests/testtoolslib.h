@@ -305,6 +305,20 @@ static void *fatal_in_thread(void *unused) {
   return unused;
 }
 
+/* A child that lets this process, which is about to freeze, go on in a moment. */
+static void resume_soon(void) {
+  pid_t parent = getpid();
+  fflush(NULL);
+  if (fork() == 0) {
+    static const char text[] = "resuming now\n";
+    usleep(700 * 1000);
+    if (write(2, text, sizeof text - 1) > 0) kill(parent, SIGCONT);
+    _exit(0);
+  }
+}
+
+static volatile int own_flag;
+
 /* Does what `what` says, which ends the process; returns if there is no such thing. */
 static void way_to_end(const char *what) {
   atexit(at_exit_noise);
@@ -338,8 +352,22 @@ static void way_to_end(const char *what) {
     gasnett_flush_streams();
     gasnett_fatalerror("nobody reads this either");
   }
-  if (!strcmp(what, "freeze-err")) {
-    gasnett_freezeForDebuggerErr();
+  if (!strncmp(what, "freeze", 6)) {
+    resume_soon();
+    if (!strcmp(what, "freeze-fatal")) gasnett_fatalerror("x %d", 5);
+    if (!strcmp(what, "freeze-signal")) raise(SIGUSR1); /* GASNET_FREEZE_SIGNAL */
+    if (!strcmp(what, "freeze-err")) gasnett_freezeForDebuggerErr();
+    if (!strcmp(what, "freeze-now")) {
+      own_flag = 7;
+      gasnett_freezeForDebuggerNow(&own_flag, "own_flag");
+    }
+    fprintf(stderr, "went on, %d %d\n", (int)own_flag, (int)gasnet_frozen);
+    wait(NULL);
+    gasnett_killmyprocess(3);
+  }
+  if (!strcmp(what, "trace-signal")) { /* GASNET_BACKTRACE_SIGNAL */
+    raise(SIGUSR2);
+    fprintf(stderr, "went on\n");
     gasnett_killmyprocess(3);
   }
 }

@@ -3,6 +3,7 @@
  *   testtoolslib_alone            every group of functions: ends with "testtoolslib_alone: node 0/1: PASS (C checks)"
  *   testtoolslib_alone report     reports settings, for GASNET_VERBOSEENV
  *   testtoolslib_alone trace [no-init]   a stack trace to stderr
+ *   testtoolslib_alone read FILE ...  prints files, for cases that look into them
  *   testtoolslib_alone WAY        ends in the way that testtoolslib.h knows by that name */
 #undef GASNET_SEQ
 #undef GASNET_PARSYNC
@@ -50,8 +51,18 @@ int main(int argc, char **argv) {
     printf("result %d\n", gasnett_print_backtrace(2));
     return 0;
   }
+  if (!strcmp(what, "read")) {
+    int i, c;
+    for (i = 2; i < argc; i++) {
+      FILE *file = fopen(argv[i], "r");
+      printf("%s: %s\n", argv[i], file ? "exists" : strerror(errno));
+      while (file && (c = getc(file)) != EOF) putchar(c);
+      if (file) fclose(file);
+    }
+    return 0;
+  }
   gasnett_backtrace_init(argv[0]);
-  CHECK(gasnett_verboseenv() == (gasnett_getenv("GASNET_VERBOSEENV") != NULL), "%d", gasnett_verboseenv());
+  CHECK(gasnett_verboseenv() == (gasnett_getenv_yesno_withdefault("GASNET_VERBOSEENV", 0)), "%d", gasnett_verboseenv());
   if (!strcmp(what, "report")) {
     report_environment();
     return 0;
