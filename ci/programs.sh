@@ -20,6 +20,7 @@ testenv          |               |
 testbad          |               | noise
 testhsl          |               |
 testtools        |               |
+testtoolslib     |               | noise
 stencil          |               |
 '
 
