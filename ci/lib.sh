@@ -70,9 +70,9 @@ make_stage() {
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
   put "$target/release/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
-  # A client may define gasnet_max_segsize itself; then its definition must win in a static link as it does in a shared one.
+  # A client may define these itself; then its definition must win in a static link as it does in a shared one.
   if [ ! -e "$stage/lib/libgasnet_sci.a" ] || [ "$target/release/libgasnet_sci.a" -nt "$stage/lib/libgasnet_sci.a" ]; then
-    objcopy --weaken-symbol=gasnet_max_segsize "$target/release/libgasnet_sci.a" "$stage/lib/libgasnet_sci.a" ||
+    objcopy --weaken-symbol=gasnet_max_segsize --weaken-symbol=gasnett_backtrace_user "$target/release/libgasnet_sci.a" "$stage/lib/libgasnet_sci.a" ||
       die "objcopy failed"
   fi
   for file in include/*.h; do put "$file" "$stage/$file"; done

@@ -20,6 +20,7 @@ testenv          |               |
 testbad          |               | noise
 testhsl          |               |
 testtools        |               |
+testtoolslib     |               | noise
 stencil          |               |
 '
 
@@ -34,10 +35,12 @@ testslice        |               |
 testmemset       |               |
 testnb           |               |
 testqueue        |               |
+testflight       |               |
 testbarrier      |               |
 testbarrierconf  |               |
 testsmall        | 20 4096       |
 testlarge        | 4 65536       |
+testcost         | 3 65536       |
 testthreads      |               |
 testcontend      |               | noise
 gups             |               |

@@ -216,13 +216,13 @@ typedef struct {
  */
 typedef struct {
   /*
-   0: call the library; 1: every segment is mapped at its own address; 2: add the node's offset.
+   Nodes below this one have their segments mapped here at their own addresses: all nodes, or none.
    */
-  uint32_t direct;
+  uint32_t window;
   /*
-   Number of nodes.
+   Nodes below this one have their segments mapped here, by offset: all nodes, or none. For the others call the library.
    */
-  uint32_t nodes;
+  uint32_t mapped;
   /*
    What to add to an address in each node's segment.
    */

@@ -29,8 +29,16 @@
   "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MAJOR) "."                      \
   GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1)"                                      \
   ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,noalign,"                  \
-  GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",notrace,nostats,nodebugmalloc,nosrclines,"                        \
+  GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats,nodebugmalloc,srclines,"                        \
   GASNETI_SCI_PRIMITIVES_STR
+
+/* Traces, statistics and their line numbers are always there; GASNET_TRACEFILE and GASNET_STATSFILE switch them on. */
+#undef GASNET_TRACE
+#define GASNET_TRACE 1
+#undef GASNET_STATS
+#define GASNET_STATS 1
+#undef GASNET_SRCLINES
+#define GASNET_SRCLINES 1
 
 /* ---- sizes and capabilities ---- */
 #define GASNET_MAXNODES 65536

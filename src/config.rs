@@ -5,8 +5,14 @@
 
 use std::fmt;
 
+mod observe;
 mod parse;
-pub use parse::{NodeSet, memory_size, signal_number};
+#[cfg(not(loom))]
+mod unknown;
+pub use observe::{Mask, Observe, Record};
+pub use parse::{NodeSet, YES_NO, memory_size, signal_number, yes_no};
+#[cfg(not(loom))]
+pub use unknown::unknown_here;
 
 /// Every setting, in the unit that its variable's `doc` names.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +71,8 @@ pub struct Config {
     pub no_catch: SignalSet,
     /// Barrier algorithm asked for; all names map onto one algorithm.
     pub barrier: String,
+    /// Traces, statistics, stack traces, freezing.
+    pub observe: Observe,
 }
 
 /// Signals named by a variable.
@@ -113,6 +121,7 @@ impl Default for Config {
             backtrace_nodes: NodeSet::default(),
             no_catch: SignalSet::default(),
             barrier: "DISSEM".into(),
+            observe: Observe::default(),
         }
     }
 }
@@ -126,6 +135,7 @@ impl Config {
 }
 
 /// One environment variable: what README, `gasnet-sci info` and the parser know of it.
+#[derive(Clone, Copy)]
 pub struct Var {
     /// The name that is documented.
     pub name: &'static str,
@@ -141,7 +151,19 @@ pub struct Var {
 }
 
 /// The table.
-pub const VARS: &[Var] = &[
+pub const VARS: &[Var] = &joined::<{ JOB.len() + observe::VARS.len() }>(JOB, observe::VARS);
+
+const fn joined<const N: usize>(first: &[Var], second: &[Var]) -> [Var; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}
+
+const JOB: &[Var] = &[
     Var {
         name: "GASNET_SCI_NODES",
         aliases: &["GASNET_PSHM_NODES"],
@@ -402,6 +424,12 @@ pub struct Reported {
     pub value: String,
     /// True when the environment does not set it.
     pub is_default: bool,
+}
+
+/// The value of one variable that is not in the table: of the system, or of a family with open names.
+pub fn variable(name: &str) -> Option<String> {
+    #[allow(clippy::disallowed_methods)] // this is the place that reads it
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 impl Config {

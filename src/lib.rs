@@ -18,4 +18,6 @@ pub mod sci;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod tools;
+#[cfg(not(loom))]
+pub mod trace;
 pub mod wait;

@@ -10,15 +10,16 @@ use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
 use crate::rma::{Counted, Landing, Rma, reference};
 use crate::sci::Host;
+use crate::trace::{self, NO_NODE, Op as Kind};
 use std::ffi::{c_int, c_void};
 
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
 #[repr(C)]
 pub struct gasneti_sci_reach_t {
-    /// 0: call the library; 1: every segment is mapped at its own address; 2: add the node's offset.
-    pub direct: u32,
-    /// Number of nodes.
-    pub nodes: u32,
+    /// Nodes below this one have their segments mapped here at their own addresses: all nodes, or none.
+    pub window: u32,
+    /// Nodes below this one have their segments mapped here, by offset: all nodes, or none. For the others call the library.
+    pub mapped: u32,
     /// What to add to an address in each node's segment.
     pub offset: *const usize,
 }
@@ -26,7 +27,7 @@ pub struct gasneti_sci_reach_t {
 /// See [`gasneti_sci_reach_t`].
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
-    gasneti_sci_reach_t { direct: 0, nodes: 0, offset: std::ptr::null() };
+    gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
 
 /// Registers the reference implementation's handlers and tells the header how segments are reached. In attach, before
 /// peers may send.
@@ -49,13 +50,12 @@ pub(super) fn prepare(job: &'static Job) {
 pub(super) fn tell_header(job: &'static Job) {
     let segments = job.segments().unwrap_or(&[]);
     let offsets: Box<[usize]> = segments.iter().map(|s| s.offset).collect();
-    let direct = match () {
-        _ if !job.rma().is_native() || job.client().everything => 0,
-        _ if job.has_window() => 1,
-        _ => 2,
-    };
+    // What is recorded must come by here, so then nothing is inline.
+    let inline = job.rma().is_native() && !job.client().everything && !trace::is_on();
+    let mapped = if inline { job.nodes() } else { 0 };
+    let window = if job.has_window() { mapped } else { 0 };
     let offset = Box::leak(offsets).as_ptr();
-    let reach = gasneti_sci_reach_t { direct, nodes: job.nodes(), offset };
+    let reach = gasneti_sci_reach_t { window, mapped, offset };
     let place = &raw mut gasneti_sci_reach;
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
     unsafe { place.write(reach) };
@@ -129,6 +129,7 @@ fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> R
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    let _recorded = trace::span(Kind::Put, node, nbytes);
     must("gasnet_put", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -144,6 +145,7 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
 /// `dest` is writable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    let _recorded = trace::span(Kind::Get, node, nbytes);
     must("gasnet_get", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -156,6 +158,7 @@ pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *con
 /// Blocking memset; the low byte of `val`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
+    let _recorded = trace::span(Kind::Memset, node, nbytes);
     must("gasnet_memset", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -169,6 +172,7 @@ pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, n
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) -> usize {
+    trace::event(Kind::PutNb, node, nbytes);
     must("gasnet_put_nb", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -184,6 +188,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *
 /// `dest` is writable for `nbytes` bytes until the handle is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) -> usize {
+    trace::event(Kind::GetNb, node, nbytes);
     must("gasnet_get_nb", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -196,6 +201,7 @@ pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *
 /// Memset with an explicit handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
+    trace::event(Kind::MemsetNb, node, nbytes);
     must("gasnet_memset_nb", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -209,6 +215,7 @@ pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    trace::event(Kind::PutNbi, node, nbytes);
     must("gasnet_put_nbi", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -224,6 +231,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
 /// `dest` is writable for `nbytes` bytes until it is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    trace::event(Kind::GetNbi, node, nbytes);
     must("gasnet_get_nbi", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -236,6 +244,7 @@ pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: 
 /// Memset counted by this thread's implicit puts, or its open region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
+    trace::event(Kind::MemsetNbi, node, nbytes);
     must("gasnet_memset_nbi", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -246,6 +255,7 @@ pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_in
 /// Starts a value get of 1 to 8 bytes; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
+    trace::event(Kind::GetNbVal, node, nbytes);
     must("gasnet_get_nb_val", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -277,6 +287,7 @@ pub extern "C" fn gasneti_sci_tick_poll() {
 /// Waits for a value get.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
+    let _recorded = trace::span(Kind::WaitValget, NO_NODE, 0);
     must("gasnet_wait_syncnb_valget", || {
         let (am, _) = am()?;
         let (id, op) = live(handle as usize)?;
@@ -304,6 +315,7 @@ fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
+    let _recorded = trace::span(Kind::TryNb, NO_NODE, 0);
     must("gasnet_try_syncnb", || {
         let (am, _) = am()?;
         if poll != 0 {
@@ -326,6 +338,7 @@ fn sync(handle: usize) -> Result<bool, Error> {
 /// Waits for one handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
+    let _recorded = trace::span(Kind::WaitNb, NO_NODE, 0);
     must("gasnet_wait_syncnb", || {
         let (am, _) = am()?;
         if handle == 0 {
@@ -374,6 +387,7 @@ unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
+    let _recorded = trace::span(Kind::TryArray, NO_NODE, 0);
     must("gasnet_try_syncnb_some or _all", || {
         let (am, _) = am()?;
         if poll != 0 {
@@ -392,6 +406,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
+    let _recorded = trace::span(Kind::WaitArray, NO_NODE, 0);
     must("gasnet_wait_syncnb_some or _all", || {
         let (am, _) = am()?;
         let mut failed = 0;
@@ -414,6 +429,7 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
 /// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
+    let _recorded = trace::span(Kind::TryNbi, NO_NODE, 0);
     must("gasnet_try_syncnbi", || {
         let (am, _) = am()?;
         check_no_region()?;
@@ -425,6 +441,7 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
+    let _recorded = trace::span(Kind::WaitNbi, NO_NODE, 0);
     must("gasnet_wait_syncnbi", || {
         let (am, _) = am()?;
         check_no_region()?;
