@@ -191,6 +191,49 @@ static void f14_copies(void) {
       CHECK(to[offset + n] == 1, "value of %d bytes is longer", (int)n);
     }
 }
+
+/* F15: 0, 1 and 10000 entries of the longest texts; a guard byte behind the room that was asked for. */
+static void f15_formatters(void) {
+  static const size_t counts[] = {0, 1, 10000};
+  static gasnet_memvec_t vectors[10000];
+  static void *addresses[10000];
+  static size_t sizes[10001];
+  size_t c, d, room;
+  char *text;
+  for (c = 0; c < 10000; c++) vectors[c].addr = addresses[c] = (void *)(UINTPTR_MAX - c), vectors[c].len = SIZE_MAX - c;
+  for (c = 0; c < 10001; c++) sizes[c] = SIZE_MAX - c;
+#define FITS(name, bufsz, call, total)                                                                               \
+  do {                                                                                                               \
+    room = (bufsz);                                                                                                  \
+    text = (char *)malloc(room + 1);                                                                                 \
+    if (!text) abort();                                                                                              \
+    text[room] = 'G';                                                                                                \
+    CHECK((call) == (total) && strlen(text) < room && text[room] == 'G', name " of %d: %.60s", (int)counts[c], text); \
+    free(text);                                                                                                      \
+  } while (0)
+  for (c = 0; c < 3; c++) {
+    size_t sum = 0, n = counts[c], i, product = sizes[0];
+    for (i = 0; i < n; i++) sum += vectors[i].len, product *= sizes[i + 1];
+    FITS("memveclist", gasnett_format_memveclist_bufsz(n), gasnett_format_memveclist(text, n, vectors), sum);
+    FITS("addrlist", gasnett_format_addrlist_bufsz(n), gasnett_format_addrlist(text, n, addresses, 100), n * 100);
+    FITS("strides", gasnett_format_strides_bufsz(n), (gasnett_format_strides(text, n, sizes), (size_t)0), (size_t)0);
+    FITS("putsgets", gasnett_format_putsgets_bufsz(n),
+         gasnett_format_putsgets(text, NULL, (gasnet_node_t)-1, addresses[0], sizes, addresses[0], sizes, sizes, n), product);
+    for (d = 0; d < 3; d++) {
+      FITS("putvgetv", gasnett_format_putvgetv_bufsz(n, counts[d]),
+           gasnett_format_putvgetv(text, (gasnet_node_t)-1, counts[d], vectors, n, vectors), sum);
+      FITS("putigeti", gasnett_format_putigeti_bufsz(n, counts[d]),
+           gasnett_format_putigeti(text, (gasnet_node_t)-1, counts[d], addresses, 7, n, addresses, SIZE_MAX), n * SIZE_MAX);
+    }
+  }
+  {
+    const size_t three[3] = {4, 5, 6};
+    char small[400];
+    gasnett_format_strides(small, 3, three);
+    CHECK(!strcmp(small, "[4, 5, 6]"), "%s", small);
+    CHECK(gasnett_format_putsgets(small, NULL, 1, small, three, small, three, three, 2) == 120, "%s", small);
+  }
+}
 #endif
 
 static void test_misc(void) {
@@ -199,6 +242,7 @@ static void test_misc(void) {
   f16_ctype();
 #if defined(_GASNET_H)
   f14_copies();
+  f15_formatters();
   CHECK(GASNETI_MAX_THREADS == GASNETT_MAX_THREADS, "threads");
 #endif
 }

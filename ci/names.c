@@ -16,6 +16,9 @@ extern gasnet_handler_t handler;
 extern gasnet_token_t token;
 extern gasnet_seginfo_t *segments;
 extern gasnet_nodeinfo_t *nodes;
+extern gasnet_memvec_t *vectors;
+extern void **addresses;
+extern size_t *sizes;
 extern gasnet_handlerentry_t *entries;
 #endif
 #if defined(_GASNET_TOOLS_H)

@@ -80,6 +80,7 @@ extern "C" {
 #include "gasnet_sci_tools_trace.h"
 #include "gasnet_sci_tools_ctype.h"
 #include "gasnet_sci_tools_job.h"
+#include "gasnet_sci_tools_format.h"
 #endif
 
 #ifdef __cplusplus
