@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=src/abi");
@@ -12,13 +12,14 @@ fn main() {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
 
-    let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
-    let mut builder = cbindgen::Builder::new().with_config(config);
-    for module in ["constants", "init", "query", "hsl", "debug", "am", "barrier", "rma"] {
-        builder = builder.with_src(root.join(format!("src/abi/{module}.rs")));
-    }
-    let bindings = builder.generate().expect("src/abi is what cbindgen understands");
-    bindings.write_to_file(out.join("gasnet_sci_abi.h"));
+    let modules = ["constants", "init", "query", "hsl", "debug", "am", "barrier", "rma"];
+    header("ABI", "gasnet.h", &modules, &root).write_to_file(out.join("gasnet_sci_abi.h"));
+    // Programs without gasnet.h see nothing of the above.
+    let modules = ["tools_check", "tools_timer", "tools_lock"];
+    header("TOOLS_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_abi.h"));
+    // The library half of them, which LITE mode leaves out.
+    let modules = ["tools_env", "tools_sys", "tools_debug", "tools_trace"];
+    header("TOOLS_LIB_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_lib_abi.h"));
 
     // A library of another major version, or another minor one before 1.0, is another library to the loader.
     let major = std::env::var("CARGO_PKG_VERSION_MAJOR").expect("cargo sets it");
@@ -27,4 +28,20 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libgasnet_sci.so.{version}");
     // Handlers and signal handlers may run at exit: the code must stay.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+}
+
+/// The prototypes of `modules`, for the part of the header `umbrella` whose guard ends in `guard`.
+fn header(guard: &str, umbrella: &str, modules: &[&str], root: &Path) -> cbindgen::Bindings {
+    let mut config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
+    config.include_guard = Some(format!("GASNETI_SCI_{guard}_H"));
+    config.header = Some(format!(
+        "/* Functions that the library exports, made by cbindgen from src/abi. Do not edit: ci/headers --update writes it. */\n\
+         #if !defined(GASNETI_SCI_IN_GASNET_H)\n\
+         #error \"include {umbrella}, not gasnet_sci_{}.h\"\n\
+         #endif",
+        guard.to_lowercase()
+    ));
+    let builder = cbindgen::Builder::new().with_config(config);
+    let add = |builder: cbindgen::Builder, module: &&str| builder.with_src(root.join(format!("src/abi/{module}.rs")));
+    modules.iter().fold(builder, add).generate().expect("src/abi is what cbindgen understands")
 }

@@ -19,6 +19,10 @@ testconst        |               |
 testenv          |               |
 testbad          |               | noise
 testhsl          |               |
+testtools        |               |
+testmisc         | 1000          |
+testcxx          |               |
+testtoolslib     |               | noise
 stencil          |               |
 '
 

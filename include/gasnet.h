@@ -12,7 +12,9 @@
 
 #define GASNETI_SCI_IN_GASNET_H 1
 #include "gasnet_config.h"
+#include "gasnet_sci_modes.h"
 #include "gasnet_sci_platform.h"
+#include "gasnet_sci_base.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
  *
  * Line-oriented tools take the third field of the lines of GASNET_RELEASE_VERSION_*: one line each, plain digits. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
-#error "include gasnet.h, not gasnet_config.h"
+#error "include gasnet.h or gasnet_tools.h, not gasnet_config.h"
 #endif
 #ifndef GASNETI_SCI_CONFIG_H
 #define GASNETI_SCI_CONFIG_H
@@ -15,12 +15,5 @@
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
 #define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
-
-#ifndef HAVE_PTHREAD_H
-#define HAVE_PTHREAD_H 1
-#endif
-#ifndef HAVE_MMAP
-#define HAVE_MMAP 1
-#endif
 
 #endif

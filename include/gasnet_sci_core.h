@@ -91,10 +91,25 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
 /* ---- names outside the public prefixes that clients use (contract: core.md appendix B) ---- */
 #define gasneti_mynode gasnet_mynode()
 #define gasneti_nodes gasnet_nodes()
-#if !defined(GASNET_SEQ)
-/* a C++ runtime takes its address to silence a warning */
-GASNETI_SCI_INLINE void _gasneti_threadkey_init(void) {}
+#if defined(__GNUC__)
+__attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNETI_SCI_UNUSED void gasneti_fatalerror(
+    const char *format, ...) {
+  char text[1024];
+  __builtin_va_list arguments;
+  __builtin_va_start(arguments, format);
+  (void)__builtin_vsnprintf(text, sizeof text, format, arguments); /* the builtin: stdio.h is the client's choice */
+  __builtin_va_end(arguments);
+  gasneti_sci_fatal(text);
+}
+#if defined(GASNET_DEBUG)
+#define gasneti_assert(expr)                                                                                         \
+  ((expr) ? (void)0 : gasneti_fatalerror("assertion failed at %s:%d: %s", __FILE__, __LINE__, #expr))
+#else
+#define gasneti_assert(expr) ((void)0)
 #endif
+#endif
+/* No call of ours takes a hidden thread argument. */
+#define GASNETE_THREAD_GET
 
 /* ---- thread info: an optimisation that this library does not need ---- */
 #if defined(GASNET_SEQ)

@@ -1,170 +1,447 @@
-/* Modes of this object, platform macros, helper macros. Part of gasnet.h.
- * Contract: core.md sections 1, 2. */
+/* PLATFORM_*: compiler, operating system, cpu and language, as client sources ask for them. Part of gasnet.h and gasnet_tools.h.
+ *
+ * What holds is 1, what does not is undefined. Other libraries bring macros of these names too: a set of this level or a newer one
+ * is left as it is, an older one is replaced. Contract: tools.md section 14. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
-#error "include gasnet.h, not gasnet_sci_platform.h"
+#error "include gasnet.h or gasnet_tools.h, not gasnet_sci_platform.h"
+#endif
+#if defined(_PORTABLE_PLATFORM_H) && defined(PLATFORM_HEADER_VERSION)
+#if PLATFORM_HEADER_VERSION >= 3
+#define GASNETI_SCI_PLATFORM_H /* theirs */
+#endif
 #endif
 #ifndef GASNETI_SCI_PLATFORM_H
 #define GASNETI_SCI_PLATFORM_H
 
-/* ---- thread mode: exactly one, normalised to 1 ---- */
-#if defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR) != 1
-#error "define exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR before including gasnet.h"
-#endif
-#if defined(GASNET_SEQ)
-#undef GASNET_SEQ
-#define GASNET_SEQ 1
-#define GASNETI_SCI_MODE_THREADS GASNETI_SCI_MODE_SEQ
-#define GASNETI_SCI_THREADS_STR "SEQ"
-#elif defined(GASNET_PARSYNC)
-#undef GASNET_PARSYNC
-#define GASNET_PARSYNC 1
-#define GASNETI_SCI_MODE_THREADS GASNETI_SCI_MODE_PARSYNC
-#define GASNETI_SCI_THREADS_STR "PARSYNC"
+#undef _PORTABLE_PLATFORM_H
+#define _PORTABLE_PLATFORM_H 1
+#undef PLATFORM_HEADER_VERSION
+#define PLATFORM_HEADER_VERSION 3
+
+#undef PLATFORM_COMPILER_GNU
+#undef PLATFORM_COMPILER_GNU_C
+#undef PLATFORM_COMPILER_GNU_CXX
+#undef PLATFORM_COMPILER_INTEL
+#undef PLATFORM_COMPILER_INTEL_C
+#undef PLATFORM_COMPILER_INTEL_CXX
+#undef PLATFORM_COMPILER_PATHSCALE
+#undef PLATFORM_COMPILER_PATHSCALE_C
+#undef PLATFORM_COMPILER_PATHSCALE_CXX
+#undef PLATFORM_COMPILER_PGI
+#undef PLATFORM_COMPILER_PGI_C
+#undef PLATFORM_COMPILER_PGI_CXX
+#undef PLATFORM_COMPILER_XLC
+#undef PLATFORM_COMPILER_XLC_C
+#undef PLATFORM_COMPILER_XLC_CXX
+#undef PLATFORM_COMPILER_COMPAQ
+#undef PLATFORM_COMPILER_COMPAQ_C
+#undef PLATFORM_COMPILER_COMPAQ_CXX
+#undef PLATFORM_COMPILER_SUN
+#undef PLATFORM_COMPILER_SUN_C
+#undef PLATFORM_COMPILER_SUN_CXX
+#undef PLATFORM_COMPILER_HP
+#undef PLATFORM_COMPILER_HP_C
+#undef PLATFORM_COMPILER_HP_CXX
+#undef PLATFORM_COMPILER_SGI
+#undef PLATFORM_COMPILER_SGI_C
+#undef PLATFORM_COMPILER_SGI_CXX
+#undef PLATFORM_COMPILER_CRAY
+#undef PLATFORM_COMPILER_CRAY_C
+#undef PLATFORM_COMPILER_CRAY_CXX
+#undef PLATFORM_COMPILER_KAI
+#undef PLATFORM_COMPILER_KAI_C
+#undef PLATFORM_COMPILER_KAI_CXX
+#undef PLATFORM_COMPILER_MTA
+#undef PLATFORM_COMPILER_MTA_C
+#undef PLATFORM_COMPILER_MTA_CXX
+#undef PLATFORM_COMPILER_NECSX
+#undef PLATFORM_COMPILER_NECSX_C
+#undef PLATFORM_COMPILER_NECSX_CXX
+#undef PLATFORM_COMPILER_MICROSOFT
+#undef PLATFORM_COMPILER_MICROSOFT_C
+#undef PLATFORM_COMPILER_MICROSOFT_CXX
+#undef PLATFORM_COMPILER_TINY
+#undef PLATFORM_COMPILER_TINY_C
+#undef PLATFORM_COMPILER_TINY_CXX
+#undef PLATFORM_COMPILER_LCC
+#undef PLATFORM_COMPILER_LCC_C
+#undef PLATFORM_COMPILER_LCC_CXX
+#undef PLATFORM_COMPILER_OPEN64
+#undef PLATFORM_COMPILER_OPEN64_C
+#undef PLATFORM_COMPILER_OPEN64_CXX
+#undef PLATFORM_COMPILER_PCC
+#undef PLATFORM_COMPILER_PCC_C
+#undef PLATFORM_COMPILER_PCC_CXX
+#undef PLATFORM_COMPILER_CLANG
+#undef PLATFORM_COMPILER_CLANG_C
+#undef PLATFORM_COMPILER_CLANG_CXX
+#undef PLATFORM_COMPILER_UNKNOWN
+#undef PLATFORM_COMPILER_FAMILYNAME
+#undef PLATFORM_COMPILER_FAMILYID
+#undef PLATFORM_COMPILER_ID
+#undef PLATFORM_COMPILER_VERSION
+#undef PLATFORM_COMPILER_VERSION_INT
+#undef PLATFORM_COMPILER_VERSION_GT
+#undef PLATFORM_COMPILER_VERSION_GE
+#undef PLATFORM_COMPILER_VERSION_EQ
+#undef PLATFORM_COMPILER_VERSION_LE
+#undef PLATFORM_COMPILER_VERSION_LT
+#undef PLATFORM_COMPILER_VERSION_STR
+#undef PLATFORM_COMPILER_IDSTR
+#undef PLATFORM_COMPILER_C_LANGLVL
+#undef PLATFORM_COMPILER_CXX_LANGLVL
+#undef PLATFORM_OS_LINUX
+#undef PLATFORM_OS_CNL
+#undef PLATFORM_OS_WSL
+#undef PLATFORM_OS_CYGWIN
+#undef PLATFORM_OS_MSWINDOWS
+#undef PLATFORM_OS_DARWIN
+#undef PLATFORM_OS_FREEBSD
+#undef PLATFORM_OS_NETBSD
+#undef PLATFORM_OS_OPENBSD
+#undef PLATFORM_OS_SOLARIS
+#undef PLATFORM_OS_AIX
+#undef PLATFORM_OS_HPUX
+#undef PLATFORM_OS_IRIX
+#undef PLATFORM_OS_TRU64
+#undef PLATFORM_OS_BGP
+#undef PLATFORM_OS_BGQ
+#undef PLATFORM_OS_UCLINUX
+#undef PLATFORM_OS_UNKNOWN
+#undef PLATFORM_OS_FAMILYNAME
+#undef PLATFORM_ARCH_MIC
+#undef PLATFORM_ARCH_X86_64
+#undef PLATFORM_ARCH_X86
+#undef PLATFORM_ARCH_AARCH64
+#undef PLATFORM_ARCH_ARM
+#undef PLATFORM_ARCH_POWERPC
+#undef PLATFORM_ARCH_RISCV
+#undef PLATFORM_ARCH_LOONGARCH
+#undef PLATFORM_ARCH_IA64
+#undef PLATFORM_ARCH_MIPS
+#undef PLATFORM_ARCH_SPARC
+#undef PLATFORM_ARCH_ALPHA
+#undef PLATFORM_ARCH_S390
+#undef PLATFORM_ARCH_TILE
+#undef PLATFORM_ARCH_MICROBLAZE
+#undef PLATFORM_ARCH_UNKNOWN
+#undef PLATFORM_ARCH_FAMILYNAME
+#undef PLATFORM_ARCH_32
+#undef PLATFORM_ARCH_64
+#undef PLATFORM_ARCH_BIG_ENDIAN
+#undef PLATFORM_ARCH_LITTLE_ENDIAN
+#undef PLATFORM_STRINGIFY
+#undef PLATFORM_STRINGIFY_HELPER
+
+#define PLATFORM_STRINGIFY_HELPER(x) #x
+#define PLATFORM_STRINGIFY(x) PLATFORM_STRINGIFY_HELPER(x)
+
+/* ---- compiler: the vendors' before clang, and clang before GNU, since the former say that they are the latter ---- */
+#define PLATFORM_COMPILER_VERSION_INT(maj, min, pat) (((maj) << 16) | ((min) << 8) | (pat))
+#if defined(__INTEL_COMPILER) || defined(__INTEL_LLVM_COMPILER)
+#define PLATFORM_COMPILER_INTEL 1
+#define PLATFORM_COMPILER_FAMILYNAME INTEL
+#define PLATFORM_COMPILER_FAMILYID 2
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_INTEL_CXX 1
 #else
-#undef GASNET_PAR
-#define GASNET_PAR 1
-#define GASNETI_SCI_MODE_THREADS GASNETI_SCI_MODE_PAR
-#define GASNETI_SCI_THREADS_STR "PAR"
+#define PLATFORM_COMPILER_INTEL_C 1
 #endif
-
-/* ---- segment mode: FAST unless the client chooses another ---- */
-#if defined(GASNET_SEGMENT_FAST) + defined(GASNET_SEGMENT_LARGE) + defined(GASNET_SEGMENT_EVERYTHING) > 1
-#error "define at most one of GASNET_SEGMENT_FAST, GASNET_SEGMENT_LARGE and GASNET_SEGMENT_EVERYTHING"
-#endif
-#if defined(GASNET_SEGMENT_EVERYTHING)
-#undef GASNET_SEGMENT_EVERYTHING
-#define GASNET_SEGMENT_EVERYTHING 1
-#define GASNETI_SCI_MODE_SEGMENT GASNETI_SCI_MODE_EVERYTHING
-#define GASNETI_SCI_SEGMENT_STR "EVERYTHING"
-#elif defined(GASNET_SEGMENT_LARGE)
-#undef GASNET_SEGMENT_LARGE
-#define GASNET_SEGMENT_LARGE 1
-#define GASNETI_SCI_MODE_SEGMENT GASNETI_SCI_MODE_LARGE
-#define GASNETI_SCI_SEGMENT_STR "LARGE"
+#if defined(__INTEL_LLVM_COMPILER)
+#define PLATFORM_COMPILER_VERSION __INTEL_LLVM_COMPILER
 #else
-#undef GASNET_SEGMENT_FAST
-#define GASNET_SEGMENT_FAST 1
-#define GASNETI_SCI_MODE_SEGMENT GASNETI_SCI_MODE_FAST
-#define GASNETI_SCI_SEGMENT_STR "FAST"
+#define PLATFORM_COMPILER_VERSION __INTEL_COMPILER
 #endif
-
-/* ---- debug: one library serves both, so the client alone chooses ---- */
-#if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
-#error "define at most one of GASNET_DEBUG and GASNET_NDEBUG"
-#endif
-#if defined(GASNET_DEBUG)
-#undef GASNET_DEBUG
-#define GASNET_DEBUG 1
-#define GASNETI_SCI_MODE_CHECKS GASNETI_SCI_MODE_DEBUG
-#define GASNETI_SCI_DEBUG_STR "debug"
+#elif defined(__PATHCC__)
+#define PLATFORM_COMPILER_PATHSCALE 1
+#define PLATFORM_COMPILER_FAMILYNAME PATHSCALE
+#define PLATFORM_COMPILER_FAMILYID 3
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_PATHSCALE_CXX 1
 #else
-#undef GASNET_NDEBUG
-#define GASNET_NDEBUG 1
-#define GASNETI_SCI_MODE_CHECKS GASNETI_SCI_MODE_NDEBUG
-#define GASNETI_SCI_DEBUG_STR "nodebug"
+#define PLATFORM_COMPILER_PATHSCALE_C 1
 #endif
-
-/* ---- system headers that clients get with ours ---- */
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/param.h>
-#include <sys/types.h>
-#include <unistd.h>
-#if !defined(GASNET_SEQ)
-#include <pthread.h>
-#include <sched.h>
-#endif
-
-/* ---- platform ---- */
-#if defined(__LP64__) || defined(_LP64)
-#define PLATFORM_ARCH_64 1
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__PATHCC__, __PATHCC_MINOR__, __PATHCC_PATCHLEVEL__)
+#elif defined(__NVCOMPILER)
+#define PLATFORM_COMPILER_PGI 1
+#define PLATFORM_COMPILER_FAMILYNAME PGI
+#define PLATFORM_COMPILER_FAMILYID 4
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_PGI_CXX 1
 #else
-#define PLATFORM_ARCH_32 1
+#define PLATFORM_COMPILER_PGI_C 1
 #endif
-#if defined(__x86_64__)
-#define PLATFORM_ARCH_X86_64 1
-#elif defined(__aarch64__)
-#define PLATFORM_ARCH_AARCH64 1
-#endif
-#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define PLATFORM_ARCH_LITTLE_ENDIAN 1
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__NVCOMPILER_MAJOR__, __NVCOMPILER_MINOR__, __NVCOMPILER_PATCHLEVEL__)
+#elif defined(__PGI)
+#define PLATFORM_COMPILER_PGI 1
+#define PLATFORM_COMPILER_FAMILYNAME PGI
+#define PLATFORM_COMPILER_FAMILYID 4
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_PGI_CXX 1
 #else
-#define PLATFORM_ARCH_BIG_ENDIAN 1
-#define WORDS_BIGENDIAN 1
+#define PLATFORM_COMPILER_PGI_C 1
 #endif
-#if defined(__linux__)
-#define PLATFORM_OS_LINUX 1
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__PGIC__, __PGIC_MINOR__, __PGIC_PATCHLEVEL__)
+#elif defined(__ibmxl__) || defined(__xlC__)
+#define PLATFORM_COMPILER_XLC 1
+#define PLATFORM_COMPILER_FAMILYNAME XLC
+#define PLATFORM_COMPILER_FAMILYID 5
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_XLC_CXX 1
+#else
+#define PLATFORM_COMPILER_XLC_C 1
 #endif
-
-#define GASNETI_SCI_STRING_(x) #x
-#define GASNETI_SCI_STRING(x) GASNETI_SCI_STRING_(x)
-
-#if defined(__clang__)
+#if defined(__ibmxl__)
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__ibmxl_version__, __ibmxl_release__, __ibmxl_modification__)
+#else
+#define PLATFORM_COMPILER_VERSION __xlC__
+#endif
+#elif defined(__SUNPRO_C) || defined(__SUNPRO_CC)
+#define PLATFORM_COMPILER_SUN 1
+#define PLATFORM_COMPILER_FAMILYNAME SUN
+#define PLATFORM_COMPILER_FAMILYID 7
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_SUN_CXX 1
+#else
+#define PLATFORM_COMPILER_SUN_C 1
+#endif
+#if defined(__SUNPRO_C)
+#define PLATFORM_COMPILER_VERSION __SUNPRO_C
+#else
+#define PLATFORM_COMPILER_VERSION __SUNPRO_CC
+#endif
+#elif defined(__HP_cc) || defined(__HP_aCC)
+#define PLATFORM_COMPILER_HP 1
+#define PLATFORM_COMPILER_FAMILYNAME HP
+#define PLATFORM_COMPILER_FAMILYID 8
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_HP_CXX 1
+#else
+#define PLATFORM_COMPILER_HP_C 1
+#endif
+#if defined(__HP_cc)
+#define PLATFORM_COMPILER_VERSION __HP_cc
+#else
+#define PLATFORM_COMPILER_VERSION __HP_aCC
+#endif
+#elif defined(_CRAYC)
+#define PLATFORM_COMPILER_CRAY 1
+#define PLATFORM_COMPILER_FAMILYNAME CRAY
+#define PLATFORM_COMPILER_FAMILYID 10
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_CRAY_CXX 1
+#else
+#define PLATFORM_COMPILER_CRAY_C 1
+#endif
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(_RELEASE_MAJOR, _RELEASE_MINOR, 0)
+#elif defined(_MSC_VER)
+#define PLATFORM_COMPILER_MICROSOFT 1
+#define PLATFORM_COMPILER_FAMILYNAME MICROSOFT
+#define PLATFORM_COMPILER_FAMILYID 14
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_MICROSOFT_CXX 1
+#else
+#define PLATFORM_COMPILER_MICROSOFT_C 1
+#endif
+#define PLATFORM_COMPILER_VERSION _MSC_VER
+#elif defined(__TINYC__)
+#define PLATFORM_COMPILER_TINY 1
+#define PLATFORM_COMPILER_FAMILYNAME TINY
+#define PLATFORM_COMPILER_FAMILYID 15
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_TINY_CXX 1
+#else
+#define PLATFORM_COMPILER_TINY_C 1
+#endif
+#define PLATFORM_COMPILER_VERSION __TINYC__
+#elif defined(__LCC__)
+#define PLATFORM_COMPILER_LCC 1
+#define PLATFORM_COMPILER_FAMILYNAME LCC
+#define PLATFORM_COMPILER_FAMILYID 16
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_LCC_CXX 1
+#else
+#define PLATFORM_COMPILER_LCC_C 1
+#endif
+#define PLATFORM_COMPILER_VERSION __LCC__
+#elif defined(__OPENCC__)
+#define PLATFORM_COMPILER_OPEN64 1
+#define PLATFORM_COMPILER_FAMILYNAME OPEN64
+#define PLATFORM_COMPILER_FAMILYID 17
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_OPEN64_CXX 1
+#else
+#define PLATFORM_COMPILER_OPEN64_C 1
+#endif
+#define PLATFORM_COMPILER_VERSION __OPENCC__
+#elif defined(__PCC__)
+#define PLATFORM_COMPILER_PCC 1
+#define PLATFORM_COMPILER_FAMILYNAME PCC
+#define PLATFORM_COMPILER_FAMILYID 18
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_PCC_CXX 1
+#else
+#define PLATFORM_COMPILER_PCC_C 1
+#endif
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__PCC__, __PCC_MINOR__, __PCC_MINORMINOR__)
+#elif defined(__clang__)
 #define PLATFORM_COMPILER_CLANG 1
+#define PLATFORM_COMPILER_FAMILYNAME CLANG
+#define PLATFORM_COMPILER_FAMILYID 19
 #if defined(__cplusplus)
 #define PLATFORM_COMPILER_CLANG_CXX 1
 #else
 #define PLATFORM_COMPILER_CLANG_C 1
 #endif
-#define PLATFORM_COMPILER_FAMILYNAME CLANG
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__clang_major__, __clang_minor__, __clang_patchlevel__)
 #define PLATFORM_COMPILER_VERSION_STR __clang_version__
 #elif defined(__GNUC__)
 #define PLATFORM_COMPILER_GNU 1
+#define PLATFORM_COMPILER_FAMILYNAME GNU
+#define PLATFORM_COMPILER_FAMILYID 1
 #if defined(__cplusplus)
 #define PLATFORM_COMPILER_GNU_CXX 1
 #else
 #define PLATFORM_COMPILER_GNU_C 1
 #endif
-#define PLATFORM_COMPILER_FAMILYNAME GNU
+#define PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION_INT(__GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__)
 #define PLATFORM_COMPILER_VERSION_STR __VERSION__
 #else
+#define PLATFORM_COMPILER_UNKNOWN 1
 #define PLATFORM_COMPILER_FAMILYNAME UNKNOWN
-#define PLATFORM_COMPILER_VERSION_STR "unknown"
+#define PLATFORM_COMPILER_FAMILYID 0
+#define PLATFORM_COMPILER_VERSION 0
 #endif
-#define PLATFORM_COMPILER_IDSTR "|COMPILER_FAMILY:" GASNETI_SCI_STRING(PLATFORM_COMPILER_FAMILYNAME) "|" PLATFORM_COMPILER_VERSION_STR "|"
-
-/* ---- helper macros that clients use without defining them ---- */
-#ifndef MIN
-#define MIN(x, y) ((x) < (y) ? (x) : (y))
-#endif
-#ifndef MAX
-#define MAX(x, y) ((x) > (y) ? (x) : (y))
-#endif
-#ifndef _STRINGIFY
-#define _STRINGIFY_HELPER(x) #x
-#define _STRINGIFY(x) _STRINGIFY_HELPER(x)
-#endif
-#ifndef _CONCAT
-#define _CONCAT_HELPER(a, b) a##b
-#define _CONCAT(a, b) _CONCAT_HELPER(a, b)
+#if !defined(PLATFORM_COMPILER_VERSION_STR) && defined(__VERSION__)
+#define PLATFORM_COMPILER_VERSION_STR __VERSION__
+#elif !defined(PLATFORM_COMPILER_VERSION_STR)
+#define PLATFORM_COMPILER_VERSION_STR PLATFORM_STRINGIFY(PLATFORM_COMPILER_VERSION)
 #endif
 
-#if defined(__GNUC__)
-#define GASNETI_SCI_EXPECT(e, v) __builtin_expect((e), (v))
-#define GASNETI_SCI_UNUSED __attribute__((__unused__))
-#define GASNETI_SCI_NORETURN __attribute__((__noreturn__))
+#if defined(__cplusplus)
+#define PLATFORM_COMPILER_ID (10000 + PLATFORM_COMPILER_FAMILYID)
+#define PLATFORM_COMPILER_CXX_LANGLVL __cplusplus
+#define PLATFORM_COMPILER_IDSTR                                                                                      \
+  "|COMPILER_FAMILY:" PLATFORM_STRINGIFY(PLATFORM_COMPILER_FAMILYNAME) "|COMPILER_VERSION:" PLATFORM_COMPILER_VERSION_STR \
+      "|COMPILER_FAMILYID:" PLATFORM_STRINGIFY(PLATFORM_COMPILER_FAMILYID) "|STD:__cplusplus=" PLATFORM_STRINGIFY(__cplusplus) "|"
 #else
-#define GASNETI_SCI_EXPECT(e, v) (e)
-#define GASNETI_SCI_UNUSED
-#define GASNETI_SCI_NORETURN
+#define PLATFORM_COMPILER_ID PLATFORM_COMPILER_FAMILYID
+#if defined(__STDC_VERSION__)
+#define PLATFORM_COMPILER_C_LANGLVL __STDC_VERSION__
+#else
+#define PLATFORM_COMPILER_C_LANGLVL 199000L
 #endif
-/* static, usable in C99, C++ and old compilers; no warning when it is not used */
-#define GASNETI_SCI_INLINE static inline GASNETI_SCI_UNUSED
-#if defined(__GNUC__) && !defined(__cplusplus)
-#undef GASNETI_SCI_INLINE
-#define GASNETI_SCI_INLINE static __inline__ GASNETI_SCI_UNUSED
+#define PLATFORM_COMPILER_IDSTR                                                                                      \
+  "|COMPILER_FAMILY:" PLATFORM_STRINGIFY(PLATFORM_COMPILER_FAMILYNAME) "|COMPILER_VERSION:" PLATFORM_COMPILER_VERSION_STR \
+      "|COMPILER_FAMILYID:" PLATFORM_STRINGIFY(PLATFORM_COMPILER_FAMILYID) "|STD:__STDC__=" PLATFORM_STRINGIFY(PLATFORM_COMPILER_C_LANGLVL) "|"
+#endif
+#define PLATFORM_COMPILER_VERSION_GT(maj, min, pat) (PLATFORM_COMPILER_VERSION > PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
+#define PLATFORM_COMPILER_VERSION_GE(maj, min, pat) (PLATFORM_COMPILER_VERSION >= PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
+#define PLATFORM_COMPILER_VERSION_EQ(maj, min, pat) (PLATFORM_COMPILER_VERSION == PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
+#define PLATFORM_COMPILER_VERSION_LE(maj, min, pat) (PLATFORM_COMPILER_VERSION <= PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
+#define PLATFORM_COMPILER_VERSION_LT(maj, min, pat) (PLATFORM_COMPILER_VERSION < PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
+
+/* ---- operating system ---- */
+#if defined(__CRAYXT) || defined(__CRAYXE) || defined(__CRAYXC)
+#define PLATFORM_OS_CNL 1
+#define PLATFORM_OS_FAMILYNAME CNL
+#elif defined(__linux__) && !defined(__uClinux__)
+#define PLATFORM_OS_LINUX 1
+#define PLATFORM_OS_FAMILYNAME LINUX
+#elif defined(__uClinux__)
+#define PLATFORM_OS_UCLINUX 1
+#define PLATFORM_OS_FAMILYNAME UCLINUX
+#elif defined(__CYGWIN__)
+#define PLATFORM_OS_CYGWIN 1
+#define PLATFORM_OS_FAMILYNAME CYGWIN
+#elif defined(_WIN32)
+#define PLATFORM_OS_MSWINDOWS 1
+#define PLATFORM_OS_FAMILYNAME MSWINDOWS
+#elif defined(__APPLE__)
+#define PLATFORM_OS_DARWIN 1
+#define PLATFORM_OS_FAMILYNAME DARWIN
+#elif defined(__FreeBSD__)
+#define PLATFORM_OS_FREEBSD 1
+#define PLATFORM_OS_FAMILYNAME FREEBSD
+#elif defined(__NetBSD__)
+#define PLATFORM_OS_NETBSD 1
+#define PLATFORM_OS_FAMILYNAME NETBSD
+#elif defined(__OpenBSD__)
+#define PLATFORM_OS_OPENBSD 1
+#define PLATFORM_OS_FAMILYNAME OPENBSD
+#elif defined(__sun)
+#define PLATFORM_OS_SOLARIS 1
+#define PLATFORM_OS_FAMILYNAME SOLARIS
+#elif defined(_AIX)
+#define PLATFORM_OS_AIX 1
+#define PLATFORM_OS_FAMILYNAME AIX
+#elif defined(__hpux)
+#define PLATFORM_OS_HPUX 1
+#define PLATFORM_OS_FAMILYNAME HPUX
+#else
+#define PLATFORM_OS_UNKNOWN 1
+#define PLATFORM_OS_FAMILYNAME UNKNOWN
 #endif
 
-#ifndef if_pf
-#define if_pf(cond) if (GASNETI_SCI_EXPECT(!!(cond), 0))
+/* ---- cpu ---- */
+#if defined(__MIC__)
+#define PLATFORM_ARCH_MIC 1
+#define PLATFORM_ARCH_FAMILYNAME MIC
+#elif defined(__x86_64__) || defined(_M_X64)
+#define PLATFORM_ARCH_X86_64 1
+#define PLATFORM_ARCH_FAMILYNAME X86_64
+#elif defined(__i386__) || defined(_M_IX86)
+#define PLATFORM_ARCH_X86 1
+#define PLATFORM_ARCH_FAMILYNAME X86
+#elif defined(__aarch64__)
+#define PLATFORM_ARCH_AARCH64 1
+#define PLATFORM_ARCH_FAMILYNAME AARCH64
+#elif defined(__arm__)
+#define PLATFORM_ARCH_ARM 1
+#define PLATFORM_ARCH_FAMILYNAME ARM
+#elif defined(__powerpc__) || defined(_ARCH_PPC)
+#define PLATFORM_ARCH_POWERPC 1
+#define PLATFORM_ARCH_FAMILYNAME POWERPC
+#elif defined(__riscv)
+#define PLATFORM_ARCH_RISCV 1
+#define PLATFORM_ARCH_FAMILYNAME RISCV
+#elif defined(__loongarch__)
+#define PLATFORM_ARCH_LOONGARCH 1
+#define PLATFORM_ARCH_FAMILYNAME LOONGARCH
+#elif defined(__ia64__)
+#define PLATFORM_ARCH_IA64 1
+#define PLATFORM_ARCH_FAMILYNAME IA64
+#elif defined(__mips__)
+#define PLATFORM_ARCH_MIPS 1
+#define PLATFORM_ARCH_FAMILYNAME MIPS
+#elif defined(__sparc__)
+#define PLATFORM_ARCH_SPARC 1
+#define PLATFORM_ARCH_FAMILYNAME SPARC
+#elif defined(__alpha__)
+#define PLATFORM_ARCH_ALPHA 1
+#define PLATFORM_ARCH_FAMILYNAME ALPHA
+#elif defined(__s390__)
+#define PLATFORM_ARCH_S390 1
+#define PLATFORM_ARCH_FAMILYNAME S390
+#elif defined(__tile__)
+#define PLATFORM_ARCH_TILE 1
+#define PLATFORM_ARCH_FAMILYNAME TILE
+#elif defined(__microblaze__)
+#define PLATFORM_ARCH_MICROBLAZE 1
+#define PLATFORM_ARCH_FAMILYNAME MICROBLAZE
+#else
+#define PLATFORM_ARCH_UNKNOWN 1
+#define PLATFORM_ARCH_FAMILYNAME UNKNOWN
 #endif
-#ifndef if_pt
-#define if_pt(cond) if (GASNETI_SCI_EXPECT(!!(cond), 1))
+#if defined(__LP64__) || defined(_LP64) || defined(_WIN64)
+#define PLATFORM_ARCH_64 1
+#else
+#define PLATFORM_ARCH_32 1
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define PLATFORM_ARCH_BIG_ENDIAN 1
+#else
+#define PLATFORM_ARCH_LITTLE_ENDIAN 1
 #endif
 
 #endif

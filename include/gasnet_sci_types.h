@@ -20,33 +20,43 @@
 #define GASNET_EXTENDED_VERSION 0.1
 #define GASNET_EXTENDED_VERSION_STR "0.1"
 
-#define GASNETI_SCI_RELEASE_STR                                                                                      \
-  GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MAJOR)                                                                   \
-  "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MINOR) "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_PATCH)
-
 #if defined(GASNET_SEGMENT_EVERYTHING)
 #define GASNETI_SCI_PSHM_STR "nopshm"
 #else
 #define GASNETI_SCI_PSHM_STR "pshm"
 #endif
 #define GASNET_CONFIG_STRING                                                                                         \
-  "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MAJOR) "." GASNETI_SCI_STRING(  \
-      GASNET_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1),THREADMODEL=" GASNETI_SCI_THREADS_STR                \
-                                 ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,noalign," GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR \
-                                 ",notrace,nostats,nodebugmalloc,nosrclines,timers_native,membars_native,"           \
-                                 "atomics_compiler,atomic32_compiler,atomic64_compiler"
+  "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MAJOR) "."                      \
+  GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1)"                                      \
+  ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,noalign,"                  \
+  GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats,nodebugmalloc,srclines,"                        \
+  GASNETI_SCI_PRIMITIVES_STR
+
+/* Traces, statistics and their line numbers are always there; GASNET_TRACEFILE and GASNET_STATSFILE switch them on. */
+#undef GASNET_TRACE
+#define GASNET_TRACE 1
+#undef GASNET_STATS
+#define GASNET_STATS 1
+#undef GASNET_SRCLINES
+#define GASNET_SRCLINES 1
 
 /* ---- sizes and capabilities ---- */
 #define GASNET_MAXNODES 65536
-#define GASNET_PAGESIZE 4096
 #define GASNET_ALIGNED_SEGMENTS 0 /* one address space, but each node's segment has its own address */
 #if defined(GASNET_SEGMENT_EVERYTHING)
 #define GASNET_PSHM 0 /* other nodes' memory is not mapped */
 #else
 #define GASNET_PSHM 1
+#define GASNETI_PSHM_ENABLED 1
 #endif
 #define GASNET_NULL_ARGV_OK 1
 #define SIZEOF_GASNET_REGISTER_VALUE_T 8
+/* Client threads per node that client sources may reckon with, in array bounds; the library itself has no such limit. */
+#if defined(GASNET_SEQ)
+#define GASNETI_MAX_THREADS 1
+#else
+#define GASNETI_MAX_THREADS 256
+#endif
 
 /* ---- values used in calls; constant expressions, in #if too ---- */
 #define GASNET_OK 0

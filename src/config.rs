@@ -5,11 +5,17 @@
 
 use std::fmt;
 
+mod observe;
 mod parse;
 mod survey;
 pub mod table;
-pub use parse::{NodeSet, memory_size, signal_number};
+#[cfg(not(loom))]
+mod unknown;
+pub use observe::{Mask, Observe, Record};
+pub use parse::{NodeSet, YES_NO, memory_size, signal_number, yes_no};
 pub use survey::{Setting, environment};
+#[cfg(not(loom))]
+pub use unknown::unknown_here;
 
 /// Every setting, in the unit that its variable's `doc` names.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +48,8 @@ pub struct Config {
     pub spin: Option<u32>,
     /// Print each node's counters at exit.
     pub stats: bool,
+    /// Ticks of the tools are nanoseconds of the monotonic clock, whatever the cpu has.
+    pub ticks_by_clock: bool,
     /// Seconds that an orderly exit may take, when set explicitly.
     pub exit_timeout: Option<f64>,
     /// Bounds and slope of the computed exit timeout.
@@ -66,6 +74,8 @@ pub struct Config {
     pub no_catch: SignalSet,
     /// Barrier algorithm asked for; all names map onto one algorithm.
     pub barrier: String,
+    /// Traces, statistics, stack traces, freezing.
+    pub observe: Observe,
 }
 
 /// Signals named by a variable.
@@ -101,6 +111,7 @@ impl Default for Config {
             cma: true,
             spin: None,
             stats: false,
+            ticks_by_clock: false,
             exit_timeout: None,
             exit_timeout_max: 20.0,
             exit_timeout_min: 10.0,
@@ -113,6 +124,7 @@ impl Default for Config {
             backtrace_nodes: NodeSet::default(),
             no_catch: SignalSet::default(),
             barrier: "DISSEM".into(),
+            observe: Observe::default(),
         }
     }
 }
@@ -126,6 +138,7 @@ impl Config {
 }
 
 /// One environment variable: what README, `gasnet-sci info` and the parser know of it.
+#[derive(Clone, Copy)]
 pub struct Var {
     /// The name that is documented.
     pub name: &'static str,
@@ -141,7 +154,19 @@ pub struct Var {
 }
 
 /// The table.
-pub const VARS: &[Var] = &[
+pub const VARS: &[Var] = &joined::<{ JOB.len() + observe::VARS.len() }>(JOB, observe::VARS);
+
+const fn joined<const N: usize>(first: &[Var], second: &[Var]) -> [Var; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}
+
+const JOB: &[Var] = &[
     Var {
         name: "GASNET_SCI_NODES",
         aliases: &["GASNET_PSHM_NODES"],
@@ -258,6 +283,18 @@ pub const VARS: &[Var] = &[
         doc: "each node prints its counters to stderr at exit",
         form: parse::YES_NO,
         set: |c, v| put(&mut c.stats, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_SCI_TICKS",
+        aliases: &[],
+        default: "auto",
+        doc: "what gasnett_ticks_now reads: auto = the cpu's counter where it is invariant, clock = the monotonic clock",
+        form: "auto or clock",
+        set: |c, v| match v.trim().to_ascii_lowercase().as_str() {
+            "auto" => put(&mut c.ticks_by_clock, Some(false)),
+            "clock" => put(&mut c.ticks_by_clock, Some(true)),
+            _ => None,
+        },
     },
     Var {
         name: "GASNET_EXITTIMEOUT",
@@ -390,6 +427,12 @@ pub struct Reported {
     pub value: String,
     /// True when the environment does not set it.
     pub is_default: bool,
+}
+
+/// The value of one variable that is not in the table: of the system, or of a family with open names.
+pub fn variable(name: &str) -> Option<String> {
+    #[allow(clippy::disallowed_methods)] // this is the place that reads it
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 impl Config {

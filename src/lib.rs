@@ -16,4 +16,8 @@ pub mod region;
 pub mod rma;
 pub mod sci;
 pub mod sync;
+#[cfg(not(loom))]
+pub mod tools;
+#[cfg(not(loom))]
+pub mod trace;
 pub mod wait;

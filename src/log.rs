@@ -26,9 +26,12 @@ pub fn identity() -> (u32, u32) {
     ((who >> 32) as u32, who as u32)
 }
 
+/// Bytes of a line, its newline included: what a pipe takes in one piece (PIPE_BUF).
+const ROOM: usize = 4096;
+
 /// A line built without allocation; what does not fit is cut.
 pub struct Line {
-    bytes: [u8; 1024],
+    bytes: [u8; ROOM],
     len: usize,
 }
 
@@ -45,7 +48,7 @@ impl fmt::Write for Line {
 impl Line {
     /// `prefix`, then the node when it is known.
     pub fn new(prefix: &str) -> Line {
-        let mut line = Line { bytes: [0; 1024], len: 0 };
+        let mut line = Line { bytes: [0; ROOM], len: 0 };
         let _ = line.write_str(prefix);
         let (node, nodes) = identity();
         if nodes > 0 {
@@ -54,11 +57,24 @@ impl Line {
         line
     }
 
+    /// One more byte, of whatever encoding.
+    pub fn push(&mut self, byte: u8) {
+        if self.len < self.bytes.len() - 1 {
+            self.bytes[self.len] = byte;
+            self.len += 1;
+        }
+    }
+
     /// Writes it to stderr in one write(2). Async-signal-safe.
-    pub fn send(mut self) {
+    pub fn send(self) {
+        self.send_to(2);
+    }
+
+    /// Writes it to descriptor `fd` in one write(2). Async-signal-safe.
+    pub fn send_to(mut self, fd: i32) {
         self.bytes[self.len] = b'\n';
         // SAFETY: `bytes` holds `len + 1` initialised bytes; write(2) only reads them. A failure has nowhere to be told.
-        unsafe { libc::write(2, self.bytes.as_ptr().cast(), self.len + 1) };
+        unsafe { libc::write(fd, self.bytes.as_ptr().cast(), self.len + 1) };
     }
 }
 
@@ -71,7 +87,7 @@ pub fn error(text: fmt::Arguments<'_>) {
 
 /// One line without the prefix, for reports whose form is fixed elsewhere.
 pub fn raw(text: fmt::Arguments<'_>) {
-    let mut line = Line { bytes: [0; 1024], len: 0 };
+    let mut line = Line { bytes: [0; ROOM], len: 0 };
     let _ = line.write_fmt(text);
     line.send();
 }

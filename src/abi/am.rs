@@ -6,6 +6,7 @@ use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
+use crate::trace::{self, NO_NODE, Op};
 use std::ffi::{c_int, c_void};
 
 /// Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
@@ -17,6 +18,7 @@ pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args:
     status("gasnet_AMRequestShort", || {
         // SAFETY: this function's own contract.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
+        trace::message(Op::RequestShort, node, 0, args.words());
         Job::attached()?.am().request_short(node, handler, args)
     })
 }
@@ -37,6 +39,7 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
     status("gasnet_AMRequestMedium", || {
         // SAFETY: this function's own contract.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
+        trace::message(Op::RequestMedium, node, nbytes, args.words());
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         Job::attached()?.am().request_medium(node, handler, source, args)
@@ -61,6 +64,7 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
     status("gasnet_AMRequestLong", || {
         // SAFETY: this function's own contract.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
+        trace::message(Op::RequestLong, node, nbytes, args.words());
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
@@ -92,6 +96,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
     status("gasnet_AMReplyShort", || {
         // SAFETY: this function's own contract.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
+        trace::message(Op::ReplyShort, NO_NODE, 0, args.words());
         // SAFETY: this function's own contract.
         let token = unsafe { self::token(token) }?;
         Job::attached()?.am().reply_short(token, handler, args)
@@ -114,6 +119,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
     status("gasnet_AMReplyMedium", || {
         // SAFETY: this function's own contract.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
+        trace::message(Op::ReplyMedium, NO_NODE, nbytes, args.words());
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         // SAFETY: this function's own contract.
@@ -139,6 +145,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
     status("gasnet_AMReplyLong", || {
         // SAFETY: this function's own contract.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
+        trace::message(Op::ReplyLong, NO_NODE, nbytes, args.words());
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
         // SAFETY: this function's own contract.

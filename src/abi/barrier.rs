@@ -4,11 +4,13 @@ use super::constants::*;
 use super::must;
 use crate::error::Error;
 use crate::job::Job;
+use crate::trace::{self, NO_NODE, Op};
 use std::ffi::c_int;
 
 /// Announces arrival. Never blocks. Misuse is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
+    let _recorded = trace::span(Op::BarrierNotify, NO_NODE, 0);
     must("gasnet_barrier_notify", || {
         let job = Job::attached()?;
         job.barrier().notify(job.am(), id, flags as u32)
@@ -18,12 +20,14 @@ pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
 /// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_wait(id: c_int, flags: c_int) -> c_int {
+    let _recorded = trace::span(Op::BarrierWait, NO_NODE, 0);
     must("gasnet_barrier_wait", || wait(id, flags))
 }
 
 /// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
+    let _recorded = trace::span(Op::BarrierTry, NO_NODE, 0);
     must("gasnet_barrier_try", || {
         let job = Job::attached()?;
         job.am().poll();
@@ -34,6 +38,7 @@ pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
 /// Notify and wait in one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
+    let _recorded = trace::span(Op::Barrier, NO_NODE, 0);
     must("gasnet_barrier", || {
         let job = Job::attached()?;
         job.barrier().notify(job.am(), id, flags as u32)?;

@@ -4,6 +4,7 @@
 
 use crate::job::sys;
 use crate::sync::{AtomicU32, Ordering};
+use crate::trace::{self, NO_NODE, Op};
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
@@ -57,8 +58,13 @@ pub(super) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
 pub unsafe extern "C" fn gasneti_sci_hsl_lock(hsl: *mut gasnet_hsl_t) {
     // SAFETY: this function's own contract.
     let state = unsafe { state(hsl) };
+    // ORDERING: Acquire ↔ the Release in unlock: the next holder sees what the last one wrote.
+    if state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+        return;
+    }
+    let _recorded = trace::span(Op::LockWait, NO_NODE, 0);
     for _ in 0..SPINS {
-        // ORDERING: Acquire ↔ the Release in unlock: the next holder sees what the last one wrote.
+        // ORDERING: Acquire, as above.
         if state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             return;
         }

@@ -1,13 +1,15 @@
 //! Start and end (contract: core.md §6).
 
 use super::constants::*;
-use super::{failed, status};
+use super::{failed, status, tools_debug, tools_env, tools_trace};
 use crate::am::handlers::Entry;
 use crate::error::{Kind, bad_arg};
 use crate::job::state::{Client, Job};
 use crate::job::{self, exit};
 use crate::log;
 use crate::sync::{AtomicU32, Ordering};
+use crate::tools::settings;
+use crate::trace;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// How a client object was compiled, as its headers tell.
@@ -74,9 +76,8 @@ pub unsafe extern "C" fn gasneti_sci_init(
     check_objects(client.modes);
     // SAFETY: this function's own contract.
     let max_segsize = unsafe { client.max_segsize.read() };
-    let frozen = &raw mut gasnet_frozen;
-    // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
-    unsafe { job::debug::set_frozen_cell(frozen) };
+    show_frozen();
+    tools_debug::take_own_mechanism();
     let result = Job::init(Client {
         threaded: client.modes & GASNETI_SCI_MODE_PAR != 0,
         everything: client.modes & GASNETI_SCI_MODE_EVERYTHING != 0,
@@ -92,7 +93,8 @@ pub unsafe extern "C" fn gasneti_sci_init(
             exit::exit(1);
         }
     }
-    exit::set_hook(job::state::report_at_exit);
+    exit::set_hook(tools_trace::at_exit);
+    tools_trace::tell_header();
     // SAFETY: this function's own contract.
     report_environment(unsafe { CStr::from_ptr(client.config) });
     if let Ok(job) = Job::get() {
@@ -102,6 +104,18 @@ pub unsafe extern "C" fn gasneti_sci_init(
         }
     }
     GASNETI_SCI_OK
+}
+
+/// Freezing uses `gasnet_frozen` from now on.
+pub(super) fn show_frozen() {
+    let frozen = &raw mut gasnet_frozen;
+    // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
+    unsafe { job::debug::set_frozen_cell(frozen) };
+}
+
+/// Does any object of this program include gasnet.h? Known before `main`.
+pub(super) fn is_gasnet_client() -> bool {
+    MODES.load(Ordering::Relaxed) != 0 // Relaxed: see `gasneti_sci_object_0_1`
 }
 
 /// One thread mode, one segment mode and one of debug and not, in all objects of the program.
@@ -130,14 +144,29 @@ fn check_objects(modes: u32) {
 
 fn report_environment(config: &CStr) {
     let Ok(job) = Job::get() else { return };
-    if !job.config().verbose_env || job.rank() != 0 {
-        return;
+    if !job.config().observe.raw_values {
+        tools_env::use_decoder();
     }
-    log::raw(format_args!("ENV parameter: GASNET_CONFIG_STRING = {}", config.to_string_lossy()));
+    settings::set_verbose(job.config().verbose_env && job.rank() == 0);
+    settings::report("GASNET_CONFIG_STRING", &config.to_string_lossy(), false);
     for found in job.report() {
-        let mark = if found.is_default { "   (default)" } else { "" };
-        let value = if found.value.is_empty() { "*empty*" } else { &found.value };
-        log::raw(format_args!("ENV parameter: {} = {value}{mark}", found.name));
+        let unset = found.is_default && found.value.is_empty();
+        settings::report(found.name, settings::shown((!unset).then_some(&found.value)), found.is_default);
+    }
+    trace::note(
+        b'I',
+        format_args!(
+            "node {} of {}, pid {}: {}",
+            job.rank(),
+            job.nodes(),
+            std::process::id(),
+            config.to_string_lossy()
+        ),
+    );
+    if job.rank() == 0 {
+        for (name, nearest) in crate::config::unknown_here() {
+            log::advise(&format!("environment variable {name} is not known; the nearest name is {nearest}"));
+        }
     }
 }
 
@@ -167,6 +196,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         super::reference::register(job);
         job.attach(&mut entries, segsize, call_hook)?;
         super::rma::tell_header(job);
+        trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {
                 // The index is the entry's first byte; nothing else of the table is changed.

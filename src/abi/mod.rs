@@ -12,6 +12,14 @@ pub mod init;
 pub mod query;
 mod reference;
 pub mod rma;
+pub mod tools_check;
+pub mod tools_debug;
+pub mod tools_env;
+pub mod tools_lock;
+pub mod tools_sys;
+mod tools_text;
+pub mod tools_timer;
+pub mod tools_trace;
 
 use crate::error::{Error, Kind};
 use crate::log;

@@ -9,6 +9,7 @@ use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
 use crate::rma::{Counted, Landing, Rma};
 use crate::sci::Host;
+use crate::trace::{self, NO_NODE, Op as Kind};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
@@ -31,7 +32,9 @@ pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
 pub(super) fn tell_header(job: &'static Job) {
     let segments = job.segments().unwrap_or(&[]);
     let offsets: Box<[usize]> = segments.iter().map(|s| s.offset).collect();
-    let mapped = if job.rma().is_native() && !job.client().everything { job.nodes() } else { 0 };
+    // What is recorded must come by here, so then nothing is inline.
+    let inline = job.rma().is_native() && !job.client().everything && !trace::is_on();
+    let mapped = if inline { job.nodes() } else { 0 };
     let window = if job.has_window() { mapped } else { 0 };
     let offset = Box::leak(offsets).as_ptr();
     let reach = gasneti_sci_reach_t { window, mapped, offset };
@@ -108,6 +111,7 @@ fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> R
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    let _recorded = trace::span(Kind::Put, node, nbytes);
     must("gasnet_put", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -123,6 +127,7 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
 /// `dest` is writable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    let _recorded = trace::span(Kind::Get, node, nbytes);
     must("gasnet_get", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -135,6 +140,7 @@ pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *con
 /// Blocking memset; the low byte of `val`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
+    let _recorded = trace::span(Kind::Memset, node, nbytes);
     must("gasnet_memset", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -148,6 +154,7 @@ pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, n
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) -> usize {
+    trace::event(Kind::PutNb, node, nbytes);
     must("gasnet_put_nb", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -163,6 +170,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *
 /// `dest` is writable for `nbytes` bytes until the handle is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) -> usize {
+    trace::event(Kind::GetNb, node, nbytes);
     must("gasnet_get_nb", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -175,6 +183,7 @@ pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *
 /// Memset with an explicit handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
+    trace::event(Kind::MemsetNb, node, nbytes);
     must("gasnet_memset_nb", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -188,6 +197,7 @@ pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    trace::event(Kind::PutNbi, node, nbytes);
     must("gasnet_put_nbi", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -203,6 +213,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
 /// `dest` is writable for `nbytes` bytes until it is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    trace::event(Kind::GetNbi, node, nbytes);
     must("gasnet_get_nbi", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -215,6 +226,7 @@ pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: 
 /// Memset counted by this thread's implicit puts, or its open region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
+    trace::event(Kind::MemsetNbi, node, nbytes);
     must("gasnet_memset_nbi", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -225,6 +237,7 @@ pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_in
 /// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
+    trace::event(Kind::GetNbVal, node, nbytes);
     must("gasnet_get_nb_val", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
@@ -263,6 +276,7 @@ pub extern "C" fn gasneti_sci_tick_poll() {
 /// Waits for a value get.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
+    let _recorded = trace::span(Kind::WaitValget, NO_NODE, 0);
     must("gasnet_wait_syncnb_valget", || {
         let (am, _) = am()?;
         let (id, op) = live(handle as usize)?;
@@ -280,6 +294,7 @@ fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
+    let _recorded = trace::span(Kind::TryNb, NO_NODE, 0);
     must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         let (am, _) = am()?;
         if poll != 0 {
@@ -302,6 +317,7 @@ fn sync(handle: usize) -> Result<bool, Error> {
 /// Waits for one handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
+    let _recorded = trace::span(Kind::WaitNb, NO_NODE, 0);
     must("gasnet_wait_syncnb", || {
         let (am, _) = am()?;
         if handle == 0 {
@@ -353,6 +369,7 @@ unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
+    let _recorded = trace::span(Kind::TryArray, NO_NODE, 0);
     let name = match (all != 0, poll != 0) {
         (true, true) => "gasnet_try_syncnb_all",
         (false, true) => "gasnet_try_syncnb_some",
@@ -377,6 +394,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
+    let _recorded = trace::span(Kind::WaitArray, NO_NODE, 0);
     must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
         let (am, _) = am()?;
         let mut failed = 0;
@@ -399,6 +417,7 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
 /// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
+    let _recorded = trace::span(Kind::TryNbi, NO_NODE, 0);
     let name = ["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][kind(sets)];
     must(name, || {
         let (am, _) = am()?;
@@ -411,6 +430,7 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
+    let _recorded = trace::span(Kind::WaitNbi, NO_NODE, 0);
     let name = ["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][kind(sets)];
     must(name, || {
         let (am, _) = am()?;

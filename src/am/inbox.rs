@@ -440,6 +440,7 @@ impl<A: Adapter> Inbox<A> {
         if function == 0 {
             unregistered(source, meta.handler());
         }
+        super::record_handler(token, meta.len());
         let depth = am.enter_handler();
         if carry == Carry::Short {
             // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).

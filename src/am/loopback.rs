@@ -99,6 +99,7 @@ impl<A: Adapter> Am<A> {
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
         token.open(kind, self.me, 0, false);
         let unpacked = args.unpacked();
+        super::record_handler(token, if let Load::Bytes(_, len) = load { len } else { 0 });
         let depth = self.enter_handler();
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.

@@ -365,6 +365,20 @@ impl<A: Adapter> Am<A> {
     }
 }
 
+/// A handler is about to run on a payload of `bytes`: for traces and statistics.
+#[inline(always)]
+pub(crate) fn record_handler(token: &token::Token, bytes: usize) {
+    #[cfg(not(loom))]
+    if crate::trace::is_on() {
+        use crate::trace::Op;
+        use token::Kind;
+        let reply = matches!(token.kind(), Kind::Reply | Kind::LoopReply);
+        crate::trace::event(if reply { Op::ReplyHandler } else { Op::RequestHandler }, token.source(), bytes);
+    }
+    #[cfg(loom)]
+    let _ = (token, bytes);
+}
+
 /// Composes a Medium's body, writing its payload to the ring when it is not carried inline.
 #[inline(always)]
 pub(crate) fn medium_body<R: crate::sci::RemoteMap>(

@@ -2,9 +2,11 @@
 
 use super::SignalSet;
 
-pub(super) const YES_NO: &str = "yes or no (Y, YES, 1, N, NO, 0)";
+/// The words of [`yes_no`], for an error message.
+pub const YES_NO: &str = "yes or no (Y, YES, 1, N, NO, 0)";
 
-pub(super) fn yes_no(text: &str) -> Option<bool> {
+/// `Y`, `YES`, `1`, `N`, `NO`, `0` in any case.
+pub fn yes_no(text: &str) -> Option<bool> {
     match text.trim().to_ascii_uppercase().as_str() {
         "Y" | "YES" | "1" => Some(true),
         "N" | "NO" | "0" => Some(false),

@@ -171,9 +171,28 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
 /// Ends the job for a reason that cannot be handled: `*** FATAL ERROR: node i/N: …` on stderr, then SIGABRT.
 /// Legal anywhere.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
+    tell_fatal(text);
+    abort()
+}
+
+/// As [`fatal`], for an error that the client reports: what it has printed before is written out, as far as no other thread
+/// holds the streams.
+pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
+    tell_fatal(text);
+    // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
+    flush_if_free(unsafe { stdout });
+    // SAFETY: as above.
+    flush_if_free(unsafe { stderr });
+    abort()
+}
+
+fn tell_fatal(text: fmt::Arguments<'_>) {
     let mut line = log::Line::new("*** FATAL ERROR: ");
     let _ = line.write_fmt(text);
     line.send();
+}
+
+fn abort() -> ! {
     FATAL_TOLD.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
     debug::on_error();
     // SAFETY: abort may be called anywhere.

@@ -58,7 +58,7 @@ pub fn name(signal: c_int) -> &'static str {
 /// [`debug`].
 pub fn install_at_init(config: &Config) {
     let (rank, _) = log::identity();
-    debug::configure(config, rank);
+    debug::configure(config, Some(rank));
     if config.no_catch.contains(libc::SIGQUIT) {
         return;
     }
@@ -84,8 +84,9 @@ pub fn install_at_attach(config: &Config) {
 
 // How the signal was sent, and whether our supervisor sent it.
 fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
-    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers, for as long as they run.
-    let info = unsafe { &*info };
+    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers, for as long as they run; a client that calls what
+    // `gasnett_reghandler` gave it back passes none.
+    let Some(info) = (unsafe { info.as_ref() }) else { return (libc::SI_USER, false) };
     if info.si_code != libc::SI_QUEUE {
         return (info.si_code, false);
     }

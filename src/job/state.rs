@@ -100,10 +100,12 @@ impl Job {
         log::set_quiet(config.quiet);
         let boot = super::join(&config).map_err(Error::resource)?;
         log::set_identity(boot.rank(), boot.nodes());
-        super::debug::configure(&config, boot.rank());
+        super::debug::configure(&config, Some(boot.rank()));
+        crate::trace::open(&config, boot.rank(), true);
         exit::install_panic_hook();
         exit::register_process_exit();
         let job = Job::build(boot, config, report, client)?;
+        crate::trace::open(&job.config, job.rank(), false);
         signals::install_at_init(&job.config);
         job.boot.set_phase(Phase::Inited);
         // ORDERING: Release ↔ Acquire in `get`.
@@ -464,22 +466,27 @@ fn agree_on_window(boot: &Boot, wanted: bool, stride: usize) -> Option<Window> {
     None
 }
 
-/// The counters of the supervisor-less report: set by the first thread that exits, so that it is printed once.
+/// Set by the first thread that exits, so that counters are printed once.
 static REPORTED: AtomicU64 = AtomicU64::new(0);
 
-/// Prints this node's counters, if asked for (GASNET_SCI_STATS). Called once, on the way out.
-pub fn report_at_exit() {
+/// Prints this node's counters, if asked for (GASNET_SCI_STATS), then `and_then` with them, if a thread that is still polling
+/// does not hold them. Called once, on the way out.
+pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     let Ok(job) = Job::get() else { return };
     // Relaxed: only the first caller's answer matters.
-    if !job.config.stats || REPORTED.swap(1, Ordering::Relaxed) != 0 {
+    if REPORTED.swap(1, Ordering::Relaxed) != 0 {
         return;
     }
-    match job.am.counters() {
-        None => log::error(format_args!("stats: another thread is still polling; no counters")),
-        Some(counters) => {
-            for (name, value) in counters {
-                log::error(format_args!("stats: {name:<26} {value}"));
+    let counters = job.am.counters();
+    if job.config.stats {
+        match &counters {
+            None => log::error(format_args!("stats: another thread is still polling; no counters")),
+            Some(counters) => {
+                for (name, value) in counters {
+                    log::error(format_args!("stats: {name:<26} {value}"));
+                }
             }
         }
     }
+    and_then(counters.as_deref().unwrap_or_default());
 }

@@ -57,12 +57,17 @@ fn timespec(time: Duration) -> libc::timespec {
     libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
 }
 
-/// Milliseconds of a clock that never jumps. Async-signal-safe.
-pub fn clock_ms() -> u64 {
+/// Nanoseconds of a clock that never jumps. Async-signal-safe.
+pub fn clock_ns() -> u64 {
     let mut now = timespec(Duration::ZERO);
     // SAFETY: `now` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Milliseconds of the same clock. Async-signal-safe.
+pub fn clock_ms() -> u64 {
+    clock_ns() / 1_000_000
 }
 
 /// 64 random bits; from the clock and pid where the kernel gives none.
@@ -256,6 +261,11 @@ impl SignalSet {
         // SAFETY: both sets are initialised.
         unsafe { libc::pthread_sigmask(how, &self.0, &mut old.0) };
         old
+    }
+
+    /// As the kernel wants it.
+    pub fn into_raw(self) -> libc::sigset_t {
+        self.0
     }
 
     /// A descriptor to read these signals from; they must be blocked.

@@ -1,0 +1,150 @@
+/* What gasnet.h and gasnet_tools.h have in common: debug mode, system headers, sizes, helper macros. Part of both.
+ * Contract: core.md sections 1, 2; tools.md sections 1.3, 1.4. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h or gasnet_tools.h, not gasnet_sci_base.h"
+#endif
+#ifndef GASNETI_SCI_BASE_H
+#define GASNETI_SCI_BASE_H
+
+/* ---- debug: one library serves both, so the client alone chooses ---- */
+#if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
+#error "define at most one of GASNET_DEBUG and GASNET_NDEBUG"
+#endif
+#if defined(GASNET_DEBUG)
+#undef GASNET_DEBUG
+#define GASNET_DEBUG 1
+#define GASNETI_SCI_MODE_CHECKS GASNETI_SCI_MODE_DEBUG
+#define GASNETI_SCI_DEBUG_STR "debug"
+#else
+#undef GASNET_NDEBUG
+#define GASNET_NDEBUG 1
+#define GASNETI_SCI_MODE_CHECKS GASNETI_SCI_MODE_NDEBUG
+#define GASNETI_SCI_DEBUG_STR "nodebug"
+#endif
+
+/* ---- system headers that clients get with ours ---- */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* ---- what a configuration header would say; clients' own ones repeat some of it ---- */
+#ifndef HAVE_PTHREAD_H
+#define HAVE_PTHREAD_H 1
+#endif
+#ifndef HAVE_MMAP
+#define HAVE_MMAP 1
+#endif
+#ifndef SIZEOF_INT
+#define SIZEOF_INT 4
+#endif
+#if defined(__LP64__) || defined(_LP64)
+#define GASNETI_SCI_PTR_64 1
+#ifndef SIZEOF_LONG
+#define SIZEOF_LONG 8
+#endif
+#ifndef SIZEOF_VOID_P
+#define SIZEOF_VOID_P 8
+#endif
+#else
+#ifndef SIZEOF_LONG
+#define SIZEOF_LONG 4
+#endif
+#ifndef SIZEOF_VOID_P
+#define SIZEOF_VOID_P 4
+#endif
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && !defined(WORDS_BIGENDIAN)
+#define WORDS_BIGENDIAN 1
+#endif
+
+/* ---- sizes, for #if and array bounds ---- */
+#define GASNET_PAGESIZE 4096
+#define GASNETI_SCI_PAGESHIFT 12
+#if defined(__aarch64__) || defined(__powerpc__)
+#define GASNETI_SCI_CACHE_LINE_BYTES 128 /* the larger of those that are built */
+#else
+#define GASNETI_SCI_CACHE_LINE_BYTES 64
+#endif
+
+/* ---- helper macros that clients use without defining them ---- */
+#ifndef MIN
+#define MIN(x, y) ((x) < (y) ? (x) : (y))
+#endif
+#ifndef MAX
+#define MAX(x, y) ((x) > (y) ? (x) : (y))
+#endif
+#ifndef _STRINGIFY
+#define _STRINGIFY_HELPER(x) #x
+#define _STRINGIFY(x) _STRINGIFY_HELPER(x)
+#endif
+#ifndef _CONCAT
+#define _CONCAT_HELPER(a, b) a##b
+#define _CONCAT(a, b) _CONCAT_HELPER(a, b)
+#endif
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
+#ifndef STDIN_FILENO
+#define STDIN_FILENO 0
+#endif
+#ifndef STDOUT_FILENO
+#define STDOUT_FILENO 1
+#endif
+#ifndef STDERR_FILENO
+#define STDERR_FILENO 2
+#endif
+#define GASNETI_SCI_STRING_(x) #x
+#define GASNETI_SCI_STRING(x) GASNETI_SCI_STRING_(x)
+
+#define GASNETI_SCI_RELEASE_STR                                                                                      \
+  GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MAJOR)                                                                   \
+  "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MINOR) "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_PATCH)
+
+/* How timers, fences and atomics are done: inline, with the cpu's counter and the compiler's builtins. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define GASNETI_SCI_TIMERS timers_native
+#else
+#define GASNETI_SCI_TIMERS timers_posixrt
+#endif
+#define GASNETI_SCI_PRIMITIVES_STR                                                                                   \
+  GASNETI_SCI_STRING(GASNETI_SCI_TIMERS) ",membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler"
+
+/* ---- the compiler ---- */
+#if defined(__GNUC__)
+#define GASNETI_SCI_EXPECT(e, v) __builtin_expect((e), (v))
+#define GASNETI_SCI_UNUSED __attribute__((__unused__))
+#define GASNETI_SCI_NORETURN __attribute__((__noreturn__))
+#define GASNETI_PREFETCH_READ_HINT(p) __builtin_prefetch((const void *)(p), 0)
+#define GASNETI_PREFETCH_WRITE_HINT(p) __builtin_prefetch((const void *)(p), 1)
+#else
+#define GASNETI_SCI_EXPECT(e, v) (e)
+#define GASNETI_SCI_UNUSED
+#define GASNETI_SCI_NORETURN
+#define GASNETI_PREFETCH_READ_HINT(p) ((void)(p))
+#define GASNETI_PREFETCH_WRITE_HINT(p) ((void)(p))
+#endif
+/* static, usable in C99, C++ and old compilers; no warning when it is not used */
+#define GASNETI_SCI_INLINE static inline GASNETI_SCI_UNUSED
+#if defined(__GNUC__) && !defined(__cplusplus)
+#undef GASNETI_SCI_INLINE
+#define GASNETI_SCI_INLINE static __inline__ GASNETI_SCI_UNUSED
+#endif
+
+#ifndef if_pf
+#define if_pf(cond) if (GASNETI_SCI_EXPECT(!!(cond), 0))
+#endif
+#ifndef if_pt
+#define if_pt(cond) if (GASNETI_SCI_EXPECT(!!(cond), 1))
+#endif
+
+/* A C++ runtime takes its address to silence a warning. */
+GASNETI_SCI_INLINE void _gasneti_threadkey_init(void) {}
+
+#endif

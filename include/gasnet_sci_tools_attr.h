@@ -1,0 +1,309 @@
+/* What clients tell the compiler: inlining, attributes, hints, linkage. Part of gasnet_tools.h; contract: tools.md sections 1.5, 5.
+ *
+ * GASNETT_USE_* are 1 or 0 and may be defined before inclusion; what is 0 expands to something harmless. Attributes are written
+ * with underscores, since clients may define words like used or hot. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet_tools.h, not gasnet_sci_tools_attr.h"
+#endif
+#ifndef GASNETI_SCI_TOOLS_ATTR_H
+#define GASNETI_SCI_TOOLS_ATTR_H
+
+/* ---- features: default unless defined ---- */
+#if defined(__GNUC__)
+#define GASNETI_SCI_GNU 1
+#else
+#define GASNETI_SCI_GNU 0
+#endif
+#if defined(GASNETT_USE_RESTRICT_ON_TYPEDEFS) && !defined(GASNETT_USE_RESTRICT)
+#error "GASNETT_USE_RESTRICT_ON_TYPEDEFS is defined, but GASNETT_USE_RESTRICT is not"
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_ALWAYSINLINE
+#define GASNETT_USE_GCC_ATTRIBUTE_ALWAYSINLINE GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_NOINLINE
+#define GASNETT_USE_GCC_ATTRIBUTE_NOINLINE GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_MALLOC
+#define GASNETT_USE_GCC_ATTRIBUTE_MALLOC GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_WARNUNUSEDRESULT
+#define GASNETT_USE_GCC_ATTRIBUTE_WARNUNUSEDRESULT GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_USED
+#define GASNETT_USE_GCC_ATTRIBUTE_USED GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_UNUSED
+#define GASNETT_USE_GCC_ATTRIBUTE_UNUSED GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_MAYALIAS
+#define GASNETT_USE_GCC_ATTRIBUTE_MAYALIAS GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_NORETURN
+#define GASNETT_USE_GCC_ATTRIBUTE_NORETURN GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_PURE
+#define GASNETT_USE_GCC_ATTRIBUTE_PURE GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_CONST
+#define GASNETT_USE_GCC_ATTRIBUTE_CONST GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_HOT
+#define GASNETT_USE_GCC_ATTRIBUTE_HOT GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_COLD
+#define GASNETT_USE_GCC_ATTRIBUTE_COLD GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_DEPRECATED
+#define GASNETT_USE_GCC_ATTRIBUTE_DEPRECATED GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_FORMAT
+#define GASNETT_USE_GCC_ATTRIBUTE_FORMAT GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR
+#define GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR_ARG
+#define GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR_ARG GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_RESTRICT
+#define GASNETT_USE_RESTRICT GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_RESTRICT_ON_TYPEDEFS
+#define GASNETT_USE_RESTRICT_ON_TYPEDEFS GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_BUILTIN_EXPECT
+#define GASNETT_USE_BUILTIN_EXPECT GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_BUILTIN_CONSTANT_P
+#define GASNETT_USE_BUILTIN_CONSTANT_P GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_BUILTIN_PREFETCH
+#define GASNETT_USE_BUILTIN_PREFETCH GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_BUILTIN_UNREACHABLE
+#define GASNETT_USE_BUILTIN_UNREACHABLE GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_BUILTIN_ASSUME
+#define GASNETT_USE_BUILTIN_ASSUME GASNETI_SCI_GNU
+#endif
+#ifndef GASNETT_USE_GCC_ATTRIBUTE_FALLTHROUGH
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 7)
+#define GASNETT_USE_GCC_ATTRIBUTE_FALLTHROUGH 1
+#else
+#define GASNETT_USE_GCC_ATTRIBUTE_FALLTHROUGH 0
+#endif
+#endif
+#ifndef GASNETT_USE_CTYPE_WRAPPERS
+#define GASNETT_USE_CTYPE_WRAPPERS 0
+#endif
+
+/* ---- attributes ---- */
+#if GASNETT_USE_GCC_ATTRIBUTE_USED
+#define GASNETT_USED __attribute__((__used__))
+#else
+#define GASNETT_USED
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_UNUSED
+#define GASNETT_UNUSED __attribute__((__unused__))
+#else
+#define GASNETT_UNUSED
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_NORETURN
+#define GASNETT_NORETURN __attribute__((__noreturn__))
+#else
+#define GASNETT_NORETURN
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_PURE
+#define GASNETT_PURE __attribute__((__pure__))
+#else
+#define GASNETT_PURE
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_CONST
+#define GASNETT_CONST __attribute__((__const__))
+#else
+#define GASNETT_CONST
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_HOT
+#define GASNETT_HOT __attribute__((__hot__))
+#else
+#define GASNETT_HOT
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_COLD
+#define GASNETT_COLD __attribute__((__cold__))
+#else
+#define GASNETT_COLD
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_DEPRECATED
+#define GASNETT_DEPRECATED __attribute__((__deprecated__))
+#else
+#define GASNETT_DEPRECATED
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_WARNUNUSEDRESULT
+#define GASNETT_WARN_UNUSED_RESULT __attribute__((__warn_unused_result__))
+#else
+#define GASNETT_WARN_UNUSED_RESULT
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_MAYALIAS
+#define GASNETI_SCI_MAY_ALIAS __attribute__((__may_alias__))
+#else
+#define GASNETI_SCI_MAY_ALIAS
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_MALLOC
+#define GASNETI_SCI_MALLOC_ __attribute__((__malloc__))
+#else
+#define GASNETI_SCI_MALLOC_
+#endif
+#define GASNETT_MALLOC GASNETI_SCI_MALLOC_ GASNETT_WARN_UNUSED_RESULT
+
+/* On a line of their own after a prototype, without semicolon: pragmas of compilers of old. */
+#define GASNETT_NORETURNP(fn)
+#define GASNETT_MALLOCP(fn)
+#define GASNETT_PUREP(fn)
+#define GASNETT_CONSTP(fn)
+
+/* ---- inlining: in place of the storage class ---- */
+#if GASNETT_USE_GCC_ATTRIBUTE_ALWAYSINLINE && !defined(GASNET_DEBUG)
+#define GASNETI_SCI_ALWAYS_INLINE_ __attribute__((__always_inline__))
+#else
+#define GASNETI_SCI_ALWAYS_INLINE_
+#endif
+#if defined(GASNET_DEBUG)
+#define GASNETT_INLINE(fn) static GASNETI_SCI_UNUSED
+#else
+#define GASNETT_INLINE(fn) GASNETI_SCI_INLINE GASNETI_SCI_ALWAYS_INLINE_
+#endif
+#define GASNETT_ALWAYS_INLINE(fn) GASNETT_INLINE(fn)
+#if defined(GASNETT_USE_PLEASE_INLINE)
+#define GASNETT_PLEASE_INLINE(fn) GASNETT_USE_PLEASE_INLINE(fn)
+#elif defined(GASNET_DEBUG)
+#define GASNETT_PLEASE_INLINE(fn) static GASNETI_SCI_UNUSED
+#else
+#define GASNETT_PLEASE_INLINE(fn) GASNETI_SCI_INLINE
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_NOINLINE
+#define GASNETT_NEVER_INLINE(fn, declarator) __attribute__((__noinline__)) declarator
+#else
+#define GASNETT_NEVER_INLINE(fn, declarator) declarator
+#endif
+
+/* ---- printf checking around a prototype, the head of a definition, or a pointer's declaration ---- */
+#if GASNETT_USE_GCC_ATTRIBUTE_FORMAT
+#define GASNETT_FORMAT_PRINTF(fn, fmtarg, firstvar, declarator)                                                      \
+  __attribute__((__format__(__printf__, fmtarg, firstvar))) declarator
+#else
+#define GASNETT_FORMAT_PRINTF(fn, fmtarg, firstvar, declarator) declarator
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR
+#define GASNETT_FORMAT_PRINTF_FUNCPTR(fn, fmtarg, firstvar, declarator)                                              \
+  __attribute__((__format__(__printf__, fmtarg, firstvar))) declarator
+#else
+#define GASNETT_FORMAT_PRINTF_FUNCPTR(fn, fmtarg, firstvar, declarator) declarator
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR_ARG
+#define GASNETT_FORMAT_PRINTF_FUNCPTR_ARG(fn, fmtarg, firstvar, declarator)                                          \
+  GASNETT_FORMAT_PRINTF_FUNCPTR(fn, fmtarg, firstvar, declarator)
+#else
+#define GASNETT_FORMAT_PRINTF_FUNCPTR_ARG(fn, fmtarg, firstvar, declarator) declarator
+#endif
+
+/* ---- pointers ---- */
+#if GASNETT_USE_RESTRICT && defined(__GNUC__)
+#define GASNETT_RESTRICT __restrict__
+#elif GASNETT_USE_RESTRICT && !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
+#define GASNETT_RESTRICT restrict
+#else
+#define GASNETT_RESTRICT
+#endif
+
+/* ---- hints; the value passes through, as wide as a pointer ---- */
+#if GASNETT_USE_BUILTIN_EXPECT
+#define GASNETT_PREDICT_TRUE(e) __builtin_expect((uintptr_t)(e), 1)
+#define GASNETT_PREDICT_FALSE(e) __builtin_expect((uintptr_t)(e), 0)
+#else
+#define GASNETT_PREDICT_TRUE(e) ((long)(uintptr_t)(e))
+#define GASNETT_PREDICT_FALSE(e) ((long)(uintptr_t)(e))
+#endif
+#if GASNETT_USE_BUILTIN_CONSTANT_P
+#define gasnett_constant_p(e) __builtin_constant_p(e)
+#else
+#define gasnett_constant_p(e) 0
+#endif
+/* void gasnett_unreachable(): control never comes here. gasnett_assume(c): c holds; evaluated at most once. */
+#if GASNETT_USE_BUILTIN_UNREACHABLE
+#define gasnett_unreachable() __builtin_unreachable()
+#else
+#define gasnett_unreachable() ((void)0)
+#endif
+#if GASNETT_USE_BUILTIN_ASSUME && GASNETT_USE_BUILTIN_UNREACHABLE
+#define gasnett_assume(c) ((c) ? (void)0 : __builtin_unreachable())
+#else
+#define gasnett_assume(c) ((void)0)
+#endif
+#if GASNETT_USE_GCC_ATTRIBUTE_FALLTHROUGH
+#define GASNETT_FALLTHROUGH __attribute__((__fallthrough__));
+#else
+#define GASNETT_FALLTHROUGH
+#endif
+
+/* ---- arguments that are not used ---- */
+#define GASNETT_UNUSED_ARGS1(a) ((void)(a))
+#define GASNETT_UNUSED_ARGS2(a, b) ((void)(a), (void)(b))
+#define GASNETT_UNUSED_ARGS3(a, b, c) ((void)(a), (void)(b), (void)(c))
+#define GASNETT_UNUSED_ARGS4(a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d))
+#define GASNETT_UNUSED_ARGS5(a, b, c, d, e) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e))
+#define GASNETT_UNUSED_ARGS6(a, b, c, d, e, f) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e), (void)(f))
+#define GASNETT_UNUSED_ARGS7(a, b, c, d, e, f, g) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e), (void)(f), (void)(g))
+#define GASNETT_UNUSED_ARGS8(a, b, c, d, e, f, g, h) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e), (void)(f), (void)(g), (void)(h))
+
+/* ---- place ---- */
+#if defined(__GNUC__) && defined(__cplusplus)
+#define GASNETT_CURRENT_FUNCTION __PRETTY_FUNCTION__
+#else
+#define GASNETT_CURRENT_FUNCTION __func__
+#endif
+/* char *: function, file and line of this place, in fresh heap memory that nobody frees; NULL when there is none left. */
+#define gasnett_current_loc gasneti_sci_place(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__)
+GASNETI_SCI_INLINE char *gasneti_sci_place(const char *function, const char *file, int line) {
+  size_t room = strlen(function) + strlen(file) + 16;
+  char *text = (char *)malloc(room);
+  if (text) snprintf(text, room, "%s(%s:%d)", function, file, line);
+  return text;
+}
+
+/* ---- linkage ---- */
+#if defined(__cplusplus)
+#define GASNETT_BEGIN_EXTERNC extern "C" {
+#define GASNETT_END_EXTERNC }
+#define GASNETT_EXTERNC extern "C"
+#else
+#define GASNETT_BEGIN_EXTERNC
+#define GASNETT_END_EXTERNC
+#define GASNETT_EXTERNC extern
+#endif
+#define GASNETT_TENTATIVE_EXTERN extern
+
+/* At file scope: a global array with the text, which reaches the executable whatever the optimiser and the linker throw away.
+   Only old compilers can't say that; there a constructor looks at it. */
+#if defined(__has_attribute)
+#if __has_attribute(__retain__)
+#define GASNETI_SCI_RETAIN __attribute__((__used__, __retain__))
+#endif
+#endif
+#if defined(GASNETI_SCI_RETAIN)
+#define GASNETT_IDENT(id, text)                                                                                      \
+  GASNETT_EXTERNC char id[sizeof(text)];                                                                             \
+  GASNETI_SCI_RETAIN char id[sizeof(text)] = text
+#elif defined(__GNUC__)
+#define GASNETT_IDENT(id, text)                                                                                      \
+  GASNETT_EXTERNC char id[sizeof(text)];                                                                             \
+  __attribute__((__constructor__, __unused__)) static void gasneti_sci_keep_##id(void) {                             \
+    __asm__ __volatile__("" : : "r"(id));                                                                            \
+  }                                                                                                                  \
+  char id[sizeof(text)] = text
+#else
+#define GASNETT_IDENT(id, text)                                                                                      \
+  GASNETT_EXTERNC char id[sizeof(text)];                                                                             \
+  char id[sizeof(text)] = text
+#endif
+
+#endif

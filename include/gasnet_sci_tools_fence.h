@@ -1,0 +1,64 @@
+/* Memory barriers, and what to do in a loop that waits. Part of gasnet_tools.h; contract: tools.md sections 3, 8.
+ *
+ * Void expressions. Every one is a barrier for the compiler, too: clients publish with a barrier and a plain store, and take with
+ * a plain load and a barrier. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet_tools.h, not gasnet_sci_tools_fence.h"
+#endif
+#ifndef GASNETI_SCI_TOOLS_FENCE_H
+#define GASNETI_SCI_TOOLS_FENCE_H
+
+#if !defined(__GNUC__)
+#error "gasnet_tools.h needs a compiler with the GNU extensions: atomic builtins and asm"
+#endif
+
+GASNETI_SCI_INLINE void gasneti_sci_compiler_fence(void) { __asm__ __volatile__("" : : : "memory"); }
+/* Stores, and what was loaded before, come before later stores. */
+GASNETI_SCI_INLINE void gasneti_sci_wmb(void) {
+  gasneti_sci_compiler_fence();
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+/* Loads come before later loads and stores. */
+GASNETI_SCI_INLINE void gasneti_sci_rmb(void) {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  gasneti_sci_compiler_fence();
+}
+/* Everything, a store and a later load included. */
+GASNETI_SCI_INLINE void gasneti_sci_mb(void) {
+  gasneti_sci_compiler_fence();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  gasneti_sci_compiler_fence();
+}
+
+#define gasnett_compiler_fence() gasneti_sci_compiler_fence()
+#define gasnett_local_wmb() gasneti_sci_wmb()
+#define gasnett_local_rmb() gasneti_sci_rmb()
+#define gasnett_local_mb() gasneti_sci_mb()
+/* Among the client's own threads: where there is one thread only, nothing but the compiler needs to know. */
+#if defined(GASNETT_THREAD_SINGLE)
+#define gasnett_weak_wmb() gasneti_sci_compiler_fence()
+#define gasnett_weak_rmb() gasneti_sci_compiler_fence()
+#define gasnett_weak_mb() gasneti_sci_compiler_fence()
+#else
+#define gasnett_weak_wmb() gasneti_sci_wmb()
+#define gasnett_weak_rmb() gasneti_sci_rmb()
+#define gasnett_weak_mb() gasneti_sci_mb()
+#endif
+
+GASNETI_SCI_INLINE void gasneti_sci_spin(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __asm__ __volatile__("pause" : : : "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("isb" : : : "memory"); /* yield does nothing on most cpus */
+#else
+  gasneti_sci_compiler_fence();
+#endif
+}
+/* A pause in a loop that looks at memory. */
+#define gasnett_spinloop_hint() gasneti_sci_spin()
+/* Lets another thread have the cpu. */
+#define gasnett_sched_yield() ((void)sched_yield())
+/* int gasnett_nsleep(uint64_t ns): sleeps at least as long, signals or not; 0. */
+#define gasnett_nsleep(ns) gasneti_sci_tools_nsleep(ns)
+
+#endif

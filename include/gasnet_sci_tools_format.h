@@ -1,0 +1,95 @@
+/* Texts of non-contiguous transfers, for clients' traces. Part of gasnet_tools.h, after gasnet.h only; contract: tools.md section 15.
+ *
+ * X_bufsz says how many bytes X may write, the terminating NUL included; X writes no more. The forms of a whole transfer return its
+ * payload in bytes, those of a list the bytes that it stands for. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet_tools.h, not gasnet_sci_tools_format.h"
+#endif
+#ifndef GASNETI_SCI_TOOLS_FORMAT_H
+#define GASNETI_SCI_TOOLS_FORMAT_H
+#if defined(_GASNET_H)
+
+/* Longest texts: of a number, an entry of a list, and everything around lists. */
+#define GASNETI_SCI_NUMBER_ROOM 24
+#define GASNETI_SCI_ENTRY_ROOM 56
+#define GASNETI_SCI_FRAME_ROOM 160
+
+#define gasnett_format_memveclist_bufsz(count) (GASNETI_SCI_FRAME_ROOM + (size_t)(count) * GASNETI_SCI_ENTRY_ROOM)
+#define gasnett_format_addrlist_bufsz(count) gasnett_format_memveclist_bufsz(count)
+#define gasnett_format_strides_bufsz(count) (GASNETI_SCI_FRAME_ROOM + (size_t)(count) * GASNETI_SCI_NUMBER_ROOM)
+#define gasnett_format_putvgetv_bufsz(dstcount, srccount)                                                            \
+  (GASNETI_SCI_FRAME_ROOM + gasnett_format_memveclist_bufsz(dstcount) + gasnett_format_memveclist_bufsz(srccount))
+#define gasnett_format_putigeti_bufsz(dstcount, srccount) gasnett_format_putvgetv_bufsz(dstcount, srccount)
+#define gasnett_format_putsgets_bufsz(levels)                                                                        \
+  (GASNETI_SCI_FRAME_ROOM + 3 * gasnett_format_strides_bufsz((size_t)(levels) + 1))
+
+GASNETI_SCI_INLINE size_t gasneti_sci_format_memveclist(char *buf, size_t count, const gasnet_memvec_t *list) {
+  char *at = buf + sprintf(buf, "%lu entries:", (unsigned long)count);
+  size_t i, total = 0;
+  for (i = 0; i < count; i++) {
+    at += sprintf(at, " [0x%lx, %lu]", (unsigned long)(uintptr_t)list[i].addr, (unsigned long)list[i].len);
+    total += list[i].len;
+  }
+  (void)sprintf(at, " = %lu bytes", (unsigned long)total);
+  return total;
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_addrlist(char *buf, size_t count, void *const *list, size_t len) {
+  char *at = buf + sprintf(buf, "%lu entries of %lu bytes:", (unsigned long)count, (unsigned long)len);
+  size_t i;
+  for (i = 0; i < count; i++) at += sprintf(at, " 0x%lx", (unsigned long)(uintptr_t)list[i]);
+  (void)sprintf(at, " = %lu bytes", (unsigned long)(count * len));
+  return count * len;
+}
+GASNETI_SCI_INLINE void gasneti_sci_format_strides(char *buf, size_t count, const size_t *list) {
+  char *at = buf + sprintf(buf, "[");
+  size_t i;
+  for (i = 0; i < count; i++) at += sprintf(at, i ? ", %lu" : "%lu", (unsigned long)list[i]);
+  (void)sprintf(at, "]");
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_putvgetv(char *buf, gasnet_node_t node, size_t dstcount, const gasnet_memvec_t *dst,
+                                                      size_t srccount, const gasnet_memvec_t *src) {
+  char *at = buf + sprintf(buf, "node %u, to ", (unsigned)node);
+  (void)gasneti_sci_format_memveclist(at, dstcount, dst);
+  at += strlen(at);
+  at += sprintf(at, ", from ");
+  return gasneti_sci_format_memveclist(at, srccount, src);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount, void *const *dst, size_t dstlen,
+                                                      size_t srccount, void *const *src, size_t srclen) {
+  char *at = buf + sprintf(buf, "node %u, to ", (unsigned)node);
+  (void)gasneti_sci_format_addrlist(at, dstcount, dst, dstlen);
+  at += strlen(at);
+  at += sprintf(at, ", from ");
+  return gasneti_sci_format_addrlist(at, srccount, src, srclen);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_putsgets(char *buf, gasnet_node_t node, const void *dst, const size_t *dststrides,
+                                                      const void *src, const size_t *srcstrides, const size_t *count,
+                                                      size_t levels) {
+  char *at = buf + sprintf(buf, "node %u, to 0x%lx ", (unsigned)node, (unsigned long)(uintptr_t)dst);
+  size_t i, total = 1;
+  gasneti_sci_format_strides(at, levels, dststrides);
+  at += strlen(at);
+  at += sprintf(at, ", from 0x%lx ", (unsigned long)(uintptr_t)src);
+  gasneti_sci_format_strides(at, levels, srcstrides);
+  at += strlen(at);
+  at += sprintf(at, ", counts ");
+  gasneti_sci_format_strides(at, levels + 1, count);
+  at += strlen(at);
+  for (i = 0; i <= levels; i++) total *= count[i];
+  (void)sprintf(at, " = %lu bytes", (unsigned long)total);
+  return total;
+}
+
+#define gasnett_format_memveclist(buf, count, list) gasneti_sci_format_memveclist((buf), (count), (list))
+#define gasnett_format_addrlist(buf, count, list, len) gasneti_sci_format_addrlist((buf), (count), (list), (len))
+#define gasnett_format_strides(buf, count, list) gasneti_sci_format_strides((buf), (count), (list))
+#define gasnett_format_putvgetv(buf, node, dstcount, dst, srccount, src)                                             \
+  gasneti_sci_format_putvgetv((buf), (node), (dstcount), (dst), (srccount), (src))
+#define gasnett_format_putigeti(buf, node, dstcount, dst, dstlen, srccount, src, srclen)                             \
+  gasneti_sci_format_putigeti((buf), (node), (dstcount), (dst), (dstlen), (srccount), (src), (srclen))
+/* pstats: NULL, or what the reference would keep there, which nobody reads. */
+#define gasnett_format_putsgets(buf, pstats, node, dst, dststrides, src, srcstrides, count, levels)                  \
+  ((void)(pstats), gasneti_sci_format_putsgets((buf), (node), (dst), (dststrides), (src), (srcstrides), (count), (levels)))
+
+#endif
+#endif

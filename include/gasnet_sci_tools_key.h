@@ -1,0 +1,29 @@
+/* Thread-specific data: a thread-local pointer per key, or a global one where there is one thread. Part of gasnet_tools.h.
+ * The thread-local model is the compiler's choice, since client code may be in libraries that are loaded late.
+ * Contract: tools.md section 7. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet_tools.h, not gasnet_sci_tools_key.h"
+#endif
+#ifndef GASNETI_SCI_TOOLS_KEY_H
+#define GASNETI_SCI_TOOLS_KEY_H
+
+#if defined(GASNETT_THREAD_SAFE)
+#define GASNETI_SCI_THREAD __thread
+#else
+#define GASNETI_SCI_THREAD
+#endif
+
+/* At file scope, with a semicolon. The name is decorated, so that the bare key is nothing. */
+#define GASNETT_THREADKEY_DECLARE(key) GASNETT_EXTERNC GASNETI_SCI_THREAD void *gasneti_threadkey_##key
+#define GASNETT_THREADKEY_DEFINE(key)                                                                                \
+  GASNETT_THREADKEY_DECLARE(key);                                                                                    \
+  GASNETI_SCI_THREAD void *gasneti_threadkey_##key = NULL
+
+#define gasnett_threadkey_get(key) ((void *)gasneti_threadkey_##key)
+#define gasnett_threadkey_set(key, val) ((void)(gasneti_threadkey_##key = (void *)(val)))
+/* There is nothing to prepare. */
+#define gasnett_threadkey_init(key) ((void)gasneti_threadkey_##key)
+#define gasnett_threadkey_get_noinit(key) gasnett_threadkey_get(key)
+#define gasnett_threadkey_set_noinit(key, val) gasnett_threadkey_set(key, val)
+
+#endif

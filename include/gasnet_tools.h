@@ -1,0 +1,91 @@
+/* gasnet-sci: the GASNet tools (specification 1.9; contract: tools.md), with or without gasnet.h.
+ *
+ * Alone it needs no macro: timers, memory barriers, atomics, locks, thread keys, compiler annotations, environment, debugging
+ * aids. After gasnet.h (never before) the rest of section 15 comes with it. Optional:
+ *   GASNETT_THREAD_SAFE     the client has threads; also taken from -pthread and from <pthread.h> being included already
+ *   GASNETT_THREAD_SINGLE   it has none, though pthreads can be seen
+ *   GASNETT_LITE_MODE       timers, memory barriers, annotations, platform and identification only
+ *   GASNETT_USE_*           features, 0 or 1: gasnet_sci_tools_attr.h
+ *   GASNET_DEBUG            misuse of locks is found, and ends the program
+ * Link with libgasnet_sci, or with libgasnet_tools-seq or -par, never with both. C99 and C++; may be included inside
+ * extern "C". */
+#ifndef _GASNET_TOOLS_H
+#define _GASNET_TOOLS_H
+#define _INCLUDED_GASNET_TOOLS_H
+
+#if defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR)
+#if !defined(_GASNET_H)
+#error "include gasnet.h before gasnet_tools.h; a program without gasnet.h defines none of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR"
+#endif
+#endif
+#if defined(GASNETT_LITE_MODE) && defined(_GASNET_H)
+#error "GASNETT_LITE_MODE is for programs without gasnet.h"
+#endif
+
+/* ---- thread model; looked at before any system header is read ---- */
+#if defined(GASNETT_LITE_MODE)
+#undef GASNETT_LITE_MODE
+#define GASNETT_LITE_MODE 1
+#undef GASNETT_THREAD_SAFE
+#undef GASNETT_THREAD_SINGLE
+#define GASNETT_THREAD_MODEL LITE
+#define GASNETT_THREAD_MODEL_STR "LITE"
+#elif defined(GASNETT_THREAD_SAFE) || defined(GASNET_PAR) || defined(GASNET_PARSYNC) ||                              \
+    (!defined(GASNET_SEQ) && !defined(GASNETT_THREAD_SINGLE) &&                                                      \
+     (defined(_REENTRANT) || defined(_THREAD_SAFE) || defined(PTHREAD_MUTEX_INITIALIZER)))
+#undef GASNETT_THREAD_SAFE
+#define GASNETT_THREAD_SAFE 1
+#undef GASNETT_THREAD_SINGLE
+#define GASNETT_THREAD_MODEL PAR
+#define GASNETT_THREAD_MODEL_STR "PAR"
+#else
+#undef GASNETT_THREAD_SAFE
+#undef GASNETT_THREAD_SINGLE
+#define GASNETT_THREAD_SINGLE 1
+#define GASNETT_THREAD_MODEL SEQ
+#define GASNETT_THREAD_MODEL_STR "SEQ"
+#endif
+
+#define GASNETI_SCI_IN_GASNET_H 1
+#include "gasnet_config.h"
+#include "gasnet_sci_platform.h"
+#include "gasnet_sci_base.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#ifndef GASNETT_USE_TRUE_MUTEXES
+#define GASNETT_USE_TRUE_MUTEXES 0
+#endif
+#if defined(GASNETT_THREAD_SAFE) || GASNETT_USE_TRUE_MUTEXES
+#include <pthread.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "gasnet_sci_tools_attr.h"
+#include "gasnet_sci_tools_abi.h"
+#include "gasnet_sci_tools_ident.h"
+#include "gasnet_sci_tools_timer.h"
+#include "gasnet_sci_tools_fence.h"
+#if !defined(GASNETT_LITE_MODE)
+#include "gasnet_sci_tools_atomic.h"
+#include "gasnet_sci_tools_lock.h"
+#include "gasnet_sci_tools_rwlock.h"
+#include "gasnet_sci_tools_key.h"
+#include "gasnet_sci_tools_lib.h"
+#include "gasnet_sci_tools_trace.h"
+#include "gasnet_sci_tools_ctype.h"
+#include "gasnet_sci_tools_job.h"
+#include "gasnet_sci_tools_format.h"
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef GASNETI_SCI_IN_GASNET_H
+#endif

@@ -1,0 +1,62 @@
+//! Timers of the tools: what the header does not do itself (contract: tools.md §2, §8).
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::tools::timer::{self, Source};
+use std::ffi::c_int;
+use std::time::Duration;
+
+/// Converts ticks to nanoseconds: times the factor, shifted right by this.
+pub const GASNETI_SCI_TICK_SHIFT: u32 = 48;
+const _: () = assert!(GASNETI_SCI_TICK_SHIFT == timer::SHIFT);
+
+/// The tick now; `*native` becomes 1 when the header may read the cpu's counter itself from now on.
+///
+/// # Safety
+/// `native` points to a 32-bit word of the client's that is only accessed atomically.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_tools_ticks(native: *mut u32) -> u64 {
+    if timer::source() == Source::Counter {
+        // SAFETY: this function's own contract.
+        let native = unsafe { AtomicU32::from_ptr(native) };
+        native.store(1, Ordering::Relaxed); // Relaxed: the word stands alone
+    }
+    timer::ticks()
+}
+
+/// The factor of a tick, also stored to `*factor`. The first call in a process takes up to 5 ms.
+///
+/// # Safety
+/// `factor` points to a 64-bit word of the client's that is only accessed atomically.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_tools_tick_factor(factor: *mut u64) -> u64 {
+    // SAFETY: this function's own contract.
+    let place = unsafe { AtomicU64::from_ptr(factor) };
+    let factor = timer::factor();
+    place.store(factor, Ordering::Relaxed); // Relaxed: the word stands alone
+    factor
+}
+
+/// `gasnett_tick_granularityus`: µs, always the same.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_tick_granularity() -> f64 {
+    timer::cost().granularity
+}
+
+/// `gasnett_tick_overheadus`: µs, always the same.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_tick_overhead() -> f64 {
+    timer::cost().overhead
+}
+
+/// `gasnett_gettimeofday_us`: wall clock, µs since 1970.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_wall_us() -> u64 {
+    timer::wall_micros()
+}
+
+/// `gasnett_nsleep`: sleeps at least `ns` nanoseconds, and goes on after signals. 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_nsleep(ns: u64) -> c_int {
+    std::thread::sleep(Duration::from_nanos(ns));
+    0
+}

@@ -1,0 +1,226 @@
+//! Stack traces, by the mechanisms that there are and in the order that the user wants (contract: tools.md §11.2,
+//! environment.md §2.2).
+//!
+//! [`print`] is async-signal-safe but for the dynamic linker's lock, which EXECINFO takes to find names, once
+//! [`configure`] has run. It ends: external mechanisms have a deadline, and a trace within a trace is refused.
+
+use super::external::{self, External};
+use crate::config::Config;
+use crate::job::sys;
+use crate::log;
+use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
+use libc::{c_char, c_int, c_void};
+use std::ffi::CStr;
+use std::fmt::Write as _;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+unsafe extern "C" {
+    fn backtrace(frames: *mut *mut c_void, room: c_int) -> c_int;
+}
+
+const FRAMES: usize = 64;
+
+/// A mechanism that the client brings.
+#[derive(Clone, Copy)]
+pub struct Own {
+    /// Its name in GASNET_BACKTRACE_TYPE.
+    pub name: &'static str,
+    /// Prints a trace to the descriptor; 0 = done. Called from signal handlers as well.
+    pub print: extern "C" fn(c_int) -> c_int,
+    /// Shows all threads.
+    pub threads: bool,
+}
+
+enum Mechanism {
+    Execinfo,
+    External(External),
+    Own(Own),
+}
+
+impl Mechanism {
+    fn name(&self) -> &str {
+        match self {
+            Mechanism::Execinfo => "EXECINFO",
+            Mechanism::External(tool) => tool.name,
+            Mechanism::Own(own) => own.name,
+        }
+    }
+
+    fn shows_threads(&self) -> bool {
+        match self {
+            Mechanism::Execinfo => false,
+            Mechanism::External(_) => true,
+            Mechanism::Own(own) => own.threads,
+        }
+    }
+
+    fn print(&self, fd: c_int) -> bool {
+        match self {
+            Mechanism::Execinfo => by_execinfo(fd),
+            Mechanism::External(tool) => tool.run(fd),
+            Mechanism::Own(own) => (own.print)(fd) == 0,
+        }
+    }
+}
+
+static OWN: Mutex<Option<Own>> = Mutex::new(None);
+// What `print` tries, in order. Set once, so that a handler may read it.
+static ORDER: OnceLock<Vec<Mechanism>> = OnceLock::new();
+static ENABLED: AtomicBool = AtomicBool::new(false);
+static HINTED: AtomicBool = AtomicBool::new(false);
+// Thread that prints a trace; 0 = none.
+static PRINTING: AtomicU64 = AtomicU64::new(0);
+
+/// The client's own mechanism, before [`configure`].
+pub fn set_own(own: Option<Own>) {
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = own;
+}
+
+/// Reads the settings; `node` is the own rank, if there is a job. The mechanisms are found the first time.
+pub fn configure(config: &Config, node: Option<u32>) {
+    let here = node.is_none_or(|node| config.backtrace_nodes.contains(node));
+    // Relaxed: set at init, before any error of interest.
+    ENABLED.store(config.backtrace && here, Ordering::Relaxed);
+    ORDER.get_or_init(|| find(config));
+    // The first call may allocate and load a library, which a signal handler must not.
+    let mut frames = [ptr::null_mut(); 1];
+    // SAFETY: room for one frame.
+    unsafe { backtrace(frames.as_mut_ptr(), 1) };
+}
+
+/// Are traces printed on errors?
+pub fn is_enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed) // Relaxed: a setting
+}
+
+/// Has [`configure`] run?
+pub fn is_configured() -> bool {
+    ORDER.get().is_some()
+}
+
+fn find(config: &Config) -> Vec<Mechanism> {
+    let mut all = vec![Mechanism::Execinfo];
+    all.extend(external::find().into_iter().map(Mechanism::External));
+    all.extend(OWN.lock().unwrap_or_else(PoisonError::into_inner).map(Mechanism::Own));
+    let wanted = &config.observe.backtrace_types;
+    let mut order = Vec::new();
+    if wanted.is_empty() {
+        order = std::mem::take(&mut all);
+    }
+    for name in wanted {
+        match all.iter().position(|mechanism| mechanism.name().eq_ignore_ascii_case(name)) {
+            Some(at) => order.push(all.remove(at)),
+            None if order.iter().any(|mechanism: &Mechanism| mechanism.name().eq_ignore_ascii_case(name)) => {}
+            None if external::NAMES.contains(&name.as_str()) => {} // not installed here: the next one is tried
+            None => {
+                let known: Vec<&str> = order.iter().chain(&all).map(Mechanism::name).collect();
+                log::advise(&format!(
+                    "GASNET_BACKTRACE_TYPE names an unknown mechanism: {name}; known: {}",
+                    known.join(" ")
+                ));
+            }
+        }
+    }
+    if config.observe.backtrace_threads {
+        order.sort_by_key(|mechanism| !mechanism.shows_threads()); // stable: the user's order within each kind
+    }
+    order
+}
+
+/// Prints a trace of this thread to `fd`, each line with the node in front. False when no mechanism could, or when this
+/// thread is printing one already.
+pub fn print(fd: c_int) -> bool {
+    let Some(order) = ORDER.get() else {
+        log::error(format_args!("no stack trace: gasnett_backtrace_init has not been called"));
+        return false;
+    };
+    let me = u64::from(sys::thread_id());
+    for _ in 0..100 {
+        // Relaxed: decides who prints; nothing is handed over.
+        match PRINTING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+            Err(other) if other == me => return false,
+            Ok(_) => break,
+            // Traces of two threads one after the other; but not for ever.
+            Err(_) => sys::nap(Duration::from_millis(100)),
+        }
+    }
+    let printed = order.iter().any(|mechanism| mechanism.print(fd));
+    // Relaxed: as above. A thread that gave up waiting leaves the other's mark alone.
+    let _ = PRINTING.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed);
+    printed
+}
+
+/// As [`print`], if traces are switched on; else tells how, once.
+pub fn print_if_enabled(fd: c_int) -> bool {
+    if is_enabled() {
+        return print(fd);
+    }
+    // Relaxed: a flag of its own.
+    if !HINTED.swap(true, Ordering::Relaxed) {
+        log::advise("no stack trace: set GASNET_BACKTRACE=1 to see one");
+    }
+    false
+}
+
+fn by_execinfo(fd: c_int) -> bool {
+    let mut frames = [ptr::null_mut(); FRAMES];
+    // SAFETY: room for FRAMES frames.
+    let count = unsafe { backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
+    for (number, frame) in frames.iter().take(count.max(0) as usize).enumerate() {
+        let mut line = log::Line::new("");
+        let _ = write!(line, "#{number:<2} {:p}", *frame);
+        describe(&mut line, *frame);
+        line.send_to(fd);
+    }
+    count > 0
+}
+
+fn describe(line: &mut log::Line, frame: *mut c_void) {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: `info` is writable; any address may be asked for.
+    let found = unsafe { libc::dladdr(frame, info.as_mut_ptr()) } != 0;
+    // SAFETY: zeroed is a valid value of every field.
+    let info = unsafe { info.assume_init() };
+    if found {
+        if let Some(name) = text(info.dli_sname) {
+            let _ = write!(line, " {name}+{:#x}", (frame as usize).wrapping_sub(info.dli_saddr as usize));
+        }
+        let offset = (frame as usize).wrapping_sub(info.dli_fbase as usize);
+        let _ = write!(line, " ({}+{offset:#x})", text(info.dli_fname).unwrap_or("?"));
+    }
+}
+
+fn text(name: *const c_char) -> Option<&'static str> {
+    // SAFETY: dladdr gives NULL or a C string of the loaded object, which stays loaded.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })?;
+    name.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    extern "C" fn within(fd: c_int) -> c_int {
+        c_int::from(print(fd)) // a trace within a trace is refused, so this one succeeds
+    }
+
+    // One test, for the order is found once per process.
+    #[test]
+    fn the_clients_mechanism_is_used_when_it_is_named_and_may_not_recurse() {
+        set_own(Some(Own { name: "Mine", print: within, threads: true }));
+        let mut config = Config::default();
+        config.observe.backtrace_types = vec!["MINE".into(), "EXECINFO".into(), "MINE".into()];
+        let order = find(&config);
+        assert_eq!(order.iter().map(Mechanism::name).collect::<Vec<_>>(), ["Mine", "EXECINFO"]);
+        config.observe.backtrace_types.reverse();
+        config.observe.backtrace_types = vec!["EXECINFO".into(), "MINE".into()];
+        config.observe.backtrace_threads = true;
+        assert_eq!(find(&config)[0].name(), "Mine");
+        configure(&config, None);
+        assert!(print(2));
+        assert!(!is_enabled() && !print_if_enabled(2));
+    }
+}

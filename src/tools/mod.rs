@@ -1,0 +1,15 @@
+//! The parts of the GASNet tools that are not inline in their header (contract: tools.md §2, §9–§12): calibration of timers,
+//! numbers, environment, zero counts, the machine, stack traces. They need no job and no initialisation; a job only tells them a
+//! few things at init.
+//!
+//! Must not know: segments, messages, C types of the header (those are `abi::tools_*`).
+
+pub mod backtrace;
+pub mod bytes;
+pub mod external;
+pub mod host;
+pub mod number;
+pub mod selftest;
+pub mod settings;
+pub mod signame;
+pub mod timer;

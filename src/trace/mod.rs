@@ -1,0 +1,264 @@
+//! Traces and statistics: what this node does, as it happens and in total (contract: environment.md §2.2, tools.md §13).
+//!
+//! Always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not taken, and
+//! transfers of mapped memory, which the header does inline, do not pass here at all; while something is, attach tells the
+//! header to call the library for all of them.
+//!
+//! Points are in `abi`, and where a handler is called. Must not know: what an operation does.
+
+#![forbid(unsafe_code)]
+
+mod op;
+mod sink;
+pub mod source;
+mod totals;
+
+pub use op::Op;
+
+use crate::config::{Config, Mask, Record};
+use crate::job::sys;
+use crate::log;
+use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
+use sink::Sink;
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::Duration;
+use totals::Totals;
+
+/// How long the end of a process waits for a thread that is in the middle of a line. A guess.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// One of the two records: where it goes, and which letters are on at the moment.
+struct Way {
+    sink: Sink,
+    mask: AtomicU64,
+}
+
+impl Way {
+    fn mask(&self) -> Mask {
+        Mask::from_bits(self.mask.load(Ordering::Relaxed) as u32) // Relaxed: a setting
+    }
+}
+
+/// What a recording node has.
+struct State {
+    node: u32,
+    pid: i32,
+    begin: u64,
+    local: AtomicBool,
+    trace: Option<Way>,
+    stats: Option<Way>,
+    totals: Totals,
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+static STATE: OnceLock<State> = OnceLock::new();
+
+/// Is anything recorded by this process?
+#[inline(always)]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed) // Relaxed: set once, at init, before any operation
+}
+
+/// The state, in the process that recording began in: a child that the client forked does not write what its parent will.
+fn state() -> Option<&'static State> {
+    STATE.get().filter(|state| state.pid == sys::pid())
+}
+
+/// Opens what the settings ask for. In init, when the rank is known and before the other nodes pass its last fence: what
+/// all nodes write to is emptied by node 0, which opens it before they do.
+pub fn open(config: &Config, node: u32, first: bool) {
+    if STATE.get().is_some() {
+        return;
+    }
+    let way = |record: &Record, flush: bool| {
+        let name = record.file.as_ref().filter(|_| record.nodes.contains(node))?;
+        match Sink::open(name, node, flush) {
+            Ok(sink) => Some(Way { sink, mask: AtomicU64::new(record.mask.bits().into()) }),
+            Err(error) => {
+                log::error(format_args!("no trace or statistics: {name} cannot be written: {error}"));
+                None
+            }
+        }
+    };
+    let observe = &config.observe;
+    let names = || [&observe.trace, &observe.stats].into_iter().filter_map(|record| record.file.as_deref());
+    let late = node != 0 && names().any(|name| !name.contains('%'));
+    if first == late {
+        return;
+    }
+    if node == 0 {
+        names().for_each(sink::empty);
+    }
+    let (trace, stats) = (way(&observe.trace, observe.flush), way(&observe.stats, false));
+    if trace.is_none() && stats.is_none() {
+        return;
+    }
+    let begin = sys::clock_ns();
+    let state = State {
+        node,
+        pid: sys::pid(),
+        begin,
+        local: AtomicBool::new(!observe.no_local),
+        trace,
+        stats,
+        totals: Totals::default(),
+    };
+    let _ = STATE.set(state); // one thread runs init
+    ON.store(true, Ordering::Relaxed); // Relaxed: see `is_on`
+}
+
+/// Letters of the trace and of the statistics, as bits; 0 when there is none.
+pub fn letters() -> (u32, u32) {
+    let bits = |way: &Option<Way>| way.as_ref().map_or(0, |way| way.mask().bits());
+    state().map_or((0, 0), |state| (bits(&state.trace), bits(&state.stats)))
+}
+
+/// From now on the trace (else the statistics) shows the kinds that `letters` has. Without effect where there is none.
+pub fn set_letters(of_trace: bool, letters: &str) {
+    let Some(state) = state() else { return };
+    if let Some(way) = if of_trace { &state.trace } else { &state.stats } {
+        way.mask.store(Mask::of(letters).bits().into(), Ordering::Relaxed); // Relaxed: a setting
+    }
+}
+
+/// Are a node's transfers with itself recorded? False when nothing is.
+pub fn records_local() -> bool {
+    state().is_some_and(|state| state.local.load(Ordering::Relaxed)) // Relaxed: a setting
+}
+
+/// See [`records_local`].
+pub fn record_local(record: bool) {
+    if let Some(state) = state() {
+        state.local.store(record, Ordering::Relaxed); // Relaxed: as above
+    }
+}
+
+/// The operation `op` with `node` and `bytes` begins; for those whose duration is nobody's concern.
+#[inline(always)]
+pub fn event(op: Op, node: u32, bytes: usize) {
+    if is_on() {
+        record(op, node, bytes, None);
+    }
+}
+
+/// As [`event`], with the arguments of a message for the trace of data.
+#[inline(always)]
+pub fn message(op: Op, node: u32, bytes: usize, words: &[u64]) {
+    if is_on() {
+        record(op, node, bytes, None);
+        arguments(op, words);
+    }
+}
+
+/// An operation whose duration counts: from here until it is dropped.
+#[inline(always)]
+pub fn span(op: Op, node: u32, bytes: usize) -> Span {
+    Span { begin: if is_on() { sys::clock_ns() } else { 0 }, op, node, bytes }
+}
+
+/// See [`span`].
+pub struct Span {
+    begin: u64,
+    op: Op,
+    node: u32,
+    bytes: usize,
+}
+
+impl Drop for Span {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.begin != 0 {
+            record(self.op, self.node, self.bytes, Some(sys::clock_ns() - self.begin));
+        }
+    }
+}
+
+/// For operations that concern no particular node.
+pub const NO_NODE: u32 = u32::MAX;
+
+#[cold]
+#[inline(never)]
+fn record(op: Op, node: u32, bytes: usize, ns: Option<u64>) {
+    let Some(state) = state() else { return };
+    // Relaxed: a setting.
+    if op.is_transfer() && node == state.node && !state.local.load(Ordering::Relaxed) {
+        return;
+    }
+    if state.stats.as_ref().is_some_and(|way| way.mask().has(op.letter())) {
+        state.totals.add(op, bytes as u64, ns);
+    }
+    if state.trace.as_ref().is_some_and(|way| way.mask().has(op.letter())) {
+        let peer = if node == NO_NODE { String::new() } else { format!(" node={node}") };
+        let bytes = if op.has_bytes() { format!(" bytes={bytes}") } else { String::new() };
+        let time = ns.map_or(String::new(), |ns| format!(" us={}", ns as f64 / 1e3));
+        write(op.letter(), format_args!("{}{peer}{bytes}{time}", op.name()));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn arguments(op: Op, words: &[u64]) {
+    let list: String = words.iter().map(|word| format!(" {:#x} {:#x}", *word as u32, word >> 32)).collect();
+    write(b'D', format_args!("{} arguments:{list}", op.name()));
+}
+
+/// One line of the trace, if `letter` is on.
+fn write(letter: u8, text: impl fmt::Display) {
+    let Some(state) = state() else { return };
+    let Some(way) = state.trace.as_ref().filter(|way| way.mask().has(letter)) else { return };
+    let seconds = (sys::clock_ns() - state.begin) as f64 / 1e9;
+    let place = if way.mask().has(b'N') { source::shown() } else { String::new() };
+    way.sink.line(format_args!("{} {seconds:.6}> {place}({}) {text}", state.node, letter as char));
+}
+
+/// A line of information about the job, category I; `U` for what cannot be switched off.
+pub fn note(letter: u8, text: fmt::Arguments<'_>) {
+    if is_on() {
+        write(letter, text);
+    }
+}
+
+/// A message of the client's, category H, or U when it is forced.
+pub fn client(text: &str, force: bool) {
+    note(if force { b'U' } else { b'H' }, format_args!("{}", text.trim_end_matches('\n')));
+}
+
+/// One line into the statistics, if `letter` is on; `force`: in any case.
+pub fn into_stats(letter: u8, text: fmt::Arguments<'_>, force: bool) {
+    let Some(state) = state() else { return };
+    if let Some(way) = state.stats.as_ref().filter(|way| force || way.mask().has(letter)) {
+        way.sink.line(format_args!("{} ({}) {text}", state.node, letter as char));
+    }
+}
+
+/// Writes the totals so far: first what `client` writes about itself, then `conduit`'s counters, then ours. `reset`: the
+/// next ones count from here.
+pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
+    let Some(state) = state() else { return };
+    let Some(way) = &state.stats else { return };
+    into_stats(
+        b'U',
+        format_args!("statistics of node {} on {}", state.node, crate::tools::host::name().to_string_lossy()),
+        true,
+    );
+    if way.mask().has(b'H') {
+        client();
+    }
+    for (name, value) in conduit {
+        into_stats(b'C', format_args!("{name}: {value}"), false);
+    }
+    for (op, line) in state.totals.lines() {
+        into_stats(op.letter(), format_args!("{line}"), false);
+    }
+    if reset {
+        state.totals.clear();
+    }
+    way.sink.flush(PATIENCE);
+}
+
+/// Writes out what is held back. From a process that ends, whatever state it is in: waits for other threads a moment only.
+pub fn flush() {
+    let Some(state) = STATE.get().filter(|state| is_on() && state.pid == sys::pid()) else { return };
+    [&state.trace, &state.stats].into_iter().flatten().for_each(|way| way.sink.flush(PATIENCE));
+}

@@ -1,0 +1,115 @@
+//! The kinds of operations that are recorded, with their letters and names.
+
+macro_rules! ops {
+    ($($(#[doc = $doc:literal])* $op:ident = $letter:literal $name:literal $what:ident;)*) => {
+        /// An operation that is recorded.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Op { $($(#[doc = $doc])* $op,)* }
+
+        impl Op {
+            /// All of them.
+            pub const ALL: &[Op] = &[$(Op::$op),*];
+
+            const TABLE: &[(u8, &str, What)] = &[$(($letter, $name, What::$what)),*];
+        }
+    };
+}
+
+/// What of an operation is worth a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Bytes,
+    Time,
+    Both,
+    Count,
+}
+
+ops! {
+    /// Blocking put.
+    Put = b'P' "PUT" Both;
+    /// Put with an explicit handle.
+    PutNb = b'P' "PUT_NB" Bytes;
+    /// Implicit put.
+    PutNbi = b'P' "PUT_NBI" Bytes;
+    /// Blocking memset.
+    Memset = b'P' "MEMSET" Both;
+    /// Memset with an explicit handle.
+    MemsetNb = b'P' "MEMSET_NB" Bytes;
+    /// Implicit memset.
+    MemsetNbi = b'P' "MEMSET_NBI" Bytes;
+    /// Blocking get.
+    Get = b'G' "GET" Both;
+    /// Get with an explicit handle.
+    GetNb = b'G' "GET_NB" Bytes;
+    /// Implicit get.
+    GetNbi = b'G' "GET_NBI" Bytes;
+    /// Get of a value, non-blocking.
+    GetNbVal = b'G' "GET_NB_VAL" Bytes;
+    /// Wait for one handle.
+    WaitNb = b'S' "WAIT_SYNCNB" Time;
+    /// Look at one handle.
+    TryNb = b'S' "TRY_SYNCNB" Time;
+    /// Wait for handles.
+    WaitArray = b'S' "WAIT_SYNCNB_ARRAY" Time;
+    /// Look at handles.
+    TryArray = b'S' "TRY_SYNCNB_ARRAY" Time;
+    /// Wait for implicit operations.
+    WaitNbi = b'S' "WAIT_SYNCNBI" Time;
+    /// Look at implicit operations.
+    TryNbi = b'S' "TRY_SYNCNBI" Time;
+    /// Wait for a value.
+    WaitValget = b'S' "WAIT_SYNCNB_VALGET" Time;
+    /// Barrier, notify.
+    BarrierNotify = b'B' "BARRIER_NOTIFY" Time;
+    /// Barrier, wait.
+    BarrierWait = b'B' "BARRIER_WAIT" Time;
+    /// Barrier, try.
+    BarrierTry = b'B' "BARRIER_TRY" Time;
+    /// Barrier in one.
+    Barrier = b'B' "BARRIER" Time;
+    /// Wait for a handler-safe lock that another thread holds; a free one is taken inline, and not seen.
+    LockWait = b'L' "HSL_LOCK_CONTENDED" Time;
+    /// Short request.
+    RequestShort = b'A' "AMREQUEST_SHORT" Count;
+    /// Medium request.
+    RequestMedium = b'A' "AMREQUEST_MEDIUM" Bytes;
+    /// Long request.
+    RequestLong = b'A' "AMREQUEST_LONG" Bytes;
+    /// Short reply.
+    ReplyShort = b'A' "AMREPLY_SHORT" Count;
+    /// Medium reply.
+    ReplyMedium = b'A' "AMREPLY_MEDIUM" Bytes;
+    /// Long reply.
+    ReplyLong = b'A' "AMREPLY_LONG" Bytes;
+    /// A request's handler runs.
+    RequestHandler = b'A' "AMREQUEST_HANDLER" Bytes;
+    /// A reply's handler runs.
+    ReplyHandler = b'A' "AMREPLY_HANDLER" Bytes;
+}
+
+impl Op {
+    /// Its category.
+    pub fn letter(self) -> u8 {
+        Self::TABLE[self as usize].0
+    }
+
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        Self::TABLE[self as usize].1
+    }
+
+    /// Does it move bytes?
+    pub fn has_bytes(self) -> bool {
+        matches!(Self::TABLE[self as usize].2, What::Bytes | What::Both)
+    }
+
+    /// Is its duration recorded?
+    pub fn has_time(self) -> bool {
+        matches!(Self::TABLE[self as usize].2, What::Time | What::Both)
+    }
+
+    /// Put, get or memset: what GASNET_TRACELOCAL is about.
+    pub fn is_transfer(self) -> bool {
+        matches!(self.letter(), b'P' | b'G')
+    }
+}

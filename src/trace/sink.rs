@@ -1,0 +1,68 @@
+//! A file that whole lines are added to, by threads and by nodes.
+
+use parking_lot::Mutex;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+/// So many bytes are held back; a multiple of pages. A guess.
+const ROOM: usize = 32 << 10;
+
+/// Empties the file that all nodes write to, if `name` is one. What cannot be emptied cannot be opened either, which is told.
+pub(super) fn empty(name: &str) {
+    if !name.contains('%') && !["stdout", "stderr", "-"].contains(&name) {
+        let _ = File::create(name);
+    }
+}
+
+/// The file, and lines that are not in it yet.
+pub(super) struct Sink {
+    inner: Mutex<(File, Vec<u8>)>,
+    flush: bool,
+}
+
+impl Sink {
+    /// Opens `name` for `node`: `%` is its number, `stdout`, `stderr` and `-` are the streams. `flush`: each line at once;
+    /// streams are always so. A file of one node's is emptied; one of all nodes' is added to, see [`empty`].
+    pub(super) fn open(name: &str, node: u32, flush: bool) -> io::Result<Sink> {
+        let stream = match name {
+            "stdout" => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            "stderr" | "-" => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        let flush = flush || stream.is_some();
+        let file = match stream {
+            Some(stream) => File::from(stream),
+            None => {
+                let path = name.replace('%', &node.to_string());
+                if name.contains('%') {
+                    File::create(&path)?;
+                }
+                File::options().append(true).create(true).open(&path)?
+            }
+        };
+        Ok(Sink { inner: Mutex::new((file, Vec::new())), flush })
+    }
+
+    /// Adds one line. What cannot be written is lost: there is nobody to tell.
+    pub(super) fn line(&self, text: fmt::Arguments<'_>) {
+        let (file, held) = &mut *self.inner.lock();
+        let _ = held.write_fmt(text);
+        held.push(b'\n');
+        if self.flush || held.len() >= ROOM {
+            let _ = file.write_all(held);
+            held.clear();
+        }
+    }
+
+    /// Writes out what is held, unless another thread keeps the file for longer than `patience`.
+    pub(super) fn flush(&self, patience: Duration) {
+        if let Some(mut inner) = self.inner.try_lock_for(patience) {
+            let (file, held) = &mut *inner;
+            let _ = file.write_all(held);
+            held.clear();
+        }
+    }
+}

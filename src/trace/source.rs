@@ -1,0 +1,72 @@
+//! Where a client's thread stands in its own source (contract: tools.md §13). Traces show it.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+
+/// A position, and how often it was frozen.
+#[derive(Clone, Copy)]
+struct Place {
+    file: Option<&'static CStr>,
+    line: u32,
+    frozen: u32,
+}
+
+thread_local! {
+    static PLACE: Cell<Place> = const { Cell::new(Place { file: None, line: 0, frozen: 0 }) };
+}
+
+/// This thread stands at `file` (`None`: the same as before), `line`.
+pub fn set(file: Option<&'static CStr>, line: u32) {
+    let place = PLACE.get();
+    if place.frozen == 0 {
+        PLACE.set(Place { file: file.or(place.file), line, frozen: 0 });
+    }
+}
+
+/// What was set last; `None`: nothing.
+pub fn get() -> Option<(&'static CStr, u32)> {
+    let place = PLACE.get();
+    place.file.map(|file| (file, place.line))
+}
+
+/// Until as many calls of [`thaw`], [`set`] has no effect on this thread.
+pub fn freeze() {
+    let place = PLACE.get();
+    PLACE.set(Place { frozen: place.frozen + 1, ..place });
+}
+
+/// See [`freeze`].
+pub fn thaw() {
+    let place = PLACE.get();
+    PLACE.set(Place { frozen: place.frozen.saturating_sub(1), ..place });
+}
+
+/// `[file:line] `, or nothing. Also while the thread ends.
+pub(super) fn shown() -> String {
+    let place = PLACE.try_with(Cell::get).ok();
+    let known = place.and_then(|place| place.file.map(|file| (file.to_string_lossy(), place.line)));
+    known.map_or(String::new(), |(file, line)| format!("[{file}:{line}] "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_kept_per_thread_and_while_frozen() {
+        assert_eq!((get(), shown().as_str()), (None, ""));
+        set(Some(c"a.upc"), 3);
+        set(None, 4);
+        freeze();
+        freeze();
+        set(Some(c"b.upc"), 5);
+        thaw();
+        set(None, 6);
+        assert_eq!((get(), shown().as_str()), (Some((c"a.upc", 4)), "[a.upc:4] "));
+        thaw();
+        thaw();
+        set(None, 7);
+        assert_eq!(get(), Some((c"a.upc", 7)));
+        assert_eq!(std::thread::spawn(get).join().unwrap(), None);
+    }
+}

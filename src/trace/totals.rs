@@ -1,0 +1,114 @@
+//! Totals per kind of operation.
+
+use super::Op;
+use crate::sync::fixed::{AtomicU64, Ordering};
+use std::array;
+
+/// Sum, least and most of a number.
+struct Sum {
+    sum: AtomicU64,
+    least: AtomicU64,
+    most: AtomicU64,
+}
+
+// Relaxed throughout: numbers for a report, which hand nothing over. Read while threads count, a sum may be ahead of its count.
+impl Sum {
+    const fn new() -> Sum {
+        Sum { sum: AtomicU64::new(0), least: AtomicU64::new(u64::MAX), most: AtomicU64::new(0) }
+    }
+
+    fn add(&self, value: u64) {
+        self.sum.fetch_add(value, Ordering::Relaxed);
+        self.least.fetch_min(value, Ordering::Relaxed);
+        self.most.fetch_max(value, Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.sum.store(0, Ordering::Relaxed);
+        self.least.store(u64::MAX, Ordering::Relaxed);
+        self.most.store(0, Ordering::Relaxed);
+    }
+
+    fn text(&self, what: &str, count: u64, unit: f64) -> String {
+        let [sum, least, most] = [&self.sum, &self.least, &self.most].map(|v| v.load(Ordering::Relaxed) as f64 / unit);
+        format!("  {what} total={sum} min={least} avg={:.3} max={most}", sum / count as f64)
+    }
+}
+
+struct Total {
+    count: AtomicU64,
+    bytes: Sum,
+    ns: Sum,
+}
+
+/// All of this node's.
+pub(super) struct Totals([Total; Op::ALL.len()]);
+
+impl Default for Totals {
+    fn default() -> Self {
+        Totals(array::from_fn(|_| Total { count: AtomicU64::new(0), bytes: Sum::new(), ns: Sum::new() }))
+    }
+}
+
+impl Totals {
+    /// One more `op`.
+    pub(super) fn add(&self, op: Op, bytes: u64, ns: Option<u64>) {
+        let total = &self.0[op as usize];
+        total.count.fetch_add(1, Ordering::Relaxed);
+        total.bytes.add(bytes);
+        ns.into_iter().for_each(|ns| total.ns.add(ns));
+    }
+
+    /// A line for each kind that there was.
+    pub(super) fn lines(&self) -> Vec<(Op, String)> {
+        let line = |op: Op| {
+            let total = &self.0[op as usize];
+            let count = total.count.load(Ordering::Relaxed);
+            let bytes = if op.has_bytes() { total.bytes.text("bytes", count, 1.0) } else { String::new() };
+            let time = if op.has_time() { total.ns.text("us", count, 1000.0) } else { String::new() };
+            (count > 0).then(|| (op, format!("{:<20} count={count}{bytes}{time}", op.name())))
+        };
+        Op::ALL.iter().filter_map(|op| line(*op)).collect()
+    }
+
+    /// From now on nothing has happened.
+    pub(super) fn clear(&self) {
+        for total in &self.0 {
+            total.count.store(0, Ordering::Relaxed);
+            total.bytes.clear();
+            total.ns.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_have_count_sum_and_extremes_of_what_the_kind_has() {
+        let totals = Totals::default();
+        assert!(totals.lines().is_empty());
+        totals.add(Op::Put, 10, Some(2000));
+        totals.add(Op::Put, 30, Some(1000));
+        totals.add(Op::RequestShort, 0, None);
+        totals.add(Op::WaitNb, 0, Some(500));
+        let lines: Vec<String> = totals.lines().into_iter().map(|(_, line)| line).collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with("PUT  ") && lines[0].contains("count=2  bytes total=40 min=10 avg=20.000 max=30"));
+        assert!(lines[0].ends_with("us total=3 min=1 avg=1.500 max=2"), "{}", lines[0]);
+        assert!(lines[1].contains("us total=0.5 min=0.5") && !lines[1].contains("bytes"));
+        assert!(lines[2].starts_with("AMREQUEST_SHORT") && lines[2].ends_with("count=1"), "{}", lines[2]);
+        totals.clear();
+        assert!(totals.lines().is_empty());
+    }
+
+    #[test]
+    fn every_operation_has_its_own_name_and_a_known_letter() {
+        let mut names: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Op::ALL.len());
+        assert!(Op::ALL.iter().all(|op| crate::config::Mask::LETTERS.contains(op.letter() as char)));
+    }
+}
