@@ -78,6 +78,13 @@ pub fn allocate_aligned(align: usize, len: usize) -> Option<*mut c_void> {
     (result == 0).then_some(memory)
 }
 
+/// `len` bytes of the C library's heap; `None` if there are none.
+pub fn allocate(len: usize, zeroed: bool) -> Option<*mut c_void> {
+    // SAFETY: takes integers.
+    let memory = if zeroed { unsafe { libc::calloc(1, len) } } else { unsafe { libc::malloc(len) } };
+    (!memory.is_null()).then_some(memory)
+}
+
 /// Writes out what stdio has buffered, and what the kernel has of stdout and stderr; with `all` of all files.
 pub fn flush_streams(all: bool) {
     sys::flush_all_stdio();

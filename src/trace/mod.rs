@@ -14,12 +14,12 @@ pub mod source;
 mod totals;
 
 pub use op::Op;
+pub(crate) use sink::Sink;
 
 use crate::config::{Config, Mask, Record};
 use crate::job::sys;
 use crate::log;
 use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
-use sink::Sink;
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
