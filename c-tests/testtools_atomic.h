@@ -185,6 +185,63 @@ static void c10_mail(int number) {
   }
 }
 
+#if defined(TESTTOOLS_ALONE)
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+/* C9, B7: between two processes, and between a program and its signal handler; strong operations and local fences are what counts
+   there, in SEQ as well. Before there are threads. */
+static struct between_processes {
+  gasnett_strongatomic_t count;
+  gasnett_strongatomic64_t count64;
+  volatile uint32_t data, flag;
+} *between;
+static gasnett_strongatomic32_t signalled = gasnett_strongatomic32_init(0);
+static void count_signal(int signal_number) {
+  (void)signal_number;
+  gasnett_strongatomic32_increment(&signalled, 0);
+}
+static void c9_processes(void) {
+  const uint32_t rounds = 200000, signals = 200;
+  uint32_t i, stale = 0, seen = 0;
+  int status = -1;
+  pid_t child;
+  between = (struct between_processes *)mmap(NULL, sizeof *between, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (between == MAP_FAILED) abort();
+  signal(SIGUSR1, count_signal);
+  fflush(NULL);
+  child = fork();
+  for (i = 1; i <= rounds; i++) {
+    gasnett_strongatomic_increment(&between->count, 0);
+    (void)gasnett_strongatomic64_add(&between->count64, (uint64_t)1 << 32, GASNETT_ATOMIC_REL);
+    if (child == 0) {
+      between->data = i;
+      gasnett_local_wmb();
+      between->flag = i;
+      if (i % (rounds / signals) == 0) kill(getppid(), SIGUSR1);
+    } else {
+      seen = between->flag;
+      gasnett_local_rmb();
+      stale += between->data < seen;
+      (void)gasnett_strongatomic32_add(&signalled, 1 << 16, 0);
+      (void)gasnett_strongatomic32_subtract(&signalled, 1 << 16, 0);
+    }
+  }
+  if (child == 0) _exit(0);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  CHECK(status == 0 && stale == 0, "child %#x, %u stale readings", status, (unsigned)stale);
+  CHECK(gasnett_strongatomic_read(&between->count, 0) == 2 * rounds, "%u", (unsigned)gasnett_strongatomic_read(&between->count, 0));
+  CHECK(gasnett_strongatomic64_read(&between->count64, 0) == (uint64_t)rounds << 33, "%" PRIx64,
+        gasnett_strongatomic64_read(&between->count64, 0));
+  /* Signals that come while one is pending are one; none is lost half-way. */
+  CHECK(gasnett_strongatomic32_read(&signalled, 0) >= 1 && gasnett_strongatomic32_read(&signalled, 0) <= signals, "%u signals",
+        (unsigned)gasnett_strongatomic32_read(&signalled, 0));
+  signal(SIGUSR1, SIG_DFL);
+  munmap(between, sizeof *between);
+}
+#endif
+
 /* C12 */
 #if !GASNETT_HAVE_ATOMIC_CAS || !GASNETT_HAVE_ATOMIC_ADD_SUB || !GASNETT_HAVE_STRONGATOMIC_CAS || !GASNETT_HAVE_STRONGATOMIC_ADD_SUB
 #error "availability"
@@ -195,6 +252,9 @@ static void c10_mail(int number) {
 #endif
 
 static void test_atomics(void) {
+#if defined(TESTTOOLS_ALONE)
+  c9_processes();
+#endif
   test_gasnett_atomic();
   test_gasnett_atomic32();
   test_gasnett_atomic64();

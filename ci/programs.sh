@@ -20,6 +20,8 @@ testenv          |               |
 testbad          |               | noise
 testhsl          |               |
 testtools        |               |
+testmisc         | 1000          |
+testcxx          |               |
 testtoolslib     |               | noise
 stencil          |               |
 '

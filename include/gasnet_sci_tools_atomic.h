@@ -60,6 +60,9 @@ typedef int32_t gasnett_atomic_sval_t;
 /* ---- fences around an operation ---- */
 #define GASNETI_SCI_ANY_POST                                                                                         \
   (GASNETT_ATOMIC_RMB_POST | GASNETT_ATOMIC_RMB_POST_IF_TRUE | GASNETT_ATOMIC_RMB_POST_IF_FALSE)
+#define GASNETI_SCI_WANTS_FULL(f)                                                                                    \
+  (((f) & GASNETT_ATOMIC_MB_PRE) == GASNETT_ATOMIC_MB_PRE ||                                                         \
+   (((f) & GASNETT_ATOMIC_WMB_POST) && ((f) & GASNETI_SCI_ANY_POST)))
 #define GASNETI_SCI_ATOMIC_INLINE GASNETI_SCI_INLINE __attribute__((__always_inline__))
 
 GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_pre(int f) {
@@ -80,9 +83,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
 #define GASNETI_SCI_STRONG_PRE(f) ((f) ? gasneti_sci_compiler_fence() : (void)0)
 #define GASNETI_SCI_STRONG_POST(f) ((f) ? gasneti_sci_compiler_fence() : (void)0)
 #define GASNETI_SCI_STRONG(op, p, v, f) op((p), (v), __ATOMIC_SEQ_CST)
-#define GASNETI_SCI_STORE_IS_FENCE(f)                                                                                \
-  (((f) & GASNETT_ATOMIC_MB_PRE) == GASNETT_ATOMIC_MB_PRE ||                                                         \
-   (((f) & GASNETT_ATOMIC_WMB_POST) && ((f) & GASNETI_SCI_ANY_POST)))
+#define GASNETI_SCI_STORE_IS_FENCE(f) GASNETI_SCI_WANTS_FULL(f)
 #else
 #define GASNETI_SCI_STRONG_PRE(f) (((f) & GASNETT_ATOMIC_RMB_PRE) ? gasneti_sci_fence_pre(f) : (void)0)
 #define GASNETI_SCI_STRONG_POST(f) (((f) & GASNETT_ATOMIC_WMB_POST) ? gasneti_sci_fence_post(f) : (void)0)
@@ -108,7 +109,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
      V X_read(const T *, f)    void X_set(T *, V, f)    void X_increment(T *, f)    void X_decrement(T *, f)
      int X_decrement_and_test(T *, f): new value is 0?    int X_compare_and_swap(T *, V old, V new, f): swapped?
      V X_swap(T *, V, f): old value    V X_add(T *, V, f), V X_subtract(T *, V, f): new value */
-#define GASNETI_SCI_ATOMIC_ACCESS(X, T, V, A)                                                                        \
+#define GASNETI_SCI_ATOMIC_ACCESS(X, T, V)                                                                        \
   GASNETI_SCI_ATOMIC_INLINE V X##_read(const T *p, int f) {                                                          \
     V value;                                                                                                         \
     gasneti_sci_fence_pre(f);                                                                                        \
@@ -129,7 +130,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   }
 
 #define GASNETI_SCI_ATOMIC_STRONG(X, T, V, A)                                                                        \
-  GASNETI_SCI_ATOMIC_ACCESS(X, T, V, A)                                                                              \
+  GASNETI_SCI_ATOMIC_ACCESS(X, T, V)                                                                              \
   GASNETI_SCI_ATOMIC_INLINE V X##_add(T *p, V v, int f) {                                                            \
     V value;                                                                                                         \
     GASNETI_SCI_STRONG_PRE(f);                                                                                       \
@@ -161,11 +162,13 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   }                                                                                                                  \
   GASNETI_SCI_ATOMIC_DERIVED(X, T)
 
-/* With one thread: as plain as an access can be that is not torn. */
-#define GASNETI_SCI_ATOMIC_PLAIN(X, T, V, A)                                                                         \
-  GASNETI_SCI_ATOMIC_ACCESS(X, T, V, A)                                                                              \
+/* With one thread: as plain as an access can be that is not torn. Where a full fence is asked for, the cpu's own operation
+   is one, and cheaper than a fence beside a plain one. */
+#define GASNETI_SCI_ATOMIC_PLAIN(X, STRONG, T, V)                                                                    \
+  GASNETI_SCI_ATOMIC_ACCESS(X, T, V)                                                                                 \
   GASNETI_SCI_ATOMIC_INLINE V X##_swap(T *p, V v, int f) {                                                           \
     V value;                                                                                                         \
+    if (GASNETI_SCI_WANTS_FULL(f)) return STRONG##_swap(p, v, f);                                                    \
     gasneti_sci_fence_pre(f);                                                                                        \
     value = p->gasneti_value;                                                                                        \
     p->gasneti_value = v;                                                                                            \
@@ -174,6 +177,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   }                                                                                                                  \
   GASNETI_SCI_ATOMIC_INLINE V X##_add(T *p, V v, int f) {                                                            \
     V value;                                                                                                         \
+    if (GASNETI_SCI_WANTS_FULL(f)) return STRONG##_add(p, v, f);                                                     \
     gasneti_sci_fence_pre(f);                                                                                        \
     value = p->gasneti_value + v;                                                                                    \
     p->gasneti_value = value;                                                                                        \
@@ -183,6 +187,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   GASNETI_SCI_ATOMIC_INLINE V X##_subtract(T *p, V v, int f) { return X##_add(p, (V)0 - v, f); }                     \
   GASNETI_SCI_ATOMIC_INLINE int X##_compare_and_swap(T *p, V oldval, V newval, int f) {                              \
     int swapped;                                                                                                     \
+    if (GASNETI_SCI_WANTS_FULL(f)) return STRONG##_compare_and_swap(p, oldval, newval, f);                           \
     gasneti_sci_fence_pre(f);                                                                                        \
     swapped = p->gasneti_value == oldval;                                                                            \
     if (swapped) p->gasneti_value = newval;                                                                          \
@@ -196,16 +201,17 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   GASNETI_SCI_ATOMIC_INLINE void X##_decrement(T *p, int f) { (void)X##_subtract(p, 1, f); }                         \
   GASNETI_SCI_ATOMIC_INLINE int X##_decrement_and_test(T *p, int f) { return X##_subtract(p, 1, f) == 0; }
 
-#if defined(GASNETT_THREAD_SINGLE)
-#define GASNETI_SCI_ATOMIC_REGULAR GASNETI_SCI_ATOMIC_PLAIN
-#else
-#define GASNETI_SCI_ATOMIC_REGULAR GASNETI_SCI_ATOMIC_STRONG
-#endif
-GASNETI_SCI_ATOMIC_REGULAR(gasnett_atomic, gasnett_atomic_t, gasnett_atomic_val_t, gasneti_sci_alias32_t)
-GASNETI_SCI_ATOMIC_REGULAR(gasnett_atomic32, gasnett_atomic32_t, uint32_t, gasneti_sci_alias32_t)
-GASNETI_SCI_ATOMIC_REGULAR(gasnett_atomic64, gasnett_atomic64_t, uint64_t, gasneti_sci_alias64_t)
 GASNETI_SCI_ATOMIC_STRONG(gasnett_strongatomic, gasnett_strongatomic_t, gasnett_atomic_val_t, gasneti_sci_alias32_t)
 GASNETI_SCI_ATOMIC_STRONG(gasnett_strongatomic32, gasnett_strongatomic32_t, uint32_t, gasneti_sci_alias32_t)
 GASNETI_SCI_ATOMIC_STRONG(gasnett_strongatomic64, gasnett_strongatomic64_t, uint64_t, gasneti_sci_alias64_t)
+#if defined(GASNETT_THREAD_SINGLE)
+GASNETI_SCI_ATOMIC_PLAIN(gasnett_atomic, gasnett_strongatomic, gasnett_atomic_t, gasnett_atomic_val_t)
+GASNETI_SCI_ATOMIC_PLAIN(gasnett_atomic32, gasnett_strongatomic32, gasnett_atomic32_t, uint32_t)
+GASNETI_SCI_ATOMIC_PLAIN(gasnett_atomic64, gasnett_strongatomic64, gasnett_atomic64_t, uint64_t)
+#else
+GASNETI_SCI_ATOMIC_STRONG(gasnett_atomic, gasnett_atomic_t, gasnett_atomic_val_t, gasneti_sci_alias32_t)
+GASNETI_SCI_ATOMIC_STRONG(gasnett_atomic32, gasnett_atomic32_t, uint32_t, gasneti_sci_alias32_t)
+GASNETI_SCI_ATOMIC_STRONG(gasnett_atomic64, gasnett_atomic64_t, uint64_t, gasneti_sci_alias64_t)
+#endif
 
 #endif

@@ -31,10 +31,17 @@ impl Mode {
     }
 }
 
-/// Failed polls before a waiting thread yields, when every node has a core: about 20–50 µs.
+/// Failed polls before a waiting thread yields, when every node has a core: about 20–50 µs. The most, and the first.
 const SPIN_DEDICATED: u32 = 1000;
+/// The least. A yield that took longer than [`SWITCHED`] let somebody else run: the core is shared after all (another job,
+/// another user), perhaps with the very peer that is waited for, and spinning only keeps it off. Then the next wait spins
+/// this often; each yield that comes back at once doubles it. Two nodes that a third process drives onto one core: 58 µs
+/// per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
+const SPIN_LEAST: u32 = 2;
+/// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
+const SWITCHED: Duration = Duration::from_nanos(1000);
 /// The same when nodes share cores: the peer needs this core to answer at all.
-const SPIN_SHARED: u32 = 2;
+const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1, 2, 4 give 18.9, 17.1, 20.9, 20.8 µs
 /// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
 const YIELDS_DEDICATED: u32 = 20;
 const YIELDS_SHARED: u32 = 40;
@@ -44,7 +51,10 @@ const SLEEP_MAX_US: u64 = 1000;
 /// How the threads of this node wait.
 pub struct Waiter {
     mode: AtomicU32,
-    spin: u32,
+    /// Failed polls before yielding: now, and the bounds it moves within.
+    spin: AtomicU32,
+    least: u32,
+    most: u32,
     yields: u32,
     missed: Missed,
 }
@@ -61,11 +71,17 @@ impl Waiter {
     /// `nodes` nodes share `cores` cores of this host; `spin` overrides the number of failed polls before yielding.
     pub fn new(nodes: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = nodes > cores;
-        let default = if shared { SPIN_SHARED } else { SPIN_DEDICATED };
+        let (least, most) = match spin {
+            Some(fixed) => (fixed, fixed),
+            None if shared => (SPIN_SHARED, SPIN_SHARED),
+            None => (SPIN_LEAST, SPIN_DEDICATED),
+        };
         let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
         Waiter {
             mode: AtomicU32::new(Mode::SpinBlock as u32),
-            spin: spin.unwrap_or(default),
+            spin: AtomicU32::new(most),
+            least,
+            most,
             yields,
             missed: Missed(AtomicU32::new(0)),
         }
@@ -82,7 +98,7 @@ impl Waiter {
         // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
         let missed = if found { 0 } else { self.missed.0.load(Ordering::Relaxed) + 1 };
         self.missed.0.store(missed, Ordering::Relaxed); // Relaxed: as above
-        if missed >= self.spin.max(MISSES_SHARED) {
+        if missed >= MISSES_SHARED && missed >= self.spin.load(Ordering::Relaxed) {
             self.give_way();
         }
     }
@@ -91,7 +107,24 @@ impl Waiter {
     fn give_way(&self) {
         self.missed.0.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
         if self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
-            std::thread::yield_now(); // Relaxed: as in `set_mode`
+            self.give_core(); // Relaxed: as in `set_mode`
+        }
+    }
+
+    /// Yields, and learns from how long that took how much spinning is worth.
+    fn give_core(&self) {
+        #[cfg(not(loom))]
+        let start = std::time::Instant::now();
+        yield_now();
+        #[cfg(not(loom))]
+        self.adapt(start.elapsed());
+    }
+
+    fn adapt(&self, yielded: Duration) {
+        let spin = self.spin.load(Ordering::Relaxed); // Relaxed: a hint, alone; threads may undo each other's steps
+        let next = if yielded > SWITCHED { self.least } else { (spin * 2).clamp(self.least, self.most) };
+        if next != spin {
+            self.spin.store(next, Ordering::Relaxed); // Relaxed: as above
         }
     }
 
@@ -105,12 +138,15 @@ impl Waiter {
         let spin = match mode {
             m if m == Mode::Spin as u32 => u32::MAX,
             m if m == Mode::Block as u32 => 0,
-            _ => self.spin,
+            _ => self.spin.load(Ordering::Relaxed), // Relaxed: as in `adapt`
         };
         if failed < spin {
             spin_loop();
         } else if failed - spin < self.yields {
-            yield_now();
+            self.give_core();
+            // The count goes on from where it was among the yields, wherever these begin now.
+            let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
+            return now.saturating_add(failed - spin + 1);
         } else {
             if self.sleep(failed - spin - self.yields, interrupt, poll) {
                 return 0;
@@ -214,6 +250,35 @@ mod tests {
         if cores() == affinity().map(u64::count_ones).iter().sum::<u32>() {
             assert_eq!(shared_cores([[1, 0], [2, 0], [2, 1]].into_iter()), 3);
         }
+    }
+
+    #[test]
+    fn spinning_stops_on_a_core_that_others_use_and_comes_back() {
+        let waiter = Waiter::new(2, 2, None);
+        let spin = || waiter.spin.load(Ordering::Relaxed);
+        assert_eq!(spin(), SPIN_DEDICATED);
+        waiter.adapt(SWITCHED * 2);
+        assert_eq!(spin(), SPIN_LEAST);
+        for _ in 0..20 {
+            waiter.adapt(SWITCHED / 2);
+        }
+        assert_eq!(spin(), SPIN_DEDICATED);
+        let fixed = Waiter::new(2, 2, Some(7));
+        fixed.adapt(SWITCHED * 2);
+        assert_eq!(fixed.spin.load(Ordering::Relaxed), 7, "what the user asked for stays");
+    }
+
+    #[test]
+    fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
+        let waiter = Waiter::new(1, 1, None);
+        let interrupt = Sleeps(Cell::new(0));
+        let mut failed = SPIN_DEDICATED;
+        for _ in 0..YIELDS_DEDICATED {
+            failed = waiter.step(failed, &interrupt, |_| false);
+            assert_eq!(interrupt.0.get(), 0);
+        }
+        waiter.step(failed, &interrupt, |_| false);
+        assert_eq!(interrupt.0.get(), 1);
     }
 
     #[test]

@@ -1,0 +1,23 @@
+/* What the expressions of c-tests/names-*.txt are made of; ci/headers puts it between the headers and the generated part. */
+#define NAME_STRING_(x) #x
+#define NAME_STRING(x) NAME_STRING_(x)
+extern int i, argc;
+extern unsigned u;
+extern size_t n;
+extern char **argv, *text;
+extern const char *ctext;
+extern void *ptr;
+extern volatile int flag;
+extern void hook(void *segment, uintptr_t size);
+extern void callback(void (*print)(const char *format, ...));
+#if defined(_GASNET_H)
+extern gasnet_node_t node;
+extern gasnet_handler_t handler;
+extern gasnet_token_t token;
+extern gasnet_seginfo_t *segments;
+extern gasnet_nodeinfo_t *nodes;
+extern gasnet_handlerentry_t *entries;
+#endif
+#if defined(_GASNET_TOOLS_H)
+extern gasnett_tick_t tick;
+#endif

@@ -1,0 +1,116 @@
+/* Handlers whose arguments hold pointers, written once for 32 and 64 bits: a helper that some clients include (contract: core.md
+ * appendix B). A handler h(token, pointer) is written as a plain function; then
+ *
+ *   SHORT_HANDLER(h, 1, 2, (token, UNPACK(a0)), (token, UNPACK2(a0, a1)))     makes the one that receives 1 or 2 arguments
+ *   gasneti_handler_tableentry_with_bits(h)                                   is its entry, at index gasneti_handleridx(h)
+ *   SHORT_REQ(1, 2, (node, gasneti_handleridx(h), PACK(pointer)))             sends to it
+ */
+#ifndef _GASNET_HANDLER_H
+#define _GASNET_HANDLER_H
+#include <gasnet.h>
+
+/* The client defines _hidx_NAME. */
+#define gasneti_handleridx(name) _hidx_##name
+
+#if defined(__cplusplus)
+#define GASNETI_SCI_FNPTR (void (*)())
+#elif defined(GASNET_USE_STRICT_PROTOTYPES) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+#define GASNETI_SCI_FNPTR (void *)
+#else
+#define GASNETI_SCI_FNPTR
+#endif
+#define gasneti_handler_tableentry_no_bits(name) { gasneti_handleridx(name), GASNETI_SCI_FNPTR name }
+#if defined(GASNETI_SCI_PTR_64)
+#define GASNETI_SCI_BITS(name) name##_64
+#define GASNETI_SCI_WIDTH(bits32, bits64) bits64
+#else
+#define GASNETI_SCI_BITS(name) name##_32
+#define GASNETI_SCI_WIDTH(bits32, bits64) bits32
+#endif
+#define gasneti_handler_tableentry_with_bits(name) { gasneti_handleridx(name), GASNETI_SCI_FNPTR GASNETI_SCI_BITS(name) }
+
+/* A pointer as arguments, high word first; evaluated once per word. */
+#if defined(GASNETI_SCI_PTR_64)
+#define PACK(ptr) ((gasnet_handlerarg_t)((uint64_t)(uintptr_t)(ptr) >> 32)), ((gasnet_handlerarg_t)(uint32_t)(uintptr_t)(ptr))
+#else
+#define PACK(ptr) ((gasnet_handlerarg_t)(uintptr_t)(ptr))
+#endif
+#define UNPACK(a0) ((void *)(uintptr_t)(uint32_t)(a0))
+#define UNPACK2(a0, a1) ((void *)(uintptr_t)(((uint64_t)(uint32_t)(a0) << 32) | (uint32_t)(a1)))
+
+/* Lists of parameters and of arguments, with a comma in front. */
+#define ARGS0
+#define ARGS1 , gasnet_handlerarg_t a0
+#define ARGS2 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1
+#define ARGS3 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2
+#define ARGS4 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3
+#define ARGS5 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4
+#define ARGS6 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5
+#define ARGS7 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6
+#define ARGS8 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7
+#define ARGS9 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8
+#define ARGS10 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9
+#define ARGS11 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10
+#define ARGS12 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10, gasnet_handlerarg_t a11
+#define ARGS13 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12
+#define ARGS14 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12, gasnet_handlerarg_t a13
+#define ARGS15 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12, gasnet_handlerarg_t a13, gasnet_handlerarg_t a14
+#define ARGS16 , gasnet_handlerarg_t a0, gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3, gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6, gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9, gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12, gasnet_handlerarg_t a13, gasnet_handlerarg_t a14, gasnet_handlerarg_t a15
+#define ARGNAMES0
+#define ARGNAMES1 , a0
+#define ARGNAMES2 , a0, a1
+#define ARGNAMES3 , a0, a1, a2
+#define ARGNAMES4 , a0, a1, a2, a3
+#define ARGNAMES5 , a0, a1, a2, a3, a4
+#define ARGNAMES6 , a0, a1, a2, a3, a4, a5
+#define ARGNAMES7 , a0, a1, a2, a3, a4, a5, a6
+#define ARGNAMES8 , a0, a1, a2, a3, a4, a5, a6, a7
+#define ARGNAMES9 , a0, a1, a2, a3, a4, a5, a6, a7, a8
+#define ARGNAMES10 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9
+#define ARGNAMES11 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10
+#define ARGNAMES12 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11
+#define ARGNAMES13 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
+#define ARGNAMES14 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13
+#define ARGNAMES15 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14
+#define ARGNAMES16 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15
+
+/* Handlers may be of one file only: define this as static. */
+#ifndef GASNETI_HANDLER_SCOPE
+#define GASNETI_HANDLER_SCOPE extern
+#endif
+#define GASNETI_SCI_SHORT_HEAD(name, count) GASNETI_HANDLER_SCOPE void GASNETI_SCI_BITS(name)(gasnet_token_t token ARGS##count)
+#define GASNETI_SCI_LONG_HEAD(name, count)                                                                           \
+  GASNETI_HANDLER_SCOPE void GASNETI_SCI_BITS(name)(gasnet_token_t token, void *addr, size_t nbytes ARGS##count)
+
+#define SHORT_HANDLER_DECL(name, count32, count64) GASNETI_SCI_WIDTH(GASNETI_SCI_SHORT_HEAD(name, count32), GASNETI_SCI_SHORT_HEAD(name, count64))
+#define MEDIUM_HANDLER_DECL(name, count32, count64) GASNETI_SCI_WIDTH(GASNETI_SCI_LONG_HEAD(name, count32), GASNETI_SCI_LONG_HEAD(name, count64))
+#define LONG_HANDLER_DECL(name, count32, count64) MEDIUM_HANDLER_DECL(name, count32, count64)
+
+#define SHORT_HANDLER(name, count32, count64, args32, args64)                                                        \
+  SHORT_HANDLER_DECL(name, count32, count64);                                                                        \
+  SHORT_HANDLER_DECL(name, count32, count64) { name GASNETI_SCI_WIDTH(args32, args64); }
+#define MEDIUM_HANDLER(name, count32, count64, args32, args64)                                                       \
+  MEDIUM_HANDLER_DECL(name, count32, count64);                                                                       \
+  MEDIUM_HANDLER_DECL(name, count32, count64) { name GASNETI_SCI_WIDTH(args32, args64); }
+#define LONG_HANDLER(name, count32, count64, args32, args64) MEDIUM_HANDLER(name, count32, count64, args32, args64)
+
+/* int: what the request or reply returns. */
+#if defined(GASNETI_SCI_PTR_64)
+#define SHORT_REQ(count32, count64, args) gasnet_AMRequestShort##count64 args
+#define MEDIUM_REQ(count32, count64, args) gasnet_AMRequestMedium##count64 args
+#define LONG_REQ(count32, count64, args) gasnet_AMRequestLong##count64 args
+#define LONGASYNC_REQ(count32, count64, args) gasnet_AMRequestLongAsync##count64 args
+#define SHORT_REP(count32, count64, args) gasnet_AMReplyShort##count64 args
+#define MEDIUM_REP(count32, count64, args) gasnet_AMReplyMedium##count64 args
+#define LONG_REP(count32, count64, args) gasnet_AMReplyLong##count64 args
+#else
+#define SHORT_REQ(count32, count64, args) gasnet_AMRequestShort##count32 args
+#define MEDIUM_REQ(count32, count64, args) gasnet_AMRequestMedium##count32 args
+#define LONG_REQ(count32, count64, args) gasnet_AMRequestLong##count32 args
+#define LONGASYNC_REQ(count32, count64, args) gasnet_AMRequestLongAsync##count32 args
+#define SHORT_REP(count32, count64, args) gasnet_AMReplyShort##count32 args
+#define MEDIUM_REP(count32, count64, args) gasnet_AMReplyMedium##count32 args
+#define LONG_REP(count32, count64, args) gasnet_AMReplyLong##count32 args
+#endif
+
+#endif
