@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define GASNET_SAFE(call)                                                                                            \
   do {                                                                                                               \
@@ -81,6 +83,18 @@ static double TEST_UNUSED test_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Memory this process occupies; where the system does not say, the most it ever has. */
+static long TEST_UNUSED test_resident_kib(void) {
+  FILE *f = fopen("/proc/self/statm", "r");
+  struct rusage r;
+  long total, resident;
+  int n = f ? fscanf(f, "%ld %ld", &total, &resident) : 0;
+  if (f) fclose(f);
+  if (n == 2) return resident * (sysconf(_SC_PAGESIZE) / 1024);
+  getrusage(RUSAGE_SELF, &r);
+  return r.ru_maxrss;
 }
 
 /* Byte `i` of the pattern that `seed` names: no short period, every byte differs from its neighbours' seeds. */

@@ -1,11 +1,9 @@
 /* Contract items 36, 37 and 40–44: long streams, floods, windows; every message handled exactly once.
  *
- * usage: testcoreflow [factor]      all counts times `factor`, default 1
+ * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default 20000 times it
  *
  * Nothing here polls explicitly while it sends: a request that must wait has to serve others meanwhile. */
 #include "testcoream.h"
-
-#include <sys/resource.h>
 
 enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK };
 enum { HIDX_WINDOW = 211, HIDX_WINDOW_MEDIUM, HIDX_WINDOW_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_DONE_LONG, HIDX_TOTAL };
@@ -14,7 +12,7 @@ enum { HIDX_WINDOW = 211, HIDX_WINDOW_MEDIUM, HIDX_WINDOW_LONG, HIDX_DONE, HIDX_
 #define MAXBYTES 2048
 #define FLOODBYTES 65536 /* of a Long in a flood, or less if the limits say so */
 
-static long factor;
+static long factor, oneway;
 static int *handled;          /* per node: requests of the current item that came from it */
 static long answered;         /* replies */
 static unsigned char *buffer; /* a source of any size used here */
@@ -44,18 +42,6 @@ static void check_no_more(const char *what, int each) {
     CHECK(handled[i] == each, "%s: %d of %d from node %u", what, handled[i], each, (unsigned)i);
 }
 
-/* Memory this process occupies; where the system does not say, the most it ever has. */
-static long resident_kib(void) {
-  FILE *f = fopen("/proc/self/statm", "r");
-  struct rusage r;
-  long total, resident;
-  int n = f ? fscanf(f, "%ld %ld", &total, &resident) : 0;
-  if (f) fclose(f);
-  if (n == 2) return resident * (sysconf(_SC_PAGESIZE) / 1024);
-  getrusage(RUSAGE_SELF, &r);
-  return r.ru_maxrss;
-}
-
 /* ---- 36, 41: requests without a reply; 100 000 to oneself without a poll ---- */
 
 static void count_h(gasnet_token_t token, gasnet_handlerarg_t number) {
@@ -81,16 +67,16 @@ static void stream(gasnet_node_t to, int count) {
 }
 
 static void item36_requests_leak_nothing(void) {
-  const int count = (int)(20000 * factor), next = (int)((me + 1) % nodes), previous = (int)((me + nodes - 1) % nodes);
+  const int count = (int)oneway, next = (int)((me + 1) % nodes), previous = (int)((me + nodes - 1) % nodes);
   long before, after;
   forget();
   stream((gasnet_node_t)next, 20000); /* buffers of ours that grow once have grown now */
   GASNET_BLOCKUNTIL(handled[previous] >= 20000);
   forget();
-  before = resident_kib();
+  before = test_resident_kib();
   stream((gasnet_node_t)next, count);
   GASNET_BLOCKUNTIL(handled[previous] >= count);
-  after = resident_kib();
+  after = test_resident_kib();
   CHECK(after - before < 1024, "%ld KiB more after %d requests", after - before, count);
   test_barrier();
   CHECK(handled[previous] == count, "%d of %d", handled[previous], count);
@@ -196,11 +182,11 @@ static void item43_ping_pong(void) {
   int n;
   forget();
   for (n = 1; n <= count; n++) {
-    if (n == 1000) before = resident_kib();
+    if (n == 1000) before = test_resident_kib();
     GASNET_SAFE(gasnet_AMRequestShort1((me + 1) % nodes, HIDX_PING, n));
     GASNET_BLOCKUNTIL(answered >= n);
   }
-  CHECK(resident_kib() - before < 1024, "%ld KiB more after %d round trips", resident_kib() - before, count);
+  CHECK(test_resident_kib() - before < 1024, "%ld KiB more after %d round trips", test_resident_kib() - before, count);
   test_barrier();
   CHECK(handled[(me + nodes - 1) % nodes] == count, "%d of %d", handled[(me + nodes - 1) % nodes], count);
 }
@@ -375,6 +361,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testcoreflow");
   factor = core_number(argc, argv, 1, 1);
   per_peer = 300 * factor;
+  oneway = core_number(argc, argv, 2, 20000 * factor);
   floodbytes = gasnet_AMMaxMedium();
   longbytes = FLOODBYTES;
   if (longbytes > gasnet_AMMaxLongRequest()) longbytes = gasnet_AMMaxLongRequest();

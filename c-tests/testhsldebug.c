@@ -12,7 +12,7 @@
 #include <pthread.h>
 #endif
 
-enum { H_LOCKED_RETURN = 200, H_LOCKED_REPLY, H_REQUEST, H_POLL, H_BARRIER, H_BLOCKUNTIL, H_TRY, H_NOTHING };
+enum { H_LOCKED_RETURN = 200, H_LOCKED_REPLY, H_REQUEST, H_POLL, H_BARRIER, H_BLOCKUNTIL, H_TRY, H_NOTHING, H_ASK, H_TRYLOCKED_RETURN };
 
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER, second = GASNET_HSL_INITIALIZER;
 static gasnet_hsl_t fresh; /* never initialised properly: filled with rubbish in main */
@@ -26,6 +26,9 @@ static void run_handler(gasnet_handler_t handler) {
 }
 
 static void nothing(gasnet_token_t token) { (void)token; }
+static gasnet_handler_t answer; /* what runs as the reply's handler */
+static void ask(gasnet_token_t token) { (void)gasnet_AMReplyShort0(token, answer); }
+static void trylocked_return(gasnet_token_t token) { (void)token, (void)gasnet_hsl_trylock(&lock); }
 static void locked_return(gasnet_token_t token) { (void)token, gasnet_hsl_lock(&lock); }
 static void locked_reply(gasnet_token_t token) {
   gasnet_hsl_lock(&lock);
@@ -71,6 +74,13 @@ static void unlock_fresh(void) { gasnet_hsl_unlock(&fresh); }
 static void lock_destroyed(void) { gasnet_hsl_destroy(&lock), gasnet_hsl_lock(&lock); }
 static void trylock_destroyed(void) { gasnet_hsl_destroy(&lock), (void)gasnet_hsl_trylock(&lock); }
 static void unlock_destroyed(void) { gasnet_hsl_destroy(&lock), gasnet_hsl_unlock(&lock); }
+/* A copy of a lock that was initialised by a call is none. */
+static void lock_copy(void) {
+  gasnet_hsl_t copy;
+  gasnet_hsl_init(&fresh);
+  memcpy(&copy, &fresh, sizeof copy);
+  gasnet_hsl_lock(&copy);
+}
 
 #ifndef GASNET_SEQ
 static void *unlock_there(void *argument) {
@@ -96,6 +106,16 @@ static void call_blockuntil(void) {
   GASNET_BLOCKUNTIL(evaluations++ > 2);
 }
 static void call_request(void) { (void)gasnet_AMRequestShort0(me, H_NOTHING); }
+static void call_async(void) { (void)gasnet_AMRequestLongAsync0(me, H_NOTHING, &me, 0, &me); }
+static void call_varargs(void) { (void)gasnet_AMRequestShort(me, H_NOTHING, 1, 7); }
+static int byte;
+static void call_put(void) { gasnet_put(me, &byte, &byte, 0); }
+static void call_get_val(void) { (void)gasnet_get_val(me, &byte, 1); }
+static void call_sync(void) { gasnet_wait_syncnbi_all(); }
+static void call_begin(void) { gasnet_begin_nbi_accessregion(); }
+static void call_end(void) { gasnet_wait_syncnb(gasnet_end_nbi_accessregion()); }
+static void call_result(void) { (void)gasnet_barrier_result(&byte); }
+static void call_waitmode(void) { (void)gasnet_set_waitmode(GASNET_WAIT_SPIN); }
 static void call_medium(void) { (void)gasnet_AMRequestMedium0(me, H_NOTHING, &me, 0); }
 static void call_long(void) { (void)gasnet_AMRequestLong0(me, H_NOTHING, &me, 0, &me); }
 static void call_notify(void) { gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS); }
@@ -110,6 +130,14 @@ static void handler_poll(void) { run_handler(H_POLL); }
 static void handler_barrier(void) { run_handler(H_BARRIER); }
 static void handler_blockuntil(void) { run_handler(H_BLOCKUNTIL); }
 static void handler_try(void) { run_handler(H_TRY); }
+static void handler_trylocked_return(void) { run_handler(H_TRYLOCKED_RETURN); }
+static void run_reply(gasnet_handler_t handler) { answer = handler, run_handler(H_ASK); }
+static void reply_locked_return(void) { run_reply(H_LOCKED_RETURN); }
+static void reply_request(void) { run_reply(H_REQUEST); }
+static void reply_poll(void) { run_reply(H_POLL); }
+static void reply_barrier(void) { run_reply(H_BARRIER); }
+static void reply_blockuntil(void) { run_reply(H_BLOCKUNTIL); }
+static void reply_reply(void) { run_reply(H_ASK); }
 
 /* First `prepare`, if there is one, then what must be noticed. `notified`: the barrier was entered before. */
 static const struct {
@@ -160,7 +188,32 @@ static const struct {
                {"handler-poll", NULL, handler_poll, 0},
                {"handler-barrier", NULL, handler_barrier, 0},
                {"handler-blockuntil", NULL, handler_blockuntil, 0},
-               {"handler-try", NULL, handler_try, 1}};
+               {"handler-try", NULL, handler_try, 1},
+               {"handler-trylocked-return", NULL, handler_trylocked_return, 0},
+               {"reply-locked-return", NULL, reply_locked_return, 0},
+               {"reply-request", NULL, reply_request, 0},
+               {"reply-poll", NULL, reply_poll, 0},
+               {"reply-barrier", NULL, reply_barrier, 0},
+               {"reply-blockuntil", NULL, reply_blockuntil, 0},
+               {"reply-reply", NULL, reply_reply, 0},
+               {"lock-copy", NULL, lock_copy, 0},
+               {"lock-async", hold_lock, call_async, 0},
+               {"lock-varargs", hold_lock, call_varargs, 0},
+               {"lock-put", hold_lock, call_put, 0},
+               {"lock-get-val", hold_lock, call_get_val, 0},
+               {"lock-sync", hold_lock, call_sync, 0},
+               {"lock-begin", hold_lock, call_begin, 0},
+               {"lock-end", hold_lock, call_end, 0},
+               {"lock-result", hold_lock, call_result, 0},
+               {"lock-waitmode", hold_lock, call_waitmode, 0},
+               {"section-medium", hold_section, call_medium, 0},
+               {"section-long", hold_section, call_long, 0},
+               {"section-put", hold_section, call_put, 0},
+               {"section-get-val", hold_section, call_get_val, 0},
+               {"section-sync", hold_section, call_sync, 0},
+               {"section-end", hold_section, call_end, 0},
+               {"section-result", hold_section, call_result, 0},
+               {"section-waitmode", hold_section, call_waitmode, 0}};
 
 static void slow(int seconds) {
   struct timespec t = {0, 0};
@@ -179,7 +232,8 @@ static void slow(int seconds) {
 int main(int argc, char **argv) {
   gasnet_handlerentry_t table[] = {{H_LOCKED_RETURN, locked_return}, {H_LOCKED_REPLY, locked_reply},
                                    {H_REQUEST, request}, {H_POLL, polls}, {H_BARRIER, barrier},
-                                   {H_BLOCKUNTIL, blockuntil}, {H_TRY, barrier_try}, {H_NOTHING, nothing}};
+                                   {H_BLOCKUNTIL, blockuntil}, {H_TRY, barrier_try}, {H_NOTHING, nothing},
+                                   {H_ASK, ask}, {H_TRYLOCKED_RETURN, trylocked_return}};
   size_t i, count = sizeof misuses / sizeof *misuses;
   if (argc == 2 && strcmp(argv[1], "-l") == 0) {
     for (i = 0; i < count; i++) puts(misuses[i].name);

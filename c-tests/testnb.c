@@ -262,6 +262,33 @@ static void item86_region(int way) {
   for (i = 54; i < 60; i++) check_got(i, "after a region");
 }
 
+/* Nothing but the handle's own sync stands between a region and its data, nor between earlier gets and theirs. Large, so that they
+ * are under way for a while. */
+static void item86_nothing_else(int way) {
+  const gasnet_node_t p = node_of(1);
+  gasnet_handle_t region;
+  size_t wrong;
+  int before;
+  for (before = 0; before < 2; before++) {
+    turn++;
+    core_fill(out, SLICE, turn);
+    gasnet_put_bulk(p, rma_slice(p), out, SLICE);
+    memset(in, 0, SLICE);
+    if (before) gasnet_get_nbi_bulk(in, p, rma_slice(p), SLICE);
+    gasnet_begin_nbi_accessregion();
+    if (!before) gasnet_get_nbi_bulk(in, p, rma_slice(p), SLICE);
+    region = gasnet_end_nbi_accessregion();
+    if (before) {
+      gasnet_wait_syncnbi_gets();
+      wrong = core_differs(in, SLICE, turn);
+      CHECK(wrong == SLICE, "before an empty region: byte %lu", (unsigned long)wrong);
+    }
+    rma_sync_handle(region, way);
+    wrong = core_differs(in, SLICE, turn);
+    CHECK(wrong == SLICE, "%s a region: byte %lu", before ? "before" : "in", (unsigned long)wrong);
+  }
+}
+
 /* Regions, one of each kind of operation, ordinary handles and INVALID in one array. */
 static void item87_regions_in_array(int way) {
   gasnet_handle_t h[LIVE];
@@ -336,7 +363,7 @@ int main(int argc, char **argv) {
     arrays_in_parts();
     for (k = 0; k < 6; k++) implicit_round(k % 3, k / 3);
     item85_empty();
-    for (k = 0; k < RMA_WAYS; k++) item86_region(k);
+    for (k = 0; k < RMA_WAYS; k++) item86_region(k), item86_nothing_else(k);
     for (k = RMA_WAIT_ALL; k < RMA_WAYS; k++) item87_regions_in_array(k);
     evaluated_once();
     test_barrier();

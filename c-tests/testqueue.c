@@ -1,7 +1,8 @@
 /* How many operations may be outstanding: list E, items 83, 84. Every node at once starts 1 … 65 534 explicit operations and half
  * as many value gets before any sync, syncs them in odd orders, then 100 000 and more implicit ones before one sync.
  *
- *   testqueue [depth [iterations]]      depth: the largest, default 65534 */
+ *   testqueue [depth [iterations [blocks]]]      depth: the largest, default 65534; blocks: of 20 000 operations each, in which
+ *                                                memory must not grow, default 5 (500 for 10 million) */
 #include "testrma.h"
 
 enum { DEEPEST = 65534, STEP = 16 }; /* operation i uses word i of the slice */
@@ -115,13 +116,32 @@ static void item84_implicit(size_t depth, size_t count) {
   CHECK(k == 0, "after %lu implicit operations %lu words are wrong", (unsigned long)count, (unsigned long)k);
 }
 
+/* What is in flight takes memory; what was does not. */
+static void no_growth(size_t depth, long blocks) {
+  long block, first = 0, now = 0;
+  size_t i;
+  if (depth > 20000) depth = 20000;
+  lay_out(depth);
+  for (block = 0; block < blocks; block++) {
+    for (i = 0; i < depth; i++)
+      handles[i] = i % 2 ? gasnet_get_nb(&in[i], node_of(i), word_of(i), 8)
+                         : gasnet_put_nb(node_of(i), word_of(i), &out[i], 8);
+    sync_all(depth, (int)(block % 5));
+    for (i = 0; i < depth; i++) (void)gasnet_wait_syncnb_valget(gasnet_get_nb_val(node_of(i), word_of(i), 8));
+    now = test_resident_kib();
+    if (block == 0) first = now;
+  }
+  CHECK(now - first < 1024, "%ld KiB more after %ld blocks of %lu operations", now - first, blocks, (unsigned long)depth);
+}
+
 int main(int argc, char **argv) {
   size_t deepest, depth;
-  long iterations, i;
+  long iterations, i, blocks;
   int order = 0;
   core_init(&argc, &argv, "testqueue");
   deepest = (size_t)core_number(argc, argv, 1, DEEPEST);
   iterations = core_number(argc, argv, 2, 1);
+  blocks = core_number(argc, argv, 3, 5);
   rma_attach(NULL, 0, deepest * 8);
   test_begin("testqueue");
   handles = (gasnet_handle_t *)rma_malloc(deepest * sizeof *handles);
@@ -135,6 +155,7 @@ int main(int argc, char **argv) {
     item84_implicit(deepest, deepest + deepest / 2 + 2000);
     test_barrier();
   }
+  no_growth(deepest, blocks);
   test_end();
   return 0;
 }

@@ -4,7 +4,8 @@
  *
  * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node
  * and cause, and SIGABRT (134). If nobody objects the job ends with 3 and prints MISSED. For "below", "above", "wrap" and "rank"
- * FUNCTION says which transfer goes outside the segment of node 0; "legal" does what is just allowed and passes. */
+ * FUNCTION says which transfer goes outside the segment of node 0, for "value0" and "value9" which value form gets an impossible
+ * size, for "...-transfer" what is called in a forbidden place; "legal" does what is just allowed and passes. */
 #include "testrma.h"
 
 #ifndef GASNET_SEQ
@@ -56,10 +57,8 @@ static void above(void) { transfer(0, core_area[0] + core_areasize - 3, 4); }
 static void wrap(void) { transfer(0, core_area[0] + 8, ~(size_t)0 - 3); }
 static void rank(void) { transfer(nodes, core_area[0], 4); }
 static volatile size_t none = 0, nine = sizeof(gasnet_register_value_t) + 1; /* no constants: compilers would object */
-static void value0(void) { gasnet_put_val(0, core_area[0], 1, none); }
-static void value9(void) { gasnet_put_val(0, core_area[0], 1, nine); }
-static void getvalue0(void) { (void)gasnet_get_val(0, core_area[0], none); }
-static void getvalue9(void) { (void)gasnet_get_val(0, core_area[0], nine); }
+static void value0(void) { transfer(0, core_area[0], none); }
+static void value9(void) { transfer(0, core_area[0], nine); }
 
 /* ---- calls in places where they are forbidden ------------------------------------------------------------------------------------ */
 
@@ -136,7 +135,7 @@ struct misuse {
 };
 static const struct misuse misuses[] = {
     {"below", below, NULL}, {"above", above, NULL}, {"wrap", wrap, NULL}, {"rank", rank, NULL},
-    {"value0", value0, NULL}, {"value9", value9, NULL}, {"getvalue0", getvalue0, NULL}, {"getvalue9", getvalue9, NULL},
+    {"value0", value0, NULL}, {"value9", value9, NULL},
     {"handler-transfer", in_handler, inside}, {"handler-wait", in_handler, inside_wait}, {"handler-try", in_handler, inside_try},
     {"handler-implicit", in_handler, inside_implicit}, {"handler-array", in_handler, inside_array},
     {"handler-region", in_handler, inside_region}, {"section-transfer", in_section, inside},

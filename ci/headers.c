@@ -101,6 +101,78 @@ HOLDS(handle, sizeof(gasnet_handle_t) <= sizeof(gasnet_register_value_t));
 HOLDS(valget_handle, sizeof(gasnet_valget_handle_t) <= sizeof(gasnet_register_value_t));
 HOLDS(token_pasting, sizeof(_STRINGIFY(GASNET_CONDUIT_NAME)) == sizeof(GASNET_CONDUIT_NAME_STR));
 
+/* Each name of the Extended API gives the type that is documented (contract: extended.md sections 2-8), and takes what is. */
+typedef struct {
+  gasnet_handle_t handle;
+  gasnet_valget_handle_t valget;
+  gasnet_register_value_t value;
+  int code;
+} results;
+#if defined(__cplusplus)
+template <class Wanted, class Given> struct same_type;
+template <class Type> struct same_type<Type, Type> {};
+template <class Wanted, class Given> static void is_type(Given) { (void)sizeof(same_type<Wanted, Given>); }
+#define IS_TYPE(type, call) is_type<type>(call)
+#elif __STDC_VERSION__ >= 201112L
+#define IS_TYPE(type, call) ((void)_Generic((call), type: 0), (void)(call))
+#else
+#define IS_TYPE(type, call) ((void)sizeof(*(1 ? (type *)0 : (__typeof__(call) *)0)), (void)(call))
+#endif
+/* Usable as an expression of type void: after a comma, in both arms of a conditional. */
+#define IS_VOID(call) ((void)0, (call)), (argc ? (call) : (void)0)
+
+extern void transfers(int argc, gasnet_node_t node, void *p, void *q, size_t n, results *r);
+void transfers(int argc, gasnet_node_t node, void *p, void *q, size_t n, results *r) {
+  IS_VOID(gasnet_get(p, node, q, n));
+  IS_VOID(gasnet_put(node, p, q, n));
+  IS_VOID(gasnet_get_bulk(p, node, q, n));
+  IS_VOID(gasnet_put_bulk(node, p, q, n));
+  IS_VOID(gasnet_memset(node, p, 1, n));
+  IS_TYPE(gasnet_handle_t, gasnet_get_nb(p, node, q, n));
+  IS_TYPE(gasnet_handle_t, gasnet_put_nb(node, p, q, n));
+  IS_TYPE(gasnet_handle_t, gasnet_get_nb_bulk(p, node, q, n));
+  IS_TYPE(gasnet_handle_t, gasnet_put_nb_bulk(node, p, q, n));
+  IS_TYPE(gasnet_handle_t, gasnet_memset_nb(node, p, 1, n));
+  IS_VOID(gasnet_get_nbi(p, node, q, n));
+  IS_VOID(gasnet_put_nbi(node, p, q, n));
+  IS_VOID(gasnet_get_nbi_bulk(p, node, q, n));
+  IS_VOID(gasnet_put_nbi_bulk(node, p, q, n));
+  IS_VOID(gasnet_memset_nbi(node, p, 1, n));
+  IS_VOID(gasnet_put_val(node, p, r->value, n));
+  IS_TYPE(gasnet_handle_t, gasnet_put_nb_val(node, p, r->value, n));
+  IS_VOID(gasnet_put_nbi_val(node, p, r->value, n));
+  IS_TYPE(gasnet_register_value_t, gasnet_get_val(node, p, n));
+  IS_TYPE(gasnet_valget_handle_t, gasnet_get_nb_val(node, p, n));
+  IS_TYPE(gasnet_register_value_t, gasnet_wait_syncnb_valget(r->valget));
+}
+
+extern void syncs(int argc, gasnet_handle_t *h, size_t n, results *r);
+void syncs(int argc, gasnet_handle_t *h, size_t n, results *r) {
+  IS_VOID(gasnet_wait_syncnb(*h));
+  IS_TYPE(int, gasnet_try_syncnb(*h));
+  IS_TYPE(int, gasnet_try_syncnb_nopoll(*h));
+  IS_VOID(gasnet_wait_syncnb_all(h, n));
+  IS_TYPE(int, gasnet_try_syncnb_all(h, n));
+  IS_TYPE(int, gasnet_try_syncnb_all_nopoll(h, n));
+  IS_VOID(gasnet_wait_syncnb_some(h, n));
+  IS_TYPE(int, gasnet_try_syncnb_some(h, n));
+  IS_TYPE(int, gasnet_try_syncnb_some_nopoll(h, n));
+  IS_VOID(gasnet_wait_syncnbi_gets());
+  IS_VOID(gasnet_wait_syncnbi_puts());
+  IS_VOID(gasnet_wait_syncnbi_all());
+  IS_TYPE(int, gasnet_try_syncnbi_gets());
+  IS_TYPE(int, gasnet_try_syncnbi_puts());
+  IS_TYPE(int, gasnet_try_syncnbi_all());
+  IS_VOID(gasnet_begin_nbi_accessregion());
+  IS_TYPE(gasnet_handle_t, gasnet_end_nbi_accessregion());
+  IS_VOID(gasnet_barrier_notify(1, 0));
+  IS_TYPE(int, gasnet_barrier_wait(1, 0));
+  IS_TYPE(int, gasnet_barrier_try(1, 0));
+  IS_TYPE(int, gasnet_barrier(1, 0));
+  IS_TYPE(int, gasnet_barrier_result(&r->code));
+  r->handle = GASNET_INVALID_HANDLE;
+}
+
 /* String literals: they join their neighbours. */
 extern const char *const config_text;
 const char *const config_text = "[" GASNET_CONFIG_STRING "|" GASNET_CORE_NAME_STR GASNET_CORE_VERSION_STR

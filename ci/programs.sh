@@ -44,6 +44,7 @@ testsmall        | 20 4096       |
 testlarge        | 4 65536       |
 testcost         | 3 65536       |
 testthreads      |               |
+testlanding      |               |
 testcontend      |               | noise
 gups             |               |
 transpose        |               |

@@ -300,7 +300,7 @@ int gasneti_sci_segment_info(gasnet_seginfo_t *table, int n);
 int gasneti_sci_node_info(gasnet_nodeinfo_t *table, int n);
 
 /*
- `getenv` on the job's environment: on one host, this process's. NULL when unset.
+ `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
  */
 char *gasneti_sci_getenv(const char *name);
 
@@ -340,7 +340,7 @@ int32_t gasneti_sci_hsl_trylock(gasnet_hsl_t *hsl);
 void gasneti_sci_hsl_unlock(gasnet_hsl_t *hsl);
 
 /*
- Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal.
+ Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal. What the library finds later in the
  */
 void gasneti_sci_check(const char *name, const char *file, int line, uint32_t rules);
 
@@ -522,14 +522,14 @@ void gasneti_sci_get_nbi(void *dest, uint32_t node, const void *src, size_t nbyt
 void gasneti_sci_memset_nbi(uint32_t node, void *dest, int val, size_t nbytes);
 
 /*
- Starts a value get of 1 to 8 bytes; to be waited for once.
+ Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
  */
 uint64_t gasneti_sci_get_nb_val(uint32_t node, const void *src, size_t nbytes);
 
 /*
- A value form was called with an impossible size: ends the job.
+ The value form `name` was called with an impossible size: ends the job.
  */
-void gasneti_sci_bad_value(size_t nbytes) GASNETI_SCI_NORETURN;
+void gasneti_sci_bad_value(const char *name, size_t nbytes) GASNETI_SCI_NORETURN;
 
 /*
  Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
@@ -584,11 +584,6 @@ size_t gasneti_sci_end_region(void);
 /*
  Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
  */
-void gasneti_sci_check_range(const char *name,
-                             const char *file,
-                             int line,
-                             uint32_t node,
-                             const void *address,
-                             size_t nbytes);
+void gasneti_sci_check_range(const char *name, uint32_t node, const void *address, size_t nbytes);
 
 #endif  /* GASNETI_SCI_ABI_H */

@@ -9,10 +9,16 @@
 #define GASNETI_SCI_CORE_H
 
 #if defined(GASNET_DEBUG)
-/* Fatal, naming the call and the place, if it is made where `rules` forbid it. */
+/* Fatal, naming the call and the place, if it is made where `rules` forbid it; what the library finds later in this call
+ * is reported with the same name and place. */
 #define GASNETI_SCI_CHECKED(name, rules, call) (gasneti_sci_check(name, __FILE__, __LINE__, (rules)), call)
+/* The same for calls whose arguments may be calls that are checked: they come first, being a function's arguments. */
+#define GASNETI_SCI_PLACED(name, fn, ...) fn##_checked(name, __FILE__, __LINE__, __VA_ARGS__)
+#define GASNETI_SCI_WRAP(ret, fn, ...)                                                                               \
+  GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, __VA_ARGS__)
 #else
 #define GASNETI_SCI_CHECKED(name, rules, call) (call)
+#define GASNETI_SCI_PLACED(name, fn, ...) fn(__VA_ARGS__)
 #endif
 /* Calls that may run handlers: normal client code after attach only. */
 #define GASNETI_SCI_RULES_CLIENT                                                                                     \
@@ -73,7 +79,8 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
 #define gasnet_getSegmentInfo(table, n) gasneti_sci_segment_info((table), (n))
 #define gasnet_getNodeInfo(table, n) gasneti_sci_node_info((table), (n))
 #define gasnet_getenv(name) gasneti_sci_getenv(name)
-#define gasnet_set_waitmode(mode) gasneti_sci_set_waitmode(mode)
+#define gasnet_set_waitmode(mode)                                                                                    \
+  GASNETI_SCI_CHECKED("gasnet_set_waitmode", GASNETI_SCI_RULES_STATUS, gasneti_sci_set_waitmode(mode))
 #define gasnet_ErrorName(code) gasneti_sci_error_name(code)
 #define gasnet_ErrorDesc(code) gasneti_sci_error_desc(code)
 #define gasnet_AMMaxArgs() ((size_t)GASNETI_SCI_MAX_ARGS)
@@ -172,14 +179,34 @@ GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl) {
 #endif
 
 /* ---- barriers (contract: extended.md section 8) ---- */
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(void, gasneti_sci_barrier_notify, int id, int flags) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_barrier_notify(id, flags);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_barrier_wait, int id, int flags) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_barrier_wait(id, flags);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_barrier_try, int id, int flags) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_barrier_try(id, flags);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_barrier, int id, int flags) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_barrier(id, flags);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_barrier_result, int *id) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_barrier_result(id);
+}
+#endif
 #define gasnet_barrier_notify(id, flags)                                                                             \
-  GASNETI_SCI_CHECKED("gasnet_barrier_notify", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier_notify((id), (flags)))
+  GASNETI_SCI_PLACED("gasnet_barrier_notify", gasneti_sci_barrier_notify, (id), (flags))
 #define gasnet_barrier_wait(id, flags)                                                                               \
-  GASNETI_SCI_CHECKED("gasnet_barrier_wait", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier_wait((id), (flags)))
-#define gasnet_barrier_try(id, flags)                                                                                \
-  GASNETI_SCI_CHECKED("gasnet_barrier_try", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier_try((id), (flags)))
-#define gasnet_barrier(id, flags)                                                                                    \
-  GASNETI_SCI_CHECKED("gasnet_barrier", GASNETI_SCI_RULES_CLIENT, gasneti_sci_barrier((id), (flags)))
-#define gasnet_barrier_result(id) gasneti_sci_barrier_result(id)
+  GASNETI_SCI_PLACED("gasnet_barrier_wait", gasneti_sci_barrier_wait, (id), (flags))
+#define gasnet_barrier_try(id, flags) GASNETI_SCI_PLACED("gasnet_barrier_try", gasneti_sci_barrier_try, (id), (flags))
+#define gasnet_barrier(id, flags) GASNETI_SCI_PLACED("gasnet_barrier", gasneti_sci_barrier, (id), (flags))
+#define gasnet_barrier_result(id) GASNETI_SCI_PLACED("gasnet_barrier_result", gasneti_sci_barrier_result, (id))
 
 #endif

@@ -21,8 +21,8 @@ typedef uint64_t gasnet_valget_handle_t;
 
 /* ---- where the bytes are ---- */
 
-/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that does nothing but blocking gets still answers requests
- * (behaviours 45), and a transfer alone does not pay for a poll. The count is the one thing that each transfer waits for
+/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that does
+ * nothing but blocking gets still answers requests (behaviours 45), and a transfer alone does not pay for a poll. The count is the one thing that each transfer waits for
  * from the one before, so what the processor does with it is the price of an 8-byte put: 1.5-2 ns where a load waits for
  * the store before it, 0.2 ns where the processor keeps such words in registers (Intel from Golden Cove, AMD from Zen 2).
  * It does so only if the address is a base register that stays the same, hence the detour by `p`, whose origin the
@@ -154,27 +154,28 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest
 #endif
 
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) {
-  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_val", nbytes);
   gasneti_sci_do_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                                              size_t nbytes) {
-  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_nb_val", nbytes);
   return gasneti_sci_do_put_nb(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                                    size_t nbytes) {
-  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_nbi_val", nbytes);
   gasneti_sci_do_put_nbi(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
 }
 GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t node, const void *src, size_t nbytes) {
   gasnet_register_value_t value = 0;
-  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value(nbytes);
+  if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_get_val", nbytes);
   gasneti_sci_do_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
   return value;
 }
 /* Of mapped memory the handle is the value itself; which of the two it is does not change during a run. */
 GASNETI_SCI_ALWAYS gasnet_valget_handle_t gasneti_sci_do_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes) {
+  if_pf (nbytes - 1 >= sizeof(gasnet_register_value_t)) gasneti_sci_bad_value("gasnet_get_nb_val", nbytes);
   if (GASNETI_SCI_ALL_DIRECT()) return gasneti_sci_do_get_val(node, src, nbytes);
   return gasneti_sci_get_nb_val(node, src, nbytes);
 }
@@ -204,6 +205,12 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nb(gasnet_handle_t handle, int poll) {
   }
   return gasneti_sci_try_nb((uintptr_t)handle, poll);
 }
+GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_array(gasnet_handle_t *handles, size_t n, int all) {
+  gasneti_sci_wait_array((size_t *)(void *)handles, n, all);
+}
+GASNETI_SCI_ALWAYS int gasneti_sci_do_try_array(gasnet_handle_t *handles, size_t n, int all, int poll) {
+  return gasneti_sci_try_array((size_t *)(void *)handles, n, all, poll);
+}
 /* Inline transfers are not counted anywhere: when all are inline there is nothing to wait for. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nbi(int sets) {
   if (GASNETI_SCI_ALL_DIRECT()) {
@@ -228,12 +235,11 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nbi(int sets) {
 GASNETI_SCI_INLINE void gasneti_sci_check_transfer(const char *name, const char *file, int line, gasnet_node_t node,
                                                    const void *addr, size_t nbytes) {
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_check_range(name, file, line, node, addr, nbytes);
+  gasneti_sci_check_range(name, node, addr, nbytes);
 }
 /* One inline wrapper per shape, so that arguments are evaluated once. */
 #define GASNETI_SCI_WRAP_PUT(ret, fn, ...)                                                                           \
-  GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, gasnet_node_t node, void *dest,  \
-                                      __VA_ARGS__, size_t nbytes)
+  GASNETI_SCI_WRAP(ret, fn, gasnet_node_t node, void *dest, __VA_ARGS__, size_t nbytes)
 GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put, const void *src) {
   gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
   gasneti_sci_do_put(node, dest, src, nbytes);
@@ -271,8 +277,7 @@ GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi_val, gasnet_register_value_t v
   gasneti_sci_do_put_nbi_val(node, dest, val, nbytes);
 }
 #define GASNETI_SCI_WRAP_GET(ret, fn)                                                                                \
-  GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, void *dest, gasnet_node_t node,  \
-                                      const void *src, size_t nbytes)
+  GASNETI_SCI_WRAP(ret, fn, void *dest, gasnet_node_t node, const void *src, size_t nbytes)
 GASNETI_SCI_WRAP_GET(void, gasneti_sci_do_get) {
   gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
   gasneti_sci_do_get(dest, node, src, nbytes);
@@ -285,102 +290,114 @@ GASNETI_SCI_WRAP_GET(void, gasneti_sci_do_get_nbi) {
   gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
   gasneti_sci_do_get_nbi(dest, node, src, nbytes);
 }
-GASNETI_SCI_INLINE gasnet_register_value_t gasneti_sci_do_get_val_checked(const char *name, const char *file, int line,
-                                                                          gasnet_node_t node, const void *src,
-                                                                          size_t nbytes) {
+GASNETI_SCI_WRAP(gasnet_register_value_t, gasneti_sci_do_get_val, gasnet_node_t node, const void *src, size_t nbytes) {
   gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
   return gasneti_sci_do_get_val(node, src, nbytes);
 }
-GASNETI_SCI_INLINE gasnet_valget_handle_t gasneti_sci_do_get_nb_val_checked(const char *name, const char *file, int line,
-                                                                            gasnet_node_t node, const void *src,
-                                                                            size_t nbytes) {
+GASNETI_SCI_WRAP(gasnet_valget_handle_t, gasneti_sci_do_get_nb_val, gasnet_node_t node, const void *src, size_t nbytes) {
   gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
   return gasneti_sci_do_get_nb_val(node, src, nbytes);
 }
-#define GASNETI_SCI_RMA(name, fn, ...) fn##_checked(name, __FILE__, __LINE__, __VA_ARGS__)
-/* regions are tracked by the library, whatever the transfers are */
-#define GASNETI_SCI_IS_TRACKED 1
-#else
-#define GASNETI_SCI_RMA(name, fn, ...) fn(__VA_ARGS__)
-#define GASNETI_SCI_IS_TRACKED 0
+GASNETI_SCI_WRAP(gasnet_register_value_t, gasneti_sci_do_wait_valget, gasnet_valget_handle_t handle) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_do_wait_valget(handle);
+}
+GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_nb, gasnet_handle_t handle) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_do_wait_nb(handle);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nb, gasnet_handle_t handle, int poll) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_do_try_nb(handle, poll);
+}
+GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_array, gasnet_handle_t *handles, size_t n, int all) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_do_wait_array(handles, n, all);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_do_try_array, gasnet_handle_t *handles, size_t n, int all, int poll) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_do_try_array(handles, n, all, poll);
+}
+/* Always the library's: it knows whether a region is open. */
+GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_nbi, int sets) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_wait_nbi(sets);
+}
+GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_try_nbi(sets);
+}
 #endif
 
-#define gasnet_put(node, dest, src, n) GASNETI_SCI_RMA("gasnet_put", gasneti_sci_do_put, (node), (dest), (src), (n))
-#define gasnet_get(dest, node, src, n) GASNETI_SCI_RMA("gasnet_get", gasneti_sci_do_get, (dest), (node), (src), (n))
+#define gasnet_put(node, dest, src, n) GASNETI_SCI_PLACED("gasnet_put", gasneti_sci_do_put, (node), (dest), (src), (n))
+#define gasnet_get(dest, node, src, n) GASNETI_SCI_PLACED("gasnet_get", gasneti_sci_do_get, (dest), (node), (src), (n))
 #define gasnet_put_bulk(node, dest, src, n)                                                                          \
-  GASNETI_SCI_RMA("gasnet_put_bulk", gasneti_sci_do_put, (node), (dest), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_put_bulk", gasneti_sci_do_put, (node), (dest), (src), (n))
 #define gasnet_get_bulk(dest, node, src, n)                                                                          \
-  GASNETI_SCI_RMA("gasnet_get_bulk", gasneti_sci_do_get, (dest), (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_get_bulk", gasneti_sci_do_get, (dest), (node), (src), (n))
 #define gasnet_memset(node, dest, val, n)                                                                            \
-  GASNETI_SCI_RMA("gasnet_memset", gasneti_sci_do_memset, (node), (dest), (val), (n))
+  GASNETI_SCI_PLACED("gasnet_memset", gasneti_sci_do_memset, (node), (dest), (val), (n))
 
 #define gasnet_put_nb(node, dest, src, n)                                                                            \
-  GASNETI_SCI_RMA("gasnet_put_nb", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_put_nb", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
 #define gasnet_get_nb(dest, node, src, n)                                                                            \
-  GASNETI_SCI_RMA("gasnet_get_nb", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_get_nb", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
 #define gasnet_put_nb_bulk(node, dest, src, n)                                                                       \
-  GASNETI_SCI_RMA("gasnet_put_nb_bulk", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_put_nb_bulk", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
 #define gasnet_get_nb_bulk(dest, node, src, n)                                                                       \
-  GASNETI_SCI_RMA("gasnet_get_nb_bulk", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_get_nb_bulk", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
 #define gasnet_memset_nb(node, dest, val, n)                                                                         \
-  GASNETI_SCI_RMA("gasnet_memset_nb", gasneti_sci_do_memset_nb, (node), (dest), (val), (n))
+  GASNETI_SCI_PLACED("gasnet_memset_nb", gasneti_sci_do_memset_nb, (node), (dest), (val), (n))
 
 #define gasnet_put_nbi(node, dest, src, n)                                                                           \
-  GASNETI_SCI_RMA("gasnet_put_nbi", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_put_nbi", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
 #define gasnet_get_nbi(dest, node, src, n)                                                                           \
-  GASNETI_SCI_RMA("gasnet_get_nbi", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_get_nbi", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
 #define gasnet_put_nbi_bulk(node, dest, src, n)                                                                      \
-  GASNETI_SCI_RMA("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
 #define gasnet_get_nbi_bulk(dest, node, src, n)                                                                      \
-  GASNETI_SCI_RMA("gasnet_get_nbi_bulk", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_get_nbi_bulk", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
 #define gasnet_memset_nbi(node, dest, val, n)                                                                        \
-  GASNETI_SCI_RMA("gasnet_memset_nbi", gasneti_sci_do_memset_nbi, (node), (dest), (val), (n))
+  GASNETI_SCI_PLACED("gasnet_memset_nbi", gasneti_sci_do_memset_nbi, (node), (dest), (val), (n))
 
 #define gasnet_put_val(node, dest, val, n)                                                                           \
-  GASNETI_SCI_RMA("gasnet_put_val", gasneti_sci_do_put_val, (node), (dest), (gasnet_register_value_t)(val), (n))
+  GASNETI_SCI_PLACED("gasnet_put_val", gasneti_sci_do_put_val, (node), (dest), (gasnet_register_value_t)(val), (n))
 #define gasnet_put_nb_val(node, dest, val, n)                                                                        \
-  GASNETI_SCI_RMA("gasnet_put_nb_val", gasneti_sci_do_put_nb_val, (node), (dest), (gasnet_register_value_t)(val), (n))
+  GASNETI_SCI_PLACED("gasnet_put_nb_val", gasneti_sci_do_put_nb_val, (node), (dest), (gasnet_register_value_t)(val), (n))
 #define gasnet_put_nbi_val(node, dest, val, n)                                                                       \
-  GASNETI_SCI_RMA("gasnet_put_nbi_val", gasneti_sci_do_put_nbi_val, (node), (dest), (gasnet_register_value_t)(val), (n))
-#define gasnet_get_val(node, src, n) GASNETI_SCI_RMA("gasnet_get_val", gasneti_sci_do_get_val, (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_put_nbi_val", gasneti_sci_do_put_nbi_val, (node), (dest), (gasnet_register_value_t)(val), (n))
+#define gasnet_get_val(node, src, n) GASNETI_SCI_PLACED("gasnet_get_val", gasneti_sci_do_get_val, (node), (src), (n))
 #define gasnet_get_nb_val(node, src, n)                                                                              \
-  GASNETI_SCI_RMA("gasnet_get_nb_val", gasneti_sci_do_get_nb_val, (node), (src), (n))
+  GASNETI_SCI_PLACED("gasnet_get_nb_val", gasneti_sci_do_get_nb_val, (node), (src), (n))
 
-#define GASNETI_SCI_SYNC(name, call) GASNETI_SCI_CHECKED(name, GASNETI_SCI_RULES_CLIENT, call)
-#define gasnet_wait_syncnb_valget(h) GASNETI_SCI_SYNC("gasnet_wait_syncnb_valget", gasneti_sci_do_wait_valget(h))
-#define gasnet_wait_syncnb(h) GASNETI_SCI_SYNC("gasnet_wait_syncnb", gasneti_sci_do_wait_nb(h))
-#define gasnet_try_syncnb(h) GASNETI_SCI_SYNC("gasnet_try_syncnb", gasneti_sci_do_try_nb((h), 1))
-#define gasnet_try_syncnb_nopoll(h) gasneti_sci_do_try_nb((h), 0)
-#define GASNETI_SCI_HANDLES(h) ((size_t *)(void *)(h))
-#define gasnet_wait_syncnb_all(h, n)                                                                                 \
-  GASNETI_SCI_SYNC("gasnet_wait_syncnb_all", gasneti_sci_wait_array(GASNETI_SCI_HANDLES(h), (n), 1))
+#define gasnet_wait_syncnb_valget(h) GASNETI_SCI_PLACED("gasnet_wait_syncnb_valget", gasneti_sci_do_wait_valget, (h))
+#define gasnet_wait_syncnb(h) GASNETI_SCI_PLACED("gasnet_wait_syncnb", gasneti_sci_do_wait_nb, (h))
+#define gasnet_try_syncnb(h) GASNETI_SCI_PLACED("gasnet_try_syncnb", gasneti_sci_do_try_nb, (h), 1)
+#define gasnet_try_syncnb_nopoll(h) GASNETI_SCI_PLACED("gasnet_try_syncnb_nopoll", gasneti_sci_do_try_nb, (h), 0)
+#define gasnet_wait_syncnb_all(h, n) GASNETI_SCI_PLACED("gasnet_wait_syncnb_all", gasneti_sci_do_wait_array, (h), (n), 1)
 #define gasnet_wait_syncnb_some(h, n)                                                                                \
-  GASNETI_SCI_SYNC("gasnet_wait_syncnb_some", gasneti_sci_wait_array(GASNETI_SCI_HANDLES(h), (n), 0))
+  GASNETI_SCI_PLACED("gasnet_wait_syncnb_some", gasneti_sci_do_wait_array, (h), (n), 0)
 #define gasnet_try_syncnb_all(h, n)                                                                                  \
-  GASNETI_SCI_SYNC("gasnet_try_syncnb_all", gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 1, 1))
+  GASNETI_SCI_PLACED("gasnet_try_syncnb_all", gasneti_sci_do_try_array, (h), (n), 1, 1)
 #define gasnet_try_syncnb_some(h, n)                                                                                 \
-  GASNETI_SCI_SYNC("gasnet_try_syncnb_some", gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 0, 1))
-#define gasnet_try_syncnb_all_nopoll(h, n) gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 1, 0)
-#define gasnet_try_syncnb_some_nopoll(h, n) gasneti_sci_try_array(GASNETI_SCI_HANDLES(h), (n), 0, 0)
+  GASNETI_SCI_PLACED("gasnet_try_syncnb_some", gasneti_sci_do_try_array, (h), (n), 0, 1)
+#define gasnet_try_syncnb_all_nopoll(h, n)                                                                           \
+  GASNETI_SCI_PLACED("gasnet_try_syncnb_all_nopoll", gasneti_sci_do_try_array, (h), (n), 1, 0)
+#define gasnet_try_syncnb_some_nopoll(h, n)                                                                          \
+  GASNETI_SCI_PLACED("gasnet_try_syncnb_some_nopoll", gasneti_sci_do_try_array, (h), (n), 0, 0)
 
-#if GASNETI_SCI_IS_TRACKED
-#define GASNETI_SCI_WAIT_NBI(sets) gasneti_sci_wait_nbi(sets)
-#define GASNETI_SCI_TRY_NBI(sets) gasneti_sci_try_nbi(sets)
-#define gasnet_begin_nbi_accessregion() GASNETI_SCI_SYNC("gasnet_begin_nbi_accessregion", gasneti_sci_begin_region())
+#define gasnet_wait_syncnbi_puts() GASNETI_SCI_PLACED("gasnet_wait_syncnbi_puts", gasneti_sci_do_wait_nbi, 1)
+#define gasnet_wait_syncnbi_gets() GASNETI_SCI_PLACED("gasnet_wait_syncnbi_gets", gasneti_sci_do_wait_nbi, 2)
+#define gasnet_wait_syncnbi_all() GASNETI_SCI_PLACED("gasnet_wait_syncnbi_all", gasneti_sci_do_wait_nbi, 3)
+#define gasnet_try_syncnbi_puts() GASNETI_SCI_PLACED("gasnet_try_syncnbi_puts", gasneti_sci_do_try_nbi, 1)
+#define gasnet_try_syncnbi_gets() GASNETI_SCI_PLACED("gasnet_try_syncnbi_gets", gasneti_sci_do_try_nbi, 2)
+#define gasnet_try_syncnbi_all() GASNETI_SCI_PLACED("gasnet_try_syncnbi_all", gasneti_sci_do_try_nbi, 3)
+
+/* Regions are the library's even where transfers are inline: nesting and lone ends are found in release builds too. */
+#define gasnet_begin_nbi_accessregion()                                                                              \
+  GASNETI_SCI_CHECKED("gasnet_begin_nbi_accessregion", GASNETI_SCI_RULES_CLIENT, gasneti_sci_begin_region())
 #define gasnet_end_nbi_accessregion()                                                                                \
-  GASNETI_SCI_SYNC("gasnet_end_nbi_accessregion", (gasnet_handle_t)gasneti_sci_end_region())
-#else
-#define GASNETI_SCI_WAIT_NBI(sets) gasneti_sci_do_wait_nbi(sets)
-#define GASNETI_SCI_TRY_NBI(sets) gasneti_sci_do_try_nbi(sets)
-#define gasnet_begin_nbi_accessregion() ((void)(GASNETI_SCI_ALL_DIRECT() ? (void)0 : gasneti_sci_begin_region()))
-#define gasnet_end_nbi_accessregion()                                                                                \
-  (GASNETI_SCI_ALL_DIRECT() ? GASNET_INVALID_HANDLE : (gasnet_handle_t)gasneti_sci_end_region())
-#endif
-#define gasnet_wait_syncnbi_puts() GASNETI_SCI_SYNC("gasnet_wait_syncnbi_puts", GASNETI_SCI_WAIT_NBI(1))
-#define gasnet_wait_syncnbi_gets() GASNETI_SCI_SYNC("gasnet_wait_syncnbi_gets", GASNETI_SCI_WAIT_NBI(2))
-#define gasnet_wait_syncnbi_all() GASNETI_SCI_SYNC("gasnet_wait_syncnbi_all", GASNETI_SCI_WAIT_NBI(3))
-#define gasnet_try_syncnbi_puts() GASNETI_SCI_SYNC("gasnet_try_syncnbi_puts", GASNETI_SCI_TRY_NBI(1))
-#define gasnet_try_syncnbi_gets() GASNETI_SCI_SYNC("gasnet_try_syncnbi_gets", GASNETI_SCI_TRY_NBI(2))
-#define gasnet_try_syncnbi_all() GASNETI_SCI_SYNC("gasnet_try_syncnbi_all", GASNETI_SCI_TRY_NBI(3))
+  GASNETI_SCI_CHECKED("gasnet_end_nbi_accessregion", GASNETI_SCI_RULES_CLIENT,                                       \
+                      (gasnet_handle_t)gasneti_sci_end_region())
 
 #endif

@@ -102,7 +102,7 @@ extern gasnett_backtrace_type_t gasnett_backtrace_user;
 extern int (*gasnett_print_backtrace_ifenabled)(int fd);
 
 /*
- Value of a variable as the job has it; NULL if unset. Stays valid; not to be modified.
+ Value of a variable: what [`gasnett_setenv`] set in this process, else what node 0 had when it called init, else what this
  */
 char *gasnett_getenv(const char *key);
 

@@ -8,11 +8,13 @@ use std::fmt;
 mod heap;
 mod observe;
 mod parse;
+mod survey;
 #[cfg(not(loom))]
 mod unknown;
 pub use heap::Heap;
 pub use observe::{Mask, Observe, Record};
 pub use parse::{NodeSet, YES_NO, memory_size, signal_number, yes_no};
+pub use survey::{Setting, environment};
 #[cfg(not(loom))]
 pub use unknown::unknown_here;
 

@@ -35,6 +35,8 @@ pub const CONTROL: SegmentId = SegmentId(1);
 pub const COMMAND: SegmentId = SegmentId(2);
 /// The payload region's segment id: the GASNet segment.
 pub const PAYLOAD: SegmentId = SegmentId(3);
+/// Node 0's environment, during init.
+pub const ENVIRONMENT: SegmentId = SegmentId(100);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused.
 pub const LAYOUT_VERSION: u64 = 0x5C1_0002;

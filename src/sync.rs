@@ -7,6 +7,9 @@ pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Atomic
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
+/// Keeps the compiler from reordering. Std's always: loom has none, and what pairs with it (membarrier) it can't model.
+pub use std::sync::atomic::compiler_fence;
+
 #[cfg(loom)]
 pub use loom::thread::yield_now;
 #[cfg(not(loom))]
@@ -16,7 +19,7 @@ pub use std::{hint::spin_loop, thread::yield_now};
 #[cfg(loom)]
 pub fn spin_loop() {}
 
-/// Atomics of statics that belong to no protocol: std's always, since loom's can't be made at compile time.
+/// Atomics that belong to no protocol: std's always, since loom's can't be made at compile time nor pointed to.
 pub mod fixed {
     pub use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 }

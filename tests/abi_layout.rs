@@ -203,7 +203,7 @@ fn structs_have_one_layout() {
         );
         same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
-        same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { direct, nodes, offset });
+        same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset });
         // The client's own type for the same table: it has a function pointer where the library takes any pointer.
         same_layout!(c, "gasnet_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
     });
@@ -226,14 +226,35 @@ fn scalar_types_are_what_the_exports_take() {
             assert_eq!(c.alias(name), c_type, "{name}");
         }
     });
+    // Handles cross as words: the library's `usize` and `u64` are what the client's types hold.
+    assert_eq!(size_of::<usize>(), size_of::<*mut c_void>(), "gasnet_handle_t");
     assert_eq!((size_of::<c_int>(), size_of::<*mut c_void>()), (4, 8), "what the headers assume of C");
 }
+
+/// Exported variables, and their types as C declares them.
+const VARIABLES: [(&str, &str); 4] = [
+    ("gasnet_client_attach_hook", "::std::option::Option<"),
+    ("gasnet_frozen", "::std::os::raw::c_int"),
+    ("gasnet_max_segsize", "u64"),
+    ("gasneti_sci_reach", "gasneti_sci_reach_t"),
+];
 
 #[test]
 fn every_exported_function_is_declared() {
     let symbols = std::fs::read_to_string(root().join("ci/symbols.txt")).unwrap();
-    const VARIABLES: [&str; 4] =
-        ["gasnet_client_attach_hook", "gasnet_frozen", "gasnet_max_segsize", "gasneti_sci_reach"];
-    let exported: BTreeSet<&str> = symbols.lines().filter(|name| !VARIABLES.contains(name)).collect();
+    let is_function = |name: &&str| VARIABLES.iter().all(|(variable, _)| variable != name);
+    let exported: BTreeSet<&str> = symbols.lines().filter(is_function).collect();
     everywhere(|c| assert_eq!(c.functions(), exported));
+}
+
+#[test]
+fn every_exported_variable_is_declared_with_its_type() {
+    everywhere(|c| {
+        for (name, c_type) in VARIABLES {
+            let start = format!("pub static mut {name} : ");
+            let at = c.declarations.find(&start).unwrap_or_else(|| panic!("{name} is no variable in C"));
+            let rest = c.declarations[at + start.len()..].split_once(';').unwrap().0.replace(' ', "");
+            assert!(rest.starts_with(c_type), "{name}: {rest}");
+        }
+    });
 }

@@ -7,27 +7,21 @@
 // A test plays the user and the client: it reads the environment and has atomics of its own.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "launcher/command_line.rs"]
+mod command_line;
+#[path = "launcher/debugging.rs"]
+mod debugging;
 #[path = "launcher/driver.rs"]
 mod driver;
+#[path = "launcher/fitting.rs"]
+mod fitting;
 #[path = "launcher/node.rs"]
 mod node;
+#[path = "launcher/output.rs"]
+mod output;
 
-use driver::{Outcome, Start, Victim, forked, launched, run};
+use driver::{Start, Victim, both, expect, launched, run};
 use std::time::Duration;
-
-/// Every way to start a job of `nodes` that does `script`.
-fn both(nodes: u32, script: &str) -> [Start; 2] {
-    [launched(nodes, script), forked(nodes, script)]
-}
-
-fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 2] {
-    both(nodes, script).map(|start| {
-        let text = format!("{start:?}");
-        let outcome = run(start);
-        assert_eq!(outcome.status, status, "{text}\n{outcome:?}");
-        outcome
-    })
-}
 
 fn expect_silent(nodes: u32, script: &str, status: i32) {
     for outcome in expect(nodes, script, status) {
@@ -39,96 +33,6 @@ fn expect_line(nodes: u32, script: &str, status: i32, parts: &[&str]) {
     for outcome in expect(nodes, script, status) {
         let found = outcome.err.lines().any(|line| parts.iter().all(|part| line.contains(part)));
         assert!(found, "{script}: no line with {parts:?} in\n{}", outcome.err);
-    }
-}
-
-// --- the launcher's command line -----------------------------------------------------------------
-
-fn usage_error(arguments: &[&str], needle: &str) {
-    let outcome = run(Start::launcher(arguments));
-    assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{arguments:?}");
-    assert!(outcome.err.contains(needle) && outcome.err.contains("gasnetrun_sci"), "{arguments:?}: {}", outcome.err);
-}
-
-#[test]
-fn wrong_options_are_told_on_stderr_with_status_1() {
-    usage_error(&["true"], "-n N");
-    usage_error(&["-n", "0", "true"], "0");
-    usage_error(&["-n", "x", "true"], "x");
-    usage_error(&["-n"], "-n N");
-    usage_error(&["-n", "2", "-frobnicate", "true"], "-f");
-    usage_error(&["-n", "2"], "program");
-    usage_error(&["-n", "2", "-N", "3", "true"], "hosts");
-}
-
-#[test]
-fn help_and_version_go_to_stdout_with_status_0() {
-    for argument in ["-h", "-help", "--help", "--version"] {
-        let outcome = run(Start::launcher(&[argument]));
-        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{argument}");
-        assert!(outcome.out.contains("gasnetrun_sci"), "{argument}: {}", outcome.out);
-    }
-}
-
-#[test]
-fn nodes_are_bound_to_blocks_of_cpus_if_there_are_enough() {
-    let outcome = run(Start::launcher(&["-n", "1", "-c", "1", "nproc"]));
-    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "1\n", ""));
-    let outcome = run(Start::launcher(&["-n", "1", "-c", "65535", "true"]));
-    assert!(outcome.status == 0 && outcome.err.contains("not bound"), "{outcome:?}");
-}
-
-#[test]
-fn all_spellings_of_options_work() {
-    for spelling in ["-n 2", "-n2", "-np 2", "-np2", "-n 2 -N1 -E A,B -EC -c 0 -noencode-args -encode", "-n 2 --"] {
-        let arguments: Vec<&str> = spelling.split(' ').chain(["sh", "-c", "echo -n"]).collect();
-        let outcome = run(Start::launcher(&arguments));
-        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{spelling}");
-    }
-    let outcome = run(Start::launcher(&["-n", "1", "-spawner=ssh", "true"]));
-    assert!(outcome.status == 0 && outcome.err.contains("spawner"), "{outcome:?}");
-}
-
-#[test]
-fn dry_run_shows_and_runs_nothing() {
-    let outcome = run(Start::launcher(&["-n", "3", "-t", "sh", "-c", "echo ran"]));
-    assert_eq!((outcome.status, outcome.out.as_str()), (0, ""));
-    assert!(outcome.err.contains("3 nodes") && outcome.err.contains("echo ran"), "{}", outcome.err);
-}
-
-#[test]
-fn verbose_sets_the_nodes_verboseenv() {
-    let outcome = run(Start::launcher(&["-v", "-n", "1", "sh", "-c", "echo $GASNET_VERBOSEENV"]));
-    assert_eq!((outcome.status, outcome.out.as_str()), (0, "1\n"));
-}
-
-#[test]
-fn programs_that_cannot_run_are_one_clear_line() {
-    let directory = driver::scratch("cannot-run");
-    let script = |name: &str, text: &str, mode: u32| driver::write_script(&directory.join(name), text, mode);
-    let cases = [
-        ("no-such-program-anywhere".to_string(), 127, "not found"),
-        (directory.join("missing").display().to_string(), 127, "No such file"),
-        (script("plain", "#!/bin/sh\n", 0o644), 126, "not executable"),
-        (script("interpreter", "#!/no/such/interpreter\n", 0o755), 126, "interpreter"),
-        (script("nonsense", "\u{7f}nonsense", 0o755), 126, "no program"),
-        (directory.display().to_string(), 126, "directory"),
-    ];
-    for (program, status, needle) in cases {
-        let outcome = run(Start::launcher(&["-n", "3", &program]));
-        assert_eq!((outcome.status, outcome.err.lines().count()), (status, 1), "{program}: {outcome:?}");
-        assert!(outcome.err.contains(needle), "{program}: {}", outcome.err);
-    }
-}
-
-#[test]
-fn the_program_is_searched_as_path_then_here_then_in_path() {
-    let directory = driver::scratch("search");
-    driver::write_script(&directory.join("only-here"), "#!/bin/sh\necho $0\n", 0o755);
-    driver::write_script(&directory.join("true"), "#!/bin/sh\necho here\n", 0o755);
-    for (program, out) in [("only-here", "./only-here\n"), ("true", "here\n"), ("/bin/true", "")] {
-        let outcome = run(Start::launcher(&["-n", "1", program]).in_directory(&directory));
-        assert_eq!((outcome.status, outcome.out.as_str()), (0, out), "{program}: {outcome:?}");
     }
 }
 
@@ -193,9 +97,9 @@ fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
         ("nonsense", "six fields"),
         ("99,0,2,100,101,abc", "version"),
-        ("1,5,2,100,101,abc", "rank 5"),
-        ("1,0,2,300,301,abc", "descriptor 300"),
-        ("1,0,2,0,0,abc", "memory"),
+        ("2,5,2,100,101,abc", "rank 5"),
+        ("2,0,2,300,301,abc", "descriptor 300"),
+        ("2,0,2,0,0,abc", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");
@@ -216,57 +120,6 @@ fn programs_that_never_use_gasnet_just_run() {
     assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "hello\nhello\nhello\n", ""));
     let outcome = run(Start::launcher(&["-n", "3", "sh", "-c", "sleep 0.3; exit 7"]));
     assert_eq!((outcome.status, outcome.err.as_str()), (7, ""));
-}
-
-// --- output --------------------------------------------------------------------------------------
-
-#[test]
-fn lines_stay_whole_and_ordered_under_heavy_output_from_eight_nodes() {
-    const LINES: usize = 3000;
-    for start in both(8, &format!("join fence lines:{LINES} exit:0")) {
-        let outcome = run(start);
-        assert_eq!(outcome.status, 0, "{}", outcome.err);
-        node::check_lines(&outcome.out, 8, LINES);
-    }
-}
-
-#[test]
-fn lines_stay_whole_when_both_streams_go_to_one_file() {
-    let outcome = run(launched(4, "join fence lines:2000 exit:0").with_streams_joined());
-    assert_eq!(outcome.status, 0);
-    node::check_lines(&outcome.out, 4, 2000);
-}
-
-#[test]
-fn buffered_output_without_newline_appears_however_the_node_is_ended() {
-    for script in ["join attach fence buffer:x exit:0", "join attach buffer:x fence @1:exit:0 @0,2,3:spin"] {
-        for outcome in expect(4, script, 0) {
-            assert_eq!(outcome.out.matches('x').count(), 4, "{script}: {outcome:?}");
-        }
-    }
-}
-
-#[test]
-fn reader_that_goes_away_ends_the_job() {
-    for start in both(3, "join attach fence lines:10000000 exit:0") {
-        let outcome = run(start.with_reader_that_leaves());
-        assert_ne!(outcome.status, 0);
-    }
-}
-
-#[test]
-fn slow_reader_loses_nothing() {
-    for start in both(3, "join attach fence lines:60000 exit:0") {
-        let outcome = run(start.with_reader_that_waits(Duration::from_millis(1500)));
-        assert_eq!(outcome.status, 0, "{}", outcome.err);
-        node::check_lines(&outcome.out, 3, 60000);
-    }
-}
-
-#[test]
-fn process_that_holds_a_stream_does_not_hold_up_the_end() {
-    let outcome = run(Start::launcher(&["-n", "2", "sh", "-c", "sleep 60 & echo done"]));
-    assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\ndone\n"));
 }
 
 // --- ends ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_
 use crate::am::token::{Kind, Token};
 use crate::job::{Job, fatal, sys};
 use crate::log;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
@@ -19,6 +20,9 @@ thread_local! {
     /// Since when, in ms, this thread is in a no-interrupt section; 0 = it is not.
     static SECTION: Cell<u64> = const { Cell::new(0) };
     static THREAD: u8 = const { 0 };
+    /// The checked call that this thread made last. Handlers make none that is recorded, so it is still the right one after
+    /// a call has served messages.
+    static LAST: Cell<Option<(*const c_char, Place)>> = const { Cell::new(None) };
 }
 
 /// Where the client stands.
@@ -36,12 +40,34 @@ impl fmt::Display for Place {
     }
 }
 
-/// # Safety
-/// `name` and `file` are C strings.
-pub(super) unsafe fn fatal_at(name: *const c_char, file: *const c_char, line: c_int, error: &crate::error::Error) -> ! {
-    // SAFETY: this function's own contract.
-    let name = unsafe { CStr::from_ptr(name) };
-    fatal(format_args!("{}: {error} {}", name.to_string_lossy(), Place { file, line }))
+/// The client's call that an error is about.
+pub(super) struct Call<'a> {
+    name: Cow<'a, str>,
+    place: Option<Place>,
+}
+
+impl<'a> Call<'a> {
+    /// The call that the library knows as `name`. Of a debug client its full name, which may say more (`gasnet_put_bulk`
+    /// comes here as `gasnet_put`), and its place.
+    pub(super) fn named(name: &'a str) -> Call<'a> {
+        if let Some((full, place)) = LAST.with(Cell::get) {
+            // SAFETY: literals of the headers, recorded by `gasneti_sci_check`.
+            let full = unsafe { CStr::from_ptr(full) }.to_string_lossy();
+            if full.starts_with(name) {
+                return Call { name: full, place: Some(place) };
+            }
+        }
+        Call { name: name.into(), place: None }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// " at FILE:LINE", or nothing.
+    pub(super) fn place(&self) -> impl fmt::Display {
+        self.place.map_or(String::new(), |place| format!(" {place}"))
+    }
 }
 
 fn thread() -> usize {
@@ -69,10 +95,11 @@ pub(super) fn configure(debug: bool) {
     }
 }
 
-/// Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal.
+/// Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal. What the library finds later in the
+/// call is reported with this name and place.
 ///
 /// # Safety
-/// `name` and `file` are C strings.
+/// `name` and `file` are C strings that live for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_char, line: c_int, rules: u32) {
     let place = Place { file, line };
@@ -87,6 +114,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     } else if rules & GASNETI_SCI_RULE_NO_NIS != 0 && SECTION.with(Cell::get) != 0 {
         "in a no-interrupt section"
     } else {
+        LAST.with(|l| l.set(Some((name, place))));
         return;
     };
     // SAFETY: this function's own contract.

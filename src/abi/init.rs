@@ -193,7 +193,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         let entry = |e: gasneti_sci_handlerentry_t| Entry { index: e.index, function: e.fnptr as usize };
         // More than there can be are refused by their number alone.
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
-        super::rma::prepare(job);
+        super::reference::register(job);
         job.attach(&mut entries, segsize, call_hook)?;
         super::rma::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));

@@ -10,6 +10,7 @@ pub mod debug;
 pub mod hsl;
 pub mod init;
 pub mod query;
+mod reference;
 pub mod rma;
 pub mod tools_check;
 pub mod tools_debug;
@@ -25,6 +26,7 @@ use crate::error::{Error, Kind};
 use crate::log;
 use constants::*;
 use std::ffi::c_int;
+use std::fmt::Display;
 
 /// `GASNET_ERR_*` of an error.
 fn code(error: &Error) -> c_int {
@@ -49,7 +51,8 @@ fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int
 #[inline(never)]
 fn failed(name: &'static str, error: Error) -> c_int {
     let code = code(&error);
-    log::error(format_args!("{name} returning {}: {error}", query::name(code)));
+    let call = debug::Call::named(name);
+    log::error(format_args!("{} returning {}: {error}{}", call.name(), query::name(code), call.place()));
     code
 }
 
@@ -57,6 +60,14 @@ fn failed(name: &'static str, error: Error) -> c_int {
 fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
     match body() {
         Ok(value) => value,
-        Err(error) => crate::job::fatal(format_args!("{name}: {error}")),
+        Err(error) => die(name, error),
     }
+}
+
+/// Ends the job for an error in the call `name`.
+#[cold]
+#[inline(never)]
+fn die(name: &str, error: impl Display) -> ! {
+    let call = debug::Call::named(name);
+    crate::job::fatal(format_args!("{}: {error}{}", call.name(), call.place()))
 }

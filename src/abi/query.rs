@@ -3,7 +3,7 @@
 use super::constants::*;
 use super::{must, status};
 use crate::error::bad_arg;
-use crate::job::Job;
+use crate::job::{Job, environment};
 use crate::wait::Mode;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -98,7 +98,8 @@ fn entries(n: c_int, null: bool) -> Result<usize, crate::error::Error> {
     }
 }
 
-/// `getenv` on the job's environment: on one host, this process's. NULL when unset.
+/// `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
+/// this process's own. NULL when unset. What is returned from the job's stays valid.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -108,7 +109,12 @@ pub unsafe extern "C" fn gasneti_sci_getenv(name: *const c_char) -> *mut c_char 
         return std::ptr::null_mut();
     }
     // SAFETY: this function's own contract.
-    unsafe { libc::getenv(name) }
+    let text = unsafe { CStr::from_ptr(name) };
+    match environment::get(text) {
+        Some(value) => value.as_ptr().cast_mut(),
+        // SAFETY: this function's own contract.
+        None => unsafe { libc::getenv(name) },
+    }
 }
 
 /// `gasnet_set_waitmode`. From init on.

@@ -1,17 +1,16 @@
 //! One-sided transfers that the header does not do inline (contract: extended.md §1–§7). Errors are fatal.
 
 use super::constants::*;
-use super::must;
+use super::{die, must};
 use crate::am::Am;
 use crate::am::source::Source;
-use crate::am::token::Token;
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
-use crate::rma::{Counted, Landing, Rma, reference};
+use crate::rma::{Counted, Landing, Rma};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op as Kind};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
 #[repr(C)]
@@ -29,23 +28,6 @@ pub struct gasneti_sci_reach_t {
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
     gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
 
-/// Registers the reference implementation's handlers and tells the header how segments are reached. In attach, before
-/// peers may send.
-pub(super) fn prepare(job: &'static Job) {
-    let handlers = job.am().handlers();
-    for (index, function) in [
-        (reference::PUT, on_put as *const () as usize),
-        (reference::GET, on_get as *const () as usize),
-        (reference::GET_LONG, on_get_long as *const () as usize),
-        (reference::SET, on_set as *const () as usize),
-        (reference::DONE, on_done as *const () as usize),
-        (reference::LANDED, on_landed as *const () as usize),
-        (reference::ARRIVED, on_arrived as *const () as usize),
-    ] {
-        handlers.set_internal(index, function);
-    }
-}
-
 /// Tells the header how segments are reached. After attach, before the client goes on.
 pub(super) fn tell_header(job: &'static Job) {
     let segments = job.segments().unwrap_or(&[]);
@@ -61,7 +43,7 @@ pub(super) fn tell_header(job: &'static Job) {
     unsafe { place.write(reach) };
 }
 
-fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
+pub(super) fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
     let job = Job::attached()?;
     Ok((job.am(), job.rma()))
 }
@@ -115,7 +97,7 @@ fn handle(started: (OpId, &Op)) -> usize {
         op::give(id, op);
         return 0;
     }
-    id.handle()
+    op.handle(id)
 }
 
 fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
@@ -252,28 +234,35 @@ pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_in
     });
 }
 
-/// Starts a value get of 1 to 8 bytes; to be waited for once.
+/// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
     trace::event(Kind::GetNbVal, node, nbytes);
     must("gasnet_get_nb_val", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
-        check_value(nbytes)?;
         let started = start(|c| {
             c.op.clear_value();
-            // SAFETY: the op's own word, which lives for ever.
-            let landing = unsafe { Landing::new(c.op.landing(), nbytes) };
+            // SAFETY: the op's own word of 8 bytes, which lives for ever.
+            let landing = unsafe { Landing::new(c.op.landing(), nbytes.min(8)) };
             rma.get(am, node, src as usize, landing, c)
         })?;
-        Ok(started.0.handle() as u64)
+        Ok(started.1.handle(started.0) as u64)
     })
 }
 
-/// A value form was called with an impossible size: ends the job.
+/// The value form `name` was called with an impossible size: ends the job.
+///
+/// # Safety
+/// `name` is a C string.
+#[cold]
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_bad_value(nbytes: usize) -> ! {
-    crate::job::fatal(format_args!("a value put or get of {nbytes} bytes; 1 to 8 are possible"))
+pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usize) -> ! {
+    // SAFETY: this function's own contract.
+    die(
+        &unsafe { CStr::from_ptr(name) }.to_string_lossy(),
+        format_args!("a value of {nbytes} bytes; 1 to 8 are possible"),
+    )
 }
 
 /// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
@@ -298,25 +287,15 @@ pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
     })
 }
 
-fn check_value(nbytes: usize) -> Result<(), Error> {
-    if !(1..=8).contains(&nbytes) {
-        return bad_arg(format_args!("a value of {nbytes} bytes; 1 to 8 are possible"));
-    }
-    Ok(())
-}
-
 fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
-    match Table::get().live(handle) {
-        Some(found) => Ok(found),
-        None => bad_arg(format_args!("{handle:#x} is not the handle of an operation in flight")),
-    }
+    Table::get().live(handle).or_else(|why| bad_arg(format_args!("{handle:#x} {why}")))
 }
 
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
     let _recorded = trace::span(Kind::TryNb, NO_NODE, 0);
-    must("gasnet_try_syncnb", || {
+    must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         let (am, _) = am()?;
         if poll != 0 {
             am.poll();
@@ -363,6 +342,9 @@ struct Look {
 /// `handles` points to `n` handles.
 unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
     let mut found = Look { synced: 0, pending: 0 };
+    if handles.is_null() && n > 0 {
+        return bad_arg(format_args!("NULL for an array of {n} handles"));
+    }
     for i in 0..n {
         let place = handles.wrapping_add(i);
         // SAFETY: i < n: this function's own contract.
@@ -388,7 +370,13 @@ unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
     let _recorded = trace::span(Kind::TryArray, NO_NODE, 0);
-    must("gasnet_try_syncnb_some or _all", || {
+    let name = match (all != 0, poll != 0) {
+        (true, true) => "gasnet_try_syncnb_all",
+        (false, true) => "gasnet_try_syncnb_some",
+        (true, false) => "gasnet_try_syncnb_all_nopoll",
+        (false, false) => "gasnet_try_syncnb_some_nopoll",
+    };
+    must(name, || {
         let (am, _) = am()?;
         if poll != 0 {
             am.poll();
@@ -407,7 +395,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
     let _recorded = trace::span(Kind::WaitArray, NO_NODE, 0);
-    must("gasnet_wait_syncnb_some or _all", || {
+    must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
         let (am, _) = am()?;
         let mut failed = 0;
         loop {
@@ -430,7 +418,8 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
     let _recorded = trace::span(Kind::TryNbi, NO_NODE, 0);
-    must("gasnet_try_syncnbi", || {
+    let name = ["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][kind(sets)];
+    must(name, || {
         let (am, _) = am()?;
         check_no_region()?;
         am.poll();
@@ -442,12 +431,18 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
     let _recorded = trace::span(Kind::WaitNbi, NO_NODE, 0);
-    must("gasnet_wait_syncnbi", || {
+    let name = ["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][kind(sets)];
+    must(name, || {
         let (am, _) = am()?;
         check_no_region()?;
         wait_until(am, || is_done(sets));
         Ok(())
     });
+}
+
+/// 0 puts, 1 gets, 2 both.
+fn kind(sets: c_int) -> usize {
+    (sets as usize & 3).saturating_sub(1)
 }
 
 fn is_done(sets: c_int) -> bool {
@@ -482,12 +477,10 @@ pub extern "C" fn gasneti_sci_end_region() -> usize {
 /// Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
 ///
 /// # Safety
-/// `name` and `file` are C strings.
+/// `name` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_check_range(
-    name: *const std::ffi::c_char,
-    file: *const std::ffi::c_char,
-    line: c_int,
+    name: *const c_char,
     node: u32,
     address: *const c_void,
     nbytes: usize,
@@ -499,76 +492,6 @@ pub unsafe extern "C" fn gasneti_sci_check_range(
     };
     if let Err(error) = checked() {
         // SAFETY: this function's own contract.
-        unsafe { super::debug::fatal_at(name, file, line, &error) }
+        die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
     }
-}
-
-// The reference implementation's handlers. Arguments are what `rma::reference` sends: 64-bit values low half first.
-
-fn wide(low: c_int, high: c_int) -> usize {
-    (u64::from(low as u32) | u64::from(high as u32) << 32) as usize
-}
-
-/// # Safety
-/// `raw` is the running handler's token.
-unsafe fn handled(name: &'static str, raw: *mut c_void, body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>) {
-    must(name, || {
-        let (am, _) = am()?;
-        // SAFETY: this function's own contract.
-        match unsafe { Token::from_raw(raw) } {
-            Some(token) => body(am, token),
-            None => bad_arg(format_args!("no token")),
-        }
-    });
-}
-
-extern "C" fn on_put(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
-    // SAFETY: called by the engine with its token.
-    unsafe { handled("put", token, |am, t| reference::on_put(am, t, id as u32)) };
-}
-
-extern "C" fn on_get(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    let get = |am: &Am<Host>, t: &Token| {
-        reference::on_get(am, t, false, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
-    };
-    // SAFETY: as above.
-    unsafe { handled("get", token, get) };
-}
-
-extern "C" fn on_get_long(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    let get = |am: &Am<Host>, t: &Token| {
-        reference::on_get(am, t, true, wide(a, b), wide(c, d), id as u32, len as u32 as usize)
-    };
-    // SAFETY: as above.
-    unsafe { handled("get", token, get) };
-}
-
-extern "C" fn on_set(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, byte: c_int) {
-    let set = |am: &Am<Host>, t: &Token| reference::on_set(am, t, wide(a, b), wide(c, d), byte as u8, id as u32);
-    // SAFETY: as above.
-    unsafe { handled("memset", token, set) };
-}
-
-extern "C" fn on_done(token: *mut c_void, id: c_int) {
-    let done = |_: &Am<Host>, t: &Token| {
-        reference::on_done(id as u32, t.source());
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { handled("acknowledgement", token, done) };
-}
-
-extern "C" fn on_landed(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
-    on_done(token, id);
-}
-
-extern "C" fn on_arrived(token: *mut c_void, buf: *mut c_void, len: usize, a: c_int, b: c_int, id: c_int) {
-    let arrived = |_: &Am<Host>, t: &Token| {
-        // SAFETY: the payload that the engine hands to this handler.
-        let bytes = unsafe { Source::new(buf.cast(), len) };
-        reference::on_arrived(bytes, wide(a, b), id as u32, t.source());
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { handled("get", token, arrived) };
 }

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::log;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 /// The launcher's hand-off to a node: layout version, rank, nodes, descriptor of the job's memory, descriptor of the
@@ -194,18 +194,21 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
         );
     }
     let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
+    header.set_memory_number(memory.as_raw_fd());
     sys::flush_all_stdio();
     let alarm = sys::take_alarm(); // the client's, a watchdog perhaps: it is for the nodes, and fork passes none on
-    match spawn::spawn_all(&header).map_err(JobError::system("forking the nodes"))? {
+    let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
+    match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
             sys::restore_alarm(&alarm);
             enter(header, rank, memory, Some(lifeline), config).map_err(|_| JobError::Twice)
         }
         Spawned::Supervisor(children) => {
-            drop(memory); // the mapping of the header stays; the nodes' segments are none of the supervisor's business
+            // The memory stays open, for nodes whose client closes their descriptors; it ends with this process anyway.
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
-            sys::exit_now(supervise::run(header, children, supervise::Options { prefix, exit_time, exec_errors: None }))
+            let options = supervise::Options { exit_time, ..supervise::Options::new(prefix) };
+            sys::exit_now(supervise::run(header, children, options))
         }
     }
 }

@@ -96,6 +96,15 @@ impl Ending {
         self.begin(now, HASTE);
     }
 
+    /// The job's time is over. From here on it ends as if it had failed; an end that was under way is hurried.
+    pub fn overdue(&mut self, now: Instant, line: String) {
+        if !self.killed {
+            self.asked = false;
+            self.line = Some((u32::MAX, line)); // about no node
+            self.begin(now, HASTE);
+        }
+    }
+
     fn begin(&mut self, ask_at: Instant, patience: Duration) {
         self.begun = true;
         self.ask_at = Some(ask_at);
@@ -220,6 +229,20 @@ mod tests {
         assert_eq!(ending.next(), Some(now + HASTE));
         ending.request(now);
         assert_eq!(ending.steps(now), [Step::Kill]);
+    }
+
+    #[test]
+    fn a_job_that_is_overdue_is_over_within_a_second_whatever_it_was_doing() {
+        let (mut ending, now) = plan();
+        ending.overdue(now, "overdue".into());
+        assert_eq!(ending.steps(now), [Step::Tell("overdue".into()), Step::Ask]);
+        assert_eq!(ending.steps(now + HASTE), [Step::Kill]);
+        let (mut ending, now) = plan();
+        ending.orderly(now);
+        ending.steps(now + GRACE);
+        ending.overdue(now + GRACE, "overdue".into());
+        assert_eq!(ending.steps(now + GRACE), [Step::Tell("overdue".into()), Step::Ask]);
+        assert_eq!(ending.next(), Some(now + GRACE + HASTE));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Layout version; the launcher hands it to the nodes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Words of a node's bulletin.
 pub const BULLETIN: usize = 8;
 const PAGE: usize = 4096;
@@ -58,6 +58,8 @@ struct Fixed {
     supervisor: AtomicU32,
     fence_arrived: AtomicU32,
     fence_generation: AtomicU32,
+    // The supervisor's descriptor of this memory, plus one; 0: none.
+    memory_number: AtomicU32,
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -198,6 +200,19 @@ impl JobHeader {
     /// Process id of the supervisor; of the node itself in a job of one without launcher.
     pub fn supervisor(&self) -> i32 {
         self.fixed.supervisor.load(Ordering::Relaxed) as i32 // Relaxed: rule 1
+    }
+
+    /// The supervisor keeps this memory open as descriptor `number`. Before there are nodes.
+    pub fn set_memory_number(&self, number: i32) {
+        self.fixed.memory_number.store(number as u32 + 1, Ordering::Relaxed); // Relaxed: rule 1
+    }
+
+    /// Another way to this memory: the supervisor's descriptor.
+    pub fn reopen(&self) -> io::Result<OwnedFd> {
+        let number = self.fixed.memory_number.load(Ordering::Relaxed); // Relaxed: rule 1
+        let number = number.checked_sub(1).ok_or(io::ErrorKind::NotFound)?;
+        let path = format!("/proc/{}/fd/{number}", self.supervisor());
+        Ok(std::fs::OpenOptions::new().read(true).write(true).open(path)?.into())
     }
 
     /// Record of node `rank` (below [`JobHeader::nodes`], else a panic).

@@ -1,46 +1,178 @@
-//! What this host allows: memory for segments.
+//! What this host allows: memory for segments, and whether a job of so many nodes fits at all.
 
-use std::fs;
+use super::{cgroup, spawn, sys};
+use crate::region::Layout;
+use crate::sci::SciError;
 
 /// Bytes of the page that segments are counted in (`GASNET_PAGESIZE`).
 pub const PAGE: u64 = 4096;
 /// Default upper bound of a segment: 2 GiB less a page (contract: core.md §8).
 const DEFAULT_MAX: u64 = (2 << 30) - PAGE;
+/// Address space that even the smallest program takes (testhello, static: 9 MB).
+const PROCESS_SPACE: u64 = 8 << 20;
+/// What segments leave for the program itself under a limit on address space: heap, libraries, stacks. A guess.
+const PROGRAM_SPACE: u64 = 128 << 20;
+/// Memory that a node takes even if it does nothing, and what each peer adds, page tables included: lower bounds of what
+/// nodes that only attach and sleep take. Measured (proportional set sizes and page tables, x86-64, glibc, 2026-11-21):
+/// 0.39 MB a node in a job of 2, 0.65 in one of 128, 0.94 in one of 256.
+const PROCESS_MEMORY: u64 = 256 << 10;
+const PEER_MEMORY: u64 = 2 << 10;
 
-/// Largest segment that one of `nodes` nodes on this host may ask for: `asked` (environment or client), else the
-/// default; then its share of physical memory; whole pages, one at least.
-pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
-    share(asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX), memory(), nodes)
+/// A limit on memory of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// Bytes.
+    pub bytes: u64,
+    /// Who sets it: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
+    pub name: &'static str,
+    /// How it is changed.
+    pub change: String,
 }
 
-fn share(asked: u64, memory: u64, nodes: u32) -> u64 {
-    let share = memory / u64::from(nodes.max(1));
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {} ({})", self.name, size(self.bytes), self.change)
+    }
+}
+
+/// `1.5 GiB`, rounded down to what reads well.
+pub fn size(bytes: u64) -> String {
+    for (unit, name) in [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
+        if bytes >= unit {
+            let tenths = (u128::from(bytes) * 10 / u128::from(unit)) as u64;
+            let rest = tenths % 10;
+            return if rest == 0 {
+                format!("{} {name}", tenths / 10)
+            } else {
+                format!("{}.{rest} {name}", tenths / 10)
+            };
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+/// Largest segment that one of `nodes` nodes on this host may ask for: `asked` (environment or client), else the
+/// default; then its share of what all may have together; whole pages, one at least.
+pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
+    let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
+    let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
+    let space = left(address_space(), address_space_for(nodes) + PROGRAM_SPACE);
+    share(asked, [memory(), space, left(file_size(), file_for(nodes))], nodes)
+}
+
+fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {
+    let share = for_all.into_iter().min().unwrap_or(u64::MAX) / u64::from(nodes.max(1));
     (asked.min(share) / PAGE * PAGE).max(PAGE)
 }
 
 /// Bytes of memory that this job may use: physical memory, or the cgroup's limit if that is less.
 pub fn memory() -> u64 {
+    memory_limit().bytes
+}
+
+/// The limit behind [`memory`].
+pub fn memory_limit() -> Limit {
+    let physical =
+        Limit { bytes: physical(), name: "physical memory", change: "run on a host with more, or fewer nodes".into() };
+    let group = cgroup::memory().map(|limit| Limit {
+        bytes: limit.value,
+        name: "cgroup",
+        change: format!("raise it in {}", limit.file.display()),
+    });
+    group.filter(|group| group.bytes < physical.bytes).unwrap_or(physical)
+}
+
+/// Physical memory, bytes; a huge number where the system does not say.
+pub fn physical() -> u64 {
     // SAFETY: sysconf reads constants of the system.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
     // SAFETY: as above.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     let physical = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
-    let physical = if physical == 0 { u64::MAX } else { physical };
-    physical.min(cgroup_limit().unwrap_or(u64::MAX))
+    if physical == 0 { u64::MAX } else { physical }
 }
 
-/// The tightest memory limit on the way from our cgroup to the root; `None` without one.
-fn cgroup_limit() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/');
-    let mut path = std::path::PathBuf::from("/sys/fs/cgroup").join(own);
-    let mut limit: Option<u64> = None;
-    while path.starts_with("/sys/fs/cgroup") {
-        let here = fs::read_to_string(path.join("memory.max")).ok().and_then(|text| text.trim().parse().ok());
-        limit = [limit, here].into_iter().flatten().min();
-        path.pop();
+/// The limit on a process's address space, if there is one.
+pub fn address_space() -> Option<Limit> {
+    resource(libc::RLIMIT_AS, "RLIMIT_AS", "ulimit -v")
+}
+
+/// The limit on the size of a file, which the job's memory is to the system; if there is one.
+pub fn file_size() -> Option<Limit> {
+    resource(libc::RLIMIT_FSIZE, "RLIMIT_FSIZE", "ulimit -f")
+}
+
+fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) -> Option<Limit> {
+    let (soft, hard) = sys::resource_limit(kind);
+    let finite = |bytes: u64| (bytes != libc::RLIM_INFINITY).then_some(bytes);
+    let change = match finite(hard) {
+        Some(hard) if hard <= soft => format!("{command} cannot raise it: the hard limit is the same"),
+        _ => format!("raise it with {command}"),
+    };
+    finite(soft).map(|bytes| Limit { bytes, name, change })
+}
+
+/// Address space that each of `nodes` nodes needs before it has any segment: its own regions, its queues in all others.
+pub fn address_space_for(nodes: u32) -> u64 {
+    let layout = Layout::new(nodes, crate::config::Config::default().slots);
+    let regions = 2 * layout.command_len() + (nodes as usize + 1) * layout.control_len();
+    PROCESS_SPACE + regions as u64
+}
+
+/// Length of the file that is the job's memory, without segments.
+fn file_for(nodes: u32) -> u64 {
+    let layout = Layout::new(nodes, crate::config::Config::default().slots);
+    let regions = u64::from(nodes) * (layout.command_len() + layout.control_len()) as u64;
+    regions + crate::sci::shm::Shm::fabric_bytes(nodes) + super::JobHeader::bytes(nodes) as u64
+}
+
+/// Memory that a job of `nodes` nodes takes even if it does nothing.
+pub fn certain_memory(nodes: u32) -> u64 {
+    let nodes = u64::from(nodes);
+    nodes * (PROCESS_MEMORY + nodes * PEER_MEMORY)
+}
+
+/// Can a job of `nodes` nodes run here? If not: what is asked for, what the limit is, which one, and how it is changed.
+pub fn check(nodes: u32) -> Result<(), String> {
+    let descriptors = spawn::descriptors_needed(nodes);
+    let (_, hard) = sys::resource_limit(libc::RLIMIT_NOFILE);
+    if descriptors > hard {
+        return Err(format!(
+            "{nodes} nodes are too many: gasnetrun_sci needs {descriptors} descriptors, the hard limit is {hard} \
+             (RLIMIT_NOFILE: ulimit -Hn, or limits.conf)"
+        ));
     }
-    limit
+    if let Some(limit) = cgroup::processes()
+        && limit.used.saturating_add(nodes.into()) > limit.value
+    {
+        return Err(format!(
+            "{nodes} nodes are too many: the cgroup allows {} processes and threads, {} exist (raise it in {})",
+            limit.value,
+            limit.used,
+            limit.file.display()
+        ));
+    }
+    let enough = |asked: u64, limit: Limit, whose: &str| match asked > limit.bytes {
+        true => Err(format!("too little memory: {whose} needs {}, the limit is {limit}", size(asked))),
+        false => Ok(()),
+    };
+    let each = address_space_for(nodes);
+    address_space().map_or(Ok(()), |limit| enough(each, limit, &format!("each of {nodes} nodes")))?;
+    let job = format!("a job of {nodes} nodes");
+    file_size().map_or(Ok(()), |limit| enough(file_for(nodes), limit, &job))?;
+    enough(certain_memory(nodes), memory_limit(), &job)
+}
+
+/// For a line about memory that could not be had: `; the tightest limit is …`, or nothing where memory is not the reason.
+pub fn advice(error: &SciError) -> String {
+    match error {
+        SciError::System { errno: libc::ENOMEM | libc::EFBIG | libc::ENOSPC, .. } | SciError::NoMemory { .. } => {
+            let limits = [Some(memory_limit()), address_space(), file_size()];
+            let tightest = limits.into_iter().flatten().min_by_key(|limit| limit.bytes);
+            tightest.map_or(String::new(), |limit| format!("; the tightest limit on memory is {limit}"))
+        }
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -49,9 +181,25 @@ mod tests {
 
     #[test]
     fn a_share_is_whole_pages_and_at_least_one() {
-        assert_eq!(share(10_000, 1 << 30, 1), 8192);
-        assert_eq!(share(u64::MAX, 1 << 30, 4), 1 << 28);
-        assert_eq!(share(1, 1 << 30, 4), PAGE);
-        assert_eq!(share(1 << 40, 100, 64), PAGE);
+        let memory = |bytes| [bytes, u64::MAX, u64::MAX];
+        assert_eq!(share(10_000, memory(1 << 30), 1), 8192);
+        assert_eq!(share(u64::MAX, memory(1 << 30), 4), 1 << 28);
+        assert_eq!(share(1, memory(1 << 30), 4), PAGE);
+        assert_eq!(share(1 << 40, memory(100), 64), PAGE);
+        assert_eq!(share(u64::MAX, [1 << 30, 1 << 20, 1 << 25], 1), 1 << 20, "the tightest decides");
+    }
+
+    #[test]
+    fn sizes_are_written_in_units_that_read_well() {
+        for (bytes, text) in [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (2 << 30, "2 GiB")] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn a_small_job_fits_and_one_of_all_node_ids_does_not() {
+        assert_eq!(check(2), Ok(()));
+        let refusal = check(65535).unwrap_err();
+        assert!(refusal.contains("65535 nodes") && refusal.contains("limit"), "{refusal}");
     }
 }

@@ -6,8 +6,10 @@
 //! calls.
 
 pub mod boot;
+pub mod cgroup;
 pub mod debug;
 pub mod ending;
+pub mod environment;
 pub mod exit;
 pub mod header;
 pub mod limits;
@@ -18,6 +20,7 @@ pub mod spawn;
 pub mod state;
 pub mod supervise;
 pub mod sys;
+pub mod topology;
 
 pub use boot::{Boot, JobError, join};
 pub use exit::{exit, fatal};

@@ -1,5 +1,8 @@
 //! What the nodes print: whole lines, in each stream's order, to the supervisor's own stdout and stderr.
 //!
+//! A line that its node does not end is kept back, but for that of the node which has stdin: what it leaves unfinished for
+//! [`QUIET`] may be a prompt, and is shown. Others' lines then wait for its end, but not longer than [`COURTESY`].
+//!
 //! Nothing here waits for a reader: a full sink keeps its bytes, and while it has too many its nodes are not read from,
 //! so that they wait as they would for any full pipe. Must not know: ranks, endings.
 
@@ -9,9 +12,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::time::{Duration, Instant};
 
 /// A line longer than this is passed on in pieces, and a sink that holds more stops its nodes. A guess.
 const LIMIT: usize = 1 << 20;
+/// How long a node leaves a line unfinished before it is taken for a prompt: more than one print takes, less than a person
+/// notices.
+const QUIET: Duration = Duration::from_millis(100);
+/// How long others wait for the end of a line that is shown unfinished. They cannot wait for ever: it may end only after
+/// something that they do. A guess.
+const COURTESY: Duration = Duration::from_secs(1);
 /// What a pipe that poll(2) calls writable takes without blocking (pipe(7): PIPE_BUF).
 const SMALL_WRITE: usize = 4096;
 
@@ -27,6 +37,11 @@ struct Sink {
     way: Way,
     held: Vec<u8>,
     closed: bool,
+    // The source whose line has been shown and not ended.
+    open: Option<i32>,
+    // What others wrote since, and when they began.
+    behind: Vec<(i32, String, Vec<u8>)>,
+    behind_since: Instant,
 }
 
 impl Sink {
@@ -44,13 +59,78 @@ impl Sink {
         } else {
             Way::Direct(shared)
         };
-        Ok(Sink { way, held: Vec::new(), closed: false })
+        Ok(Sink { way, held: Vec::new(), closed: false, open: None, behind: Vec::new(), behind_since: Instant::now() })
     }
 
     fn file(&self) -> &File {
         match &self.way {
             Way::Direct(file) | Way::Polled(file) | Way::Socket(file) => file,
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.held.len() + self.behind.iter().map(|(_, _, bytes)| bytes.len()).sum::<usize>() >= LIMIT
+    }
+
+    // Takes what `source` wrote, each line with `tag` in front, unless another's line is open: then it waits.
+    fn accept(&mut self, source: i32, tag: &str, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.open.is_some_and(|open| open != source) {
+            if self.behind.is_empty() {
+                self.behind_since = Instant::now();
+            }
+            self.behind.push((source, tag.into(), bytes.into()));
+            if self.is_full() {
+                self.break_line();
+            }
+            return;
+        }
+        let mut begins = self.open.is_none();
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if begins {
+                self.held.extend_from_slice(tag.as_bytes());
+            }
+            self.held.extend_from_slice(line);
+            begins = true;
+        }
+        if bytes.ends_with(b"\n") {
+            self.catch_up();
+        } else {
+            self.open = Some(source);
+        }
+    }
+
+    // No line is open any more: those that waited follow.
+    fn catch_up(&mut self) {
+        self.open = None;
+        for (source, tag, bytes) in std::mem::take(&mut self.behind) {
+            self.accept(source, &tag, &bytes);
+        }
+    }
+
+    // `source` has ended: nobody waits for the rest of its line. With tags it is a line of its own.
+    fn close(&mut self, source: i32, tagged: bool) {
+        if self.open == Some(source) {
+            if tagged {
+                self.held.push(b'\n');
+            }
+            self.catch_up();
+        }
+    }
+
+    // Ends the open line for those that wait.
+    fn break_line(&mut self) {
+        if self.open.is_some() {
+            self.held.push(b'\n');
+            self.catch_up();
+        }
+    }
+
+    // When those that wait have waited long enough.
+    fn due(&self) -> Option<Instant> {
+        (!self.behind.is_empty()).then(|| self.behind_since + COURTESY)
     }
 
     fn write_some(&self) -> io::Result<usize> {
@@ -84,27 +164,45 @@ impl Sink {
 struct Source {
     pipe: File,
     sink: usize,
+    // In front of each line.
+    tag: String,
+    // Its node has stdin, so that what it leaves without newline may be a prompt.
+    prompts: bool,
     partial: Vec<u8>,
+    // When the partial line became longer, or was begun.
+    quiet_since: Instant,
 }
 
 impl Source {
     // False at the end of the stream.
-    fn read_into(&mut self, sink: &mut Sink, scratch: &mut [u8]) -> bool {
+    fn read_into(&mut self, number: i32, sink: &mut Sink, scratch: &mut [u8]) -> bool {
         let got = match self.pipe.read(scratch) {
             Ok(0) => return false,
             Ok(n) => &scratch[..n],
             Err(e) => return matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         };
+        self.quiet_since = Instant::now();
         let whole = got.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
         if whole > 0 {
-            sink.held.append(&mut self.partial);
-            sink.held.extend_from_slice(&got[..whole]);
+            self.partial.extend_from_slice(&got[..whole]);
+            self.pass_on(number, sink);
         }
         self.partial.extend_from_slice(&got[whole..]);
         if self.partial.len() > LIMIT {
-            sink.held.append(&mut self.partial);
+            self.pass_on(number, sink);
         }
         true
+    }
+
+    // Gives the sink all there is; a line that is not complete becomes the sink's open one.
+    fn pass_on(&mut self, number: i32, sink: &mut Sink) {
+        let bytes = std::mem::take(&mut self.partial);
+        sink.accept(number, &self.tag, &bytes);
+    }
+
+    // When its partial line is to be shown.
+    fn due(&self) -> Option<Instant> {
+        (self.prompts && !self.partial.is_empty()).then(|| self.quiet_since + QUIET)
     }
 }
 
@@ -117,18 +215,27 @@ pub struct Output {
 }
 
 impl Output {
-    /// Takes the read ends of nodes' stdout and stderr. Without any, reports still go to stderr.
-    pub fn new(streams: impl Iterator<Item = [Option<PipeReader>; 2]>) -> io::Result<Output> {
+    /// Takes the read ends of nodes' stdout and stderr, by rank; without any, reports still go to stderr. `tag`: each
+    /// line begins with `[rank] `. Node `prompts` has stdin.
+    pub fn new(streams: impl Iterator<Item = [Option<PipeReader>; 2]>, tag: bool, prompts: u32) -> io::Result<Output> {
         let (out, err) = (Sink::open(1)?, Sink::open(2)?);
         let identity = |sink: &Sink| sink.file().metadata().map(|m| (m.dev(), m.ino(), m.rdev()));
         let same = identity(&out)? == identity(&err)?;
         let sinks = if same { vec![out] } else { vec![out, err] };
         let mut sources = Vec::new();
-        for (stream, pipe) in streams.flat_map(|pair| pair.into_iter().enumerate()) {
-            let Some(pipe) = pipe else { continue };
-            sys::set_nonblocking(pipe.as_fd())?;
-            let sink = stream.min(sinks.len() - 1);
-            sources.push(Source { pipe: File::from(std::os::fd::OwnedFd::from(pipe)), sink, partial: Vec::new() });
+        for (rank, pair) in (0u32..).zip(streams) {
+            for (stream, pipe) in pair.into_iter().enumerate() {
+                let Some(pipe) = pipe else { continue };
+                sys::set_nonblocking(pipe.as_fd())?;
+                sources.push(Source {
+                    pipe: File::from(std::os::fd::OwnedFd::from(pipe)),
+                    sink: stream.min(sinks.len() - 1),
+                    tag: if tag { format!("[{rank}] ") } else { String::new() },
+                    prompts: rank == prompts,
+                    partial: Vec::new(),
+                    quiet_since: Instant::now(),
+                });
+            }
         }
         Ok(Output { sinks, sources, scratch: vec![0; 64 << 10] })
     }
@@ -136,20 +243,20 @@ impl Output {
     /// A line of the supervisor's own, to stderr.
     pub fn report(&mut self, line: &str) {
         if let Some(sink) = self.sinks.last_mut() {
-            sink.held.extend_from_slice(line.as_bytes());
-            sink.held.push(b'\n');
+            sink.break_line();
+            sink.accept(-1, "", format!("{line}\n").as_bytes());
         }
         self.flush();
     }
 
     /// A reader keeps the nodes waiting.
     pub fn is_clogged(&self) -> bool {
-        self.sinks.iter().any(|sink| sink.held.len() >= LIMIT)
+        self.sinks.iter().any(Sink::is_full)
     }
 
-    /// Bytes wait for a reader.
+    /// Bytes wait for a reader, or for the end of another node's line.
     pub fn is_holding(&self) -> bool {
-        self.sinks.iter().any(|sink| !sink.held.is_empty())
+        self.sinks.iter().any(|sink| !sink.held.is_empty() || !sink.behind.is_empty())
     }
 
     /// Some stream may bring more.
@@ -159,27 +266,41 @@ impl Output {
 
     /// What to poll for now.
     pub fn interests(&self, set: &mut Vec<pollfd>) {
-        let readable = self.sources.iter().filter(|source| self.sinks[source.sink].held.len() < LIMIT);
+        let readable = self.sources.iter().filter(|source| !self.sinks[source.sink].is_full());
         set.extend(readable.map(|source| pollfd { fd: source.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 }));
         let full = self.sinks.iter().filter(|sink| !sink.held.is_empty());
         set.extend(full.map(|sink| pollfd { fd: sink.file().as_raw_fd(), events: libc::POLLOUT, revents: 0 }));
     }
 
-    /// Reads what poll(2) found, writes what goes without waiting. True if anything was read.
+    /// When [`Output::transfer`] has something to do even if nothing is readable.
+    pub fn next(&self) -> Option<Instant> {
+        let prompts = self.sources.iter().filter_map(Source::due);
+        prompts.chain(self.sinks.iter().filter_map(Sink::due)).min()
+    }
+
+    /// Reads what poll(2) found, shows what has been kept back long enough, writes what goes without waiting. True if
+    /// anything was read.
     pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
         let Output { sinks, sources, scratch } = self;
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
+        let now = Instant::now();
         let mut any = false;
         sources.retain_mut(|source| {
-            let ready = ready.contains(&source.pipe.as_raw_fd());
+            let number = source.pipe.as_raw_fd();
+            let ready = ready.contains(&number);
             let sink = &mut sinks[source.sink];
             any |= ready;
-            if ready && !source.read_into(sink, scratch) {
-                sink.held.append(&mut source.partial);
+            if ready && !source.read_into(number, sink, scratch) {
+                source.pass_on(number, sink);
+                sink.close(number, !source.tag.is_empty());
                 return false;
+            }
+            if source.due().is_some_and(|at| at <= now) {
+                source.pass_on(number, sink);
             }
             true
         });
+        sinks.iter_mut().filter(|sink| sink.due().is_some_and(|at| at <= now)).for_each(Sink::break_line);
         self.flush();
         any
     }
@@ -187,7 +308,9 @@ impl Output {
     /// Gives up streams that never end, because a process outside the job holds them.
     pub fn close_sources(&mut self) {
         for mut source in self.sources.drain(..) {
-            self.sinks[source.sink].held.append(&mut source.partial);
+            let number = source.pipe.as_raw_fd();
+            source.pass_on(number, &mut self.sinks[source.sink]);
+            self.sinks[source.sink].close(number, !source.tag.is_empty());
         }
         self.flush();
     }

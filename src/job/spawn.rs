@@ -29,6 +29,29 @@ pub struct Child {
     pub streams: [Option<PipeReader>; 2],
 }
 
+/// Where a node's stdout and stderr go.
+pub enum Streams {
+    /// To the supervisor's own.
+    Inherited,
+    /// To the supervisor, which keeps lines whole.
+    Piped,
+    /// To these files, by the node itself.
+    Files([File; 2]),
+}
+
+/// How nodes are started.
+pub struct Plan<'a> {
+    /// The node that has the supervisor's stdin; others have the null device.
+    pub stdin: u32,
+    /// By rank. An error ends the start.
+    pub streams: &'a dyn Fn(u32) -> io::Result<Streams>,
+}
+
+/// Stdin is node 0's; a job of one writes to the supervisor's own streams.
+pub fn plain(nodes: u32) -> impl Fn(u32) -> io::Result<Streams> {
+    move |_| Ok(if nodes > 1 { Streams::Piped } else { Streams::Inherited })
+}
+
 /// All nodes, started.
 pub struct Children {
     /// By rank.
@@ -54,14 +77,14 @@ pub enum Spawned {
 
 /// Forks one process per node. Returns in each of them, and in the supervisor. On an error nothing is left running and
 /// the process is as it was before.
-pub fn spawn_all(header: &JobHeader) -> io::Result<Spawned> {
+pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
     let strangers = own_children();
     sys::adopt_orphans(true); // before there can be any
     let inherited = Inherited::take(header.nodes());
     let mut list = Vec::with_capacity(header.nodes() as usize);
     for rank in 0..header.nodes() {
-        let started = start(rank, header.nodes() > 1, &mut list);
+        let started = start(rank, plan, &mut list);
         match started {
             Ok(Some(lifeline)) => {
                 inherited.restore();
@@ -76,44 +99,47 @@ pub fn spawn_all(header: &JobHeader) -> io::Result<Spawned> {
             }
         }
     }
-    sys::redirect(null()?.as_fd(), 0)?; // stdin is node 0's
+    sys::redirect(null()?.as_fd(), 0)?; // stdin is a node's
     Ok(Spawned::Supervisor(Children { list, strangers, signals: inherited.taken }))
 }
 
 // `Some(lifeline)` in the new node.
-fn start(rank: u32, piped: bool, list: &mut Vec<Child>) -> io::Result<Option<OwnedFd>> {
-    let pipe = || {
-        if piped { io::pipe().map(|(r, w)| (Some(r), Some(w))) } else { Ok((None, None)) }
-    };
+fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option<OwnedFd>> {
     let (life_read, life_write) = io::pipe()?;
-    let (out_read, out_write) = pipe()?;
-    let (err_read, err_write) = pipe()?;
+    let (ours, theirs): ([Option<PipeReader>; 2], [Option<OwnedFd>; 2]) = match (plan.streams)(rank)? {
+        Streams::Inherited => Default::default(),
+        Streams::Files(files) => (Default::default(), files.map(|file| Some(file.into()))),
+        Streams::Piped => {
+            let ((out_read, out_write), (err_read, err_write)) = (io::pipe()?, io::pipe()?);
+            ([Some(out_read), Some(err_read)], [Some(out_write.into()), Some(err_write.into())])
+        }
+    };
     let supervisor = sys::pid();
     let pid = sys::fork()?;
     if pid == 0 {
-        drop((life_write, out_read, err_read));
+        drop((life_write, ours));
         list.clear(); // the supervisor's ends of the nodes before: while they are open, those don't see it die
-        let lifeline = become_node(rank, supervisor, life_read, [out_write, err_write]);
+        let lifeline = become_node(rank == plan.stdin, supervisor, life_read, theirs);
         return lifeline.map(Some).or_else(|error| {
             log::error(format_args!("node {rank}: {error}"));
             sys::exit_now(1)
         });
     }
-    list.push(Child { pid, lifeline: Some(life_write), streams: [out_read, err_read] });
+    list.push(Child { pid, lifeline: Some(life_write), streams: ours });
     Ok(None)
 }
 
 fn become_node(
-    rank: u32,
+    has_stdin: bool,
     supervisor: i32,
     lifeline: PipeReader,
-    streams: [Option<PipeWriter>; 2],
+    streams: [Option<OwnedFd>; 2],
 ) -> io::Result<OwnedFd> {
     sys::kill_me_with_parent()?;
     if sys::parent_pid() != supervisor {
         sys::exit_now(1); // it died before the line above
     }
-    if rank > 0 {
+    if !has_stdin {
         sys::redirect(null()?.as_fd(), 0)?;
     }
     for (stream, target) in streams.iter().zip([1, 2]) {
@@ -128,7 +154,7 @@ fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
     let advice = match error.raw_os_error() {
         Some(libc::EMFILE) => format!(
             "; {} descriptors are needed, the limit is {} (ulimit -n)",
-            descriptors_for(nodes),
+            descriptors_needed(nodes),
             sys::descriptor_limit().1
         ),
         Some(libc::EAGAIN) => "; the limit on processes is reached (ulimit -u, or the cgroup's pids.max)".into(),
@@ -137,8 +163,13 @@ fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
     io::Error::new(error.kind(), format!("node {rank} of {nodes}: {error}{advice}"))
 }
 
-// Two streams, lifeline and pidfd of each; six more while one is being started; and what the client has open.
-fn descriptors_for(nodes: u32) -> u64 {
+/// Descriptors that a supervisor of `nodes` nodes cannot do without: streams and lifeline of each, and its own.
+pub fn descriptors_needed(nodes: u32) -> u64 {
+    u64::from(nodes) * 3 + 16
+}
+
+// The same with a pidfd of each, and what the client may have open.
+fn descriptors_wanted(nodes: u32) -> u64 {
     u64::from(nodes) * 4 + 200
 }
 
@@ -206,7 +237,7 @@ impl Inherited {
         let mask = sys::SignalSet::new(&[&taken[..], &[libc::SIGCHLD]].concat()).apply(libc::SIG_BLOCK);
         let actions: Vec<_> = (1..=64).filter_map(|signal| replace_action(signal).map(|old| (signal, old))).collect();
         let limit = sys::descriptor_limit();
-        let needed = descriptors_for(nodes);
+        let needed = descriptors_wanted(nodes);
         if limit.0 < needed {
             sys::set_descriptor_limit((needed.min(limit.1), limit.1));
         }

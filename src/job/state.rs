@@ -1,7 +1,7 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, exit, limits, signals};
+use super::{Boot, Phase, environment, exit, limits, signals};
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::{Am, Wiring};
@@ -9,10 +9,10 @@ use crate::barrier::Barrier;
 use crate::config::{Config, Reported};
 use crate::error::{Error, bad_arg};
 use crate::log;
-use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
+use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout, PAYLOAD};
 use crate::rma::Rma;
 use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait::{self, Waiter};
 use std::sync::OnceLock;
@@ -122,6 +122,7 @@ impl Job {
         let layout = Layout::new(nodes, config.slots);
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
+        let environment = if me == 0 { Some(publish_environment(&adapter)?) } else { None };
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
@@ -138,6 +139,9 @@ impl Job {
         ]);
         boot.fence();
         adapter.agree_on_fences();
+        if me > 0 {
+            fetch_environment(&adapter)?;
+        }
         let posted: Vec<_> = (0..nodes).map(|p| boot.get(p)).collect();
         check_agreement(me, &posted)?;
         let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
@@ -160,7 +164,8 @@ impl Job {
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
-        boot.fence(); // nobody's bulletin changes in attach before all have read it here
+        boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
+        drop(environment);
         Ok(Job {
             boot,
             config,
@@ -201,6 +206,7 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
+        self.restore_file()?;
         let own = self.create_segment(size)?;
         self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
         self.boot.fence();
@@ -217,16 +223,31 @@ impl Job {
         Ok(())
     }
 
+    /// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
+    fn restore_file(&self) -> Result<(), Error> {
+        if self.adapter.has_file() {
+            return Ok(());
+        }
+        let alone = self.boot.nodes() == 1;
+        let again = if alone { super::sys::memfd() } else { self.boot.header().reopen() };
+        let again = again.map_err(|_| Error::from(SciError::FileLost))?;
+        Ok(self.adapter.take_file(again)?)
+    }
+
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
         if size == 0 {
             return Ok(SegmentInfo::default());
         }
-        let no_room = |e| Error::resource(format_args!("segment of {size} bytes (limit {}): {e}", self.max_local));
+        let no_room = |e| {
+            let advice = limits::advice(&e);
+            Error::resource(format_args!("segment of {size} bytes (limit {}): {e}{advice}", self.max_local))
+        };
         let segment = self.adapter.create(PAYLOAD, size).map_err(no_room)?;
         if self.config.reserve {
             segment.reserve().map_err(no_room)?;
         }
         let map = segment.map(self.place(self.boot.rank())).map_err(no_room)?;
+        apply_memory_policy(map.ptr(0), size);
         segment.set_available()?;
         let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");
@@ -349,10 +370,41 @@ fn create(
     id: crate::sci::SegmentId,
     len: usize,
 ) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
-    let segment = adapter.create(id, len)?;
-    let map = segment.map(Placement::Anywhere)?;
+    let no_room = |e| {
+        let advice = limits::advice(&e);
+        Error::resource(format_args!("region of {len} bytes: {e}{advice}"))
+    };
+    let segment = adapter.create(id, len).map_err(no_room)?;
+    let map = segment.map(Placement::Anywhere).map_err(no_room)?;
+    apply_memory_policy(map.ptr(0), len);
     segment.set_available()?;
     Ok((segment, map))
+}
+
+/// Node 0's environment, for all. What is returned keeps it until all have it.
+fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
+    let block = crate::config::environment();
+    environment::keep(&block);
+    let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
+    // SAFETY: the map has that many bytes; nobody else touches them before the fence.
+    unsafe { map.ptr(0).copy_from_nonoverlapping(block.as_ptr(), block.len()) };
+    Ok((map, segment)) // the map goes first
+}
+
+fn fetch_environment(adapter: &Host) -> Result<(), Error> {
+    let segment = adapter.connect(NodeId(0), ENVIRONMENT, CONNECT)?;
+    let map = segment.map(0, segment.len(), Placement::Anywhere)?;
+    let mut block = vec![0; segment.len()];
+    // SAFETY: both have that many bytes; node 0 wrote them before the fence and leaves them alone.
+    unsafe { map.address().copy_to_nonoverlapping(block.as_mut_ptr(), block.len()) };
+    environment::keep(&block);
+    Ok(())
+}
+
+/// A node that is bound to a NUMA node has its regions and its segment there, also what its peers touch first.
+fn apply_memory_policy(base: *mut u8, len: usize) {
+    // SAFETY: a map of ours, of that length, which lives as long as the job.
+    unsafe { super::sys::apply_memory_policy(base.cast(), len) };
 }
 
 type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt);
@@ -361,7 +413,11 @@ type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapt
 fn connect(adapter: &Host, layout: &Layout, me: u32, peer: u32) -> Result<Way, Error> {
     let node = NodeId(peer as u16);
     let command = adapter.connect(node, COMMAND, CONNECT)?;
-    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere)?;
+    let no_room = |e| {
+        let advice = limits::advice(&e);
+        Error::resource(format_args!("queue to node {peer}: {e}{advice}"))
+    };
+    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere).map_err(no_room)?;
     let control = adapter.connect(node, CONTROL, CONNECT)?;
     let control = control.map(0, layout.control_len(), Placement::Anywhere)?;
     Ok((queue, control, adapter.connect_interrupt(node)?))

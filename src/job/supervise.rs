@@ -30,13 +30,30 @@ pub struct Options {
     pub exit_time: Duration,
     /// Brings a status byte and a line from each node whose program could not be run; ends when all run theirs.
     pub exec_errors: Option<PipeReader>,
+    /// The job may take this long; then it is ended, with status [`OVERDUE`].
+    pub time_limit: Option<Duration>,
+    /// Each line of a node begins with its number.
+    pub tag: bool,
+    /// The node that has the supervisor's stdin, and so may prompt.
+    pub prompts: u32,
 }
+
+impl Options {
+    /// For a job that forked at init.
+    pub fn new(prefix: &'static str) -> Options {
+        let exit_time = Duration::from_secs(10);
+        Options { prefix, exit_time, exec_errors: None, time_limit: None, tag: false, prompts: 0 }
+    }
+}
+
+/// Status of a job that was ended because its time was over; timeout(1) has the same.
+pub const OVERDUE: u8 = 124;
 
 /// Runs the job to its end and returns its status for `_exit`. The nodes were forked by this thread.
 pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
     let Children { mut list, strangers, signals } = children;
     let streams: Vec<_> = list.iter_mut().map(|child| std::mem::take(&mut child.streams)).collect();
-    let prepared = Output::new(streams.into_iter()).and_then(|output| {
+    let prepared = Output::new(streams.into_iter(), options.tag, options.prompts).and_then(|output| {
         let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
         Ok((output, signals))
     });
@@ -48,6 +65,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         }
     };
     let ending = Ending::new(header.nodes(), options.exit_time);
+    let overdue_at = options.time_limit.and_then(|limit| Instant::now().checked_add(limit));
     let nodes = list.into_iter().map(Supervised::new).collect();
     let mut supervisor = Supervisor {
         header,
@@ -57,6 +75,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         signals,
         output,
         ending,
+        overdue_at,
         requested: None,
         unjoined: None,
         failed: false,
@@ -89,6 +108,8 @@ struct Supervisor {
     signals: OwnedFd,
     output: Output,
     ending: Ending,
+    // When the time limit, if there is one, is over.
+    overdue_at: Option<Instant>,
     // Signal that asked for the end of the job.
     requested: Option<c_int>,
     // A node that ended without joining: trouble only if another joins.
@@ -103,6 +124,7 @@ impl Supervisor {
         while self.nodes.iter().any(|node| !node.ended) {
             self.wait();
             let now = Instant::now();
+            self.look_at_time(now);
             for step in self.ending.steps(now) {
                 self.do_step(step, &mut killed_at);
             }
@@ -110,6 +132,16 @@ impl Supervisor {
                 self.tell("some nodes cannot be killed; leaving them to the system");
                 return;
             }
+        }
+    }
+
+    fn look_at_time(&mut self, now: Instant) {
+        if let Some(limit) = self.options.time_limit
+            && self.overdue_at.take_if(|at| *at <= now).is_some()
+        {
+            self.header.record_exit(OVERDUE);
+            let line = format!("the job did not end within {} s (--timeout); ending it", limit.as_secs_f64());
+            self.ending.overdue(now, line);
         }
     }
 
@@ -154,7 +186,8 @@ impl Supervisor {
         set.extend(self.options.exec_errors.as_ref().map(readable));
         set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref().map(readable)));
         self.output.interests(&mut set);
-        let due = self.ending.next().map(|at| at.saturating_duration_since(now));
+        let dues = [self.ending.next(), self.overdue_at, self.output.next()];
+        let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
         sys::poll(&mut set, [due, tick].into_iter().flatten().min());
         self.output.transfer(&set);
         let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);

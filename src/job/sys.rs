@@ -375,12 +375,17 @@ pub fn set_signal_stack(bytes: usize) {
     unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
 }
 
+/// Soft and hard limit of a resource; RLIM_INFINITY = none.
+pub fn resource_limit(kind: libc::__rlimit_resource_t) -> (u64, u64) {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` is writable.
+    unsafe { libc::getrlimit(kind, &mut limit) };
+    (limit.rlim_cur, limit.rlim_max)
+}
+
 /// Soft and hard limit on the number of open descriptors.
 pub fn descriptor_limit() -> (u64, u64) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    (limit.rlim_cur, limit.rlim_max)
+    resource_limit(libc::RLIMIT_NOFILE)
 }
 
 /// Sets the soft limit on open descriptors, keeping the hard one.
@@ -403,28 +408,65 @@ pub fn flush_all_stdio() {
     unsafe { libc::fflush(ptr::null_mut()) };
 }
 
-/// CPUs that this process may use.
+/// CPUs that this process may use, whatever their number.
 pub fn usable_cpus() -> Vec<usize> {
-    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: `set` is writable.
-    unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
-    // SAFETY: a bit set, for which zeroed is valid.
-    let set = unsafe { set.assume_init() };
-    // SAFETY: `cpu` is below the size of the set.
-    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+    // The kernel refuses a set that is too small for all CPUs that it could have.
+    for words in [16, 128, 1024, 8192] {
+        let mut set = vec![0u64; words];
+        let bytes = size_of_val(&set[..]);
+        // SAFETY: `set` has `bytes` writable bytes.
+        let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, bytes, set.as_mut_ptr()) };
+        if got >= 0 {
+            return (0..words * 64).filter(|cpu| set[cpu / 64] & (1 << (cpu % 64)) != 0).collect();
+        }
+    }
+    Vec::new()
 }
 
-/// Confines this process to `cpus`. Without effect if they are not usable.
-pub fn bind_to_cpus(cpus: &[usize]) {
-    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: zeroed is the empty set.
-    let set = unsafe { set.assume_init_mut() };
-    for cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
-        // SAFETY: `cpu` is below the size of the set.
-        unsafe { libc::CPU_SET(*cpu, set) };
+// A set of bits as the kernel takes it, and the number of bits in it.
+fn bit_set(bits: &[usize]) -> (Vec<u64>, usize) {
+    let words = bits.iter().max().map_or(1, |highest| highest / 64 + 1);
+    let mut set = vec![0u64; words];
+    bits.iter().for_each(|bit| set[bit / 64] |= 1 << (bit % 64));
+    (set, words * 64)
+}
+
+/// Confines this process to `cpus`.
+pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
+    let (set, bits) = bit_set(cpus);
+    // SAFETY: `set` has `bits / 8` readable bytes.
+    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bits / 8, set.as_ptr()) } as c_int).map(drop)
+}
+
+/// This process, and what it executes, takes memory from NUMA node `node` as long as there is some. A kernel without NUMA
+/// has nothing to choose from: no error.
+pub fn prefer_memory_of(node: usize) -> io::Result<()> {
+    let (set, bits) = bit_set(&[node]);
+    // One more bit than counts: the kernel takes the number for that of the first bit outside.
+    // SAFETY: `set` has `bits / 8` readable bytes.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, set.as_ptr(), bits + 1) };
+    match check(result as c_int) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
+        result => result.map(drop),
     }
-    // SAFETY: `set` is valid.
-    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
+}
+
+/// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one of its own: shared
+/// memory then comes from there, whichever process touches it first. A matter of speed only, so errors are not told.
+///
+/// # Safety
+/// The range is a mapping of this process.
+pub unsafe fn apply_memory_policy(address: *mut c_void, len: usize) {
+    let mut mode: c_int = 0;
+    let mut set = [0u64; 1024 / 64];
+    let bits = set.len() * 64;
+    let place = &raw mut mode;
+    // SAFETY: `mode` and `set` are writable, `set` for `bits` bits.
+    let got = unsafe { libc::syscall(libc::SYS_get_mempolicy, place, set.as_mut_ptr(), bits, 0usize, 0) };
+    if got == 0 && mode != libc::MPOL_DEFAULT && len > 0 {
+        // SAFETY: the caller's promise; a policy changes nothing that a program can see.
+        unsafe { libc::syscall(libc::SYS_mbind, address, len, mode, set.as_ptr(), bits, 0) };
+    }
 }
 
 /// Becomes another program, with this process's environment; returns only on failure.

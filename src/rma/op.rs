@@ -7,9 +7,11 @@
 //!
 //! Rules: only the owning thread starts; only the thread that runs replies (one at a time) counts done.
 
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fixed};
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 /// Ops of a block.
@@ -31,15 +33,26 @@ impl OpId {
     pub fn from_bits(bits: u32) -> OpId {
         OpId(bits)
     }
+}
 
-    /// The client's handle: never 0.
-    pub fn handle(self) -> usize {
-        self.0 as usize + 1
-    }
+/// Why a handle is not one to sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotLive {
+    /// No operation ever had it.
+    Unknown,
+    /// Its operation was synced before.
+    Synced,
+    /// Its operation is another thread's.
+    Foreign,
+}
 
-    /// The op of a handle that is not 0; `None` for what can't be one.
-    pub fn from_handle(handle: usize) -> Option<OpId> {
-        u32::try_from(handle.checked_sub(1)?).ok().map(OpId)
+impl fmt::Display for NotLive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotLive::Unknown => "is not a handle",
+            NotLive::Synced => "is a handle that has been synced before",
+            NotLive::Foreign => "is a handle of another thread",
+        })
     }
 }
 
@@ -50,8 +63,10 @@ pub struct Op {
     done: AtomicU64,
     /// Thread that it belongs to while it is live; 0 = free.
     owner: AtomicUsize,
-    /// What a value get fetched.
-    value: AtomicU64,
+    /// How often it was taken: tells its handles apart, so that one synced twice is found though the op is used again.
+    uses: AtomicU32,
+    /// What a value get fetched. Written through a pointer, which loom's could not give.
+    value: fixed::AtomicU64,
 }
 
 impl Op {
@@ -61,17 +76,30 @@ impl Op {
         self.started.store(self.started.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// One message is answered. By the thread that runs replies only.
-    pub fn finish(&self) {
-        // Relaxed load: one writer at a time, ordered by the inbox's lock.
-        // ORDERING: Release ↔ Acquire in `is_done`: the data of a get is there before its completion is seen.
-        self.done.store(self.done.load(Ordering::Relaxed) + 1, Ordering::Release);
+    /// One message is answered. By the thread that runs replies only. False: all were answered before, and nothing is
+    /// changed.
+    #[must_use]
+    pub fn finish(&self) -> bool {
+        // Relaxed: one writer at a time, ordered by the inbox's lock; of `started` the value that matters came before the
+        // request, hence before its answer.
+        let done = self.done.load(Ordering::Relaxed);
+        let expected = done != self.started.load(Ordering::Relaxed);
+        if expected {
+            // ORDERING: Release ↔ Acquire in `is_done`: the data of a get is there before its completion is seen.
+            self.done.store(done + 1, Ordering::Release);
+        }
+        expected
     }
 
     /// Nothing is in flight.
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire ↔ Release in `finish`. Relaxed: `started` is the owner's own.
         self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed)
+    }
+
+    /// The client's handle, never 0: number in the low half, use in the high half.
+    pub fn handle(&self, id: OpId) -> usize {
+        (self.uses.load(Ordering::Relaxed) as usize) << 32 | (id.0 as usize + 1) // Relaxed: changed by `take` only
     }
 
     /// Where a value get lands.
@@ -98,6 +126,8 @@ pub struct Table {
     made: Mutex<u32>,
     /// Blocks of threads that have ended.
     orphans: Mutex<Vec<u32>>,
+    /// The key of [`Table::seal`].
+    key: RandomState,
 }
 
 /// The table; process-wide because handles are.
@@ -110,7 +140,15 @@ impl Table {
             blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(),
             made: Mutex::new(0),
             orphans: Mutex::new(Vec::new()),
+            key: RandomState::new(),
         })
+    }
+
+    /// Goes out with a get of `len` bytes to `to`, and comes back with them: no other memory is written for an answer
+    /// than what was asked for, though the address makes the round trip. An op can't hold it, since an implicit one has
+    /// any number of gets in flight.
+    pub fn seal(&self, id: OpId, to: usize, len: usize) -> u32 {
+        self.key.hash_one((id.0, to, len)) as u32
     }
 
     /// The op of that number, if there is one.
@@ -120,11 +158,19 @@ impl Table {
     }
 
     /// The live op of a client's handle, if it belongs to the calling thread.
-    pub fn live(&self, handle: usize) -> Option<(OpId, &Op)> {
-        let id = OpId::from_handle(handle)?;
-        let op = self.op(id)?;
-        // Relaxed: only the owner changes it from and to its own mark.
-        (op.owner.load(Ordering::Relaxed) == mark()).then_some((id, op))
+    pub fn live(&self, handle: usize) -> Result<(OpId, &Op), NotLive> {
+        let id = OpId((handle as u32).wrapping_sub(1));
+        let op = self.op(id).ok_or(NotLive::Unknown)?;
+        // Relaxed: only the owner changes these, and its own changes it sees.
+        let (owner, handle_now) = (op.owner.load(Ordering::Relaxed), op.handle(id));
+        if handle_now == handle && owner == mark() {
+            return Ok((id, op));
+        }
+        Err(match () {
+            _ if handle == 0 || handle >> 32 == 0 || handle > handle_now => NotLive::Unknown,
+            _ if handle < handle_now || owner == 0 => NotLive::Synced,
+            _ => NotLive::Foreign,
+        })
     }
 
     /// A block for a thread: an orphan with nothing in flight, else a new one. `None`: the table is full.
@@ -231,7 +277,9 @@ pub fn take() -> Option<(OpId, &'static Op)> {
     }
     let id = free.pop()?;
     let op = table.op(id)?;
-    op.owner.store(mark(), Ordering::Relaxed); // Relaxed: the thread's own
+    // Relaxed: the thread's own.
+    op.owner.store(mark(), Ordering::Relaxed);
+    op.uses.store(op.uses.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     Some((id, op))
 }
 
@@ -285,12 +333,20 @@ mod tests {
 
     #[test]
     fn handles_are_never_zero_and_lead_back() {
+        let table = Table::get();
         let (id, op) = take().unwrap();
-        assert_ne!(id.handle(), 0);
-        assert_eq!(OpId::from_handle(id.handle()), Some(id));
-        assert!(Table::get().live(id.handle()).is_some() && Table::get().live(0).is_none());
+        let handle = op.handle(id);
+        assert_ne!(handle, 0);
+        assert_eq!(table.live(handle).map(|(id, _)| id), Ok(id));
+        for wrong in [0, 1, handle & 0xffff_ffff, handle + (1 << 32), handle | 0x8000_0000, usize::MAX] {
+            assert_eq!(table.live(wrong).err(), Some(NotLive::Unknown), "{wrong:#x}");
+        }
         give(id, op);
-        assert!(Table::get().live(id.handle()).is_none(), "a synced handle is dead");
+        assert_eq!(table.live(handle).err(), Some(NotLive::Synced));
+        let (again, op) = take().unwrap();
+        assert_eq!(again, id, "the last given is taken next");
+        assert_eq!(table.live(handle).err(), Some(NotLive::Synced), "its new use is another handle");
+        give(again, op);
     }
 
     #[test]
@@ -299,10 +355,19 @@ mod tests {
         assert!(op.is_done());
         op.start();
         op.start();
-        op.finish();
-        assert!(!op.is_done());
-        op.finish();
-        assert!(op.is_done());
+        assert!(op.finish() && !op.is_done());
+        assert!(op.finish() && op.is_done());
+        assert!(!op.finish() && op.is_done(), "an answer that nobody waits for changes nothing");
+    }
+
+    #[test]
+    fn a_seal_is_of_one_place_length_and_operation() {
+        let table = Table::get();
+        let seal = table.seal(OpId(3), 0x1000, 64);
+        assert_eq!(table.seal(OpId(3), 0x1000, 64), seal);
+        for (id, to, len) in [(4, 0x1000, 64), (3, 0x1001, 64), (3, 0x1000, 65), (3, 0x1000 | 1 << 40, 64)] {
+            assert_ne!(table.seal(OpId(id), to, len), seal, "{id} {to:#x} {len}");
+        }
     }
 
     #[test]
@@ -317,15 +382,15 @@ mod tests {
         assert_eq!(end_region().unwrap().0, inside);
         assert!(end_region().is_none());
         assert!(!is_implicit_done(Set::Puts) && is_implicit_done(Set::Gets));
-        op.finish();
-        assert!(is_implicit_done(Set::Puts));
+        assert!(op.finish() && is_implicit_done(Set::Puts));
     }
 
     #[test]
     fn another_threads_handle_is_none_of_mine() {
         let (id, op) = take().unwrap();
-        let seen = std::thread::spawn(move || Table::get().live(id.handle()).is_some()).join().unwrap();
-        assert!(!seen && Table::get().live(id.handle()).is_some());
+        let handle = op.handle(id);
+        let seen = std::thread::spawn(move || Table::get().live(handle).err()).join().unwrap();
+        assert!(seen == Some(NotLive::Foreign) && Table::get().live(handle).is_ok());
         give(id, op);
     }
 

@@ -4,7 +4,7 @@
 //! reply when it lands in our segment, else, piece by piece, by Medium replies that are copied to their place. A memset
 //! is a Short request with a Short reply. Handlers are the extended API's own indices.
 
-use super::op::{OpId, Table};
+use super::op::{Op, OpId, Table};
 use super::{Counted, Landing};
 use crate::am::Am;
 use crate::am::inbox::corrupt;
@@ -62,8 +62,10 @@ pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing, c: Co
     while at < to.len() {
         let piece = to.part(at, most.min(to.len() - at));
         c.op.start();
+        let to = piece.ptr() as usize;
         let ids = u64::from(c.id.bits()) | (piece.len() as u64) << 32;
-        am.request_short(node, handler, args(&[word(address + at), word(piece.ptr() as usize), ids], 6))?;
+        let seal = Table::get().seal(c.id, to, piece.len());
+        am.request_short(node, handler, args(&[word(address + at), word(to), ids, u64::from(seal)], 7))?;
         at += piece.len();
     }
     Ok(())
@@ -89,23 +91,34 @@ pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, id: u32) -> Result<(), Erro
     am.reply_short(token, DONE, args(&[u64::from(id)], 1))
 }
 
-/// At the target of a get.
+/// Where the initiator of a get wants the bytes, as its request says and the answer repeats.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// First byte, in the initiator's memory.
+    pub to: usize,
+    /// The operation's number.
+    pub id: u32,
+    /// [`Table::seal`] of both and the length.
+    pub seal: u32,
+}
+
+/// At the target of a get of `len` bytes at `from`; `long`: by a Long.
 pub fn on_get<A: Adapter>(
     am: &Am<A>,
     token: &Token,
     long: bool,
     from: usize,
-    to: usize,
-    id: u32,
     len: usize,
+    asked: Asked,
 ) -> Result<(), Error> {
     check_own(am, token, from, len);
     // SAFETY: in this node's segment, or valid by the initiator's promise in EVERYTHING.
     let source = unsafe { Source::new(from as *const u8, len) };
+    let ids = u64::from(asked.id) | u64::from(asked.seal) << 32;
     if long {
-        return am.reply_long(token, LANDED, source, to, args(&[u64::from(id)], 1));
+        return am.reply_long(token, LANDED, source, asked.to, args(&[ids], 2));
     }
-    am.reply_medium(token, ARRIVED, source, args(&[word(to), u64::from(id)], 3))
+    am.reply_medium(token, ARRIVED, source, args(&[word(asked.to), ids], 4))
 }
 
 /// At the target of a memset.
@@ -129,17 +142,29 @@ fn check_own<A: Adapter>(am: &Am<A>, token: &Token, address: usize, len: usize) 
     }
 }
 
-/// At the initiator: bytes of a get, for `to`.
-pub fn on_arrived(bytes: Source, to: usize, id: u32, source: u32) {
-    // SAFETY: where our own request told the target to send them, writable until the operation is done.
-    unsafe { bytes.move_to(to as *mut u8) };
-    on_done(id, source);
+/// At the initiator: bytes of a get.
+pub fn on_arrived(bytes: Source, asked: Asked, source: u32) {
+    check_asked(bytes.len(), asked, source);
+    // SAFETY: the seal says that our own request wanted them there; writable until the operation is done.
+    unsafe { bytes.move_to(asked.to as *mut u8) };
+    on_done(asked.id, source);
+}
+
+/// At the initiator: `len` bytes of a get are in place.
+pub fn on_landed(len: usize, asked: Asked, source: u32) {
+    check_asked(len, asked, source);
+    on_done(asked.id, source);
+}
+
+fn check_asked(len: usize, asked: Asked, source: u32) {
+    if Table::get().seal(OpId::from_bits(asked.id), asked.to, len) != asked.seal {
+        corrupt(source, "answer to a get that was not asked for");
+    }
 }
 
 /// At the initiator: one message of operation `id` is answered.
 pub fn on_done(id: u32, source: u32) {
-    match Table::get().op(OpId::from_bits(id)) {
-        Some(op) => op.finish(),
-        None => corrupt(source, "answer to an operation that does not exist"),
+    if !Table::get().op(OpId::from_bits(id)).is_some_and(Op::finish) {
+        corrupt(source, "answer to an operation that is not in flight");
     }
 }

@@ -120,6 +120,8 @@ pub enum SciError {
         /// What is there.
         found: u64,
     },
+    /// The descriptor of the job's memory is no longer that.
+    FileLost,
     /// The system refused a call.
     System {
         /// Its name.
@@ -183,6 +185,7 @@ impl fmt::Display for SciError {
             Self::LayoutMismatch { mine, found } => {
                 write!(f, "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?")
             }
+            Self::FileLost => f.write_str("this program has closed the descriptor of the job's memory"),
             Self::System { call, errno } => {
                 let hint = if *errno == libc::EFBIG { "; the limit is that of ulimit -f" } else { "" };
                 write!(f, "{call}: {}{hint}", io::Error::from_raw_os_error(*errno))

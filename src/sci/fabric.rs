@@ -110,6 +110,11 @@ impl Fabric {
         }
     }
 
+    /// Nodes of the job.
+    pub(crate) fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
     /// What belongs to `node`.
     pub(crate) fn record(&self, node: NodeId) -> Result<&Record, SciError> {
         if u32::from(node.0) >= self.nodes {

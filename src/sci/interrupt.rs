@@ -17,7 +17,7 @@
 //! Must not know what is waited for.
 
 use super::{Interrupt, RemoteInterrupt};
-use crate::sync::{AtomicU32, Ordering, fence};
+use crate::sync::{AtomicU32, Ordering, compiler_fence, fence};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -236,7 +236,7 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
         } else {
             // ORDERING: keeps the compiler from looking before publishing; ↔ membarrier in `arm`, which does it to the
             // CPU.
-            std::sync::atomic::compiler_fence(Ordering::SeqCst);
+            compiler_fence(Ordering::SeqCst);
         }
         // Relaxed: nothing is read on account of it.
         if self.0.bell().sleepers.load(Ordering::Relaxed) != 0 {

@@ -19,10 +19,12 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+mod file;
 mod maps;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use file::JobFile;
 use maps::Held;
 pub use maps::{ShmLocal, ShmRemote};
 
@@ -33,7 +35,7 @@ pub struct Shm {
 }
 
 struct Core {
-    fd: OwnedFd,
+    file: JobFile,
     fabric: Fabric,
     node: NodeId,
     page: usize,
@@ -60,7 +62,7 @@ impl Shm {
         let can_membarrier = linux::register_membarrier();
         fabric.announce(node, can_membarrier)?;
         let core = Core {
-            fd,
+            file: JobFile::new(fd)?,
             fabric,
             node,
             page: page_size(),
@@ -99,6 +101,17 @@ impl Shm {
     /// Who copies for DMA queues that are made from now on.
     pub fn set_dma_engine(&self, engine: DmaEngine) {
         self.core.dma_thread.store(engine == DmaEngine::Thread, Ordering::Relaxed); // Relaxed: stands alone
+    }
+
+    /// False when the client closed the descriptor that [`Self::join`] was given a copy of.
+    pub fn has_file(&self) -> bool {
+        self.core.file.is_open()
+    }
+
+    /// Goes on with `fd`, another descriptor of the same file. `FileLost` if it is of another; but a job of one, which
+    /// shares new segments with nobody, may go on with any new file.
+    pub fn take_file(&self, fd: OwnedFd) -> Result<(), SciError> {
+        self.core.file.replace(fd, self.core.fabric.nodes() == 1)
     }
 
     fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {
@@ -141,7 +154,7 @@ impl Adapter for Shm {
         // From here on a failure gives the entry back: `lease` does.
         let mut lease = Lease::new(&self.core, self.core.node, index, id);
         lease.entry().set_extent(0, 0);
-        match self.core.fabric.allocate(&self.core.fd, len as u64) {
+        match self.core.file.with(|fd| self.core.fabric.allocate(fd, len as u64)) {
             Ok(offset) => lease.settle(offset, len),
             Err(e) => {
                 lease.entry().life.remove();
@@ -224,7 +237,7 @@ impl Lease {
         if !offset.is_multiple_of(self.core.page) {
             return Err(SciError::Misaligned { offset, need: self.core.page });
         }
-        Mapping::new(&self.core.fd, self.extent.0 + offset as u64, len, place)
+        self.core.file.with(|fd| Mapping::new(fd, self.extent.0 + offset as u64, len, place))
     }
 
     fn gone(&self) -> SciError {
@@ -236,7 +249,11 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let entry = self.entry();
         if entry.life.leave() {
-            fabric::punch_hole(&self.core.fd, self.extent.0, self.extent.1 as u64);
+            // Without the file the memory returns when the job ends.
+            let _ = self.core.file.with(|fd| {
+                fabric::punch_hole(fd, self.extent.0, self.extent.1 as u64);
+                Ok(())
+            });
             entry.life.free();
         }
     }
@@ -280,7 +297,7 @@ impl LocalSegment for ShmLocalSegment {
         self.check_there()?;
         let (offset, len) = self.lease.extent;
         room::check(len as u64)?;
-        fabric::commit(&self.lease.core.fd, offset, len as u64)
+        self.lease.core.file.with(|fd| fabric::commit(fd, offset, len as u64))
     }
 
     fn remove(&self) -> Result<(), SciError> {

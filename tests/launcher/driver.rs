@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Script for the node program.
@@ -146,6 +146,17 @@ impl Start {
         self
     }
 
+    /// Options of the launcher, in front of those there are.
+    pub fn insert_option(&mut self, options: &[&str]) {
+        self.argv.splice(1..1, options.iter().map(|option| option.to_string()));
+    }
+
+    /// Another command starts the launcher.
+    pub fn under(mut self, command: &[&str]) -> Start {
+        self.argv.splice(0..0, command.iter().map(|word| word.to_string()));
+        self
+    }
+
     fn command(&self, tag: &str) -> Command {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).envs(self.env.iter().cloned()).env(TAG, tag);
@@ -177,8 +188,28 @@ impl Start {
     }
 }
 
+/// `script` under the launcher, and in a program that forks at init.
+pub fn both(nodes: u32, script: &str) -> [Start; 2] {
+    [launched(nodes, script), forked(nodes, script)]
+}
+
+/// Runs `script` in both ways; the status must be this one.
+pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 2] {
+    both(nodes, script).map(|start| {
+        let text = format!("{start:?}");
+        let outcome = run(start);
+        assert_eq!(outcome.status, status, "{text}\n{outcome:?}");
+        outcome
+    })
+}
+
 /// Runs a job to its end. Panics when it hangs, and when a process of it is still there afterwards.
 pub fn run(start: Start) -> Outcome {
+    run_watched(start, |_| {})
+}
+
+/// The same; `watch` sees the output each time that there is more.
+pub fn run_watched(start: Start, mut watch: impl FnMut(&[u8]) + Send) -> Outcome {
     let tag = tag();
     let mut command = start.command(&tag);
     let joined = start.join_streams(&mut command);
@@ -193,18 +224,22 @@ pub fn run(start: Start) -> Outcome {
         None => Box::new(child.stdout.take().unwrap()),
     };
     let (leaves, waits, nodes) = (start.reader_leaves, start.reader_waits, start.nodes);
-    let out = thread::spawn(move || {
-        read_all(out, leaves, waits, move |text| {
-            if nodes > 0 && text.windows(6).filter(|w| w == b"ready\n").count() >= nodes {
-                let _ = ready.send(());
-            }
-        })
+    let (status, out, err) = thread::scope(|scope| {
+        let out = scope.spawn(move || {
+            read_all(out, leaves, waits, move |text| {
+                watch(text);
+                if nodes > 0 && text.windows(6).filter(|w| w == b"ready\n").count() >= nodes {
+                    let _ = ready.send(());
+                }
+            })
+        });
+        let err = child.stderr.take().map(|err| thread::spawn(move || read_all(err, false, Duration::ZERO, |_| {})));
+        play_user(&start, &child, &tag, &readiness);
+        let status = wait(&mut child, &start, &tag);
+        (status, out.join().unwrap(), err.map(|err| err.join().unwrap()).unwrap_or_default())
     });
-    let err = child.stderr.take().map(|err| thread::spawn(move || read_all(err, false, Duration::ZERO, |_| {})));
-    play_user(&start, &child, &tag, &readiness);
-    let status = wait(&mut child, &start, &tag);
-    let text = |reader: JoinHandle<Vec<u8>>| String::from_utf8(reader.join().unwrap()).unwrap();
-    let outcome = Outcome { status, out: text(out).replace("ready\n", ""), err: err.map(text).unwrap_or_default() };
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let outcome = Outcome { status, out: text(out).replace("ready\n", ""), err: text(err) };
     expect_nothing_left(&tag, &start, &outcome);
     outcome
 }

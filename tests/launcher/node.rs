@@ -122,6 +122,8 @@ fn print_something(name: &str, value: &str) {
             // SAFETY: a C string and C's stdout.
             unsafe { libc::fputs(text.as_ptr(), stdout) };
         }
+        // SAFETY: C's stdout.
+        "flush" => drop(unsafe { libc::fflush(stdout) }),
         "lines" => lines(value.parse().unwrap()),
         "dispositions" => dispositions(),
         _ => panic!("unknown operation {name}"),

@@ -1,0 +1,182 @@
+//! What `gasnet-sci info` knows. The fields are the keys of its JSON: they stay, new ones may come.
+
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Everything.
+#[derive(Serialize)]
+pub struct Report {
+    pub version: &'static str,
+    pub configuration: Configuration,
+    pub limits: Limits,
+    pub regions: Regions,
+    pub thresholds: Thresholds,
+    pub environment: Vec<Variable>,
+    pub host: Host,
+}
+
+/// What this installation is.
+#[derive(Serialize)]
+pub struct Configuration {
+    pub conduit: &'static str,
+    pub gasnet_specification: &'static str,
+    pub thread_modes: [&'static str; 3],
+    pub segment_modes: [&'static str; 3],
+    pub architecture: &'static str,
+    pub pointer_bits: u32,
+    pub page_bytes: u64,
+    /// Launcher and library must agree on it.
+    pub job_layout: u32,
+    /// Nodes must agree on it.
+    pub region_layout: u64,
+}
+
+/// What a program may ask for.
+#[derive(Serialize)]
+pub struct Limits {
+    pub max_nodes: u32,
+    pub am_max_args: usize,
+    pub am_max_medium_bytes: usize,
+    pub am_max_long_bytes: usize,
+    /// `null`: unlimited.
+    pub max_threads: Option<u32>,
+}
+
+/// Memory of a job of so many nodes.
+#[derive(Serialize)]
+pub struct Regions {
+    pub nodes: u32,
+    pub slots: usize,
+    pub slot_bytes: usize,
+    pub request_ring_bytes: usize,
+    pub reply_ring_bytes: usize,
+    /// Queue of one ordered pair of nodes.
+    pub queue_bytes_per_peer: usize,
+    pub command_bytes_per_node: usize,
+    pub control_bytes_per_node: usize,
+    pub max_segment_bytes_per_node: u64,
+    pub address_space_bytes_per_node: u64,
+    pub certain_memory_bytes_per_job: u64,
+}
+
+/// Where the library changes its way.
+#[derive(Serialize)]
+pub struct Thresholds {
+    pub dma_min_bytes: u64,
+    /// `null`: never.
+    pub bounce_min_bytes: Option<u64>,
+    /// `null`: by nodes per core.
+    pub spin_polls: Option<u32>,
+    pub exit_timeout_seconds: f64,
+}
+
+/// One environment variable.
+#[derive(Serialize)]
+pub struct Variable {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub value: String,
+    pub default: &'static str,
+    /// `default`, or the name under which the environment sets it.
+    pub origin: String,
+    pub valid: bool,
+    pub form: &'static str,
+    pub meaning: &'static str,
+}
+
+/// What this host allows.
+#[derive(Serialize)]
+pub struct Host {
+    pub name: String,
+    pub kernel: String,
+    pub cpus: Cpus,
+    pub numa_nodes: Vec<Numa>,
+    pub memory: Memory,
+    pub huge_pages: HugePages,
+    pub cross_memory_attach: Allowed,
+    pub membarrier: Allowed,
+    pub resource_limits: Vec<Resource>,
+    pub processes: Option<GroupLimit>,
+    pub shared_memory_files: SharedMemoryFiles,
+}
+
+/// Cores.
+#[derive(Serialize)]
+pub struct Cpus {
+    pub online: usize,
+    pub usable: usize,
+    /// As `taskset -c` writes it.
+    pub affinity: String,
+    pub cores: usize,
+    /// CPUs of the cgroup's quota; `null`: none.
+    pub quota: Option<f64>,
+    /// What the library reckons with.
+    pub counted: u32,
+}
+
+/// One NUMA node that has usable CPUs.
+#[derive(Serialize)]
+pub struct Numa {
+    pub id: usize,
+    pub cpus: String,
+    pub memory_bytes: Option<u64>,
+}
+
+/// Memory.
+#[derive(Serialize)]
+pub struct Memory {
+    pub physical_bytes: u64,
+    pub available_bytes: Option<u64>,
+    pub cgroup: Option<GroupLimit>,
+    /// The limit that segments are cut to.
+    pub limit_bytes: u64,
+    pub limited_by: &'static str,
+}
+
+/// A control group's limit.
+#[derive(Serialize)]
+pub struct GroupLimit {
+    pub limit: u64,
+    pub used: u64,
+    pub file: PathBuf,
+}
+
+/// Huge pages.
+#[derive(Serialize)]
+pub struct HugePages {
+    /// The word in brackets of each setting; empty where the kernel has none.
+    pub transparent: String,
+    pub transparent_shared: String,
+    pub reserved: Vec<HugePool>,
+}
+
+/// Pages of one size that an administrator reserved.
+#[derive(Serialize)]
+pub struct HugePool {
+    pub page_bytes: u64,
+    pub total: u64,
+    pub free: u64,
+}
+
+/// A service of the kernel.
+#[derive(Serialize)]
+pub struct Allowed {
+    pub allowed: bool,
+    pub why: String,
+}
+
+/// A resource limit of this process; `null`: unlimited.
+#[derive(Serialize)]
+pub struct Resource {
+    pub name: &'static str,
+    pub soft: Option<u64>,
+    pub hard: Option<u64>,
+    pub unit: &'static str,
+}
+
+/// Files of shared memory: not needed.
+#[derive(Serialize)]
+pub struct SharedMemoryFiles {
+    pub used: bool,
+    pub why: &'static str,
+}

@@ -1,0 +1,88 @@
+//! The launcher's command line as clap knows it. Needs nothing but clap, so that the man page is made from it too.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, Command, value_parser};
+
+/// Name of the command.
+pub const NAME: &str = "gasnetrun_sci";
+
+/// All options. The program and its arguments are none of them: see `options`.
+pub fn command() -> Command {
+    let flag = |short: char, id: &'static str| Arg::new(id).short(short).long(id).action(ArgAction::Count);
+    let value = |id: &'static str, name: &'static str| Arg::new(id).long(id).value_name(name);
+    let number = |id, name, lowest: i64| value(id, name).value_parser(value_parser!(u32).range(lowest..=65535));
+    Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .override_usage(format!("{NAME} -n N [options] [--] program [arguments]"))
+        .about("Starts N nodes of a GASNet program on this host and supervises them.")
+        .after_help(AFTER)
+        .arg(number("nodes", "N", 1).short('n').required(true).help("number of nodes (processes); also -np N"))
+        .arg(number("hosts", "M", 1).short('N').help("number of hosts, at most N; all nodes run on this host"))
+        .arg(number("cpus", "K", 0).short('c').help("bind each node to K CPUs; with --bind core, to K cores"))
+        .arg(
+            value("bind", "WHAT")
+                .value_parser(PossibleValuesParser::new(["none", "core", "numa"]))
+                .help("bind each node to a core of its own, or to a NUMA node with its memory"),
+        )
+        .arg(
+            Arg::new("tag-output")
+                .long("tag-output")
+                .action(ArgAction::SetTrue)
+                .help("begin each line of output with [node]"),
+        )
+        .arg(
+            value("output", "FILE")
+                .conflicts_with_all(["tag-output", "output-dir"])
+                .help("write each node's stdout and stderr to FILE, in which %n is the node"),
+        )
+        .arg(
+            value("output-dir", "DIR")
+                .conflicts_with("tag-output")
+                .help("write them to DIR/node-%n.out and DIR/node-%n.err"),
+        )
+        .arg(
+            value("timeout", "SECONDS")
+                .value_parser(seconds)
+                .help("end the job, with status 124, if it takes longer than SECONDS"),
+        )
+        .arg(
+            value("debug", "CMD")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("")
+                .help("start each node under gdb or lldb, or under CMD; or wait for a debugger (CMD wait): see below"),
+        )
+        .arg(
+            value("debug-node", "K")
+                .value_parser(value_parser!(u32))
+                .help("debug node K only; alone it means --debug too"),
+        )
+        .arg(
+            value("env", "VARS").short('E').action(ArgAction::Append).help("accepted: nodes get the whole environment"),
+        )
+        .arg(value("spawner", "NAME").help("accepted: nodes are started by this launcher itself"))
+        .arg(flag('v', "verbose").help("show what is run, and where; sets GASNET_VERBOSEENV=1"))
+        .arg(flag('t', "dry-run").help("show only, run nothing; implies -v"))
+        .arg(flag('k', "keep").help("accepted: there are no temporary files; implies -v"))
+        .arg(Arg::new("encode").long("encode").action(ArgAction::Count).hide(true))
+}
+
+const AFTER: &str = "\
+Long options may be written with one dash. The options end at -- or at the program's name, which is searched as a
+path, in the current directory, then in PATH.
+
+Output: lines stay whole. What node 0 leaves without newline, such as a prompt, appears after 0.1 s.
+
+Debugging: with DISPLAY and xterm each node's debugger has a window. Without, one node (-n 1 or --debug-node K)
+has its debugger on this terminal; several nodes wait at the end of gasnet_init and say how to attach. A CMD that
+is no gdb or lldb, such as valgrind or 'gdb -batch -ex run -ex bt', is run in front of the program; %n in it is
+the node.
+
+Exit status: 0 if every node ended with 0, else the code given to gasnet_exit, or 128 + the signal that killed a
+node or that was sent to the launcher; 1 wrong usage, or the job does not fit this host; 124 the time of --timeout
+is over; 126 the program cannot be run; 127 it is not found.";
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
+    value.ok_or_else(|| "it is not a positive number of seconds".into())
+}

@@ -1,0 +1,66 @@
+//! Finding the program, and other programs that the launcher needs.
+
+use super::cli::NAME;
+use super::stop::Stop;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The shell's status for a program that is not there.
+const NOT_FOUND: u8 = 127;
+/// The shell's status for a program that cannot be run.
+pub const NOT_EXECUTABLE: u8 = 126;
+
+/// As a path, in the current directory, then in PATH. The second part is the program's argv[0].
+pub fn find(program: &OsStr) -> Result<(PathBuf, OsString), Stop> {
+    let name = program.to_string_lossy();
+    if program.as_bytes().contains(&b'/') {
+        return runnable(Path::new(program))
+            .map(|()| (program.into(), program.into()))
+            .map_err(|(status, why)| Stop::new(status, format!("{NAME}: cannot run {name}: {why}")));
+    }
+    let here = Path::new(".").join(program);
+    let in_path = path().into_iter().map(|directory| (directory.join(program), program.to_os_string()));
+    let mut refusal = None;
+    for (file, zeroth) in std::iter::once((here.clone(), here.into_os_string())).chain(in_path) {
+        match runnable(&file) {
+            Ok(()) => return Ok((file, zeroth)),
+            Err((NOT_EXECUTABLE, why)) => refusal = refusal.or(Some(format!("{}: {why}", file.display()))),
+            Err(_) => {}
+        }
+    }
+    Err(match refusal {
+        Some(why) => Stop::new(NOT_EXECUTABLE, format!("{NAME}: cannot run {why}")),
+        None => Stop::new(NOT_FOUND, format!("{NAME}: {name}: not found in the current directory nor in PATH")),
+    })
+}
+
+/// A command in PATH.
+pub fn in_path(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return runnable(Path::new(name)).is_ok().then(|| name.into());
+    }
+    path().into_iter().map(|directory| directory.join(name)).find(|file| runnable(file).is_ok())
+}
+
+fn path() -> Vec<PathBuf> {
+    #[allow(clippy::disallowed_methods)] // a path of the user's shell, not a setting of ours
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).collect()
+}
+
+fn runnable(file: &Path) -> Result<(), (u8, String)> {
+    let metadata = file.metadata().map_err(|error| {
+        let status = if error.kind() == io::ErrorKind::PermissionDenied { NOT_EXECUTABLE } else { NOT_FOUND };
+        (status, error.to_string())
+    })?;
+    if metadata.is_dir() {
+        return Err((NOT_EXECUTABLE, "it is a directory".into()));
+    }
+    if metadata.permissions().mode() & 0o111 == 0 {
+        return Err((NOT_EXECUTABLE, "it is not executable".into()));
+    }
+    Ok(())
+}

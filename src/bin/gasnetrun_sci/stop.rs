@@ -1,0 +1,37 @@
+//! The launcher's own words.
+
+use super::cli::NAME;
+use std::io::{self, Write};
+
+/// Ends the launcher before there is a job.
+#[derive(Debug)]
+pub struct Stop {
+    status: u8,
+    text: String,
+}
+
+impl Stop {
+    /// With this exit status, and this text: on stdout if the status is 0, else on stderr.
+    pub fn new(status: u8, text: impl Into<String>) -> Stop {
+        Stop { status, text: text.into() }
+    }
+
+    /// What it says.
+    #[cfg(test)]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Says it, and returns the status.
+    pub fn tell(self) -> i32 {
+        let text = self.text.trim_end();
+        // A failure to write has nowhere to be told.
+        let _ = if self.status == 0 { writeln!(io::stdout(), "{text}") } else { writeln!(io::stderr(), "{text}") };
+        self.status.into()
+    }
+}
+
+/// One line on stderr.
+pub fn advise(text: &str) {
+    let _ = writeln!(io::stderr(), "{NAME}: {text}");
+}

@@ -1,0 +1,235 @@
+//! Cores and NUMA nodes, as far as this process may use them, and how nodes are spread over them.
+//!
+//! What may be used is the affinity mask, which cpusets narrow too. Must not know: options, processes.
+
+use super::sys;
+use std::fs;
+use std::path::Path;
+
+/// What this process may use of its host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// CPUs of each core (more than one with SMT); cores of one NUMA node follow each other.
+    pub cores: Vec<Vec<usize>>,
+    /// NUMA nodes that have usable CPUs.
+    pub numa: Vec<NumaNode>,
+}
+
+/// One NUMA node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumaNode {
+    /// The system's number.
+    pub id: usize,
+    /// Usable CPUs.
+    pub cpus: Vec<usize>,
+}
+
+/// How to bind nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// Not at all.
+    None,
+    /// Each to a block of this many CPUs.
+    Cpus(usize),
+    /// Each to this many cores of its own.
+    Cores(usize),
+    /// In blocks of neighbours to NUMA nodes, with memory from there.
+    Numa,
+}
+
+/// Where one node runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its CPUs.
+    pub cpus: Vec<usize>,
+    /// NUMA node that its memory should come from.
+    pub memory: Option<usize>,
+}
+
+impl Topology {
+    /// As /sys tells it now. A system without NUMA shows as one NUMA node.
+    pub fn read() -> Topology {
+        Self::read_below(Path::new("/sys/devices/system"), sys::usable_cpus())
+    }
+
+    fn read_below(root: &Path, usable: Vec<usize>) -> Topology {
+        let list = |file: String| fs::read_to_string(root.join(file)).ok().map(|text| parse_list(&text));
+        let mut numa = Vec::new();
+        for id in list("node/online".into()).unwrap_or_default() {
+            let mut cpus = list(format!("node/node{id}/cpulist")).unwrap_or_default();
+            cpus.retain(|cpu| usable.contains(cpu));
+            if !cpus.is_empty() {
+                numa.push(NumaNode { id, cpus });
+            }
+        }
+        if numa.is_empty() {
+            numa.push(NumaNode { id: 0, cpus: usable.clone() });
+        }
+        let mut cores: Vec<Vec<usize>> = Vec::new();
+        for cpu in numa.iter().flat_map(|node| &node.cpus) {
+            if cores.iter().any(|core| core.contains(cpu)) {
+                continue;
+            }
+            let of = |file| list(format!("cpu/cpu{cpu}/topology/{file}"));
+            let mut core = of("core_cpus_list").or_else(|| of("thread_siblings_list")).unwrap_or_default();
+            core.retain(|other| usable.contains(other) && other != cpu);
+            core.insert(0, *cpu);
+            cores.push(core);
+        }
+        Topology { cores, numa }
+    }
+
+    /// CPUs that may be used.
+    pub fn cpus(&self) -> usize {
+        self.cores.iter().map(Vec::len).sum()
+    }
+
+    /// A place for each of `nodes` nodes, by rank; empty without binding. The error says what is missing.
+    pub fn places(&self, bind: Bind, nodes: usize) -> Result<Vec<Place>, String> {
+        match bind {
+            Bind::None => Ok(Vec::new()),
+            Bind::Cpus(each) => {
+                let mut cpus: Vec<usize> = self.cores.iter().flatten().copied().collect();
+                cpus.sort_unstable();
+                self.blocks(&cpus, each, nodes, "CPUs")
+                    .map(|blocks| blocks.map(|block| self.place(block.to_vec())).collect())
+            }
+            Bind::Cores(each) => self
+                .blocks(&self.cores, each, nodes, "cores")
+                .map(|blocks| blocks.map(|block| self.place(block.concat())).collect()),
+            Bind::Numa => {
+                let numa = |rank: usize| &self.numa[rank * self.numa.len() / nodes];
+                let place = |rank| Place { cpus: numa(rank).cpus.clone(), memory: Some(numa(rank).id) };
+                Ok((0..nodes).map(place).collect())
+            }
+        }
+    }
+
+    fn blocks<'a, T>(
+        &self,
+        all: &'a [T],
+        each: usize,
+        nodes: usize,
+        what: &str,
+    ) -> Result<impl Iterator<Item = &'a [T]>, String> {
+        let need = nodes * each;
+        if need > all.len() {
+            return Err(format!("{nodes} nodes need {need} {what}, {} may be used", all.len()));
+        }
+        Ok(all.chunks(each).take(nodes))
+    }
+
+    // On a host with one NUMA node there is nothing to say about memory.
+    fn place(&self, cpus: Vec<usize>) -> Place {
+        let home = self.numa.iter().find(|node| cpus.iter().all(|cpu| node.cpus.contains(cpu)));
+        Place { cpus, memory: home.filter(|_| self.numa.len() > 1).map(|node| node.id) }
+    }
+}
+
+impl Place {
+    /// Moves this process there. The place is inherited by what it executes. Errors are the system's.
+    pub fn enter(&self) -> std::io::Result<()> {
+        sys::bind_to_cpus(&self.cpus)?;
+        match self.memory {
+            Some(node) => sys::prefer_memory_of(node),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `0-3,8,10-11`, as the kernel writes lists.
+pub fn parse_list(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some(low.trim().parse().ok()?..=high.trim().parse().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+/// The shortest way to write a list: `0-3,8`.
+pub fn format_list(numbers: &[usize]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b);
+    let text = runs.map(|run| match (run[0], run[run.len() - 1]) {
+        (low, high) if low == high => low.to_string(),
+        (low, high) => format!("{low}-{high}"),
+    });
+    text.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Two NUMA nodes of two cores of two CPUs, numbered as Linux often does: across nodes first, siblings last.
+    fn host(name: &str) -> std::path::PathBuf {
+        let root = std::env::temp_dir().join(format!("gasnet-sci-topology-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let write = |file: String, text: &str| {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        write("node/online".into(), "0-2\n");
+        write("node/node0/cpulist".into(), "0,2,4,6\n");
+        write("node/node1/cpulist".into(), "1,3,5,7\n");
+        write("node/node2/cpulist".into(), "\n"); // memory only
+        for cpu in 0..8 {
+            write(format!("cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{},{}\n", cpu % 4, cpu % 4 + 4));
+        }
+        root
+    }
+
+    #[test]
+    fn cores_are_sets_of_siblings_and_neighbours_share_a_numa_node() {
+        let root = host("cores");
+        let all = Topology::read_below(&root, (0..8).collect());
+        assert_eq!(all.cores, [[0, 4], [2, 6], [1, 5], [3, 7]]);
+        assert_eq!(all.numa.iter().map(|n| n.id).collect::<Vec<_>>(), [0, 1]);
+        let some = Topology::read_below(&root, vec![1, 2, 6]);
+        assert_eq!(some.cores, [vec![2, 6], vec![1]], "the mask is honoured");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn nodes_get_cores_of_their_own_or_an_error_that_counts() {
+        let root = host("places");
+        let host = Topology::read_below(&root, (0..8).collect());
+        let cpus = |bind, nodes| host.places(bind, nodes).unwrap().into_iter().map(|p| p.cpus).collect::<Vec<_>>();
+        assert_eq!(cpus(Bind::Cores(1), 3), [[0, 4], [2, 6], [1, 5]]);
+        assert_eq!(cpus(Bind::Cores(2), 2), [[0, 4, 2, 6], [1, 5, 3, 7]]);
+        assert_eq!(cpus(Bind::Cpus(3), 2), [[0, 1, 2], [3, 4, 5]]);
+        assert_eq!(cpus(Bind::None, 9), Vec::<Vec<usize>>::new());
+        let refusal = host.places(Bind::Cores(2), 3).unwrap_err();
+        assert_eq!(refusal, "3 nodes need 6 cores, 4 may be used");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn numa_binding_keeps_neighbours_together_with_memory_from_there() {
+        let root = host("numa");
+        let host = Topology::read_below(&root, (0..8).collect());
+        let homes = |nodes| host.places(Bind::Numa, nodes).unwrap().into_iter().map(|p| p.memory.unwrap());
+        assert_eq!(homes(5).collect::<Vec<_>>(), [0, 0, 0, 1, 1]);
+        assert_eq!(homes(1).collect::<Vec<_>>(), [0]);
+        assert_eq!(host.places(Bind::Cores(1), 4).unwrap()[3].memory, Some(1));
+        assert_eq!(host.places(Bind::Cpus(8), 1).unwrap()[0].memory, None, "spread over both");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn host_without_numa_or_topology_in_sys_is_one_node_of_single_cpu_cores() {
+        let host = Topology::read_below(Path::new("/nonexistent"), vec![3, 5]);
+        assert_eq!(host.cores, [[3], [5]]);
+        assert_eq!(host.numa, [NumaNode { id: 0, cpus: vec![3, 5] }]);
+        assert_eq!(host.cpus(), 2);
+    }
+
+    #[test]
+    fn lists_are_read_and_written_as_the_kernel_does() {
+        assert_eq!(parse_list("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(parse_list("\n"), [0usize; 0]);
+        assert_eq!(format_list(&[8, 0, 1, 2, 3, 11, 10]), "0-3,8,10-11");
+    }
+}

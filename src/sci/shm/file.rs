@@ -1,0 +1,105 @@
+//! The job's memory file behind our descriptor, as long as that is ours: a client may close all descriptors that it does
+//! not know, and its own files then get their numbers. Hence a look before each use; none is on a hot path.
+//!
+//! Must not know what is in the file.
+
+use crate::sci::SciError;
+use parking_lot::RwLock;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+pub(super) struct JobFile {
+    held: RwLock<Held>,
+}
+
+struct Held {
+    fd: OwnedFd,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
+impl Held {
+    fn new(fd: OwnedFd) -> Result<Held, SciError> {
+        let identity = identity(fd.as_fd()).ok_or(SciError::System { call: "fstat", errno: libc::EBADF })?;
+        Ok(Held { fd, identity })
+    }
+
+    /// Is the descriptor still the file?
+    fn is_ours(&self) -> bool {
+        identity(self.fd.as_fd()) == Some(self.identity)
+    }
+}
+
+impl JobFile {
+    /// Keeps `fd`, which is the job's file now.
+    pub(super) fn new(fd: OwnedFd) -> Result<Self, SciError> {
+        Ok(Self { held: RwLock::new(Held::new(fd)?) })
+    }
+
+    /// Is the descriptor still the job's file?
+    pub(super) fn is_open(&self) -> bool {
+        self.held.read().is_ours()
+    }
+
+    /// Uses the file. `FileLost`.
+    pub(super) fn with<T>(&self, f: impl FnOnce(&OwnedFd) -> Result<T, SciError>) -> Result<T, SciError> {
+        let held = self.held.read();
+        if !held.is_ours() {
+            return Err(SciError::FileLost);
+        }
+        f(&held.fd)
+    }
+
+    /// Goes on with `fd`. Unless `any` will do, it must be the same file, else `FileLost`.
+    pub(super) fn replace(&self, fd: OwnedFd, any: bool) -> Result<(), SciError> {
+        let new = Held::new(fd)?;
+        let mut held = self.held.write();
+        if !any && new.identity != held.identity {
+            return Err(SciError::FileLost);
+        }
+        let old = std::mem::replace(&mut *held, new);
+        if !old.is_ours() {
+            let _ = old.fd.into_raw_fd(); // the number belongs to the client now, or to nobody
+        }
+        Ok(())
+    }
+}
+
+fn identity(fd: BorrowedFd<'_>) -> Option<(u64, u64)> {
+    let file = File::from(fd.try_clone_to_owned().ok()?);
+    file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    fn memfd() -> OwnedFd {
+        crate::job::sys::memfd().unwrap()
+    }
+
+    #[test]
+    fn file_that_the_client_replaced_is_not_touched_and_can_be_had_again() {
+        let fd = memfd();
+        let again = fd.try_clone().unwrap();
+        let number = fd.as_raw_fd();
+        let file = JobFile::new(fd).unwrap();
+        assert!(file.is_open() && file.with(|_| Ok(())).is_ok());
+        let theirs = memfd();
+        // SAFETY: the number is that of a descriptor that this test owns; now it is another file.
+        unsafe { libc::dup2(theirs.as_raw_fd(), number) };
+        assert!(!file.is_open());
+        assert_eq!(file.with(|_| Ok(())), Err(SciError::FileLost));
+        assert_eq!(file.replace(theirs, false), Err(SciError::FileLost), "any file will not do");
+        assert_eq!(file.replace(again, false), Ok(()));
+        assert!(file.is_open() && file.with(|_| Ok(())).is_ok());
+        // SAFETY: only asks; the client's descriptor must have stayed open. Then it is closed, once.
+        assert!(unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0);
+        // SAFETY: as above.
+        unsafe { libc::close(number) };
+        assert_eq!(file.replace(memfd(), true), Ok(()));
+        assert!(file.is_open());
+    }
+}

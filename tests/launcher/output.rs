@@ -1,0 +1,187 @@
+//! What nodes print, and where it goes.
+
+use super::driver::{self, Start, both, expect, launched, run};
+use super::node;
+use std::fs;
+use std::time::{Duration, Instant};
+
+#[test]
+fn lines_stay_whole_and_ordered_under_heavy_output_from_eight_nodes() {
+    const LINES: usize = 3000;
+    for start in both(8, &format!("join fence lines:{LINES} exit:0")) {
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        node::check_lines(&outcome.out, 8, LINES);
+    }
+}
+
+#[test]
+fn lines_stay_whole_when_both_streams_go_to_one_file() {
+    let outcome = run(launched(4, "join fence lines:2000 exit:0").with_streams_joined());
+    assert_eq!(outcome.status, 0);
+    node::check_lines(&outcome.out, 4, 2000);
+}
+
+#[test]
+fn buffered_output_without_newline_appears_however_the_node_is_ended() {
+    for script in ["join attach fence buffer:x exit:0", "join attach buffer:x fence @1:exit:0 @0,2,3:spin"] {
+        for outcome in expect(4, script, 0) {
+            assert_eq!(outcome.out.matches('x').count(), 4, "{script}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn reader_that_goes_away_ends_the_job() {
+    for start in both(3, "join attach fence lines:10000000 exit:0") {
+        let outcome = run(start.with_reader_that_leaves());
+        assert_ne!(outcome.status, 0);
+    }
+}
+
+#[test]
+fn slow_reader_loses_nothing() {
+    for start in both(3, "join attach fence lines:60000 exit:0") {
+        let outcome = run(start.with_reader_that_waits(Duration::from_millis(1500)));
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        node::check_lines(&outcome.out, 3, 60000);
+    }
+}
+
+#[test]
+fn process_that_holds_a_stream_does_not_hold_up_the_end() {
+    let outcome = run(Start::launcher(&["-n", "2", "sh", "-c", "sleep 60 & echo done"]));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\ndone\n"));
+}
+
+#[test]
+fn tagged_lines_begin_with_the_node_in_one_node_jobs_too() {
+    for nodes in [1, 3] {
+        let mut start = launched(nodes, "join fence lines:500 exit:0");
+        start.insert_option(&["--tag-output"]);
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        let mut untagged = String::new();
+        for line in outcome.out.lines() {
+            let (tag, rest) = line.split_once("] ").unwrap_or_else(|| panic!("no tag: {line:?}"));
+            assert_eq!(tag.strip_prefix('['), rest.split(' ').next(), "{line:?}");
+            untagged += &format!("{rest}\n");
+        }
+        node::check_lines(&untagged, nodes as usize, 500);
+        assert!(!outcome.err.is_empty() && outcome.err.lines().all(|line| line.starts_with('[')), "{}", outcome.err);
+    }
+}
+
+#[test]
+fn tagged_last_lines_without_newline_are_lines_of_their_own() {
+    let mut start = launched(3, "join attach fence buffer:x exit:0");
+    start.insert_option(&["--tag-output"]);
+    let outcome = run(start);
+    let mut lines: Vec<&str> = outcome.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((outcome.status, lines), (0, vec!["[0] x", "[1] x", "[2] x"]), "{outcome:?}");
+}
+
+#[test]
+fn every_node_may_have_files_of_its_own() {
+    let directory = driver::scratch("output-dir").join("made/here");
+    for _ in 0..2 {
+        // The second job begins with empty files.
+        let mut start = launched(3, "join fence lines:1000 exit:0");
+        start.insert_option(&["--output-dir", directory.to_str().unwrap()]);
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "", ""));
+        let read = |stream: &str| -> String {
+            (0..3).map(|rank| fs::read_to_string(directory.join(format!("node-{rank}.{stream}"))).unwrap()).collect()
+        };
+        node::check_lines(&read("out"), 3, 1000);
+        assert_eq!(read("err").lines().count(), 300);
+        assert!(fs::read_to_string(directory.join("node-1.err")).unwrap().lines().all(|line| line.starts_with("1 ")));
+    }
+}
+
+#[test]
+fn one_file_per_node_holds_both_streams() {
+    let directory = driver::scratch("output-file");
+    let name = directory.join("log.%n.txt");
+    let mut start = launched(2, "join fence lines:100 exit:0");
+    start.insert_option(&["--output", name.to_str().unwrap()]);
+    let outcome = run(start);
+    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "", ""));
+    for rank in 0..2 {
+        let text = fs::read_to_string(directory.join(format!("log.{rank}.txt"))).unwrap();
+        assert_eq!(text.lines().count(), 100);
+        assert!(text.lines().all(|line| line.starts_with(&format!("{rank} "))), "{text}");
+    }
+    let mut start = launched(1, "join lines:100 exit:0");
+    start.insert_option(&["--output", directory.join("alone").to_str().unwrap()]);
+    assert_eq!(run(start).status, 0);
+    assert_eq!(fs::read_to_string(directory.join("alone")).unwrap().lines().count(), 100);
+}
+
+#[test]
+fn file_that_cannot_be_written_is_told_before_anything_runs() {
+    let directory = driver::scratch("output-bad");
+    let file = driver::write_script(&directory.join("file"), "", 0o644);
+    let ran = directory.join("ran");
+    let touch = format!("touch {}", ran.display());
+    for option in [["--output-dir", &file[..]], ["--output", &format!("{file}/x%n")]] {
+        let mut start = Start::launcher(&["-n", "2", "sh", "-c", &touch]);
+        start.insert_option(&option);
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.err.lines().count()), (1, 1), "{outcome:?}");
+        assert!(outcome.err.contains(&file) && outcome.err.contains("output of node 0"), "{outcome:?}");
+        assert!(!ran.exists());
+    }
+}
+
+/// The moments at which `text` had appeared in a job's output, which is read as it comes.
+fn watch(start: Start, texts: &[&str]) -> (driver::Outcome, Vec<Option<Duration>>) {
+    let begin = Instant::now();
+    let mut seen = vec![None; texts.len()];
+    let outcome = driver::run_watched(start, |out| {
+        let out = String::from_utf8_lossy(out);
+        for (moment, text) in seen.iter_mut().zip(texts) {
+            if moment.is_none() && out.contains(text) {
+                *moment = Some(begin.elapsed());
+            }
+        }
+    });
+    (outcome, seen)
+}
+
+#[test]
+fn prompt_of_node_zero_appears_while_it_waits() {
+    for start in both(3, "join fence @0:buffer:name? @0:flush sleep_ms:1500 @0:buffer:done exit:0") {
+        let (outcome, seen) = watch(start, &["name?", "done"]);
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        let (prompt, end) = (seen[0].expect("the prompt appears"), seen[1].expect("and the rest"));
+        assert!(end - prompt > Duration::from_millis(1000), "the prompt came with the end: {prompt:?} {end:?}");
+        assert!(outcome.out.starts_with("name?done"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn lines_of_others_are_not_torn_by_a_prompt_nor_kept_for_ever() {
+    // Node 1 writes while node 0's line is open: first it waits, then it gets a line of its own.
+    let script =
+        "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:100 @0:sleep_ms:3000 fence @0:buffer:end exit:0";
+    for start in both(2, script) {
+        let (outcome, seen) = watch(start, &["name?", "1 98 ", "end"]);
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        let lines: Vec<&str> = outcome.out.lines().collect();
+        assert_eq!((lines[0], lines[lines.len() - 1]), ("name?", "end"), "{outcome:?}");
+        assert_eq!(lines.len(), 92, "90 of its 100 lines go to stdout: {outcome:?}");
+        let (others, end) = (seen[1].expect("node 1's lines"), seen[2].expect("node 0's end"));
+        assert!(end - others > Duration::from_millis(500), "node 1 waited for node 0: {others:?} {end:?}");
+    }
+}
+
+#[test]
+fn line_that_is_ended_in_time_stays_whole() {
+    let script = "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:10 @0:sleep_ms:600 @0:buffer:end exit:0";
+    for start in both(2, script) {
+        let (outcome, _) = watch(start, &[]);
+        assert!(outcome.out.starts_with("name?end"), "{outcome:?}");
+    }
+}
