@@ -233,7 +233,7 @@ mod tests {
         let (clock, begin) = (Instant::now(), counter());
         std::thread::sleep(Duration::from_millis(50));
         let (passed, ticks) = (clock.elapsed().as_nanos() as f64, counter() - begin);
-        let converted = (u128::from(ticks) * u128::from(measured) >> SHIFT) as f64;
+        let converted = ((u128::from(ticks) * u128::from(measured)) >> SHIFT) as f64;
         // 0.1 % allows for what runs between the readings on a busy machine; the factor is good to 0.001 %.
         assert!(
             (converted - passed).abs() < passed * 1e-3 + 100_000.0,
