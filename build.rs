@@ -18,7 +18,7 @@ fn main() {
     let modules = ["tools_check", "tools_timer", "tools_lock"];
     header("TOOLS_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_abi.h"));
     // The library half of them, which LITE mode leaves out.
-    let modules = ["tools_env", "tools_sys", "tools_debug", "tools_trace"];
+    let modules = ["tools_env", "tools_sys", "tools_debug", "tools_trace", "tools_heap"];
     header("TOOLS_LIB_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_lib_abi.h"));
 
     // A library of another major version, or another minor one before 1.0, is another library to the loader.

@@ -116,11 +116,19 @@ static void check_encoding(void) {
         gasnett_getenv("GASNET_TT_CODE"));
   CHECK(gasnett_getenv("GASNET_TT_CODE") == gasnett_getenv("GASNET_TT_CODE"), "the value moves");
   gasnett_unsetenv("GASNET_TT_CODE");
+  /* a node's own change behind GASNet's back is not the job's, one by the tools is its own */
+  setenv("GASNET_TT_RANKS", "behind", 1);
+  CHECK(!strcmp(gasnett_getenv("GASNET_TT_RANKS"), "before init"), "%s", gasnett_getenv("GASNET_TT_RANKS"));
+  gasnett_setenv("GASNET_TT_RANKS", "own");
+  CHECK(!strcmp(gasnett_getenv("GASNET_TT_RANKS"), "own"), "%s", gasnett_getenv("GASNET_TT_RANKS"));
+  gasnett_unsetenv("GASNET_TT_RANKS");
+  CHECK(gasnett_getenv("GASNET_TT_RANKS") == NULL, "still set");
 }
 
 int main(int argc, char **argv) {
   gasnet_handlerentry_t handlers[] = {{HANDLER_PING, (void (*)())ping}, {HANDLER_PONG, (void (*)())pong}, {HANDLER_BULK, (void (*)())bulk}};
   const char *what = argc > 1 ? argv[1] : "";
+  setenv("GASNET_TT_RANKS", "before init", 1);
   CHECK(gasnett_verboseenv() == -1, "%d before init", gasnett_verboseenv());
   if (!strcmp(what, "report")) report_environment();
   if (!strcmp(what, "freeze-init")) resume_soon(); /* GASNET_FREEZE, in a job of one */

@@ -23,6 +23,7 @@ testtools        |               |
 testmisc         | 1000          |
 testcxx          |               |
 testtoolslib     |               | noise
+testheap         |               |
 stencil          |               |
 '
 

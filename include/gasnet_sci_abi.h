@@ -300,7 +300,7 @@ int gasneti_sci_segment_info(gasnet_seginfo_t *table, int n);
 int gasneti_sci_node_info(gasnet_nodeinfo_t *table, int n);
 
 /*
- `getenv` on the job's environment: on one host, this process's. NULL when unset.
+ `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
  */
 char *gasneti_sci_getenv(const char *name);
 

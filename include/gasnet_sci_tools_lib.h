@@ -90,6 +90,8 @@ GASNETI_SCI_INLINE const char *gasnett_performance_warning_str(void) {
                                           GASNETI_SCI_WARN_CLIENT_TIMER);
 }
 
+#include "gasnet_sci_tools_heap.h"
+
 /* ---- with gasnet.h only (section 15) ---- */
 #if defined(_GASNET_H)
 /* Errors that the self test found in `iters` rounds on each of `threads` threads; `sections`: letters of N numbers, Z zero

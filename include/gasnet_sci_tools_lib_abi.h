@@ -27,6 +27,48 @@
 typedef void (*gasnett_sighandlerfn_t)(int signal);
 
 /*
+ `gasnett_heapstats_t`.
+ */
+typedef struct {
+  /*
+   Bytes given out so far.
+   */
+  uint64_t allocated_bytes;
+  /*
+   Bytes freed so far.
+   */
+  uint64_t freed_bytes;
+  /*
+   Their difference.
+   */
+  uint64_t live_bytes;
+  /*
+   The most that it was.
+   */
+  uint64_t live_bytes_max;
+  /*
+   Blocks given out so far.
+   */
+  uint64_t allocated_objects;
+  /*
+   Blocks freed so far.
+   */
+  uint64_t freed_objects;
+  /*
+   Their difference.
+   */
+  uint64_t live_objects;
+  /*
+   The most that it was.
+   */
+  uint64_t live_objects_max;
+  /*
+   Bytes that the heap itself needs.
+   */
+  uint64_t overhead_bytes;
+} gasneti_sci_heapstats_t;
+
+/*
  A client's own mechanism for stack traces.
  */
 typedef struct {
@@ -60,7 +102,7 @@ extern gasnett_backtrace_type_t gasnett_backtrace_user;
 extern int (*gasnett_print_backtrace_ifenabled)(int fd);
 
 /*
- Value of a variable as the job has it; NULL if unset. Stays valid; not to be modified.
+ Value of a variable: what [`gasnett_setenv`] set in this process, else what node 0 had when it called init, else what this
  */
 char *gasnett_getenv(const char *key);
 
@@ -303,5 +345,55 @@ int gasneti_sci_stats_init(void (*print)(void));
  Writes the statistics so far; `reset`: the next ones count from here.
  */
 void gasneti_sci_stats_dump(int reset);
+
+/*
+ As malloc; lack of memory is fatal.
+ */
+void *gasneti_sci_heap_malloc(size_t size);
+
+/*
+ As calloc.
+ */
+void *gasneti_sci_heap_calloc(size_t n, size_t size);
+
+/*
+ As realloc; always moves. Size 0 frees.
+ */
+void *gasneti_sci_heap_realloc(void *old, size_t size);
+
+/*
+ As free.
+ */
+void gasneti_sci_heap_free(void *block);
+
+/*
+ As strdup.
+ */
+char *gasneti_sci_heap_strdup(const char *text);
+
+/*
+ As strndup: at most `n` characters.
+ */
+char *gasneti_sci_heap_strndup(const char *text, size_t n);
+
+/*
+ Looks at one block: its size. NULL has 0.
+ */
+size_t gasneti_sci_heap_memcheck(void *block);
+
+/*
+ Looks at some block, another one each time.
+ */
+void gasneti_sci_heap_memcheck_one(void);
+
+/*
+ Looks at all blocks.
+ */
+void gasneti_sci_heap_memcheck_all(void);
+
+/*
+ Numbers so far.
+ */
+void gasneti_sci_heap_stats(gasneti_sci_heapstats_t *stats);
 
 #endif  /* GASNETI_SCI_TOOLS_LIB_ABI_H */

@@ -25,11 +25,16 @@
 #else
 #define GASNETI_SCI_PSHM_STR "pshm"
 #endif
+#if defined(GASNET_DEBUGMALLOC) && GASNET_DEBUGMALLOC + 0
+#define GASNETI_SCI_MALLOC_STR "debugmalloc"
+#else
+#define GASNETI_SCI_MALLOC_STR "nodebugmalloc"
+#endif
 #define GASNET_CONFIG_STRING                                                                                         \
   "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MAJOR) "."                      \
   GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1)"                                      \
   ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,noalign,"                  \
-  GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats,nodebugmalloc,srclines,"                        \
+  GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats," GASNETI_SCI_MALLOC_STR ",srclines,"                        \
   GASNETI_SCI_PRIMITIVES_STR
 
 /* Traces, statistics and their line numbers are always there; GASNET_TRACEFILE and GASNET_STATSFILE switch them on. */

@@ -5,12 +5,14 @@
 
 use std::fmt;
 
+mod heap;
 mod observe;
 mod parse;
 mod survey;
 pub mod table;
 #[cfg(not(loom))]
 mod unknown;
+pub use heap::Heap;
 pub use observe::{Mask, Observe, Record};
 pub use parse::{NodeSet, YES_NO, memory_size, signal_number, yes_no};
 pub use survey::{Setting, environment};
@@ -76,6 +78,8 @@ pub struct Config {
     pub barrier: String,
     /// Traces, statistics, stack traces, freezing.
     pub observe: Observe,
+    /// The debug heap.
+    pub heap: Heap,
 }
 
 /// Signals named by a variable.
@@ -125,6 +129,7 @@ impl Default for Config {
             no_catch: SignalSet::default(),
             barrier: "DISSEM".into(),
             observe: Observe::default(),
+            heap: Heap::default(),
         }
     }
 }
@@ -154,7 +159,8 @@ pub struct Var {
 }
 
 /// The table.
-pub const VARS: &[Var] = &joined::<{ JOB.len() + observe::VARS.len() }>(JOB, observe::VARS);
+pub const VARS: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
+const MOST: &[Var] = &joined::<{ JOB.len() + observe::VARS.len() }>(JOB, observe::VARS);
 
 const fn joined<const N: usize>(first: &[Var], second: &[Var]) -> [Var; N] {
     let mut all = [first[0]; N];

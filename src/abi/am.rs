@@ -15,11 +15,13 @@ use std::ffi::{c_int, c_void};
 /// `args` points to `numargs / 2`, rounded up, readable words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
-    status("gasnet_AMRequestShort", || {
-        // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) };
-        trace::message(Op::RequestShort, node, 0, args.words());
-        Job::attached()?.am().request_short(node, handler, args)
+    // SAFETY: this function's own contract.
+    trace::message!(Op::RequestShort, node, 0, unsafe { words(args, numargs) }, {
+        status("gasnet_AMRequestShort", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            Job::attached()?.am().request_short(node, handler, args)
+        })
     })
 }
 
@@ -36,13 +38,15 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    status("gasnet_AMRequestMedium", || {
-        // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) };
-        trace::message(Op::RequestMedium, node, nbytes, args.words());
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        Job::attached()?.am().request_medium(node, handler, source, args)
+    // SAFETY: this function's own contract.
+    trace::message!(Op::RequestMedium, node, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMRequestMedium", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            Job::attached()?.am().request_medium(node, handler, source, args)
+        })
     })
 }
 
@@ -61,14 +65,25 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    status("gasnet_AMRequestLong", || {
-        // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) };
-        trace::message(Op::RequestLong, node, nbytes, args.words());
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
+    // SAFETY: this function's own contract.
+    trace::message!(Op::RequestLong, node, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMRequestLong", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
+        })
     })
+}
+
+/// The arguments' words, for records.
+///
+/// # Safety
+/// As [`gasneti_sci_request_short`].
+unsafe fn words<'a>(args: *const u64, numargs: u32) -> &'a [u64] {
+    // SAFETY: this function's own contract.
+    unsafe { Args::from_raw(args, numargs as usize) }.words()
 }
 
 /// # Safety
@@ -93,13 +108,15 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    status("gasnet_AMReplyShort", || {
-        // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) };
-        trace::message(Op::ReplyShort, NO_NODE, 0, args.words());
-        // SAFETY: this function's own contract.
-        let token = unsafe { self::token(token) }?;
-        Job::attached()?.am().reply_short(token, handler, args)
+    // SAFETY: this function's own contract.
+    trace::message!(Op::ReplyShort, NO_NODE, 0, unsafe { words(args, numargs) }, {
+        status("gasnet_AMReplyShort", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let token = unsafe { self::token(token) }?;
+            Job::attached()?.am().reply_short(token, handler, args)
+        })
     })
 }
 
@@ -116,15 +133,17 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    status("gasnet_AMReplyMedium", || {
-        // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) };
-        trace::message(Op::ReplyMedium, NO_NODE, nbytes, args.words());
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        // SAFETY: this function's own contract.
-        let token = unsafe { self::token(token) }?;
-        Job::attached()?.am().reply_medium(token, handler, source, args)
+    // SAFETY: this function's own contract.
+    trace::message!(Op::ReplyMedium, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMReplyMedium", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            // SAFETY: this function's own contract.
+            let token = unsafe { self::token(token) }?;
+            Job::attached()?.am().reply_medium(token, handler, source, args)
+        })
     })
 }
 
@@ -142,15 +161,17 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    status("gasnet_AMReplyLong", || {
-        // SAFETY: this function's own contract.
-        let args = unsafe { Args::from_raw(args, numargs as usize) };
-        trace::message(Op::ReplyLong, NO_NODE, nbytes, args.words());
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        // SAFETY: this function's own contract.
-        let token = unsafe { self::token(token) }?;
-        Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
+    // SAFETY: this function's own contract.
+    trace::message!(Op::ReplyLong, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMReplyLong", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            // SAFETY: this function's own contract.
+            let token = unsafe { self::token(token) }?;
+            Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
+        })
     })
 }
 

@@ -4,45 +4,47 @@ use super::constants::*;
 use super::must;
 use crate::error::Error;
 use crate::job::Job;
-use crate::trace::{self, NO_NODE, Op};
+use crate::trace::{self, Op};
 use std::ffi::c_int;
 
 /// Announces arrival. Never blocks. Misuse is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
-    let _recorded = trace::span(Op::BarrierNotify, NO_NODE, 0);
-    must("gasnet_barrier_notify", || {
-        let job = Job::attached()?;
-        job.barrier().notify(job.am(), id, flags as u32)
+    trace::timed!(Op::BarrierNotify, {
+        must("gasnet_barrier_notify", || {
+            let job = Job::attached()?;
+            job.barrier().notify(job.am(), id, flags as u32)
+        })
     });
 }
 
 /// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_wait(id: c_int, flags: c_int) -> c_int {
-    let _recorded = trace::span(Op::BarrierWait, NO_NODE, 0);
-    must("gasnet_barrier_wait", || wait(id, flags))
+    trace::timed!(Op::BarrierWait, must("gasnet_barrier_wait", || wait(id, flags)))
 }
 
 /// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
-    let _recorded = trace::span(Op::BarrierTry, NO_NODE, 0);
-    must("gasnet_barrier_try", || {
-        let job = Job::attached()?;
-        job.am().poll();
-        Ok(job.barrier().finished(job.am(), id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+    trace::timed!(Op::BarrierTry, {
+        must("gasnet_barrier_try", || {
+            let job = Job::attached()?;
+            job.am().poll();
+            Ok(job.barrier().finished(job.am(), id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+        })
     })
 }
 
 /// Notify and wait in one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
-    let _recorded = trace::span(Op::Barrier, NO_NODE, 0);
-    must("gasnet_barrier", || {
-        let job = Job::attached()?;
-        job.barrier().notify(job.am(), id, flags as u32)?;
-        wait(id, flags)
+    trace::timed!(Op::Barrier, {
+        must("gasnet_barrier", || {
+            let job = Job::attached()?;
+            job.barrier().notify(job.am(), id, flags as u32)?;
+            wait(id, flags)
+        })
     })
 }
 

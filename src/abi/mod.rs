@@ -15,6 +15,7 @@ pub mod rma;
 pub mod tools_check;
 pub mod tools_debug;
 pub mod tools_env;
+pub mod tools_heap;
 pub mod tools_lock;
 pub mod tools_sys;
 mod tools_text;

@@ -2,15 +2,16 @@
 
 use super::init;
 use super::tools_text::{required, text, to_c};
-use crate::job::fatal;
+use crate::job::{environment, fatal};
 use crate::tools::{number, settings};
 use parking_lot::{Mutex, RwLock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 
-/// Readers and writers of the environment among the functions here; the C library does not order them.
-static ENVIRONMENT: RwLock<()> = RwLock::new(());
+/// Names that [`gasnett_setenv`] and [`gasnett_unsetenv`] changed in this process, which therefore do not have the job's value.
+/// Also orders readers and writers of the environment among the functions here; the C library does not.
+static CHANGED: RwLock<BTreeSet<CString>> = RwLock::new(BTreeSet::new());
 /// Decoded values that were given out, which stay.
 static DECODED: Mutex<BTreeMap<CString, &'static CStr>> = Mutex::new(BTreeMap::new());
 
@@ -48,9 +49,15 @@ unsafe fn lookup(key: *const c_char) -> *mut c_char {
     if key.is_null() {
         return ptr::null_mut();
     }
-    let _reading = ENVIRONMENT.read();
+    let changed = CHANGED.read();
     // SAFETY: this function's own contract.
-    let value = unsafe { libc::getenv(key) };
+    let name = unsafe { CStr::from_ptr(key) };
+    let of_job = if changed.contains(name) { None } else { environment::get(name) };
+    let value = match of_job {
+        Some(value) => value.as_ptr().cast_mut(),
+        // SAFETY: this function's own contract.
+        None => unsafe { libc::getenv(key) },
+    };
     let hook = &raw const gasnett_decode_envval_fn;
     // SAFETY: set before init or by it.
     match unsafe { hook.read() } {
@@ -60,7 +67,8 @@ unsafe fn lookup(key: *const c_char) -> *mut c_char {
     }
 }
 
-/// Value of a variable as the job has it; NULL if unset. Stays valid; not to be modified.
+/// Value of a variable: what [`gasnett_setenv`] set in this process, else what node 0 had when it called init, else what this
+/// process has; NULL if unset. Stays valid; not to be modified.
 ///
 /// # Safety
 /// `key` is NULL or a C string.
@@ -81,7 +89,9 @@ pub unsafe extern "C" fn gasnett_setenv(key: *const c_char, val: *const c_char) 
     if val.is_null() {
         fatal(format_args!("gasnett_setenv of {name} to NULL"));
     }
-    let _writing = ENVIRONMENT.write();
+    let mut changed = CHANGED.write();
+    // SAFETY: this function's own contract.
+    changed.insert(unsafe { CStr::from_ptr(key) }.to_owned());
     // SAFETY: this function's own contract; our own readers wait.
     if unsafe { libc::setenv(key, val, 1) } != 0 {
         fatal(format_args!("gasnett_setenv of '{name}': {}", std::io::Error::last_os_error()));
@@ -96,7 +106,9 @@ pub unsafe extern "C" fn gasnett_setenv(key: *const c_char, val: *const c_char) 
 pub unsafe extern "C" fn gasnett_unsetenv(key: *const c_char) {
     // SAFETY: this function's own contract.
     let name = unsafe { required("gasnett_unsetenv", key) };
-    let _writing = ENVIRONMENT.write();
+    let mut changed = CHANGED.write();
+    // SAFETY: this function's own contract.
+    changed.insert(unsafe { CStr::from_ptr(key) }.to_owned());
     // SAFETY: this function's own contract; our own readers wait.
     if unsafe { libc::unsetenv(key) } != 0 {
         fatal(format_args!("gasnett_unsetenv of '{name}': {}", std::io::Error::last_os_error()));

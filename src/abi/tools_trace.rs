@@ -160,4 +160,5 @@ pub(super) fn at_exit() {
         trace::dump(call_client, counters, false);
     });
     trace::flush();
+    crate::tools::heap::report_at_exit(crate::log::identity().0);
 }

@@ -40,8 +40,7 @@ pub fn bind_thread(rank: i64) {
     static USABLE: OnceLock<Vec<usize>> = OnceLock::new();
     let usable = USABLE.get_or_init(sys::usable_cpus);
     if let Some(cpu) = usable.get(rank.rem_euclid(usable.len().max(1) as i64) as usize) {
-        // A hint: where binding is refused the thread runs as before.
-        let _ = sys::bind_to_cpus(&[*cpu]);
+        let _ = sys::bind_to_cpus(&[*cpu]); // a CPU that went offline: nothing is promised
     }
 }
 
@@ -77,6 +76,13 @@ pub fn allocate_aligned(align: usize, len: usize) -> Option<*mut c_void> {
     // SAFETY: `memory` is writable; a wrong alignment is refused by an error.
     let result = unsafe { libc::posix_memalign(&mut memory, align, len.max(1)) };
     (result == 0).then_some(memory)
+}
+
+/// `len` bytes of the C library's heap; `None` if there are none.
+pub fn allocate(len: usize, zeroed: bool) -> Option<*mut c_void> {
+    // SAFETY: takes integers.
+    let memory = if zeroed { unsafe { libc::calloc(1, len) } } else { unsafe { libc::malloc(len) } };
+    (!memory.is_null()).then_some(memory)
 }
 
 /// Writes out what stdio has buffered, and what the kernel has of stdout and stderr; with `all` of all files.

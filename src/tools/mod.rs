@@ -7,6 +7,7 @@
 pub mod backtrace;
 pub mod bytes;
 pub mod external;
+pub mod heap;
 pub mod host;
 pub mod number;
 pub mod selftest;

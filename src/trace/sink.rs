@@ -18,7 +18,7 @@ pub(super) fn empty(name: &str) {
 }
 
 /// The file, and lines that are not in it yet.
-pub(super) struct Sink {
+pub(crate) struct Sink {
     inner: Mutex<(File, Vec<u8>)>,
     flush: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Sink {
 impl Sink {
     /// Opens `name` for `node`: `%` is its number, `stdout`, `stderr` and `-` are the streams. `flush`: each line at once;
     /// streams are always so. A file of one node's is emptied; one of all nodes' is added to, see [`empty`].
-    pub(super) fn open(name: &str, node: u32, flush: bool) -> io::Result<Sink> {
+    pub(crate) fn open(name: &str, node: u32, flush: bool) -> io::Result<Sink> {
         let stream = match name {
             "stdout" => Some(io::stdout().as_fd().try_clone_to_owned()?),
             "stderr" | "-" => Some(io::stderr().as_fd().try_clone_to_owned()?),
@@ -47,7 +47,7 @@ impl Sink {
     }
 
     /// Adds one line. What cannot be written is lost: there is nobody to tell.
-    pub(super) fn line(&self, text: fmt::Arguments<'_>) {
+    pub(crate) fn line(&self, text: fmt::Arguments<'_>) {
         let (file, held) = &mut *self.inner.lock();
         let _ = held.write_fmt(text);
         held.push(b'\n');
@@ -58,7 +58,7 @@ impl Sink {
     }
 
     /// Writes out what is held, unless another thread keeps the file for longer than `patience`.
-    pub(super) fn flush(&self, patience: Duration) {
+    pub(crate) fn flush(&self, patience: Duration) {
         if let Some(mut inner) = self.inner.try_lock_for(patience) {
             let (file, held) = &mut *inner;
             let _ = file.write_all(held);

@@ -1,0 +1,30 @@
+/* The debug heap: malloc with guards and a list of what lives. Part of gasnet_sci_tools_lib.h; contract: tools.md section 15.
+ *
+ * A client that wants it defines GASNET_DEBUGMALLOC as 1 and includes gasnet.h; without that none of the names exist. Blocks of
+ * this heap and of the C library's must not meet. Misuse ends the program with a line; GASNET_MALLOC_* say what else is done. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet_tools.h, not gasnet_sci_tools_heap.h"
+#endif
+#ifndef GASNETI_SCI_TOOLS_HEAP_H
+#define GASNETI_SCI_TOOLS_HEAP_H
+
+#if defined(_GASNET_H) && defined(GASNET_DEBUGMALLOC) && GASNET_DEBUGMALLOC + 0
+
+#define gasnett_debug_malloc gasneti_sci_heap_malloc
+#define gasnett_debug_calloc gasneti_sci_heap_calloc
+#define gasnett_debug_realloc gasneti_sci_heap_realloc
+#define gasnett_debug_free gasneti_sci_heap_free
+#define gasnett_debug_strdup gasneti_sci_heap_strdup
+#define gasnett_debug_strndup gasneti_sci_heap_strndup
+#define gasnett_debug_memcheck gasneti_sci_heap_memcheck
+#define gasnett_debug_memcheck_one gasneti_sci_heap_memcheck_one
+#define gasnett_debug_memcheck_all gasneti_sci_heap_memcheck_all
+typedef gasneti_sci_heapstats_t gasnett_heapstats_t;
+#define gasnett_getheapstats gasneti_sci_heap_stats
+/* Lists and errors name the line that GASNETT_TRACE_SETSOURCELINE told last, if it did. */
+#ifndef GASNETT_MALLOC_USE_SRCPOS
+#define GASNETT_MALLOC_USE_SRCPOS 1
+#endif
+
+#endif
+#endif

@@ -1,0 +1,138 @@
+//! The debug heap, for clients that ask for it with GASNET_DEBUGMALLOC (contract: tools.md §15). Misuse is fatal.
+
+use crate::job::fatal;
+use crate::tools::heap;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+/// `gasnett_heapstats_t`.
+#[repr(C)]
+pub struct gasneti_sci_heapstats_t {
+    /// Bytes given out so far.
+    pub allocated_bytes: u64,
+    /// Bytes freed so far.
+    pub freed_bytes: u64,
+    /// Their difference.
+    pub live_bytes: u64,
+    /// The most that it was.
+    pub live_bytes_max: u64,
+    /// Blocks given out so far.
+    pub allocated_objects: u64,
+    /// Blocks freed so far.
+    pub freed_objects: u64,
+    /// Their difference.
+    pub live_objects: u64,
+    /// The most that it was.
+    pub live_objects_max: u64,
+    /// Bytes that the heap itself needs.
+    pub overhead_bytes: u64,
+}
+
+/// As malloc; lack of memory is fatal.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_heap_malloc(size: usize) -> *mut c_void {
+    heap::allocate("gasnett_debug_malloc", size, false)
+}
+
+/// As calloc.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_heap_calloc(n: usize, size: usize) -> *mut c_void {
+    match n.checked_mul(size) {
+        Some(size) => heap::allocate("gasnett_debug_calloc", size, true),
+        None => fatal(format_args!("gasnett_debug_calloc: {n} times {size} bytes are too many")),
+    }
+}
+
+/// As realloc; always moves. Size 0 frees.
+///
+/// # Safety
+/// Nobody uses the old block meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_heap_realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    let call = "gasnett_debug_realloc";
+    let had = heap::size(call, old);
+    if size == 0 && !old.is_null() {
+        heap::free(call, old);
+        return ptr::null_mut();
+    }
+    let new = heap::allocate(call, size, false);
+    // SAFETY: the old block has `had` bytes, the new one `size`, and they are different blocks.
+    unsafe { new.cast::<u8>().copy_from_nonoverlapping(old.cast(), had.min(size)) };
+    heap::free(call, old);
+    new
+}
+
+/// As free.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_heap_free(block: *mut c_void) {
+    heap::free("gasnett_debug_free", block);
+}
+
+fn copy(call: &str, text: &[u8]) -> *mut c_char {
+    let new = heap::allocate(call, text.len() + 1, true).cast::<u8>();
+    // SAFETY: the new block has a byte more than the text, which is 0.
+    unsafe { new.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+    new.cast()
+}
+
+/// As strdup.
+///
+/// # Safety
+/// `text` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_heap_strdup(text: *const c_char) -> *mut c_char {
+    // SAFETY: this function's own contract.
+    copy("gasnett_debug_strdup", unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// As strndup: at most `n` characters.
+///
+/// # Safety
+/// `text` is a C string, or readable for `n` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_heap_strndup(text: *const c_char, n: usize) -> *mut c_char {
+    // SAFETY: this function's own contract.
+    let len = unsafe { libc::strnlen(text, n) };
+    // SAFETY: strnlen has read them.
+    copy("gasnett_debug_strndup", unsafe { std::slice::from_raw_parts(text.cast(), len) })
+}
+
+/// Looks at one block: its size. NULL has 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_heap_memcheck(block: *mut c_void) -> usize {
+    heap::size("gasnett_debug_memcheck", block)
+}
+
+/// Looks at some block, another one each time.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_heap_memcheck_one() {
+    heap::check_one("gasnett_debug_memcheck_one");
+}
+
+/// Looks at all blocks.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_heap_memcheck_all() {
+    heap::check_all("gasnett_debug_memcheck_all");
+}
+
+/// Numbers so far.
+///
+/// # Safety
+/// `stats` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_heap_stats(stats: *mut gasneti_sci_heapstats_t) {
+    let now = heap::stats();
+    let numbers = gasneti_sci_heapstats_t {
+        allocated_bytes: now.allocated_bytes,
+        freed_bytes: now.freed_bytes,
+        live_bytes: now.live_bytes(),
+        live_bytes_max: now.live_bytes_max,
+        allocated_objects: now.allocated_objects,
+        freed_objects: now.freed_objects,
+        live_objects: now.live_objects(),
+        live_objects_max: now.live_objects_max,
+        overhead_bytes: now.overhead_bytes(),
+    };
+    // SAFETY: this function's own contract.
+    unsafe { stats.write(numbers) };
+}

@@ -1,0 +1,158 @@
+//! Settings of the debug heap. Contract: environment.md §2.2, tools.md §15.
+
+use super::{NodeSet, Var, parse, put};
+
+/// Settings of this file's variables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heap {
+    /// New memory is filled with this, repeated.
+    pub init: Option<u64>,
+    /// Freed memory is filled with this.
+    pub clobber: Option<u64>,
+    /// Nothing is given back.
+    pub leak_all: bool,
+    /// Freed memory is kept, and looked at for changes.
+    pub scan_freed: bool,
+    /// Each call looks at everything.
+    pub extra_check: bool,
+    /// At exit, what was not freed goes there; `%` is the node.
+    pub file: Option<String>,
+    /// Nodes that write it.
+    pub nodes: NodeSet,
+    init_value: Option<u64>,
+    clobber_value: Option<u64>,
+}
+
+/// What memory is filled with unless a variable says otherwise: a quiet NaN with a payload that is easy to see.
+const FILL: u64 = 0x7ff8_dead_beef_dead;
+
+impl Heap {
+    fn fill(&mut self, initial: Option<bool>, clobber: Option<bool>) {
+        let value = |value: Option<u64>| value.unwrap_or(FILL);
+        let wanted = |now: Option<u64>, change: Option<bool>| change.unwrap_or(now.is_some());
+        self.init = wanted(self.init, initial).then(|| value(self.init_value));
+        self.clobber = wanted(self.clobber, clobber).then(|| value(self.clobber_value));
+    }
+}
+
+/// 64 bits: a number, or `NAN`. Of a number that fits a byte each byte has the value.
+fn pattern(text: &str) -> Option<u64> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("nan") {
+        return Some(FILL);
+    }
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    Some(if value < 256 { value * (u64::MAX / 255) } else { value })
+}
+
+const PATTERN: &str = "a number of 64 bits, a byte such as 0xA5, or NAN";
+
+/// The table's part.
+pub(super) const VARS: &[Var] = &[
+    Var {
+        name: "GASNET_MALLOC_INIT",
+        aliases: &[],
+        default: "no",
+        doc: "debug heap: fill new memory with GASNET_MALLOC_INITVAL",
+        form: parse::YES_NO,
+        set: |c, v| parse::yes_no(v).map(|yes| c.heap.fill(Some(yes), None)),
+    },
+    Var {
+        name: "GASNET_MALLOC_INITVAL",
+        aliases: &[],
+        default: "NAN",
+        doc: "debug heap: what new memory is filled with, a byte or 64 bits",
+        form: PATTERN,
+        set: |c, v| {
+            c.heap.init_value = Some(pattern(v)?);
+            c.heap.fill(None, None);
+            Some(())
+        },
+    },
+    Var {
+        name: "GASNET_MALLOC_CLOBBER",
+        aliases: &[],
+        default: "no",
+        doc: "debug heap: fill freed memory with GASNET_MALLOC_CLOBBERVAL",
+        form: parse::YES_NO,
+        set: |c, v| parse::yes_no(v).map(|yes| c.heap.fill(None, Some(yes))),
+    },
+    Var {
+        name: "GASNET_MALLOC_CLOBBERVAL",
+        aliases: &[],
+        default: "NAN",
+        doc: "debug heap: what freed memory is filled with",
+        form: PATTERN,
+        set: |c, v| {
+            c.heap.clobber_value = Some(pattern(v)?);
+            c.heap.fill(None, None);
+            Some(())
+        },
+    },
+    Var {
+        name: "GASNET_MALLOC_LEAKALL",
+        aliases: &[],
+        default: "no",
+        doc: "debug heap: give nothing back, so that no address comes twice",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.heap.leak_all, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_MALLOC_SCANFREED",
+        aliases: &[],
+        default: "no",
+        doc: "debug heap: give nothing back, and look for writes to what was freed",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.heap.scan_freed, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_MALLOC_EXTRACHECK",
+        aliases: &[],
+        default: "no",
+        doc: "debug heap: look at all memory in each call; slow",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.heap.extra_check, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_MALLOCFILE",
+        aliases: &[],
+        default: "",
+        doc: "debug heap: file for a list of what was not freed at exit; names as for GASNET_TRACEFILE",
+        form: "a file name",
+        set: |c, v| put(&mut c.heap.file, Some(Some(v.trim().to_string()))),
+    },
+    Var {
+        name: "GASNET_MALLOCNODES",
+        aliases: &[],
+        default: "*",
+        doc: "debug heap: nodes that write it",
+        form: "a list of nodes such as 0,2-4",
+        set: |c, v| put(&mut c.heap.nodes, NodeSet::parse(v)),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_bytes_or_words() {
+        assert_eq!(pattern("0xA5"), Some(0xa5a5_a5a5_a5a5_a5a5));
+        assert_eq!((pattern("0"), pattern("256")), (Some(0), Some(256)));
+        assert_eq!((pattern("nan"), pattern("x"), pattern("-1")), (Some(FILL), None, None));
+    }
+
+    #[test]
+    fn values_count_when_filling_is_on_whatever_the_order() {
+        let mut heap = Heap { init_value: Some(7), ..Heap::default() };
+        heap.fill(None, None);
+        assert_eq!(heap.init, None);
+        heap.fill(Some(true), None);
+        heap.clobber_value = Some(9);
+        heap.fill(None, Some(true));
+        assert_eq!((heap.init, heap.clobber), (Some(7), Some(9)));
+    }
+}
