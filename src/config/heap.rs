@@ -3,7 +3,7 @@
 use super::{NodeSet, Var, parse, put};
 
 /// Settings of this file's variables.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Heap {
     /// New memory is filled with this, repeated.
     pub init: Option<u64>,
@@ -19,19 +19,34 @@ pub struct Heap {
     pub file: Option<String>,
     /// Nodes that write it.
     pub nodes: NodeSet,
-    init_value: Option<u64>,
-    clobber_value: Option<u64>,
+    init_value: u64,
+    clobber_value: u64,
 }
 
 /// What memory is filled with unless a variable says otherwise: a quiet NaN with a payload that is easy to see.
 const FILL: u64 = 0x7ff8_dead_beef_dead;
 
+impl Default for Heap {
+    fn default() -> Self {
+        Heap {
+            init: None,
+            clobber: None,
+            leak_all: false,
+            scan_freed: false,
+            extra_check: false,
+            file: None,
+            nodes: NodeSet::default(),
+            init_value: FILL,
+            clobber_value: FILL,
+        }
+    }
+}
+
 impl Heap {
     fn fill(&mut self, initial: Option<bool>, clobber: Option<bool>) {
-        let value = |value: Option<u64>| value.unwrap_or(FILL);
         let wanted = |now: Option<u64>, change: Option<bool>| change.unwrap_or(now.is_some());
-        self.init = wanted(self.init, initial).then(|| value(self.init_value));
-        self.clobber = wanted(self.clobber, clobber).then(|| value(self.clobber_value));
+        self.init = wanted(self.init, initial).then_some(self.init_value);
+        self.clobber = wanted(self.clobber, clobber).then_some(self.clobber_value);
     }
 }
 
@@ -67,7 +82,7 @@ pub(super) const VARS: &[Var] = &[
         doc: "debug heap: what new memory is filled with, a byte or 64 bits",
         form: PATTERN,
         set: |c, v| {
-            c.heap.init_value = Some(pattern(v)?);
+            c.heap.init_value = pattern(v)?;
             c.heap.fill(None, None);
             Some(())
         },
@@ -87,7 +102,7 @@ pub(super) const VARS: &[Var] = &[
         doc: "debug heap: what freed memory is filled with",
         form: PATTERN,
         set: |c, v| {
-            c.heap.clobber_value = Some(pattern(v)?);
+            c.heap.clobber_value = pattern(v)?;
             c.heap.fill(None, None);
             Some(())
         },
@@ -147,11 +162,11 @@ mod tests {
 
     #[test]
     fn values_count_when_filling_is_on_whatever_the_order() {
-        let mut heap = Heap { init_value: Some(7), ..Heap::default() };
+        let mut heap = Heap { init_value: 7, ..Heap::default() };
         heap.fill(None, None);
         assert_eq!(heap.init, None);
         heap.fill(Some(true), None);
-        heap.clobber_value = Some(9);
+        heap.clobber_value = 9;
         heap.fill(None, Some(true));
         assert_eq!((heap.init, heap.clobber), (Some(7), Some(9)));
     }
