@@ -1,7 +1,7 @@
 //! Stack traces, by the mechanisms that there are and in the order that the user wants (contract: tools.md §11.2,
 //! environment.md §2.2).
 //!
-//! [`print`] is async-signal-safe but for the dynamic linker's lock, which EXECINFO takes to find names, once
+//! [`print()`] is async-signal-safe but for the dynamic linker's lock, which EXECINFO takes to find names, once
 //! [`configure`] has run. It ends: external mechanisms have a deadline, and a trace within a trace is refused.
 
 use super::external::{self, External};

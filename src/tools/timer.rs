@@ -1,7 +1,7 @@
 //! Ticks: the cpu's counter where it is invariant and the kernel trusts it, else the monotonic clock in nanoseconds.
 //!
 //! Invariants: the source is chosen once per process; so is the worth of a tick, and conversions are exact multiples of it.
-//! The header reads the counter itself, hence [`counter`] must stay the instruction that is there.
+//! The header reads the counter itself, hence `counter` must stay the instruction that is there.
 
 use crate::config::Config;
 use std::sync::OnceLock;
@@ -60,7 +60,7 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// Nanoseconds per tick times 2^[`SHIFT`]. The first call may take [`BASE`].
+/// Nanoseconds per tick times 2^[`SHIFT`]. The first call may take `BASE`.
 pub fn factor() -> u64 {
     *FACTOR.get_or_init(|| match source() {
         Source::Clock => 1 << SHIFT,
