@@ -153,7 +153,7 @@ pub fn print(fd: c_int) -> bool {
     printed
 }
 
-/// As [`print`], if traces are switched on; else tells how, once.
+/// As [`print()`], if traces are switched on; else tells how, once.
 pub fn print_if_enabled(fd: c_int) -> bool {
     if is_enabled() {
         return print(fd);
