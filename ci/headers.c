@@ -213,3 +213,30 @@ int uses(int argc, char **argv, void *memory) {
       return gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
   }
 }
+
+/* gasnet_vis.h after gasnet.h: the eighteen names, pasted too, as statements and as expressions; lists written in place. */
+#include <gasnet_vis.h>
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+extern gasnet_handle_t uses_vis(gasnet_node_t node, gasnet_memvec_t const vec[], void *const list[], size_t const counts[],
+                                void *memory);
+gasnet_handle_t uses_vis(gasnet_node_t node, gasnet_memvec_t const vec[], void *const list[], size_t const counts[],
+                         void *memory) {
+  gasnet_handle_t handles[6];
+  GASNET_BEGIN_FUNCTION();
+  PASTE(gasnet_put, v_bulk)(node, 1, vec, 1, vec);
+  PASTE(gasnet_get, v_nbi_bulk)(1, vec, node, 1, vec);
+  gasnet_puti_bulk(node, 1, list, 8, 2, list, 4), gasnet_puti_nbi_bulk(node, 1, list, 8, 2, list, 4);
+  gasnet_geti_bulk(1, list, 8, node, 2, list, 4), gasnet_geti_nbi_bulk(1, list, 8, node, 2, list, 4);
+  gasnet_puts_bulk(node, memory, counts, memory, counts, counts, 1), gasnet_puts_nbi_bulk(node, memory, NULL, memory, NULL, counts, 0);
+  gasnet_gets_bulk(memory, counts, node, memory, counts, counts, 1), gasnet_gets_nbi_bulk(memory, NULL, node, memory, NULL, counts, 0);
+  gasnet_putv_nbi_bulk(node, 0, NULL, 0, NULL), gasnet_getv_bulk(0, NULL, node, 0, NULL);
+  handles[0] = gasnet_putv_nb_bulk(node, 1, vec, 1, vec);
+  handles[1] = gasnet_getv_nb_bulk(1, vec, node, 1, vec);
+  handles[2] = PASTE(gasnet_puti_, nb_bulk)(node, 1, list, 8, 2, list, 4);
+  handles[3] = gasnet_geti_nb_bulk(1, list, 8, node, 2, list, 4);
+  handles[4] = gasnet_puts_nb_bulk(node, memory, counts, memory, counts, counts, (handles[5] = NULL, 1));
+  handles[5] = node ? gasnet_gets_nb_bulk(memory, counts, node, memory, counts, counts, 1) : GASNET_INVALID_HANDLE;
+  gasnet_wait_syncnb_all(handles, 6);
+  return handles[5];
+}

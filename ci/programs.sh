@@ -49,6 +49,9 @@ testlanding      |               |
 testcontend      |               | noise
 gups             |               |
 transpose        |               |
+testvis          | 40            |
+testvisperf      | 2 16          |
+testvisbad       |               |
 '
 
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }

@@ -20,4 +20,6 @@ pub mod sync;
 pub mod tools;
 #[cfg(not(loom))]
 pub mod trace;
+#[cfg(not(loom))]
+pub mod vis;
 pub mod wait;

@@ -41,6 +41,11 @@ pub const GASNETI_SCI_MODE_EVERYTHING: u32 = 64;
 pub const GASNETI_SCI_MODE_DEBUG: u32 = 256;
 pub const GASNETI_SCI_MODE_NDEBUG: u32 = 512;
 
+/// Forms of vector, indexed and strided transfers.
+pub const GASNETI_SCI_VIS_BLOCKING: u32 = 0;
+pub const GASNETI_SCI_VIS_NB: u32 = 1;
+pub const GASNETI_SCI_VIS_NBI: u32 = 2;
+
 /// Rules that a debug client's call asks to be checked before it runs.
 pub const GASNETI_SCI_RULE_NO_HANDLER: u32 = 1;
 pub const GASNETI_SCI_RULE_NO_LOCK: u32 = 2;

@@ -194,6 +194,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         // More than there can be are refused by their number alone.
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
         super::reference::register(job);
+        super::vis::register(job);
         job.attach(&mut entries, segsize, call_hook)?;
         super::rma::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));

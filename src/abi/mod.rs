@@ -21,6 +21,7 @@ pub mod tools_sys;
 mod tools_text;
 pub mod tools_timer;
 pub mod tools_trace;
+pub mod vis;
 
 use crate::error::{Error, Kind};
 use crate::log;

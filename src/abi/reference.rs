@@ -33,7 +33,11 @@ fn wide(low: c_int, high: c_int) -> usize {
 
 /// # Safety
 /// `raw` is the running handler's token.
-unsafe fn handled(name: &'static str, raw: *mut c_void, body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>) {
+pub(super) unsafe fn handled(
+    name: &'static str,
+    raw: *mut c_void,
+    body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>,
+) {
     let run = || {
         let (am, _) = am()?;
         // SAFETY: this function's own contract.

@@ -8,7 +8,7 @@ use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
 use crate::rma::{Counted, Landing, Rma};
-use crate::sci::Host;
+use crate::sci::{Adapter, Host, RemoteRead};
 use crate::trace::{self, NO_NODE, Op as Kind};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -30,8 +30,10 @@ pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
 
 /// Tells the header how segments are reached. After attach, before the client goes on.
 pub(super) fn tell_header(job: &'static Job) {
-    let segments = job.segments().unwrap_or(&[]);
-    let offsets: Box<[usize]> = segments.iter().map(|s| s.offset).collect();
+    // Not what clients are told in gasnet_getNodeInfo: that says nothing of nodes of other supernodes, which are mapped too.
+    let payloads = job.am().payloads();
+    let offset = |(map, base): (&<Host as Adapter>::Remote, usize)| Some((map.memory()? as usize).wrapping_sub(base));
+    let offsets: Box<[usize]> = (0..job.nodes()).map(|p| payloads.map(p).and_then(offset).unwrap_or(0)).collect();
     // What is recorded must come by here, so then nothing is inline.
     let inline = job.rma().is_native() && !job.client().everything && !trace::is_on();
     let mapped = if inline { job.nodes() } else { 0 };
@@ -48,7 +50,7 @@ pub(super) fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
     Ok((job.am(), job.rma()))
 }
 
-fn check_node(am: &Am<Host>, node: u32) -> Result<(), Error> {
+pub(super) fn check_node(am: &Am<Host>, node: u32) -> Result<(), Error> {
     if node >= am.nodes() {
         return bad_arg(format_args!("node {node} is out of range: the job has {} nodes", am.nodes()));
     }
@@ -60,7 +62,7 @@ fn full<T>(taken: Option<T>) -> Result<T, Error> {
 }
 
 /// Starts a transfer of its own op.
-fn start(begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(OpId, &'static Op), Error> {
+pub(super) fn start(begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(OpId, &'static Op), Error> {
     let (id, op) = full(op::take())?;
     begin(Counted { id, op })?;
     Ok((id, op))
@@ -83,7 +85,7 @@ fn wait_until(am: &Am<Host>, done: impl Fn() -> bool) {
     }
 }
 
-fn blocking(am: &Am<Host>, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
+pub(super) fn blocking(am: &Am<Host>, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
     let (id, op) = start(begin)?;
     wait_for(am, op);
     op::give(id, op);
@@ -91,7 +93,7 @@ fn blocking(am: &Am<Host>, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>)
 }
 
 /// The handle of a started op: 0 when it is complete already.
-fn handle(started: (OpId, &Op)) -> usize {
+pub(super) fn handle(started: (OpId, &Op)) -> usize {
     let (id, op) = started;
     if op.is_done() {
         op::give(id, op);
@@ -100,7 +102,7 @@ fn handle(started: (OpId, &Op)) -> usize {
     op.handle(id)
 }
 
-fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
+pub(super) fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
     let (id, op) = full(op::implicit(set))?;
     begin(Counted { id, op })
 }

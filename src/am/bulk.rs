@@ -294,6 +294,29 @@ impl<A: Adapter> Am<A> {
         self.unmapped(node, address, to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
     }
 
+    /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
+    pub(crate) fn reaches_unmapped(&self, node: u32) -> bool {
+        // Relaxed: as in `unmapped`.
+        self.payloads.get(node).is_some_and(|(p, _)| p.map.is_none()) && self.transfer.cma.load(Ordering::Relaxed)
+    }
+
+    /// Writes (`write`) or reads many ranges of `node` at once, if the kernel lets us.
+    ///
+    /// # Safety
+    /// The batch's local ranges are readable, for reading writable.
+    pub(crate) unsafe fn move_unmapped(&self, node: u32, write: bool, batch: &mut cma::Batch) -> Result<bool, Error> {
+        let ((address, len), bytes) = (batch.remote(), batch.bytes());
+        if bytes == 0 {
+            return Ok(true);
+        }
+        // SAFETY: this function's own contract.
+        let moved = self.unmapped(node, address, len, |pid| unsafe { batch.transfer(pid, write) })?;
+        if moved {
+            self.transfer.count(|c| &c.cma, bytes - len); // `unmapped` counts the first range
+        }
+        Ok(moved)
+    }
+
     fn unmapped(
         &self,
         node: u32,

@@ -14,6 +14,7 @@ use crate::rma::Rma;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::vis::Vis;
 use crate::wait::{self, Waiter};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -55,6 +56,7 @@ pub struct Job {
     am: Am<Host>,
     barrier: Barrier,
     rma: Rma,
+    vis: Vis,
     window: Option<Window>,
     max_local: u64,
     max_global: u64,
@@ -163,6 +165,7 @@ impl Job {
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native);
+        let vis = Vis::new(&config);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
         boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
         drop(environment);
@@ -175,6 +178,7 @@ impl Job {
             am,
             barrier,
             rma,
+            vis,
             window,
             max_local,
             max_global,
@@ -329,6 +333,12 @@ impl Job {
         &self.rma
     }
 
+    /// The engine of vector, indexed and strided transfers.
+    #[inline(always)]
+    pub fn vis(&self) -> &Vis {
+        &self.vis
+    }
+
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.config
@@ -477,7 +487,10 @@ pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     if REPORTED.swap(1, Ordering::Relaxed) != 0 {
         return;
     }
-    let counters = job.am.counters();
+    let counters = job.am.counters().map(|mut list| {
+        list.extend(job.vis.counters());
+        list
+    });
     if job.config.stats {
         match &counters {
             None => log::error(format_args!("stats: another thread is still polling; no counters")),

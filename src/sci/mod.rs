@@ -119,6 +119,10 @@ pub trait RemoteRead: RemoteMap {
     /// # Safety
     /// `to` is writable for `len` bytes.
     unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError>;
+    /// First byte, if payload may be loaded and stored by address. Never make a reference to it.
+    fn memory(&self) -> Option<*mut u8> {
+        None
+    }
 }
 
 /// A segment that this node created. Dropping it removes it (unavailable first; mappings stay until dropped).

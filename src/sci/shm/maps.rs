@@ -87,6 +87,11 @@ impl RemoteRead for ShmRemote {
         // SAFETY: this function's own contract.
         unsafe { self.span.read(offset, to, len) }
     }
+
+    #[inline(always)]
+    fn memory(&self) -> Option<*mut u8> {
+        Some(self.span.base())
+    }
 }
 
 impl RemoteMap for ShmRemote {

@@ -1,0 +1,103 @@
+/* Vector, indexed and strided transfers (contract: vis.md). Include it with gasnet.h, before, after or instead.
+ *
+ * gasnet_{put,get}{v,i,s}_bulk are complete at return, _nb_bulk return a gasnet_handle_t, _nbi_bulk join the thread's
+ * implicit operations. Lists, strides and counts are the client's again at return, also of nb and nbi. What is put must not
+ * change, and what is got into is undefined, until the operation is synced. Not in handlers, nor while holding a lock.
+ *
+ * Prototypes (void for _bulk and _nbi_bulk; the library's are in gasnet_sci_abi.h):
+ *   gasnet_handle_t gasnet_putv_nb_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[],
+ *                                       size_t srccount, gasnet_memvec_t const srclist[]);
+ *   gasnet_handle_t gasnet_getv_nb_bulk(size_t dstcount, gasnet_memvec_t const dstlist[], gasnet_node_t srcnode,
+ *                                       size_t srccount, gasnet_memvec_t const srclist[]);
+ *   gasnet_handle_t gasnet_puti_nb_bulk(gasnet_node_t dstnode, size_t dstcount, void * const dstlist[], size_t dstlen,
+ *                                       size_t srccount, void * const srclist[], size_t srclen);
+ *   gasnet_handle_t gasnet_geti_nb_bulk(size_t dstcount, void * const dstlist[], size_t dstlen, gasnet_node_t srcnode,
+ *                                       size_t srccount, void * const srclist[], size_t srclen);
+ *   gasnet_handle_t gasnet_puts_nb_bulk(gasnet_node_t dstnode, void *dstaddr, const size_t dststrides[], void *srcaddr,
+ *                                       const size_t srcstrides[], const size_t count[], size_t stridelevels);
+ *   gasnet_handle_t gasnet_gets_nb_bulk(void *dstaddr, const size_t dststrides[], gasnet_node_t srcnode, void *srcaddr,
+ *                                       const size_t srcstrides[], const size_t count[], size_t stridelevels); */
+#ifndef _GASNET_VIS_H
+#define _GASNET_VIS_H
+
+#include "gasnet.h"
+
+#if defined(GASNET_DEBUG)
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* One inline wrapper per verb, so that arguments are evaluated once. */
+#define GASNETI_SCI_VIS_WRAP(verb, shape, declared, passed, lists)                                                   \
+  GASNETI_SCI_INLINE size_t gasneti_sci_##verb##_checked declared {                                                  \
+    gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);                                                   \
+    gasneti_sci_check_##shape lists;                                                                                 \
+    return gasneti_sci_##verb passed;                                                                                \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+#define GASNETI_SCI_VIS_PLACE const char *name, const char *file, int line, uint32_t how
+
+GASNETI_SCI_VIS_WRAP(putv, vector,
+                     (GASNETI_SCI_VIS_PLACE, gasnet_node_t node, size_t dstcount, gasnet_memvec_t const *dstlist,
+                      size_t srccount, gasnet_memvec_t const *srclist),
+                     (how, node, dstcount, dstlist, srccount, srclist),
+                     (name, 1, node, dstcount, dstlist, srccount, srclist));
+GASNETI_SCI_VIS_WRAP(getv, vector,
+                     (GASNETI_SCI_VIS_PLACE, size_t dstcount, gasnet_memvec_t const *dstlist, gasnet_node_t node,
+                      size_t srccount, gasnet_memvec_t const *srclist),
+                     (how, dstcount, dstlist, node, srccount, srclist),
+                     (name, 0, node, dstcount, dstlist, srccount, srclist));
+GASNETI_SCI_VIS_WRAP(puti, indexed,
+                     (GASNETI_SCI_VIS_PLACE, gasnet_node_t node, size_t dstcount, void *const *dstlist, size_t dstlen,
+                      size_t srccount, void *const *srclist, size_t srclen),
+                     (how, node, dstcount, dstlist, dstlen, srccount, srclist, srclen),
+                     (name, 1, node, dstcount, dstlist, dstlen, srccount, srclist, srclen));
+GASNETI_SCI_VIS_WRAP(geti, indexed,
+                     (GASNETI_SCI_VIS_PLACE, size_t dstcount, void *const *dstlist, size_t dstlen, gasnet_node_t node,
+                      size_t srccount, void *const *srclist, size_t srclen),
+                     (how, dstcount, dstlist, dstlen, node, srccount, srclist, srclen),
+                     (name, 0, node, dstcount, dstlist, dstlen, srccount, srclist, srclen));
+GASNETI_SCI_VIS_WRAP(puts, strided,
+                     (GASNETI_SCI_VIS_PLACE, gasnet_node_t node, void *dstaddr, const size_t *dststrides,
+                      const void *srcaddr, const size_t *srcstrides, const size_t *count, size_t levels),
+                     (how, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels),
+                     (name, 1, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels));
+GASNETI_SCI_VIS_WRAP(gets, strided,
+                     (GASNETI_SCI_VIS_PLACE, void *dstaddr, const size_t *dststrides, gasnet_node_t node,
+                      const void *srcaddr, const size_t *srcstrides, const size_t *count, size_t levels),
+                     (how, dstaddr, dststrides, node, srcaddr, srcstrides, count, levels),
+                     (name, 0, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels));
+#ifdef __cplusplus
+}
+#endif
+#endif
+#define GASNETI_SCI_VIS(name, verb, ...) GASNETI_SCI_PLACED(name, gasneti_sci_##verb, __VA_ARGS__)
+
+/* The arguments are the macro's variable ones, so that a list may be written in place, with commas. */
+#define GASNETI_SCI_VIS_BULK(name, verb, ...)                                                                        \
+  ((void)GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_BLOCKING, __VA_ARGS__), gasneti_sci_tick(0))
+#define GASNETI_SCI_VIS_NB_BULK(name, verb, ...)                                                                     \
+  ((gasnet_handle_t)(uintptr_t)GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_NB, __VA_ARGS__))
+#define GASNETI_SCI_VIS_NBI_BULK(name, verb, ...) ((void)GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_NBI, __VA_ARGS__))
+
+#define gasnet_putv_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_putv_bulk", putv, __VA_ARGS__)
+#define gasnet_putv_nb_bulk(...) GASNETI_SCI_VIS_NB_BULK("gasnet_putv_nb_bulk", putv, __VA_ARGS__)
+#define gasnet_putv_nbi_bulk(...) GASNETI_SCI_VIS_NBI_BULK("gasnet_putv_nbi_bulk", putv, __VA_ARGS__)
+#define gasnet_getv_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_getv_bulk", getv, __VA_ARGS__)
+#define gasnet_getv_nb_bulk(...) GASNETI_SCI_VIS_NB_BULK("gasnet_getv_nb_bulk", getv, __VA_ARGS__)
+#define gasnet_getv_nbi_bulk(...) GASNETI_SCI_VIS_NBI_BULK("gasnet_getv_nbi_bulk", getv, __VA_ARGS__)
+
+#define gasnet_puti_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_puti_bulk", puti, __VA_ARGS__)
+#define gasnet_puti_nb_bulk(...) GASNETI_SCI_VIS_NB_BULK("gasnet_puti_nb_bulk", puti, __VA_ARGS__)
+#define gasnet_puti_nbi_bulk(...) GASNETI_SCI_VIS_NBI_BULK("gasnet_puti_nbi_bulk", puti, __VA_ARGS__)
+#define gasnet_geti_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_geti_bulk", geti, __VA_ARGS__)
+#define gasnet_geti_nb_bulk(...) GASNETI_SCI_VIS_NB_BULK("gasnet_geti_nb_bulk", geti, __VA_ARGS__)
+#define gasnet_geti_nbi_bulk(...) GASNETI_SCI_VIS_NBI_BULK("gasnet_geti_nbi_bulk", geti, __VA_ARGS__)
+
+#define gasnet_puts_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_puts_bulk", puts, __VA_ARGS__)
+#define gasnet_puts_nb_bulk(...) GASNETI_SCI_VIS_NB_BULK("gasnet_puts_nb_bulk", puts, __VA_ARGS__)
+#define gasnet_puts_nbi_bulk(...) GASNETI_SCI_VIS_NBI_BULK("gasnet_puts_nbi_bulk", puts, __VA_ARGS__)
+#define gasnet_gets_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_gets_bulk", gets, __VA_ARGS__)
+#define gasnet_gets_nb_bulk(...) GASNETI_SCI_VIS_NB_BULK("gasnet_gets_nb_bulk", gets, __VA_ARGS__)
+#define gasnet_gets_nbi_bulk(...) GASNETI_SCI_VIS_NBI_BULK("gasnet_gets_nbi_bulk", gets, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,257 @@
+//! Vector, indexed and strided transfers (contract: vis.md): the verbs, and the choice of the algorithm.
+//!
+//! | algorithm | when | what happens |
+//! |---|---|---|
+//! | direct | the peer's memory is mapped, or is our own | copied at once by the loops of `copy` |
+//! | kernel | EVERYTHING, the kernel lets us, pieces are not tiny | process_vm_readv and writev with lists |
+//! | gather | small pieces of one place at the peer | packed (or unpacked) here, one message per packet |
+//! | packed | small pieces | packets carry their places with them |
+//! | individual | large pieces | one put or get for each |
+//!
+//! Must not know: handles' C types, error codes, where the client's arrays came from.
+
+pub mod check;
+mod copy;
+mod groups;
+pub mod pack;
+pub mod shape;
+
+use crate::am::Am;
+use crate::config::{Config, VIS_CMA_MIN};
+use crate::error::Error;
+use crate::rma::{Counted, Rma};
+use crate::sci::cma::Batch;
+use crate::sci::{Adapter, RemoteRead};
+use crate::sync::{AtomicU64, Ordering, fence};
+use pack::{Packer, Records};
+use shape::{Levels, Run, What, indexed_runs, joined, vector_runs};
+
+/// What the client called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `gasnet_putv_*`.
+    PutV,
+    /// `gasnet_getv_*`.
+    GetV,
+    /// `gasnet_puti_*`.
+    PutI,
+    /// `gasnet_geti_*`.
+    GetI,
+    /// `gasnet_puts_*`.
+    PutS,
+    /// `gasnet_gets_*`.
+    GetS,
+}
+
+const CALLS: usize = 6;
+
+impl Call {
+    /// Is the destination the remote side?
+    pub fn is_put(self) -> bool {
+        matches!(self, Call::PutV | Call::PutI | Call::PutS)
+    }
+}
+
+/// How bytes were moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Copied at once.
+    Direct,
+    /// By the kernel, with lists.
+    Kernel,
+    /// A packet for one place at the peer.
+    Gather,
+    /// A packet for several.
+    Packed,
+    /// One run by itself.
+    Individual,
+}
+
+const ALGORITHMS: usize = 5;
+
+/// Entries of `count` up to which a strided transfer is first tried without making a description.
+const FEW_LEVELS: usize = 4;
+
+/// Names of the counters, by call and algorithm; those of an existing GASNet where it has one (contract: vis.md §5).
+const NAMES: [[&str; ALGORITHMS]; CALLS] = [
+    ["PUTV_DIRECT", "PUTV_KERNEL", "PUTV_GATHER", "PUTV_AMPIPELINE", "PUTV_REF_INDIV"],
+    ["GETV_DIRECT", "GETV_KERNEL", "GETV_SCATTER", "GETV_AMPIPELINE", "GETV_REF_INDIV"],
+    ["PUTI_DIRECT", "PUTI_KERNEL", "PUTI_GATHER", "PUTI_AMPIPELINE", "PUTI_REF_INDIV"],
+    ["GETI_DIRECT", "GETI_KERNEL", "GETI_SCATTER", "GETI_AMPIPELINE", "GETI_REF_INDIV"],
+    ["PUTS_DIRECT", "PUTS_KERNEL", "PUTS_GATHER", "PUTS_AMPIPELINE", "PUTS_REF_INDIV"],
+    ["GETS_DIRECT", "GETS_KERNEL", "GETS_SCATTER", "GETS_AMPIPELINE", "GETS_REF_INDIV"],
+];
+
+/// The engine.
+pub struct Vis {
+    /// Pack for several places at the peer (GASNET_VIS_AMPIPE).
+    pack: bool,
+    /// Pack for one place (GASNET_VIS_REMOTECONTIG).
+    gather: bool,
+    /// Longer runs go by themselves (GASNET_VIS_MAXCHUNK), bytes.
+    chunk: usize,
+    records: Records,
+    counts: [[AtomicU64; ALGORITHMS]; CALLS],
+}
+
+impl Vis {
+    /// With the settings of `config`.
+    pub fn new(config: &Config) -> Vis {
+        Vis {
+            pack: config.vis_ampipe,
+            gather: config.vis_remotecontig,
+            chunk: usize::try_from(config.vis_maxchunk).unwrap_or(usize::MAX),
+            records: Records::default(),
+            counts: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
+        }
+    }
+
+    /// Counts a transfer, a packet or a run of `bytes` bytes for the statistics.
+    #[inline(always)]
+    pub(crate) fn note(&self, call: Call, algorithm: Algorithm, _bytes: usize) {
+        let count = &self.counts[call as usize][algorithm as usize];
+        // Relaxed, and not read-modify-write: threads may lose counts, a transfer does not pay for them.
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Name and value of every counter that is not 0.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        let values = self.counts.iter().flatten().map(|c| c.load(Ordering::Relaxed)); // Relaxed: a report
+        NAMES.iter().flatten().copied().zip(values).filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// Does the transfer at once if the peer's memory is reached by loads and stores; says whether it did.
+    ///
+    /// # Safety
+    /// Every piece is readable at its source and writable at its destination: the local side in this process, the
+    /// remote side in the segment of `node`, which must exist (in EVERYTHING: in its memory).
+    #[inline]
+    pub unsafe fn direct<A: Adapter>(&self, am: &Am<A>, rma: &Rma, node: u32, call: Call, what: &What<'_>) -> bool
+    where
+        A::Remote: RemoteRead,
+    {
+        let Some(offset) = reach(am, rma, node) else { return false };
+        let (to, from) = if call.is_put() { (offset, 0) } else { (0, offset) };
+        // SAFETY: this function's own contract: the remote side, moved by `offset`, is mapped here.
+        unsafe { copy::all(what, to, from) };
+        // ORDERING: AcqRel fence. Release ↔ whoever learns of this put by a later store of ours; Acquire: what is read after
+        // this get is not older than what it fetched.
+        fence(Ordering::AcqRel);
+        self.note(call, Algorithm::Direct, 0);
+        true
+    }
+
+    /// As [`Self::direct`], for a strided transfer of few levels that is not described yet; no count is 0. False when it
+    /// was not done.
+    ///
+    /// # Safety
+    /// As [`Self::direct`].
+    #[inline]
+    pub unsafe fn direct_few<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        rma: &Rma,
+        node: u32,
+        call: Call,
+        levels: &Levels<'_>,
+    ) -> bool
+    where
+        A::Remote: RemoteRead,
+    {
+        if levels.count.len() > FEW_LEVELS {
+            return false;
+        }
+        let Some(offset) = reach(am, rma, node) else { return false };
+        let [to, from] = levels.start;
+        let start = if call.is_put() { [to.wrapping_add(offset), from] } else { [to, from.wrapping_add(offset)] };
+        // SAFETY: as in `direct`.
+        if !unsafe { copy::few_levels(start, levels) } {
+            return false;
+        }
+        // ORDERING: as in `direct`.
+        fence(Ordering::AcqRel);
+        self.note(call, Algorithm::Direct, 0);
+        true
+    }
+
+    /// Starts the transfer by other means than [`Self::direct`]; at return nothing of `what` is needed any more but, for
+    /// a get, its destination.
+    pub fn start<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        rma: &Rma,
+        node: u32,
+        call: Call,
+        what: &What<'_>,
+        op: Counted<'_>,
+    ) -> Result<(), Error>
+    where
+        A::Remote: RemoteRead,
+    {
+        let packer = Packer { vis: self, am, rma, node, call, op };
+        let tiny = what.total() / what.runs() < VIS_CMA_MIN;
+        let by_kernel = rma.is_native() && am.reaches_unmapped(node) && !(tiny && self.pack);
+        match what {
+            What::Vector(to, from) => {
+                if by_kernel && self.by_kernel(am, node, call, joined(vector_runs(to, from)))? {
+                    return Ok(());
+                }
+                packer.start(joined(vector_runs(to, from)))
+            }
+            What::Indexed(to, from) => {
+                if by_kernel && self.by_kernel(am, node, call, joined(indexed_runs(*to, *from)))? {
+                    return Ok(());
+                }
+                packer.start(joined(indexed_runs(*to, *from)))
+            }
+            What::Strided(section) => {
+                if by_kernel && self.by_kernel(am, node, call, section.runs())? {
+                    return Ok(());
+                }
+                packer.start(section.runs())
+            }
+        }
+    }
+
+    /// Moves all runs with process_vm_writev or readv; false when the kernel does not let us (some may be moved).
+    fn by_kernel<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        call: Call,
+        runs: impl Iterator<Item = Run>,
+    ) -> Result<bool, Error> {
+        let mut batch = Batch::default();
+        for run in runs {
+            let (remote, local) = if call.is_put() { (run.to, run.from) } else { (run.from, run.to) };
+            am.payloads().check(node, remote, run.len)?;
+            if batch.is_full() && !self.send_batch(am, node, call, &mut batch)? {
+                return Ok(false);
+            }
+            batch.push(local, remote, run.len);
+        }
+        self.send_batch(am, node, call, &mut batch)
+    }
+
+    fn send_batch<A: Adapter>(&self, am: &Am<A>, node: u32, call: Call, batch: &mut Batch) -> Result<bool, Error> {
+        self.note(call, Algorithm::Kernel, batch.bytes());
+        // SAFETY: the client's memory: readable for a put, writable for a get.
+        let moved = unsafe { am.move_unmapped(node, call.is_put(), batch) }?;
+        batch.clear();
+        Ok(moved)
+    }
+}
+
+/// What to add to an address of `node`'s segment to get one of this process; `None` when it is not mapped, or must not
+/// be used.
+#[inline]
+fn reach<A: Adapter>(am: &Am<A>, rma: &Rma, node: u32) -> Option<usize>
+where
+    A::Remote: RemoteRead,
+{
+    if node == am.me() {
+        return Some(0);
+    }
+    let (map, base) = am.payloads().map(node).filter(|_| rma.is_native())?;
+    Some((map.memory()? as usize).wrapping_sub(base))
+}

@@ -1,0 +1,291 @@
+//! Transfers to and from memory that is not reached by loads and stores: packed into messages.
+//!
+//! Runs that are long on both sides go one by one, as puts and gets. Of the others as many as a packet takes travel
+//! together. A put's packet is a Medium: the bytes, and behind them the words that say where they belong (`groups`); it
+//! is answered by a Short that counts it done. When they all belong to one place it is a put of the packed bytes. A
+//! get's packet is a Medium with the words of the remote side; the answer is a Medium with the bytes. The local side's
+//! words wait in a record until then, so that nothing of the client's lists is needed after the initiation.
+//!
+//! No deadlock: initiators wait for slots as for any request, handlers reply once, and the handler of a get's answer
+//! waits for nothing (ARCHITECTURE.md, invariant 3).
+
+use super::copy;
+use super::groups::{Group, Groups, Reader};
+use super::shape::Run;
+use super::{Algorithm, Call, Vis};
+use crate::am::Am;
+use crate::am::inbox::corrupt;
+use crate::am::source::{Args, Source};
+use crate::am::token::Token;
+use crate::config::{VIS_PACKET, VIS_PACKET_WORDS};
+use crate::error::Error;
+use crate::region::MAX_MEDIUM;
+use crate::rma::op::OpId;
+use crate::rma::{Counted, Landing, Rma, reference};
+use crate::sci::{Adapter, RemoteRead};
+use parking_lot::Mutex;
+
+/// Puts a packet's bytes in place.
+pub const PUT: u8 = 96;
+/// Answers a get's packet.
+pub const GET: u8 = 97;
+/// Puts the bytes of a get's packet in place and counts it done.
+pub const ARRIVED: u8 = 98;
+
+const _: () = assert!(VIS_PACKET + 8 * VIS_PACKET_WORDS <= MAX_MEDIUM, "a packet is one Medium");
+
+/// A get's packet on its way.
+struct Record {
+    node: u32,
+    op: OpId,
+    bytes: usize,
+    words: Box<[u64]>,
+}
+
+/// Get packets of this process that are not answered yet.
+#[derive(Default)]
+pub struct Records(Mutex<(Vec<Option<Record>>, Vec<u32>)>);
+
+impl Records {
+    fn add(&self, record: Record) -> u32 {
+        let mut guard = self.0.lock();
+        let (records, free) = &mut *guard;
+        let id = free.pop().unwrap_or_else(|| {
+            records.push(None);
+            // Each has a request in flight, so there are far fewer than 2³².
+            records.len() as u32 - 1
+        });
+        records[id as usize] = Some(record);
+        id
+    }
+
+    fn take(&self, id: u32) -> Option<Record> {
+        let mut guard = self.0.lock();
+        let (records, free) = &mut *guard;
+        let record = records.get_mut(id as usize)?.take()?;
+        free.push(id);
+        Some(record)
+    }
+}
+
+/// Arguments: two words' halves.
+fn pair(low: u32, high: usize) -> [u64; 1] {
+    [u64::from(low) | (high as u64) << 32]
+}
+
+fn args(words: &[u64; 1]) -> Args<'_> {
+    // SAFETY: two arguments are one word.
+    unsafe { Args::from_raw(words.as_ptr(), 2) }
+}
+
+fn as_source(bytes: &[u8]) -> Source {
+    // SAFETY: the slice is readable; callers keep it until the call that gets it has returned.
+    unsafe { Source::new(bytes.as_ptr(), bytes.len()) }
+}
+
+/// What travels together.
+#[derive(Default)]
+struct Packet {
+    remote: Groups,
+    local: Groups,
+}
+
+/// One transfer being packed.
+pub struct Packer<'a, A: Adapter> {
+    /// Settings, records, counters.
+    pub vis: &'a Vis,
+    /// Engines.
+    pub am: &'a Am<A>,
+    /// For runs that go one by one.
+    pub rma: &'a Rma,
+    /// The target.
+    pub node: u32,
+    /// What the client called.
+    pub call: Call,
+    /// What counts the messages.
+    pub op: Counted<'a>,
+}
+
+impl<A: Adapter> Packer<'_, A>
+where
+    A::Remote: RemoteRead,
+{
+    /// Starts the transfer of all runs, which are as long as can be.
+    pub fn start(&self, runs: impl Iterator<Item = Run>) -> Result<(), Error> {
+        let mut packet = Packet::default();
+        for run in runs {
+            let (remote, local) = if self.call.is_put() { (run.to, run.from) } else { (run.from, run.to) };
+            self.am.payloads().check(self.node, remote, run.len)?;
+            if run.len > self.vis.chunk || !(self.vis.pack || self.vis.gather) {
+                self.alone(remote, local, run.len)?;
+            } else {
+                self.add(&mut packet, remote, local, run.len)?;
+            }
+        }
+        self.send(&mut packet)
+    }
+
+    /// Adds a run to the packet, in parts where it does not fit.
+    fn add(&self, packet: &mut Packet, remote: usize, local: usize, len: usize) -> Result<(), Error> {
+        let mut at = 0;
+        while at < len {
+            let room = VIS_PACKET - packet.remote.bytes();
+            let scattered = packet.remote.pieces() > 0 && !packet.remote.continues(remote + at);
+            if room == 0 || packet.remote.words_after() > VIS_PACKET_WORDS || (scattered && !self.vis.pack) {
+                self.send(packet)?;
+                continue;
+            }
+            let n = room.min(len - at);
+            packet.remote.push(remote + at, n);
+            packet.local.push(local + at, n);
+            at += n;
+        }
+        Ok(())
+    }
+
+    /// Starts the packet's transfer and empties it.
+    fn send(&self, packet: &mut Packet) -> Result<(), Error> {
+        match (packet.remote.single(), packet.local.single()) {
+            _ if packet.remote.bytes() == 0 => return Ok(()),
+            (Some((remote, len)), Some((local, _))) => self.alone(remote, local, len)?,
+            (single, _) if self.call.is_put() => self.put(packet, single.filter(|_| self.vis.gather))?,
+            _ => self.get(packet)?,
+        }
+        packet.remote.clear();
+        packet.local.clear();
+        Ok(())
+    }
+
+    /// One run, by itself.
+    fn alone(&self, remote: usize, local: usize, len: usize) -> Result<(), Error> {
+        self.vis.note(self.call, Algorithm::Individual, len);
+        if self.call.is_put() {
+            // SAFETY: the client's source, readable during the initiation.
+            let source = unsafe { Source::new(local as *const u8, len) };
+            return self.rma.put(self.am, self.node, remote, source, self.op);
+        }
+        // SAFETY: the client's destination, writable until the operation is synced.
+        let landing = unsafe { Landing::new(local as *mut u8, len) };
+        self.rma.get(self.am, self.node, remote, landing, self.op)
+    }
+
+    /// `single`: where all the bytes belong, if they do to one place.
+    fn put(&self, packet: &mut Packet, single: Option<(usize, usize)>) -> Result<(), Error> {
+        let bytes = packet.local.bytes();
+        let words = packet.remote.finish();
+        let mut message = Vec::with_capacity(bytes + 8 * words.len());
+        for group in Reader(packet.local.finish()).flatten() {
+            // SAFETY: pieces of the client's source, readable during the initiation.
+            unsafe { append(&mut message, group) };
+        }
+        if let Some((remote, _)) = single {
+            self.vis.note(self.call, Algorithm::Gather, bytes);
+            return self.rma.put(self.am, self.node, remote, as_source(&message), self.op);
+        }
+        self.vis.note(self.call, Algorithm::Packed, bytes);
+        message.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
+        self.op.op.start();
+        self.am.request_medium(self.node, PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
+    }
+
+    fn get(&self, packet: &mut Packet) -> Result<(), Error> {
+        let bytes = packet.remote.bytes();
+        let algorithm = if packet.remote.pieces() == 1 { Algorithm::Gather } else { Algorithm::Packed };
+        self.vis.note(self.call, algorithm, bytes);
+        let record = Record { node: self.node, op: self.op.id, bytes, words: packet.local.finish().into() };
+        let id = self.vis.records.add(record);
+        let words: Vec<u8> = packet.remote.finish().iter().flat_map(|w| w.to_ne_bytes()).collect();
+        self.op.op.start();
+        self.am.request_medium(self.node, GET, as_source(&words), args(&pair(id, bytes)))
+    }
+}
+
+/// Appends the bytes of a group's pieces.
+///
+/// # Safety
+/// The pieces are readable.
+unsafe fn append(message: &mut Vec<u8>, group: Group<'_>) {
+    let (old, more) = (message.len(), group.len * group.count);
+    message.reserve(more);
+    let packed = message.spare_capacity_mut().as_mut_ptr() as usize;
+    // SAFETY: this function's own contract; room for the bytes was just made.
+    unsafe { copy::group(group, packed, true) };
+    // SAFETY: the bytes were just written.
+    unsafe { message.set_len(old + more) };
+}
+
+/// The words at the end of a message that starts with `bytes` bytes of payload; copied, for the sender may write there.
+fn words_behind(message: Source, bytes: usize, source: u32) -> Vec<u64> {
+    if bytes > message.len() || !(message.len() - bytes).is_multiple_of(8) {
+        corrupt(source, "packet with a wrong number of bytes");
+    }
+    let mut words = vec![0; (message.len() - bytes) / 8];
+    message.part(bytes, message.len() - bytes).copy_to(&mut words);
+    words
+}
+
+/// Checks that words of a peer describe `bytes` bytes of this node's segment.
+fn check_groups<A: Adapter>(am: &Am<A>, words: &[u64], bytes: usize, source: u32) {
+    let mut left = bytes;
+    for group in Reader(words) {
+        let Some(group) = group.filter(|g| g.len.checked_mul(g.count).is_some_and(|n| n <= left)) else {
+            corrupt(source, "packet whose pieces make no sense")
+        };
+        left -= group.len * group.count;
+        if !group.places().all(|place| am.payloads().holds(am.me(), place, group.len)) {
+            corrupt(source, "packet with a piece outside the segment");
+        }
+    }
+    if left > 0 {
+        corrupt(source, "packet with more bytes than pieces");
+    }
+}
+
+/// Puts packed bytes to the places that `words` name.
+///
+/// # Safety
+/// The places are writable and `packed` is readable for as many bytes.
+unsafe fn scatter(words: &[u64], packed: *const u8) {
+    let mut at = packed as usize;
+    for group in Reader(words).flatten() {
+        // SAFETY: this function's own contract.
+        at = unsafe { copy::group(group, at, false) };
+    }
+}
+
+/// At the target of a put's packet.
+pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, message: Source, id: u32, bytes: usize) -> Result<(), Error> {
+    let words = words_behind(message, bytes, token.source());
+    check_groups(am, &words, bytes, token.source());
+    // SAFETY: the places were checked; in EVERYTHING the initiator's client promises that they are valid.
+    unsafe { scatter(&words, message.ptr()) };
+    let word = [u64::from(id)];
+    // SAFETY: one argument in one word.
+    am.reply_short(token, reference::DONE, unsafe { Args::from_raw(word.as_ptr(), 1) })
+}
+
+/// At the target of a get's packet.
+pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u32, bytes: usize) -> Result<(), Error> {
+    let words = words_behind(message, 0, token.source());
+    if bytes > VIS_PACKET {
+        corrupt(token.source(), "packet that is too large");
+    }
+    check_groups(am, &words, bytes, token.source());
+    let mut answer = Vec::with_capacity(bytes);
+    for group in Reader(&words).flatten() {
+        // SAFETY: the pieces were checked; in EVERYTHING as in `on_put`.
+        unsafe { append(&mut answer, group) };
+    }
+    am.reply_medium(token, ARRIVED, as_source(&answer), args(&pair(record, bytes)))
+}
+
+/// At the initiator of a get's packet.
+pub fn on_arrived(vis: &Vis, token: &Token, message: Source, record: u32) {
+    let source = token.source();
+    let Some(record) = vis.records.take(record).filter(|r| r.node == source && r.bytes == message.len()) else {
+        corrupt(source, "answer to a packet that was not sent")
+    };
+    // SAFETY: the client's destination, writable until the operation is synced, which it can't be before `on_done`.
+    unsafe { scatter(&record.words, message.ptr()) };
+    reference::on_done(record.op.bits(), source);
+}
