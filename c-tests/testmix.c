@@ -5,8 +5,14 @@
  *
  *   cc -DGASNET_SEQ -DMIX_MAIN -c testmix.c -o main.o; cc -DGASNET_PAR -c testmix.c -o other.o; cc main.o other.o ...
  *
+ * With -DMIX_PLUG="\"FILE\"" the first unit loads FILE, made of the second as a shared object, after attach: the same holds.
+ *
  * testmix.sh tries the pairs. */
 #include "test.h"
+
+#ifdef MIX_PLUG
+#include <dlfcn.h>
+#endif
 
 int mix_other_node(void);
 
@@ -16,6 +22,9 @@ int main(int argc, char **argv) {
   alarm(120);
   GASNET_SAFE(gasnet_attach(NULL, 0, 0, 0));
   test_begin("testmix");
+#ifdef MIX_PLUG
+  CHECK(dlopen(MIX_PLUG, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+#endif
   CHECK(mix_other_node() == (int)gasnet_mynode(), "the other unit thinks it is node %d", mix_other_node());
   test_end();
   return 0;

@@ -64,6 +64,7 @@ static void value9(void) { transfer(0, core_area[0], nine); }
 
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static void inside(void) { transfer(me, core_area[me], 4); }
+static void inside_remote(void) { transfer(0, core_area[0], 4); }
 static void inside_wait(void) { gasnet_wait_syncnb(GASNET_INVALID_HANDLE); }
 static void inside_try(void) { (void)gasnet_try_syncnb(GASNET_INVALID_HANDLE); }
 static void inside_implicit(void) { gasnet_wait_syncnbi_all(); }
@@ -136,6 +137,7 @@ struct misuse {
 static const struct misuse misuses[] = {
     {"below", below, NULL}, {"above", above, NULL}, {"wrap", wrap, NULL}, {"rank", rank, NULL},
     {"value0", value0, NULL}, {"value9", value9, NULL},
+    {"handler-remote", in_handler, inside_remote},
     {"handler-transfer", in_handler, inside}, {"handler-wait", in_handler, inside_wait}, {"handler-try", in_handler, inside_try},
     {"handler-implicit", in_handler, inside_implicit}, {"handler-array", in_handler, inside_array},
     {"handler-region", in_handler, inside_region}, {"section-transfer", in_section, inside},

@@ -38,6 +38,7 @@ testslice        |               |
 testmemset       |               |
 testnb           |               |
 testqueue        |               |
+testtry          |               |
 testflight       |               |
 testbarrier      |               |
 testbarrierconf  |               |

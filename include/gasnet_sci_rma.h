@@ -189,8 +189,9 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_wait_valget(gasnet_val
 
 /* ---- syncs ---- */
 
+/* Where transfers are calls, a complete one has its poll in the call. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nb(gasnet_handle_t handle) {
-  if (handle == GASNET_INVALID_HANDLE) {
+  if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ALL_DIRECT()) {
     GASNETI_SCI_FENCE_ACQUIRE();
     gasneti_sci_tick(0);
   } else {
@@ -198,7 +199,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nb(gasnet_handle_t handle) {
   }
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nb(gasnet_handle_t handle, int poll) {
-  if (handle == GASNET_INVALID_HANDLE) {
+  if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ALL_DIRECT()) {
     GASNETI_SCI_FENCE_ACQUIRE();
     if (poll) gasneti_sci_tick(0);
     return GASNET_OK;
@@ -228,6 +229,9 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nbi(int sets) {
   }
   return gasneti_sci_try_nbi(sets);
 }
+
+/* A function, so that a client may leave the handle of a region that it knows to be complete. */
+GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_end_region(void) { return (gasnet_handle_t)gasneti_sci_end_region(); }
 
 /* ---- the public names. Debug builds check the place of the call, and the remote range, first ---- */
 
@@ -398,6 +402,6 @@ GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
   GASNETI_SCI_CHECKED("gasnet_begin_nbi_accessregion", GASNETI_SCI_RULES_CLIENT, gasneti_sci_begin_region())
 #define gasnet_end_nbi_accessregion()                                                                                \
   GASNETI_SCI_CHECKED("gasnet_end_nbi_accessregion", GASNETI_SCI_RULES_CLIENT,                                       \
-                      (gasnet_handle_t)gasneti_sci_end_region())
+                      gasneti_sci_do_end_region())
 
 #endif

@@ -201,8 +201,7 @@ pub unsafe extern "C" fn gasneti_sci_msg_source(token: *mut c_void, node: *mut u
 pub extern "C" fn gasneti_sci_poll() -> c_int {
     match Job::attached() {
         Ok(job) => {
-            let found = job.am().poll();
-            job.am().waiter().polled(found);
+            job.am().poll_in_loop();
             GASNETI_SCI_OK
         }
         Err(error) => super::failed("gasnet_AMPoll", error),

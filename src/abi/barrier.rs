@@ -30,7 +30,7 @@ pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
     trace::timed!(Op::BarrierTry, {
         must("gasnet_barrier_try", || {
             let job = Job::attached()?;
-            job.am().poll();
+            job.am().poll_in_loop();
             Ok(job.barrier().finished(job.am(), id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
         })
     })

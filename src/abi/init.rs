@@ -42,10 +42,13 @@ const _: () = assert!(std::mem::offset_of!(gasneti_sci_handlerentry_t, index) ==
 static MODES: AtomicU32 = AtomicU32::new(0);
 
 /// Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
-/// another version fail to link.
+/// another version fail to link. An object that is loaded after init is checked at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_object_0_1(modes: u32) {
     MODES.fetch_or(modes, Ordering::Relaxed); // Relaxed: read by the same thread, or after it started others
+    if Job::get().is_ok() {
+        check_objects("an object loaded after gasnet_init", modes);
+    }
 }
 
 /// `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
@@ -73,7 +76,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     let _ = (argc, argv); // nothing of ours is on the command line
     // SAFETY: this function's own contract.
     let client = unsafe { client.read() };
-    check_objects(client.modes);
+    check_objects("gasnet_init", client.modes);
     // SAFETY: this function's own contract.
     let max_segsize = unsafe { client.max_segsize.read() };
     show_frozen();
@@ -119,7 +122,7 @@ pub(super) fn is_gasnet_client() -> bool {
 }
 
 /// One thread mode, one segment mode and one of debug and not, in all objects of the program.
-fn check_objects(modes: u32) {
+fn check_objects(when: &str, modes: u32) {
     let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
     let groups = [
         (
@@ -135,7 +138,7 @@ fn check_objects(modes: u32) {
     for (group, names) in groups {
         if (all & group).count_ones() > 1 {
             log::error(format_args!(
-                "gasnet_init: objects of this program were compiled in different modes: all must choose the same of {names}"
+                "{when}: objects of this program were compiled in different modes: all must choose the same of {names}"
             ));
             exit::exit(1);
         }

@@ -68,26 +68,36 @@ pub(super) fn start(begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Res
     Ok((id, op))
 }
 
-fn wait_for(am: &Am<Host>, op: &Op) {
-    wait_until(am, || op.is_done());
+fn wait_for(am: &Am<Host>, op: &Op) -> Result<(), Error> {
+    wait_until(am, || op.is_done())
+}
+
+/// Handlers do not run in handlers, and without one no answer is counted: such a wait would never end.
+fn check_may_wait(am: &Am<Host>) -> Result<(), Error> {
+    if am.in_handler() {
+        return bad_arg(format_args!("an AM handler can't wait for what a peer must answer"));
+    }
+    Ok(())
 }
 
 /// Waits, serving messages; once at least, so that a node that does nothing but blocking calls answers requests even if
 /// each of them is complete at once (behaviours 45).
-fn wait_until(am: &Am<Host>, done: impl Fn() -> bool) {
+fn wait_until(am: &Am<Host>, done: impl Fn() -> bool) -> Result<(), Error> {
     if done() {
-        am.poll();
-        return;
+        am.poll_in_loop(); // a client that gets a flag again and again is such a loop
+        return Ok(());
     }
+    check_may_wait(am)?;
     let mut failed = 0;
     while !done() {
         failed = am.wait_step(failed);
     }
+    Ok(())
 }
 
 pub(super) fn blocking(am: &Am<Host>, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
     let (id, op) = start(begin)?;
-    wait_for(am, op);
+    wait_for(am, op)?;
     op::give(id, op);
     Ok(())
 }
@@ -271,7 +281,7 @@ pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usiz
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tick_poll() {
     if let Ok((am, _)) = am() {
-        am.poll();
+        am.poll_in_loop();
     }
 }
 
@@ -282,7 +292,7 @@ pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
     must("gasnet_wait_syncnb_valget", || {
         let (am, _) = am()?;
         let (id, op) = live(handle as usize)?;
-        wait_for(am, op);
+        wait_for(am, op)?;
         let value = op.value();
         op::give(id, op);
         Ok(value)
@@ -300,7 +310,7 @@ pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
     must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         let (am, _) = am()?;
         if poll != 0 {
-            am.poll();
+            am.poll_in_loop();
         }
         Ok(if handle == 0 || sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
     })
@@ -323,10 +333,11 @@ pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
     must("gasnet_wait_syncnb", || {
         let (am, _) = am()?;
         if handle == 0 {
+            am.poll_in_loop(); // as in `wait_until`
             return Ok(());
         }
         let (id, op) = live(handle)?;
-        wait_for(am, op);
+        wait_for(am, op)?;
         op::give(id, op);
         Ok(())
     });
@@ -381,7 +392,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
     must(name, || {
         let (am, _) = am()?;
         if poll != 0 {
-            am.poll();
+            am.poll_in_loop();
         }
         // SAFETY: this function's own contract.
         let found = unsafe { look(handles, n) }?;
@@ -405,11 +416,12 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
             let found = unsafe { look(handles, n) }?;
             let ready = found.pending == 0 || (all == 0 && found.synced > 0);
             if !ready {
+                check_may_wait(am)?;
                 failed = am.wait_step(failed);
                 continue;
             }
             if failed == 0 {
-                am.poll(); // as in `wait_until`
+                am.poll_in_loop(); // as in `wait_until`
             }
             return Ok(());
         }
@@ -424,7 +436,7 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
     must(name, || {
         let (am, _) = am()?;
         check_no_region()?;
-        am.poll();
+        am.poll_in_loop();
         Ok(if is_done(sets) { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
     })
 }
@@ -437,8 +449,7 @@ pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
     must(name, || {
         let (am, _) = am()?;
         check_no_region()?;
-        wait_until(am, || is_done(sets));
-        Ok(())
+        wait_until(am, || is_done(sets))
     });
 }
 
@@ -461,9 +472,12 @@ fn check_no_region() -> Result<(), Error> {
 /// Opens an access region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_begin_region() {
-    must("gasnet_begin_nbi_accessregion", || match full(op::begin_region())? {
-        true => Ok(()),
-        false => bad_arg(format_args!("an access region is open on this thread")),
+    must("gasnet_begin_nbi_accessregion", || {
+        am()?; // nothing can be transferred before attach
+        match full(op::begin_region())? {
+            true => Ok(()),
+            false => bad_arg(format_args!("an access region is open on this thread")),
+        }
     });
 }
 

@@ -283,7 +283,7 @@ impl<A: Adapter> Am<A> {
     /// Writes memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
     pub(crate) fn write_unmapped(&self, node: u32, address: usize, source: Source) -> Result<bool, Error> {
         // SAFETY: `Source` promises that its bytes are readable.
-        self.unmapped(node, address, source.len(), |pid| unsafe {
+        self.unmapped(node, address, source.ptr(), source.len(), |pid| unsafe {
             cma::write(pid, address, source.ptr(), source.len())
         })
     }
@@ -291,7 +291,7 @@ impl<A: Adapter> Am<A> {
     /// Reads memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
     pub(crate) fn read_unmapped(&self, node: u32, address: usize, to: Landing) -> Result<bool, Error> {
         // SAFETY: `Landing` promises that its bytes are writable.
-        self.unmapped(node, address, to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
+        self.unmapped(node, address, to.ptr(), to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
     }
 
     /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
@@ -321,6 +321,7 @@ impl<A: Adapter> Am<A> {
         &self,
         node: u32,
         address: usize,
+        local: *const u8,
         len: usize,
         call: impl FnOnce(i32) -> Result<(), SciError>,
     ) -> Result<bool, Error> {
@@ -334,7 +335,11 @@ impl<A: Adapter> Am<A> {
                 Ok(true)
             }
             Err(SciError::System { errno: libc::EFAULT, .. }) => {
-                bad_arg(format_args!("[{address:#x}, +{len}) is not memory of node {node} that can be accessed so"))
+                let local = local as usize;
+                bad_arg(format_args!(
+                    "[{address:#x}, +{len}) is not memory of node {node}, or [{local:#x}, +{len}) not of this node, \
+                     that can be accessed so"
+                ))
             }
             Err(_) => {
                 self.transfer.cma.store(false, Ordering::Relaxed); // Relaxed: as above

@@ -341,6 +341,15 @@ impl<A: Adapter> Am<A> {
         self.serve(false)
     }
 
+    /// A poll that may be one of a loop of the client's own: gives the core away after many in vain, so that such a loop
+    /// does not keep off the peer that it waits for. What the client's call comes to says nothing: a flag is got with
+    /// success again and again.
+    #[inline]
+    pub fn poll_in_loop(&self) {
+        let found = self.poll();
+        self.waiter.polled(found);
+    }
+
     /// A poll; `last`: one that must miss nothing, because a sleep follows.
     #[inline]
     fn serve(&self, last: bool) -> bool {

@@ -76,6 +76,8 @@ struct State {
     /// Phases notified, 30 bits; 0 is never a phase in a cell's first use, since notify counts up first.
     phase: Cell<u32>,
     pending: Cell<bool>,
+    /// There was a phase; the count of them comes by 0 again.
+    begun: Cell<bool>,
     consensus: Cell<Consensus>,
     /// Peers whose arrival is folded into `consensus`: all before this one.
     arrived: Cell<usize>,
@@ -93,11 +95,18 @@ impl Barrier {
         let state = State {
             phase: Cell::new(0),
             pending: Cell::new(false),
+            begun: Cell::new(false),
             consensus: Cell::new(Consensus::Anonymous),
             arrived: Cell::new(0),
         };
         // SAFETY: the caller's promise.
         Barrier { state: unsafe { ModeLock::new(threaded, state) } }
+    }
+
+    /// As if `n` phases had gone before; all nodes must start alike.
+    #[cfg(test)]
+    pub(crate) fn start_at(&self, n: u32) {
+        self.state.with(|s| s.phase.set(n & 0x3fff_ffff));
     }
 
     /// Announces this node's arrival. Never blocks. `BadArg`: there was a notify without a wait.
@@ -108,6 +117,7 @@ impl Barrier {
             }
             let phase = s.phase.get().wrapping_add(1) & 0x3fff_ffff;
             s.phase.set(phase);
+            s.begun.set(true);
             let mine = Consensus::of(id, flags);
             s.consensus.set(mine);
             s.arrived.set(0);
@@ -176,7 +186,7 @@ impl Barrier {
     /// first phase.
     pub fn result(&self) -> Result<Option<i32>, Error> {
         self.state.with(|s| {
-            if s.pending.get() || s.phase.get() == 0 {
+            if s.pending.get() || !s.begun.get() {
                 return bad_arg(format_args!("a result asked for between notify and wait, or before the first phase"));
             }
             Ok(match s.consensus.get() {

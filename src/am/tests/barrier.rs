@@ -83,6 +83,15 @@ fn what_was_stored_before_notify_is_seen_after_wait_and_names_agree() {
 }
 
 #[test]
+fn the_count_of_phases_comes_round() {
+    let wrap = |node: &Node<Heap>| {
+        node.barrier.start_at(0x3fff_ffff - 5);
+        phases(node, 12);
+    };
+    run(&Shape::new(3, 4), Heap::kit(3, 0), wrap);
+}
+
+#[test]
 fn a_node_that_has_notified_need_not_poll() {
     let nodes = nodes(&Shape::new(3, 4), &Heap::kit(3, 0));
     nodes[0].barrier.notify(&nodes[0].am, 1, 0).unwrap();
