@@ -78,12 +78,14 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, char **at) {
 
 /* ---- transfers of mapped memory. Each returns 0, and has done nothing, if the memory is not mapped here. A put is complete
         at its return: a later put, of a flag for instance, must not be seen before it, hence the release fence (no
-        instruction on x86-64). A get must read anew each time, hence the compiler's fence before it; that what is read
-        after it is not older, is the acquire fence of the blocking form or of the sync. ---- */
+        instruction on x86-64). The compiler's fence before the copy keeps the client's own stores before a put, and lets
+        a get read anew each time; that what is read after a get is not older, is the acquire fence of the blocking form
+        or of the sync. ---- */
 
 GASNETI_SCI_ALWAYS int gasneti_sci_near_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   char *at = (char *)dest;
   if (!gasneti_sci_find(node, &at)) return 0;
+  GASNETI_SCI_FENCE_COMPILER();
   if (nbytes) memcpy(at, src, nbytes);
   GASNETI_SCI_FENCE_RELEASE();
   return 1;
@@ -333,46 +335,30 @@ GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
 }
 #endif
 
-#define gasnet_put(node, dest, src, n) GASNETI_SCI_PLACED("gasnet_put", gasneti_sci_do_put, (node), (dest), (src), (n))
-#define gasnet_get(dest, node, src, n) GASNETI_SCI_PLACED("gasnet_get", gasneti_sci_do_get, (dest), (node), (src), (n))
-#define gasnet_put_bulk(node, dest, src, n)                                                                          \
-  GASNETI_SCI_PLACED("gasnet_put_bulk", gasneti_sci_do_put, (node), (dest), (src), (n))
-#define gasnet_get_bulk(dest, node, src, n)                                                                          \
-  GASNETI_SCI_PLACED("gasnet_get_bulk", gasneti_sci_do_get, (dest), (node), (src), (n))
-#define gasnet_memset(node, dest, val, n)                                                                            \
-  GASNETI_SCI_PLACED("gasnet_memset", gasneti_sci_do_memset, (node), (dest), (val), (n))
+/* Variadic: a list of arguments may come from one macro of the client's. */
+#define gasnet_put(...) GASNETI_SCI_PLACED("gasnet_put", gasneti_sci_do_put, __VA_ARGS__)
+#define gasnet_get(...) GASNETI_SCI_PLACED("gasnet_get", gasneti_sci_do_get, __VA_ARGS__)
+#define gasnet_put_bulk(...) GASNETI_SCI_PLACED("gasnet_put_bulk", gasneti_sci_do_put, __VA_ARGS__)
+#define gasnet_get_bulk(...) GASNETI_SCI_PLACED("gasnet_get_bulk", gasneti_sci_do_get, __VA_ARGS__)
+#define gasnet_memset(...) GASNETI_SCI_PLACED("gasnet_memset", gasneti_sci_do_memset, __VA_ARGS__)
 
-#define gasnet_put_nb(node, dest, src, n)                                                                            \
-  GASNETI_SCI_PLACED("gasnet_put_nb", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
-#define gasnet_get_nb(dest, node, src, n)                                                                            \
-  GASNETI_SCI_PLACED("gasnet_get_nb", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
-#define gasnet_put_nb_bulk(node, dest, src, n)                                                                       \
-  GASNETI_SCI_PLACED("gasnet_put_nb_bulk", gasneti_sci_do_put_nb, (node), (dest), (src), (n))
-#define gasnet_get_nb_bulk(dest, node, src, n)                                                                       \
-  GASNETI_SCI_PLACED("gasnet_get_nb_bulk", gasneti_sci_do_get_nb, (dest), (node), (src), (n))
-#define gasnet_memset_nb(node, dest, val, n)                                                                         \
-  GASNETI_SCI_PLACED("gasnet_memset_nb", gasneti_sci_do_memset_nb, (node), (dest), (val), (n))
+#define gasnet_put_nb(...) GASNETI_SCI_PLACED("gasnet_put_nb", gasneti_sci_do_put_nb, __VA_ARGS__)
+#define gasnet_get_nb(...) GASNETI_SCI_PLACED("gasnet_get_nb", gasneti_sci_do_get_nb, __VA_ARGS__)
+#define gasnet_put_nb_bulk(...) GASNETI_SCI_PLACED("gasnet_put_nb_bulk", gasneti_sci_do_put_nb, __VA_ARGS__)
+#define gasnet_get_nb_bulk(...) GASNETI_SCI_PLACED("gasnet_get_nb_bulk", gasneti_sci_do_get_nb, __VA_ARGS__)
+#define gasnet_memset_nb(...) GASNETI_SCI_PLACED("gasnet_memset_nb", gasneti_sci_do_memset_nb, __VA_ARGS__)
 
-#define gasnet_put_nbi(node, dest, src, n)                                                                           \
-  GASNETI_SCI_PLACED("gasnet_put_nbi", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
-#define gasnet_get_nbi(dest, node, src, n)                                                                           \
-  GASNETI_SCI_PLACED("gasnet_get_nbi", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
-#define gasnet_put_nbi_bulk(node, dest, src, n)                                                                      \
-  GASNETI_SCI_PLACED("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi, (node), (dest), (src), (n))
-#define gasnet_get_nbi_bulk(dest, node, src, n)                                                                      \
-  GASNETI_SCI_PLACED("gasnet_get_nbi_bulk", gasneti_sci_do_get_nbi, (dest), (node), (src), (n))
-#define gasnet_memset_nbi(node, dest, val, n)                                                                        \
-  GASNETI_SCI_PLACED("gasnet_memset_nbi", gasneti_sci_do_memset_nbi, (node), (dest), (val), (n))
+#define gasnet_put_nbi(...) GASNETI_SCI_PLACED("gasnet_put_nbi", gasneti_sci_do_put_nbi, __VA_ARGS__)
+#define gasnet_get_nbi(...) GASNETI_SCI_PLACED("gasnet_get_nbi", gasneti_sci_do_get_nbi, __VA_ARGS__)
+#define gasnet_put_nbi_bulk(...) GASNETI_SCI_PLACED("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi, __VA_ARGS__)
+#define gasnet_get_nbi_bulk(...) GASNETI_SCI_PLACED("gasnet_get_nbi_bulk", gasneti_sci_do_get_nbi, __VA_ARGS__)
+#define gasnet_memset_nbi(...) GASNETI_SCI_PLACED("gasnet_memset_nbi", gasneti_sci_do_memset_nbi, __VA_ARGS__)
 
-#define gasnet_put_val(node, dest, val, n)                                                                           \
-  GASNETI_SCI_PLACED("gasnet_put_val", gasneti_sci_do_put_val, (node), (dest), (gasnet_register_value_t)(val), (n))
-#define gasnet_put_nb_val(node, dest, val, n)                                                                        \
-  GASNETI_SCI_PLACED("gasnet_put_nb_val", gasneti_sci_do_put_nb_val, (node), (dest), (gasnet_register_value_t)(val), (n))
-#define gasnet_put_nbi_val(node, dest, val, n)                                                                       \
-  GASNETI_SCI_PLACED("gasnet_put_nbi_val", gasneti_sci_do_put_nbi_val, (node), (dest), (gasnet_register_value_t)(val), (n))
-#define gasnet_get_val(node, src, n) GASNETI_SCI_PLACED("gasnet_get_val", gasneti_sci_do_get_val, (node), (src), (n))
-#define gasnet_get_nb_val(node, src, n)                                                                              \
-  GASNETI_SCI_PLACED("gasnet_get_nb_val", gasneti_sci_do_get_nb_val, (node), (src), (n))
+#define gasnet_put_val(...) GASNETI_SCI_PLACED("gasnet_put_val", gasneti_sci_do_put_val, __VA_ARGS__)
+#define gasnet_put_nb_val(...) GASNETI_SCI_PLACED("gasnet_put_nb_val", gasneti_sci_do_put_nb_val, __VA_ARGS__)
+#define gasnet_put_nbi_val(...) GASNETI_SCI_PLACED("gasnet_put_nbi_val", gasneti_sci_do_put_nbi_val, __VA_ARGS__)
+#define gasnet_get_val(...) GASNETI_SCI_PLACED("gasnet_get_val", gasneti_sci_do_get_val, __VA_ARGS__)
+#define gasnet_get_nb_val(...) GASNETI_SCI_PLACED("gasnet_get_nb_val", gasneti_sci_do_get_nb_val, __VA_ARGS__)
 
 #define gasnet_wait_syncnb_valget(h) GASNETI_SCI_PLACED("gasnet_wait_syncnb_valget", gasneti_sci_do_wait_valget, (h))
 #define gasnet_wait_syncnb(h) GASNETI_SCI_PLACED("gasnet_wait_syncnb", gasneti_sci_do_wait_nb, (h))

@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 
 /// Ops of a block.
 const BLOCK: u32 = 64;
-/// Blocks there can be: 16 million ops.
-const BLOCKS: usize = 1 << 18;
+/// Shelves of blocks, each twice as long as the one before: 4 billion ops, as many as 32 bits name. Memory ends first.
+const SHELVES: u32 = 26;
 
 /// Number of an op in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +120,21 @@ impl Op {
 
 struct Block([Op; BLOCK as usize]);
 
+impl Default for Block {
+    fn default() -> Block {
+        Block(std::array::from_fn(|_| Op::default()))
+    }
+}
+
+/// Where block number `block` stands: its shelf, and its place there.
+fn place(block: u32) -> (usize, usize) {
+    let shelf = (block + 1).ilog2();
+    (shelf as usize, (block + 1 - (1 << shelf)) as usize)
+}
+
 /// All ops of the process.
 pub struct Table {
-    blocks: Box<[OnceLock<Box<Block>>]>,
+    shelves: [OnceLock<Box<[Block]>>; SHELVES as usize],
     made: Mutex<u32>,
     /// Blocks of threads that have ended.
     orphans: Mutex<Vec<u32>>,
@@ -137,7 +149,7 @@ impl Table {
     /// The table.
     pub fn get() -> &'static Table {
         TABLE.get_or_init(|| Table {
-            blocks: (0..BLOCKS).map(|_| OnceLock::new()).collect(),
+            shelves: std::array::from_fn(|_| OnceLock::new()),
             made: Mutex::new(0),
             orphans: Mutex::new(Vec::new()),
             key: RandomState::new(),
@@ -153,7 +165,8 @@ impl Table {
 
     /// The op of that number, if there is one.
     pub fn op(&self, id: OpId) -> Option<&Op> {
-        let block = self.blocks.get((id.0 / BLOCK) as usize)?.get()?;
+        let (shelf, place) = place(id.0 / BLOCK);
+        let block = self.shelves.get(shelf)?.get()?.get(place)?;
         Some(&block.0[(id.0 % BLOCK) as usize])
     }
 
@@ -184,8 +197,8 @@ impl Table {
         drop(orphans);
         let mut made = self.made.lock();
         let block = *made;
-        let place = self.blocks.get(block as usize)?;
-        place.get_or_init(|| Box::new(Block(std::array::from_fn(|_| Op::default()))));
+        let shelf = place(block).0;
+        self.shelves.get(shelf)?.get_or_init(|| (0..1 << shelf).map(|_| Block::default()).collect());
         *made += 1;
         Some(block)
     }
@@ -266,7 +279,7 @@ pub enum Set {
     Gets = 1,
 }
 
-/// Takes an op for an explicit handle. `None`: 16 million are in flight.
+/// Takes an op for an explicit handle. `None`: as many are in flight as 32 bits name.
 pub fn take() -> Option<(OpId, &'static Op)> {
     let (table, mine) = (Table::get(), mine());
     let mut free = mine.free.borrow_mut();
@@ -347,6 +360,20 @@ mod tests {
         assert_eq!(again, id, "the last given is taken next");
         assert_eq!(table.live(handle).err(), Some(NotLive::Synced), "its new use is another handle");
         give(again, op);
+    }
+
+    #[test]
+    fn blocks_stand_one_after_the_other() {
+        let mut expected = (0, 0);
+        for block in 0..5000 {
+            assert_eq!(place(block), expected, "block {block}");
+            expected.1 += 1;
+            if expected.1 == 1 << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+        assert_eq!(place((1 << SHELVES) - 2).0, SHELVES as usize - 1, "the last block of the last shelf");
+        assert!(u64::from((1u32 << SHELVES) - 1) * u64::from(BLOCK) <= u64::from(u32::MAX), "numbers fit 32 bits");
     }
 
     #[test]
