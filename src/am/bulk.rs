@@ -305,12 +305,12 @@ impl<A: Adapter> Am<A> {
     /// # Safety
     /// The batch's local ranges are readable, for reading writable.
     pub(crate) unsafe fn move_unmapped(&self, node: u32, write: bool, batch: &mut cma::Batch) -> Result<bool, Error> {
-        let ((address, len), bytes) = (batch.remote(), batch.bytes());
+        let ((address, len), local, bytes) = (batch.remote(), batch.local(), batch.bytes());
         if bytes == 0 {
             return Ok(true);
         }
         // SAFETY: this function's own contract.
-        let moved = self.unmapped(node, address, len, |pid| unsafe { batch.transfer(pid, write) })?;
+        let moved = self.unmapped(node, address, local, len, |pid| unsafe { batch.transfer(pid, write) })?;
         if moved {
             self.transfer.count(|c| &c.cma, bytes - len); // `unmapped` counts the first range
         }

@@ -86,6 +86,11 @@ impl Batch {
         self.remote.first().map_or((0, 0), |range| (range.iov_base as usize, range.iov_len))
     }
 
+    /// Where the local side's first range is, for error messages.
+    pub fn local(&self) -> *const u8 {
+        self.local.first().map_or(std::ptr::null(), |range| range.iov_base.cast_const().cast())
+    }
+
     /// Starts anew.
     pub fn clear(&mut self) {
         self.local.clear();
