@@ -268,10 +268,9 @@ fn check(am: &Am<Host>, call: &Call, place: &Place) -> Result<(), Error> {
         Kind::Reduce => (at_root(one), one),
         Kind::Scan => (one, one),
     };
-    for (flag, name, addresses, len) in [
-        (flags::DST_IN_SEGMENT, "DST", &call.dst, dst),
-        (flags::SRC_IN_SEGMENT, "SRC", &call.src, src),
-    ] {
+    for (flag, name, addresses, len) in
+        [(flags::DST_IN_SEGMENT, "DST", &call.dst, dst), (flags::SRC_IN_SEGMENT, "SRC", &call.src, src)]
+    {
         if call.has(flag) {
             for address in addresses.iter() {
                 if let Err(error) = am.payloads().check(am.me(), *address, len) {

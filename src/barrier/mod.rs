@@ -189,7 +189,13 @@ impl Barrier {
     }
 
     /// Serves messages until everybody has arrived, then as [`Self::finished`].
-    pub fn wait<A: Adapter>(&self, am: &Am<A>, hall: &(impl Hall + ?Sized), id: i32, flags: u32) -> Result<bool, Error> {
+    pub fn wait<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        hall: &(impl Hall + ?Sized),
+        id: i32,
+        flags: u32,
+    ) -> Result<bool, Error> {
         let mut failed = 0;
         loop {
             if let Some(matches) = self.finished(hall, id, flags)? {

@@ -88,7 +88,7 @@ impl Block {
     }
 
     /// Bytes.
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let described = if self.debug { self.window * self.members * DESCRIPTION } else { 0 };
         self.descriptions() + described
     }
@@ -114,7 +114,7 @@ impl Area {
 
     /// Offset of the block of all nodes, or (1) of all images.
     pub fn base(&self, which: usize) -> usize {
-        which * self.all.len()
+        which * self.all.bytes()
     }
 
     fn heap(&self) -> usize {
@@ -132,7 +132,7 @@ impl Area {
     }
 
     /// Bytes.
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.buffer(self.buffers).next_multiple_of(4096)
     }
 
@@ -200,7 +200,7 @@ mod tests {
             fields.sort_unstable();
             assert!(fields.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0), "{members} members");
             let (last, len) = fields[fields.len() - 1];
-            assert!(last + len <= b.len());
+            assert!(last + len <= b.bytes());
         }
     }
 

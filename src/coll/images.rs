@@ -118,11 +118,10 @@ impl Crew {
         loop {
             {
                 let mut phases = self.0.lock();
-                if phases.notified > phase && phases.done == phase {
-                    if let Some(matched) = finished()? {
-                        phases.matched[phase as usize & 1] = matched;
-                        phases.done += 1;
-                    }
+                let mine = phases.notified > phase && phases.done == phase;
+                if let Some(matched) = if mine { finished()? } else { None } {
+                    phases.matched[phase as usize & 1] = matched;
+                    phases.done += 1;
                 }
                 if phases.done > phase {
                     return Ok(phases.matched[phase as usize & 1]);

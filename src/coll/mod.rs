@@ -332,12 +332,7 @@ impl<A: Mapped> Coll<A> {
 
     /// `gasnet_coll_init`: `counts` are the images of each node, equal everywhere; `None`: one each. Every thread that takes
     /// part calls it, with its image.
-    pub fn init(
-        &'static self,
-        counts: Option<&[u32]>,
-        image: u32,
-        functions: &[(Function, u32)],
-    ) -> Result<(), Error> {
+    pub fn init(&'static self, counts: Option<&[u32]>, image: u32, functions: &[(Function, u32)]) -> Result<(), Error> {
         let several = counts.filter(|counts| counts.iter().any(|n| *n != 1));
         let me = self.am.me() as usize;
         let Some(counts) = several else {
@@ -435,7 +430,8 @@ unsafe fn all_nodes<A: Mapped>(
     me: u32,
     images: Images,
 ) -> Team<A> {
-    let way = |(rank, map): (usize, &Option<A::Remote>)| Way { rank: rank as u32, base: area.base(which), map: map.clone() };
+    let way =
+        |(rank, map): (usize, &Option<A::Remote>)| Way { rank: rank as u32, base: area.base(which), map: map.clone() };
     let ways = maps.iter().enumerate().map(way).collect();
     let cells = Cells::new(me as usize, area.all(), region.clone(), ways);
     // SAFETY: the caller's promise.

@@ -50,10 +50,19 @@ enum State {
     /// For the answers of receivers number `.0` and above.
     Answers(usize),
     /// Filled chunks; the buffer.
-    Stage { buffer: usize, filled: usize },
+    Stage {
+        buffer: usize,
+        filled: usize,
+    },
     /// For the landing of receivers number `.0` and above; bytes sent to that one.
-    ByAm { receiver: usize, sent: usize, whole: Option<Buffer> },
-    Push { written: usize },
+    ByAm {
+        receiver: usize,
+        sent: usize,
+        whole: Option<Buffer>,
+    },
+    Push {
+        written: usize,
+    },
     Done,
 }
 
@@ -147,7 +156,9 @@ impl<'a, A: Mapped> Send<'a, A> {
             return true;
         }
         if self.push {
-            let Some(address) = self.phase.cx.team.cells.landing(self.phase.seq, self.receiver(0)) else { return false };
+            let Some(address) = self.phase.cx.team.cells.landing(self.phase.seq, self.receiver(0)) else {
+                return false;
+            };
             if address != 0 {
                 self.state = State::Push { written: 0 };
                 return true;
@@ -208,7 +219,8 @@ impl<'a, A: Mapped> Send<'a, A> {
         let address = cx.team.cells.landing(self.phase.seq, to).unwrap_or(0);
         let n = STEP.min(self.from.len() - written);
         let rank = cx.team.cells.rank(to);
-        let map = cx.coll.am.payloads().map(rank).filter(|_| cx.coll.am.payloads().holds(rank, address, self.from.len()));
+        let map =
+            cx.coll.am.payloads().map(rank).filter(|_| cx.coll.am.payloads().holds(rank, address, self.from.len()));
         let Some((map, base)) = map else { corrupt(rank, "a collective's landing outside the segment") };
         self.from.fill(written, n, |piece, at, n| {
             // SAFETY: the span's promise: readable.

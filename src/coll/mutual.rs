@@ -85,7 +85,9 @@ pub async fn exchange<A: Mapped>(cx: &Context<A>, call: &Call) {
 fn outgoing<A: Mapped>(cx: &Context<A>, call: &Call, to: usize) -> Span {
     let images = &cx.team.images;
     if call.src.len() == 1 {
-        return call.src(0, images.total() * call.each).part(images.first(to) * call.each, images.count(to) * call.each);
+        return call
+            .src(0, images.total() * call.each)
+            .part(images.first(to) * call.each, images.count(to) * call.each);
     }
     let theirs = images.first(to)..images.first(to) + images.count(to);
     let block = |(src, image): (usize, usize)| src + image * call.each;

@@ -36,12 +36,17 @@ struct Running<A: Mapped> {
     tasks: VecDeque<Task>,
 }
 
+/// What whoever polls tasks has: is it polling, and the tasks.
+struct Turn<A: Mapped>(Cell<bool>, RefCell<Vec<Running<A>>>);
+
+type Started<A> = Vec<(Arc<Team<A>>, Task)>;
+
 /// All tasks.
 pub struct Tasks<A: Mapped> {
     /// Started, not yet seen by who polls.
-    incoming: ModeLock<RefCell<Vec<(Arc<Team<A>>, Task)>>>,
+    incoming: ModeLock<RefCell<Started<A>>>,
     /// With who polls.
-    running: ModeLock<(Cell<bool>, RefCell<Vec<Running<A>>>)>,
+    running: ModeLock<Turn<A>>,
 }
 
 impl<A: Mapped> Tasks<A> {
@@ -52,7 +57,7 @@ impl<A: Mapped> Tasks<A> {
             // SAFETY: the caller's promise.
             incoming: unsafe { ModeLock::new(threaded, RefCell::default()) },
             // SAFETY: the caller's promise.
-            running: unsafe { ModeLock::new(threaded, (Cell::new(false), RefCell::default())) },
+            running: unsafe { ModeLock::new(threaded, Turn(Cell::new(false), RefCell::default())) },
         }
     }
 }
@@ -107,7 +112,7 @@ impl<A: Mapped> Coll<A> {
 
     /// Runs tasks as far as they go. True when one was done. In any poll, outside handlers.
     pub fn progress(&self) -> bool {
-        let turn = self.tasks.running.try_with(|(busy, running)| {
+        let turn = self.tasks.running.try_with(|Turn(busy, running)| {
             // A task's callback may poll: the same thread comes here again.
             if busy.replace(true) {
                 return 0;
@@ -158,20 +163,24 @@ struct Entry {
     pending: u32,
 }
 
+/// Entries, and those that are free.
+#[derive(Default)]
+struct Table(RefCell<Vec<Entry>>, RefCell<Vec<u32>>);
+
 /// The clients' handles.
-pub struct Handles(ModeLock<(RefCell<Vec<Entry>>, RefCell<Vec<u32>>)>);
+pub struct Handles(ModeLock<Table>);
 
 impl Handles {
     /// # Safety
     /// As [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Handles {
         // SAFETY: the caller's promise.
-        Handles(unsafe { ModeLock::new(threaded, (RefCell::default(), RefCell::default())) })
+        Handles(unsafe { ModeLock::new(threaded, Table::default()) })
     }
 
     /// A handle for one collective; never 0.
     pub fn take(&self) -> usize {
-        self.0.with(|(entries, free)| {
+        self.0.with(|Table(entries, free)| {
             let (mut entries, mut free) = (entries.borrow_mut(), free.borrow_mut());
             let index = free.pop().unwrap_or_else(|| {
                 entries.push(Entry { generation: 0, live: false, pending: 0 });
@@ -185,7 +194,7 @@ impl Handles {
     }
 
     fn with<R>(&self, handle: usize, f: impl FnOnce(&mut Entry) -> R) -> Option<R> {
-        self.0.with(|(entries, _)| {
+        self.0.with(|Table(entries, _)| {
             let index = (handle as u32).checked_sub(1)?;
             let mut entries = entries.borrow_mut();
             let entry = entries.get_mut(index as usize)?;
@@ -219,7 +228,7 @@ impl Handles {
         let done = self.is_done(handle)?;
         if done {
             self.with(handle, |entry| entry.live = false);
-            self.0.with(|(_, free)| free.borrow_mut().push(handle as u32 - 1));
+            self.0.with(|Table(_, free)| free.borrow_mut().push(handle as u32 - 1));
         }
         Ok(done)
     }

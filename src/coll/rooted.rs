@@ -4,13 +4,13 @@
 //! MYSYNC. With IN_ALLSYNC the root waits for all before it sends, and nobody is done before the root has sent; where
 //! members other than the root send, all wait for all.
 
+use super::Mapped;
 use super::call::{Call, flags};
 use super::cells::Word;
 use super::moves::{Recv, Send, To, all, recv, send};
 use super::phase::{Context, Phase};
 use super::select::{self, Way};
 use super::span::{Buffer, Span};
-use super::Mapped;
 
 /// Members of a tree below `place` of `members`, counted from the root: the parent, and the children with their runs.
 pub struct Tree {
@@ -152,7 +152,8 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, ra
             Span::of(buffer).part(at, bytes(cx, call, run(first, count)))
         }
     };
-    let down = |(first, count): &(usize, usize)| Send::new(*ph, To::One(member(cx, root, *first)), part(*first, *count));
+    let down =
+        |(first, count): &(usize, usize)| Send::new(*ph, To::One(member(cx, root, *first)), part(*first, *count));
     all(&mut tree.children.iter().rev().map(down).collect(), &mut Vec::new()).await;
     own.copy_from(&part(place, 1));
 }

@@ -74,9 +74,8 @@ const TABLE: &[Row] = &[
 
 /// The way for a collective with blocks (reductions: vectors) of `bytes` among `members`.
 pub fn way(kind: Kind, mapped: bool, members: usize, bytes: usize) -> Way {
-    let fits = |r: &&Row| {
-        r.kind == kind && r.mapped.is_none_or(|m| m == mapped) && members <= r.members && bytes <= r.bytes
-    };
+    let fits =
+        |r: &&Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped) && members <= r.members && bytes <= r.bytes;
     TABLE.iter().find(fits).map_or(Way::Flat, |r| r.way)
 }
 

@@ -21,8 +21,11 @@ impl<A: Mapped> Coll<A> {
         let mut members: Vec<usize> = (0..parent.members()).filter(|m| (told[*m] >> 32) as u32 == color).collect();
         members.sort_unstable_by_key(of);
         let block = Block::new(members.len(), self.debug);
-        let Some(base) = self.heap.take(block.len()) else {
-            return Err(Error::resource(format_args!("no room for a team of {} in the collective region", members.len())));
+        let Some(base) = self.heap.take(block.bytes()) else {
+            return Err(Error::resource(format_args!(
+                "no room for a team of {} in the collective region",
+                members.len()
+            )));
         };
         let bases = self.collect_after(&parent, base, block, &members);
         let me = members.iter().position(|m| *m == parent.me()).expect("we gave the color");
@@ -100,7 +103,7 @@ impl<A: Mapped> Coll<A> {
             self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;
-        self.heap.give(team.cells.base(), team.cells.block().len());
+        self.heap.give(team.cells.base(), team.cells.block().bytes());
         Ok(())
     }
 }

@@ -135,7 +135,7 @@ impl Job {
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
         let environment = if me == 0 { Some(publish_environment(&adapter)?) } else { None };
         let area = Area::new(nodes, config.coll_scratch, client.debug);
-        let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.len())?;
+        let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
@@ -372,7 +372,7 @@ impl Job {
         let direct = self.config.native;
         let connect = |node: u32| -> Result<_, Error> {
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
-            Ok(Some(segment.map(0, self.area.len(), Placement::Anywhere)?))
+            Ok(Some(segment.map(0, self.area.bytes(), Placement::Anywhere)?))
         };
         let maps = (0..self.nodes()).map(|n| if direct { connect(n) } else { Ok(None) });
         let setting = Setting {
