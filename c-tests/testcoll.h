@@ -159,7 +159,7 @@ static unsigned coll_block(const coll_job *j, gasnet_image_t i, size_t b) {
   return core_seed(j->seed, i * 1000 + (unsigned)b, 7);
 }
 
-static void coll_prepare(const coll_job *j, gasnet_image_t i) {
+static void TEST_UNUSED coll_prepare(const coll_job *j, gasnet_image_t i) {
   size_t b, blocks = coll_blocks(j, i, COLL_DST);
   unsigned char *dst = coll_at(j, i, COLL_DST), *src;
   memset(dst - COLL_GUARD, 0xA5, blocks * j->n + 2 * COLL_GUARD);
@@ -171,7 +171,7 @@ static void coll_prepare(const coll_job *j, gasnet_image_t i) {
 }
 
 /* Starts it as image `i`; a blocking one is over then. */
-static gasnet_coll_handle_t coll_start(const coll_job *j, gasnet_image_t i) {
+static gasnet_coll_handle_t TEST_UNUSED coll_start(const coll_job *j, gasnet_image_t i) {
   void *list[2][COLL_MOST * 64];
   unsigned char *dst = coll_address(j, i, COLL_DST), *src = coll_address(j, i, COLL_SRC);
   int flags = coll_in[j->in] | coll_out[j->out] | (j->single ? GASNET_COLL_SINGLE : GASNET_COLL_LOCAL);
@@ -231,7 +231,7 @@ static gasnet_image_t coll_origin(const coll_job *j, gasnet_image_t i, size_t b,
   coll_opname[(j)->op], (j)->lists ? "M" : "", (unsigned)(j)->root, (unsigned long)(j)->n, (j)->in, (j)->out,        \
       (j)->single ? "SINGLE" : "LOCAL", (j)->inplace ? "in place" : "apart", (j)->slot, (j)->seed
 
-static void coll_verify(const coll_job *j, gasnet_image_t i) {
+static void TEST_UNUSED coll_verify(const coll_job *j, gasnet_image_t i) {
   size_t b, at, blocks = coll_blocks(j, i, COLL_DST), guard = COLL_GUARD;
   unsigned char *dst = coll_address(j, i, COLL_DST), *src = coll_at(j, i, COLL_SRC);
   int inside = j->inplace && j->op == COLL_SCATTER && i == j->root;
@@ -257,7 +257,7 @@ static void coll_verify(const coll_job *j, gasnet_image_t i) {
 
 /* ---- handles: every way to sync ---- */
 
-static void coll_sync(gasnet_coll_handle_t *h, int n, unsigned *state) {
+static void TEST_UNUSED coll_sync(gasnet_coll_handle_t *h, int n, unsigned *state) {
   int left = n, k;
   switch (test_random(state) % 6) {
     case 0: gasnet_coll_wait_sync_all(h, (size_t)n); break;
