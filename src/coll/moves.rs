@@ -309,18 +309,24 @@ impl<'a, A: Mapped> Recv<'a, A> {
         Recv { land: true, ..Self::new(phase, from, into) }
     }
 
+    /// Tells the sender where to put the bytes, if it waits for that.
+    fn announce(&mut self) {
+        let coll = self.phase.cx.coll;
+        if self.into.len() <= INLINE || self.told {
+            return;
+        }
+        if !coll.direct {
+            self.tell_landing();
+        } else if self.land {
+            let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
+            self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
+            self.told = true;
+        }
+    }
+
     /// Goes as far as it can. True when all bytes are here.
     pub fn step(&mut self) -> bool {
-        let coll = self.phase.cx.coll;
-        if self.into.len() > INLINE && !self.told {
-            if !coll.direct {
-                self.tell_landing();
-            } else if self.land {
-                let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
-                self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
-                self.told = true;
-            }
-        }
+        self.announce();
         let Some(head) = self.phase.head(self.from) else { return false };
         let count = (head >> HOW_BITS) as usize;
         match head & ((1 << HOW_BITS) - 1) {
@@ -400,8 +406,11 @@ fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usiz
     });
 }
 
-/// Lets all of them take steps until all are done.
-pub async fn all<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut Vec<Recv<'_, A>>) {
+/// Lets all of them take steps until all are done, and does `work` as soon as all have taken the first.
+pub async fn all<A: Mapped>(mut sends: Vec<Send<'_, A>>, mut recvs: Vec<Recv<'_, A>>, work: impl FnOnce()) {
+    sends.retain_mut(|send| !send.step());
+    recvs.iter_mut().for_each(Recv::announce);
+    work();
     poll_fn(|_| {
         recvs.retain_mut(|recv| !recv.step());
         sends.retain_mut(|send| !send.step());
@@ -411,8 +420,17 @@ pub async fn all<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut Vec<Recv<'
 }
 
 /// Sends, until it is done.
-pub async fn send<A: Mapped>(mut send: Send<'_, A>) {
-    super::phase::until(|| send.step()).await
+pub async fn send<A: Mapped>(send: Send<'_, A>) {
+    send_beside(send, || ()).await
+}
+
+/// Sends, and does `work` while the receivers are at it.
+pub async fn send_beside<A: Mapped>(mut send: Send<'_, A>, work: impl FnOnce()) {
+    let done = send.step();
+    work();
+    if !done {
+        super::phase::until(|| send.step()).await
+    }
 }
 
 /// Receives, until it is done.

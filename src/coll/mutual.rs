@@ -27,13 +27,10 @@ pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
         Way::Rounds => gather_rounds(&ph, call).await,
         _ => {
             let own = call.sources();
-            place(cx, call, 0, cx.me()).copy_from(&own);
             // A short message is sent whole in one step; else others pull from where the source lies.
-            let mut sends = vec![Send::new(ph, To::Others, own)];
-            let mut recvs = cx.others().map(|from| Recv::new(ph, from, place(cx, call, 0, from))).collect();
-            if cx.members() > 1 {
-                all(&mut sends, &mut recvs).await;
-            }
+            let sends = vec![Send::new(ph, To::Others, own.clone())];
+            let recvs = cx.others().map(|from| Recv::new(ph, from, place(cx, call, 0, from))).collect();
+            all(sends, recvs, || place(cx, call, 0, cx.me()).copy_from(&own)).await;
         }
     }
     let whole = call.dst(0, cx.team.images.total() * call.each);
@@ -57,9 +54,8 @@ async fn gather_rounds<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
         let more = distance.min(members - distance);
         let (to, from) = ((me + members - distance) % members, (me + distance) % members);
         let (old, new) = (from_me(distance), from_me(distance + more));
-        let mut sends = vec![Send::new(*ph, To::One(to), have.part(0, from_me(more)))];
-        let mut recvs = vec![Recv::new(*ph, from, have.part(old, new - old))];
-        all(&mut sends, &mut recvs).await;
+        let sends = vec![Send::new(*ph, To::One(to), have.part(0, from_me(more)))];
+        all(sends, vec![Recv::new(*ph, from, have.part(old, new - old))], || ()).await;
         distance *= 2;
     }
     let mut at = 0;
@@ -74,10 +70,9 @@ pub async fn exchange<A: Mapped>(cx: &Context<A>, call: &Call) {
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
     let me = cx.me();
-    incoming(cx, call, me).copy_from(&outgoing(cx, call, me));
-    let mut sends = cx.others().map(|to| Send::new(ph, To::One(to), outgoing(cx, call, to))).collect();
-    let mut recvs = cx.others().map(|from| Recv::new(ph, from, incoming(cx, call, from))).collect();
-    all(&mut sends, &mut recvs).await;
+    let sends = cx.others().map(|to| Send::new(ph, To::One(to), outgoing(cx, call, to))).collect();
+    let recvs = cx.others().map(|from| Recv::new(ph, from, incoming(cx, call, from))).collect();
+    all(sends, recvs, || incoming(cx, call, me).copy_from(&outgoing(cx, call, me))).await;
     leave(&ph, call).await;
 }
 

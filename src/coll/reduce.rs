@@ -47,8 +47,8 @@ async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
         let all_of_them = Buffer::new(call.each.next_multiple_of(16) * members);
         let vector = |m: usize| Span::of(&all_of_them).part(m * call.each.next_multiple_of(16), call.each);
         vector(root).copy_from(&Span::of(&own));
-        let mut recvs = cx.others().map(|from| Recv::new(ph, from, vector(from))).collect();
-        all(&mut Vec::new(), &mut recvs).await;
+        let recvs = cx.others().map(|from| Recv::new(ph, from, vector(from))).collect();
+        all(Vec::new(), recvs, || ()).await;
         let sum = copied(&vector(0));
         (1..members).for_each(|m| how.combine(&sum, &vector(m)));
         call.dst(0, call.each).copy_from(&Span::of(&sum));
@@ -65,7 +65,7 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, rad
     let tree = Tree::new(radix, cx.me(), cx.members());
     let parts: Vec<Buffer> = tree.children.iter().map(|_| Buffer::new(call.each)).collect();
     let part = |((first, _), part): (&(usize, usize), &Buffer)| Recv::new(ph, *first, Span::of(part));
-    all(&mut Vec::new(), &mut tree.children.iter().zip(&parts).map(part).collect()).await;
+    all(Vec::new(), tree.children.iter().zip(&parts).map(part).collect(), || ()).await;
     parts.iter().for_each(|part| how.combine(&sum, &Span::of(part)));
     let last = cx.phase(1).await;
     match tree.parent {
@@ -93,9 +93,9 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     let part = |m: usize| vector.part(bound(m), bound(m + 1) - bound(m));
     let width = bound(me + 1) - bound(me);
     let parts: Vec<Buffer> = (0..members).map(|m| Buffer::new(if m == me { 0 } else { width })).collect();
-    let mut sends = cx.others().map(|to| Send::new(ph, To::One(to), part(to))).collect();
-    let mut recvs = cx.others().map(|from| Recv::new(ph, from, Span::of(&parts[from]))).collect();
-    all(&mut sends, &mut recvs).await;
+    let sends = cx.others().map(|to| Send::new(ph, To::One(to), part(to))).collect();
+    let recvs = cx.others().map(|from| Recv::new(ph, from, Span::of(&parts[from]))).collect();
+    all(sends, recvs, || ()).await;
     let operand = |m: usize| if m == me { part(me) } else { Span::of(&parts[m]) };
     let sum = copied(&operand(0));
     (1..members).for_each(|m| how.combine(&sum, &operand(m)));
@@ -103,12 +103,12 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     let push = |m: usize| bound(m + 1) - bound(m) >= select::PUSH;
     if me == root {
         let dst = call.dst(0, call.each);
-        dst.part(bound(me), width).copy_from(&Span::of(&sum));
+        let keep = || dst.part(bound(me), width).copy_from(&Span::of(&sum));
         let result = |from: usize| {
             let into = dst.part(bound(from), bound(from + 1) - bound(from));
             if push(from) { Recv::landed(last, from, into) } else { Recv::new(last, from, into) }
         };
-        all(&mut Vec::new(), &mut cx.others().map(result).collect()).await;
+        all(Vec::new(), cx.others().map(result).collect(), keep).await;
     } else if push(me) {
         send(Send::push(last, root, Span::of(&sum))).await;
     } else {
@@ -136,7 +136,7 @@ pub async fn scan<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
         if me >= distance {
             recvs.push(Recv::new(ph, me - distance, Span::of(&lower)));
         }
-        all(&mut sends, &mut recvs).await;
+        all(sends, recvs, || ()).await;
         if me >= distance {
             // Lower members on the left, and results never where the right operand lies.
             let sum = copied(&Span::of(&lower));

@@ -7,7 +7,7 @@
 use super::Mapped;
 use super::call::{Call, flags};
 use super::cells::Word;
-use super::moves::{Recv, Send, To, all, recv, send};
+use super::moves::{Recv, Send, To, all, recv, send, send_beside};
 use super::phase::{Context, Phase};
 use super::select::{self, Way};
 use super::span::{Buffer, Span};
@@ -83,6 +83,7 @@ pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
     let ph = cx.phase(0).await;
     enter_at_root(&ph, root, call).await;
     let first = if cx.me() == root { call.src(0, call.each) } else { call.dst(0, call.each) };
+    let copy_here = || (0..call.dst.len()).for_each(|image| call.dst(image, call.each).copy_from(&first));
     match way {
         Way::Tree(radix) => {
             let (tree, _) = tree(cx, root, radix);
@@ -91,15 +92,13 @@ pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
             }
             // The largest subtree first.
             let children: Vec<_> = tree.children.iter().rev().map(|(first, _)| member(cx, root, *first)).collect();
-            if !children.is_empty() {
-                send(Send::new(ph, To::List(children), first.clone())).await;
-            }
+            send_beside(Send::new(ph, To::List(children), first.clone()), copy_here).await;
         }
-        _ if cx.me() == root => send(Send::new(ph, To::Others, first.clone())).await,
-        _ => recv(Recv::new(ph, root, first.clone())).await,
-    }
-    for image in 0..call.dst.len() {
-        call.dst(image, call.each).copy_from(&first);
+        _ if cx.me() == root => send_beside(Send::new(ph, To::Others, first.clone()), copy_here).await,
+        _ => {
+            recv(Recv::new(ph, root, first.clone())).await;
+            copy_here();
+        }
     }
     leave(&ph, call).await;
 }
@@ -128,8 +127,8 @@ pub async fn scatter<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
         Way::Tree(radix) => scatter_down(&ph, call, root, radix, &own).await,
         _ if cx.me() == root => {
             let part = |to| Send::new(ph, To::One(to), blocks(cx, call, call.src[0], std::iter::once(to)));
-            all(&mut cx.others().map(part).collect(), &mut Vec::new()).await;
-            own.copy_from(&blocks(cx, call, call.src[0], std::iter::once(root)));
+            let keep = || own.copy_from(&blocks(cx, call, call.src[0], std::iter::once(root)));
+            all(cx.others().map(part).collect(), Vec::new(), keep).await;
         }
         _ => recv(Recv::new(ph, root, own)).await,
     }
@@ -154,8 +153,7 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, ra
     };
     let down =
         |(first, count): &(usize, usize)| Send::new(*ph, To::One(member(cx, root, *first)), part(*first, *count));
-    all(&mut tree.children.iter().rev().map(down).collect(), &mut Vec::new()).await;
-    own.copy_from(&part(place, 1));
+    all(tree.children.iter().rev().map(down).collect(), Vec::new(), || own.copy_from(&part(place, 1))).await;
 }
 
 /// Gather.
@@ -171,9 +169,8 @@ pub async fn gather<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
                 let into = blocks(cx, call, call.dst[0], std::iter::once(from));
                 if into.len() >= select::PUSH { Recv::landed(ph, from, into) } else { Recv::new(ph, from, into) }
             };
-            let mut parts = cx.others().map(part).collect();
-            blocks(cx, call, call.dst[0], std::iter::once(root)).copy_from(&own);
-            all(&mut Vec::new(), &mut parts).await;
+            let keep = || blocks(cx, call, call.dst[0], std::iter::once(root)).copy_from(&own);
+            all(Vec::new(), cx.others().map(part).collect(), keep).await;
         }
         _ if own.len() >= select::PUSH => send(Send::push(ph, root, own)).await,
         _ => send(Send::new(ph, To::One(root), own)).await,
@@ -193,9 +190,8 @@ async fn gather_up<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, radix
             Span::of(buffer).part(at, bytes(cx, call, run(first, count)))
         }
     };
-    part(place, 1).copy_from(own);
     let up = |(first, count): &(usize, usize)| Recv::new(*ph, member(cx, root, *first), part(*first, *count));
-    all(&mut Vec::new(), &mut tree.children.iter().map(up).collect()).await;
+    all(Vec::new(), tree.children.iter().map(up).collect(), || part(place, 1).copy_from(own)).await;
     if let (Some(parent), Some(buffer)) = (tree.parent, &buffer) {
         send(Send::new(*ph, To::One(member(cx, root, parent)), Span::of(buffer))).await;
     }
