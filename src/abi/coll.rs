@@ -171,13 +171,14 @@ pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call
     let name = NAMES.get(call.kind as usize).copied().unwrap_or("gasnet_coll");
     must(name, || {
         let coll = coll()?;
-        let place = coll.place(call.team, call.flags)?;
+        let team = coll.team_for(call.team, call.flags)?;
+        let place = coll.place(&team)?;
         // SAFETY: this function's own contract.
         let made = unsafe { make(coll, call, &place) }?;
         if coll.debug() {
             check(coll.am(), &made, &place)?;
         }
-        coll.run(call.team, made, blocking != 0)
+        coll.run(team, made, blocking != 0)
     })
 }
 

@@ -5,12 +5,11 @@ use super::constants::*;
 use crate::barrier::{Barrier, Hall};
 use crate::coll::ALL;
 use crate::coll::images::Crew;
-use crate::coll::team::{Members, Team};
+use crate::coll::team::{Members, TeamRef};
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
 use std::ffi::{c_int, c_void};
-use std::sync::Arc;
 
 /// Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
 #[unsafe(no_mangle)]
@@ -25,7 +24,7 @@ pub extern "C" fn gasneti_sci_team_free(team: usize) {
     must("gasnet_coll_team_free", || coll()?.destroy(team));
 }
 
-fn team(handle: usize) -> Result<Arc<Team<Host>>, Error> {
+fn team(handle: usize) -> Result<TeamRef<Host>, Error> {
     coll()?.team(handle)
 }
 

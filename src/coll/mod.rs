@@ -21,6 +21,7 @@ pub mod progress;
 pub mod reduce;
 pub mod rooted;
 pub mod select;
+mod short;
 pub mod span;
 pub mod split;
 pub mod stage;
@@ -41,7 +42,7 @@ use progress::{Handles, Task, Tasks};
 use stage::Stage;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
-use team::{Images, Team};
+use team::{Images, Team, TeamRef};
 
 /// Internal handler that puts bytes of a collective in place.
 pub const DATA: u8 = 97;
@@ -91,9 +92,9 @@ pub struct Coll<A: Mapped> {
     pub(crate) threaded: bool,
     pub(crate) debug: bool,
     mapped: bool,
-    all: Arc<Team<A>>,
+    all: &'static Team<A>,
     /// The team whose images are threads, if some node has several.
-    by_image: OnceLock<(Arc<Team<A>>, Gate)>,
+    by_image: OnceLock<(&'static Team<A>, Gate)>,
     /// Split teams; a handle is an index, and 2.
     teams: RwLock<Vec<Option<Arc<Team<A>>>>>,
     told: Mutex<Told>,
@@ -138,7 +139,7 @@ impl<A: Mapped> Coll<A> {
             threaded,
             debug,
             mapped,
-            all: Arc::new(all),
+            all: Box::leak(Box::new(all)),
             maps,
             by_image: OnceLock::new(),
             teams: RwLock::default(),
@@ -181,10 +182,15 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// The team of a handle.
-    pub fn team(&self, handle: usize) -> Result<Arc<Team<A>>, Error> {
+    #[inline]
+    pub fn team(&self, handle: usize) -> Result<TeamRef<A>, Error> {
         if handle == ALL {
-            return Ok(self.all.clone());
+            return Ok(TeamRef::All(self.all));
         }
+        self.split_team(handle).map(TeamRef::Split)
+    }
+
+    pub(crate) fn split_team(&self, handle: usize) -> Result<Arc<Team<A>>, Error> {
         let found = handle.checked_sub(2).and_then(|index| self.teams.read().get(index).cloned().flatten());
         match found {
             Some(team) => Ok(team),
@@ -194,17 +200,17 @@ impl<A: Mapped> Coll<A> {
 
     /// The team of a handle, as a collective with these flags sees it.
     #[inline]
-    fn team_for(&self, handle: usize, flags: u32) -> Result<Arc<Team<A>>, Error> {
+    pub fn team_for(&self, handle: usize, flags: u32) -> Result<TeamRef<A>, Error> {
         match self.by_image.get() {
-            Some((team, _)) if handle == ALL && flags & flags::NO_IMAGES == 0 => Ok(team.clone()),
+            Some((team, _)) if handle == ALL && flags & flags::NO_IMAGES == 0 => Ok(TeamRef::All(team)),
             _ => self.team(handle),
         }
     }
 
     /// Where this thread's lists begin, and how many addresses of them are this node's; the number of images; which of
     /// the node's images this thread is.
-    pub fn place(&self, handle: usize, flags: u32) -> Result<Place, Error> {
-        let team = self.team_for(handle, flags)?;
+    #[inline]
+    pub fn place(&self, team: &Team<A>) -> Result<Place, Error> {
         let (images, me) = (&team.images, team.me());
         let (first, here) = (images.first(me), images.count(me));
         let image = match images {
@@ -230,15 +236,16 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// Runs a collective: until it is done (the result is 0), or beside the caller (its handle, 0 when it is done already).
-    pub fn run(&'static self, handle: usize, call: Call, blocking: bool) -> Result<usize, Error> {
-        let team = self.team_for(handle, call.flags)?;
+    pub fn run(&'static self, team: TeamRef<A>, call: Call, blocking: bool) -> Result<usize, Error> {
         if blocking && call.has(flags::AGGREGATE) {
             return bad_arg(format_args!("GASNET_COLL_AGGREGATE with a blocking call"));
         }
         let several = matches!(team.images, Images::Many(_));
         if blocking && !several && !self.is_aggregate_open(&team) {
-            let cx = Context::new(self, team, phases(&call));
-            self.block_on(perform(cx, call));
+            if !self.broadcast_short(&team, &call) {
+                let cx = Context::new(self, team, phases(&call));
+                self.block_on(perform(cx, call));
+            }
             return Ok(0);
         }
         let group = self.group(&team, call.has(flags::AGGREGATE));
@@ -257,7 +264,7 @@ impl<A: Mapped> Coll<A> {
         Ok(if !open && self.handles.sync(group)? { 0 } else { group })
     }
 
-    fn run_image(&'static self, team: Arc<Team<A>>, call: Call, handle: usize) {
+    fn run_image(&'static self, team: TeamRef<A>, call: Call, handle: usize) {
         let Some((_, gate)) = self.by_image.get() else { return };
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
@@ -270,7 +277,7 @@ impl<A: Mapped> Coll<A> {
         }
     }
 
-    fn launch(&self, team: Arc<Team<A>>, mut task: Task) {
+    fn launch(&self, team: TeamRef<A>, mut task: Task) {
         if task.poll() {
             task.handles.iter().for_each(|h| self.handles.finish(*h));
         } else {
@@ -326,7 +333,7 @@ impl<A: Mapped> Coll<A> {
 
     /// Waits until all nodes are here.
     pub fn meet(&'static self) {
-        let cx = Context::new(self, self.all.clone(), 1);
+        let cx = Context::new(self, TeamRef::All(self.all), 1);
         self.block_on(async move { cx.phase(0).await.everybody(cells::Word::Enter).await });
     }
 
@@ -385,7 +392,7 @@ impl<A: Mapped> Coll<A> {
             };
             // SAFETY: the promise of `new`.
             let gate = unsafe { Gate::new(self.threaded) };
-            let _ = self.by_image.set((Arc::new(team), gate));
+            let _ = self.by_image.set((Box::leak(Box::new(team)), gate));
             self.meet();
             // ORDERING: Release ↔ Acquire below: the other threads see the team.
             self.ready.store(1, Ordering::Release);

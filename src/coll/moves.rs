@@ -31,6 +31,12 @@ const HOW_PUSHED: u32 = 5;
 /// Bits of a head that say how.
 const HOW_BITS: u32 = 3;
 
+/// Head of a message that has its bytes in it.
+#[inline(always)]
+pub fn inline_head() -> u32 {
+    HOW_INLINE
+}
+
 /// Bytes that one step moves at most, so that a poll returns soon (about 50 µs).
 const STEP: usize = 512 << 10;
 

@@ -6,10 +6,9 @@
 use super::area::CHUNK;
 use super::cells::Word;
 use super::select::DIRECT_MEMBERS;
-use super::team::Team;
+use super::team::TeamRef;
 use super::{Coll, Mapped};
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::Poll;
 
 /// Waits until `ready` says so.
@@ -22,7 +21,7 @@ pub struct Context<A: Mapped> {
     /// The engine.
     pub coll: &'static Coll<A>,
     /// Among whom.
-    pub team: Arc<Team<A>>,
+    pub team: TeamRef<A>,
     first: u32,
     count: u32,
 }
@@ -35,7 +34,7 @@ impl<A: Mapped> Drop for Context<A> {
 
 impl<A: Mapped> Context<A> {
     /// Takes `count` sequence numbers of the team.
-    pub fn new(coll: &'static Coll<A>, team: Arc<Team<A>>, count: u32) -> Context<A> {
+    pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32) -> Context<A> {
         let first = team.reserve(count);
         Context { coll, team, first, count }
     }

@@ -5,14 +5,13 @@
 //! run anyway. Must not know what collectives do.
 
 use super::area;
-use super::team::Team;
+use super::team::TeamRef;
 use super::{Coll, Mapped};
 use crate::error::{Error, bad_arg};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// A collective that runs beside its caller.
@@ -32,14 +31,14 @@ impl Task {
 
 /// Tasks of one team.
 struct Running<A: Mapped> {
-    team: Arc<Team<A>>,
+    team: TeamRef<A>,
     tasks: VecDeque<Task>,
 }
 
 /// What whoever polls tasks has: is it polling, and the tasks.
 struct Turn<A: Mapped>(Cell<bool>, RefCell<Vec<Running<A>>>);
 
-type Started<A> = Vec<(Arc<Team<A>>, Task)>;
+type Started<A> = Vec<(TeamRef<A>, Task)>;
 
 /// All tasks.
 pub struct Tasks<A: Mapped> {
@@ -95,7 +94,7 @@ impl<A: Mapped> Coll<A> {
 
     /// Every 16th collective that was done at once: a node that does nothing else answers requests all the same.
     #[inline]
-    fn serve_now_and_then(&self) {
+    pub(super) fn serve_now_and_then(&self) {
         // Relaxed, and not read-modify-write: threads may lose counts, not correctness.
         let n = self.done_at_once.load(Ordering::Relaxed).wrapping_add(1);
         self.done_at_once.store(n, Ordering::Relaxed); // Relaxed: as above
@@ -105,7 +104,7 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// Starts a task, which has run once and is not done.
-    pub fn start_task(&self, team: Arc<Team<A>>, task: Task) {
+    pub fn start_task(&self, team: TeamRef<A>, task: Task) {
         self.tasks.incoming.with(|incoming| incoming.borrow_mut().push((team, task)));
         self.am.background(1);
     }
@@ -130,7 +129,7 @@ impl<A: Mapped> Coll<A> {
         let incoming = self.tasks.incoming.with(|incoming| incoming.take());
         let mut teams = running.borrow_mut();
         for (team, task) in incoming {
-            match teams.iter_mut().find(|r| Arc::ptr_eq(&r.team, &team)) {
+            match teams.iter_mut().find(|r| std::ptr::eq(&*r.team, &*team)) {
                 Some(found) => found.tasks.push_back(task),
                 None => teams.push(Running { team, tasks: VecDeque::from([task]) }),
             }

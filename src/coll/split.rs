@@ -5,7 +5,7 @@ use super::call::{Addresses, Call, Kind, flags};
 use super::cells::{Cells, Way};
 use super::phase::Context;
 use super::span::{Buffer, Span};
-use super::team::{Images, Team};
+use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, Mapped, mutual, select};
 use crate::error::{Error, bad_arg};
 use std::sync::Arc;
@@ -46,14 +46,14 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// Tells the members of the parent where the cleared block is, and gets theirs.
-    fn collect_after(&'static self, parent: &Arc<Team<A>>, base: usize, block: Block, members: &[usize]) -> Vec<u64> {
+    fn collect_after(&'static self, parent: &TeamRef<A>, base: usize, block: Block, members: &[usize]) -> Vec<u64> {
         let way = |_: &usize| Way { rank: 0, base, map: None };
         Cells::<A>::new(0, block, self.region.clone(), members.iter().map(way).collect()).clear();
         self.collect(parent, &[base as u64])
     }
 
     /// gather_all of a few words.
-    fn collect(&'static self, team: &Arc<Team<A>>, mine: &[u64; 1]) -> Vec<u64> {
+    fn collect(&'static self, team: &TeamRef<A>, mine: &[u64; 1]) -> Vec<u64> {
         let members = team.members();
         let (source, result) = (Buffer::new(8), Buffer::new(8 * members));
         // SAFETY: one readable word.
@@ -92,14 +92,14 @@ impl<A: Mapped> Coll<A> {
         if handle == ALL {
             return bad_arg(format_args!("the team of all nodes can't be destroyed"));
         }
-        let team = self.team(handle)?;
+        let team = self.split_team(handle)?;
         let mut failed = 0;
         while Arc::strong_count(&team) > 2 {
             failed = self.am.wait_step(failed); // its collectives
         }
         team.hush();
         {
-            let cx = Context::new(self, team.clone(), 1);
+            let cx = Context::new(self, TeamRef::Split(team.clone()), 1);
             self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;

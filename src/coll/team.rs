@@ -11,6 +11,8 @@ use crate::barrier::{Barrier, Hall};
 use crate::sci::Adapter;
 use crate::sync::ModeLock;
 use std::cell::Cell;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// Which images belong to which member: in member order, consecutive numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,6 +205,35 @@ impl<A: Adapter> Team<A> {
 /// `a` ≤ `b`, for numbers that wrap.
 fn not_after(a: u32, b: u32) -> bool {
     b.wrapping_sub(a) as i32 >= 0
+}
+
+/// A team in use: that of all nodes lives as long as the job, and costs no count.
+pub enum TeamRef<A: Adapter> {
+    /// Of all nodes.
+    All(&'static Team<A>),
+    /// Split off.
+    Split(Arc<Team<A>>),
+}
+
+impl<A: Adapter> Clone for TeamRef<A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        match self {
+            TeamRef::All(team) => TeamRef::All(team),
+            TeamRef::Split(team) => TeamRef::Split(team.clone()),
+        }
+    }
+}
+
+impl<A: Adapter> Deref for TeamRef<A> {
+    type Target = Team<A>;
+    #[inline(always)]
+    fn deref(&self) -> &Team<A> {
+        match self {
+            TeamRef::All(team) => team,
+            TeamRef::Split(team) => team,
+        }
+    }
 }
 
 /// The barrier among the members.
