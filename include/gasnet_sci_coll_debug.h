@@ -48,4 +48,14 @@
 #define gasnet_coll_barrier_try(...) (GASNETI_SCI_COLL_AT("gasnet_coll_barrier_try"), (gasnet_coll_barrier_try)(__VA_ARGS__))
 #define gasnet_coll_barrier(...) (GASNETI_SCI_COLL_AT("gasnet_coll_barrier"), (gasnet_coll_barrier)(__VA_ARGS__))
 
+/* legal anywhere */
+#define GASNETI_SCI_COLL_ASK(name) gasneti_sci_coll_at(name, __FILE__, __LINE__, GASNETI_SCI_RULE_ATTACHED)
+#define gasnet_coll_team_rank2node(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_team_rank2node"), (gasnet_coll_team_rank2node)(__VA_ARGS__))
+#define gasnet_coll_team_node2rank(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_team_node2rank"), (gasnet_coll_team_node2rank)(__VA_ARGS__))
+#define gasnet_coll_team_size(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_team_size"), (gasnet_coll_team_size)(__VA_ARGS__))
+#define gasnet_coll_barrier_result(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_barrier_result"), (gasnet_coll_barrier_result)(__VA_ARGS__))
+#define gasnet_coll_loadTuningState(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_loadTuningState"), (gasnet_coll_loadTuningState)(__VA_ARGS__))
+#undef gasnete_coll_team_free
+#define gasnete_coll_team_free(team) (GASNETI_SCI_COLL_AT("gasnet_coll_team_free"), gasneti_sci_coll_team_free(team))
+
 #endif

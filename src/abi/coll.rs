@@ -4,6 +4,7 @@ use super::constants::*;
 use super::debug;
 use crate::am::Am;
 use crate::am::source::Source;
+use crate::coll::audit::Origin;
 use crate::coll::combine::{Function, Reduction};
 use crate::coll::{Addresses, Call, Coll, DATA, Kind, Place, cells, flags};
 use crate::error::{Error, bad_arg};
@@ -11,6 +12,7 @@ use crate::job::{Job, fatal};
 use crate::sci::Host;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Arc;
 
 /// One collective, as its caller wrote it. Of the addresses, those that the operation does not have are not looked at.
 #[repr(C)]
@@ -78,12 +80,20 @@ pub unsafe extern "C" fn gasneti_sci_coll_at(name: *const c_char, file: *const c
 pub(super) fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
     match body() {
         Ok(value) => value,
-        Err(error) => match place() {
-            // SAFETY: set by `gasneti_sci_coll_at` from C strings that stay.
-            Some((name, file, line)) => unsafe { debug::fatal_at(name, file, line, &error) },
-            None => fatal(format_args!("{name}: {error}")),
-        },
+        Err(error) => failed(name, &error),
     }
+}
+
+#[cold]
+fn failed(name: &'static str, error: &Error) -> ! {
+    let Some((told, file, line)) = place() else { fatal(format_args!("{name}: {error}")) };
+    // SAFETY: set by `gasneti_sci_coll_at` from C strings that stay.
+    let told = unsafe { CStr::from_ptr(told) }.to_string_lossy();
+    // The call told last may be one among the arguments of this one; it is at the same place.
+    let name = if told.starts_with(name) { &told } else { name };
+    // SAFETY: as above.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+    fatal(format_args!("{name}: {error} at {file}:{line}"))
 }
 
 pub(super) fn coll() -> Result<&'static Coll<Host>, Error> {
@@ -208,7 +218,17 @@ unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &Place)
         Kind::Reduce | Kind::Scan => unsafe { reduction(coll, kind, call) }?,
         _ => (call.nbytes, None),
     };
-    Ok(Call { kind, root, each, flags: call.flags, dst, src, lists, reduction })
+    let origin = if coll.debug() { origin(if reduction.is_some() { call.func } else { 0 }) } else { None };
+    Ok(Call { kind, root, each, flags: call.flags, dst, src, lists, reduction, origin })
+}
+
+/// Where the client said that it is.
+#[cold]
+fn origin(function: i32) -> Option<Arc<Origin>> {
+    let (_, file, line) = place()?;
+    // SAFETY: set by `gasneti_sci_coll_at` from a C string that stays.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy().into_owned();
+    Some(Arc::new(Origin { file, line: line as u32, function: function as u32 }))
 }
 
 /// # Safety
@@ -255,7 +275,7 @@ fn check(am: &Am<Host>, call: &Call, place: &Place) -> Result<(), Error> {
     if call.has(flags::SINGLE) && !call.lists && !place.single {
         return bad_arg(format_args!("GASNET_COLL_SINGLE with one address, and several images on a node"));
     }
-    let root = place.first <= call.root && call.root < place.first + place.here;
+    let root = call.root == place.first + place.image;
     let one = call.each;
     let all = one.saturating_mul(place.total);
     // Bytes at each of this node's addresses; 0 where they mean nothing.

@@ -1,9 +1,11 @@
 //! One collective as its caller wants it, and what becomes of the calls of several images of a node.
 
+use super::audit::{Description, Origin};
 use super::combine::Reduction;
 use super::span::Span;
 use super::team::Images;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// Which collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,8 @@ pub struct Call {
     pub lists: bool,
     /// How reductions and scans combine.
     pub reduction: Option<Reduction>,
+    /// Where the client called, with debug clients.
+    pub origin: Option<Arc<Origin>>,
 }
 
 impl Call {
@@ -171,6 +175,15 @@ impl Call {
     /// The calls of a node's images, in their order, as one.
     pub fn merge(images: &Images, member: usize, calls: &[Call]) -> Call {
         let first = &calls[0];
+        let agreed = |c: &Call| (c.kind, c.root, c.each, c.flags, c.lists);
+        if let Some(other) = calls.iter().position(|c| agreed(c) != agreed(first)) {
+            let (a, b) = (Description::new(first), Description::new(&calls[other]));
+            let base = images.first(member);
+            crate::job::fatal(format_args!(
+                "image {base} called {a}, image {} of the same node called {b}",
+                base + other
+            ));
+        }
         let (root, which) = images.owner(first.root.min(images.total() - 1));
         let roots = if root == member { &calls[which] } else { first };
         let kind = first.kind;

@@ -210,9 +210,18 @@ impl<A: Adapter> Cells<A> {
 
     /// Stores words of this member's description of `seq` at a member, the last of them first.
     pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
-        let at = self.block.description(seq, self.me);
-        for (i, word) in words.iter().enumerate().rev() {
-            self.put(am, to, at + 8 * i, *word);
+        let way = &self.ways[to];
+        let at = way.base + self.block.description(seq, self.me);
+        match &way.map {
+            Some(map) => {
+                map.store(at + 8, &words[1..]);
+                self.put(am, to, at - way.base, words[0]);
+            }
+            None => {
+                for (i, line) in words.chunks(8).enumerate().rev() {
+                    self.post(am, way.rank, at + 64 * i, line);
+                }
+            }
         }
     }
 

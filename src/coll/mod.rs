@@ -10,6 +10,7 @@
 //! Must not know: `gasnet_*` names, error codes, processes.
 
 pub mod area;
+pub mod audit;
 pub mod call;
 pub mod cells;
 pub mod combine;
@@ -128,7 +129,7 @@ impl<A: Mapped> Coll<A> {
     pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
         let Setting { am, region, maps, area, threaded, debug, direct, mapped } = setting;
         // SAFETY: the caller's promise.
-        let all = unsafe { all_nodes(&region, &maps, area, 0, threaded, am.me(), Images::One(maps.len())) };
+        let all = unsafe { all_nodes(&region, &maps, area, 0, (threaded, debug), am.me(), Images::One(maps.len())) };
         Coll {
             am,
             region,
@@ -223,6 +224,14 @@ impl<A: Mapped> Coll<A> {
         Ok(Place { first, here, image, total: images.total(), single: images.total() == team.members() })
     }
 
+    /// Calls `f` with every team.
+    pub(crate) fn each_team(&self, f: impl Fn(&Team<A>)) {
+        f(self.all);
+        self.by_image.get().iter().for_each(|(team, _)| f(team));
+        let teams: Vec<_> = self.teams.read().iter().flatten().cloned().collect();
+        teams.iter().for_each(|team| f(team));
+    }
+
     /// The function of an index, with its flags.
     pub fn function(&self, index: i32) -> Result<(Function, u32), Error> {
         let told = self.told.lock();
@@ -243,7 +252,7 @@ impl<A: Mapped> Coll<A> {
         let several = matches!(team.images, Images::Many(_));
         if blocking && !several && !self.is_aggregate_open(&team) {
             if !self.broadcast_short(&team, &call) {
-                let cx = Context::new(self, team, phases(&call));
+                let cx = Context::new(self, team, phases(&call), Some(&call));
                 self.block_on(perform(cx, call));
             }
             return Ok(0);
@@ -252,7 +261,7 @@ impl<A: Mapped> Coll<A> {
         if several {
             self.run_image(team, call, group);
         } else {
-            let cx = Context::new(self, team.clone(), phases(&call));
+            let cx = Context::new(self, team.clone(), phases(&call), Some(&call));
             self.launch(team, Task { future: Box::pin(perform(cx, call)), handles: vec![group] });
         }
         if blocking {
@@ -269,7 +278,7 @@ impl<A: Mapped> Coll<A> {
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
         let begin = |call: Call| {
-            let cx = Context::new(self, team.clone(), phases(&call));
+            let cx = Context::new(self, team.clone(), phases(&call), Some(&call));
             (cx, call)
         };
         if let Some(((cx, call), handles)) = gate.call((&team.images, me, image), call, handle, begin) {
@@ -333,7 +342,7 @@ impl<A: Mapped> Coll<A> {
 
     /// Waits until all nodes are here.
     pub fn meet(&'static self) {
-        let cx = Context::new(self, TeamRef::All(self.all), 1);
+        let cx = Context::new(self, TeamRef::All(self.all), 1, None);
         self.block_on(async move { cx.phase(0).await.everybody(cells::Word::Enter).await });
     }
 
@@ -388,7 +397,15 @@ impl<A: Mapped> Coll<A> {
         if last {
             // SAFETY: the promise of `new`.
             let team = unsafe {
-                all_nodes(&self.region, &self.maps, self.area, 1, self.threaded, self.am.me(), Images::Many(starts))
+                all_nodes(
+                    &self.region,
+                    &self.maps,
+                    self.area,
+                    1,
+                    (self.threaded, self.debug),
+                    self.am.me(),
+                    Images::Many(starts),
+                )
             };
             // SAFETY: the promise of `new`.
             let gate = unsafe { Gate::new(self.threaded) };
@@ -433,7 +450,7 @@ unsafe fn all_nodes<A: Mapped>(
     maps: &[Option<A::Remote>],
     area: Area,
     which: usize,
-    threaded: bool,
+    (threaded, debug): (bool, bool),
     me: u32,
     images: Images,
 ) -> Team<A> {
@@ -442,7 +459,7 @@ unsafe fn all_nodes<A: Mapped>(
     let ways = maps.iter().enumerate().map(way).collect();
     let cells = Cells::new(me as usize, area.all(), region.clone(), ways);
     // SAFETY: the caller's promise.
-    unsafe { Team::new(threaded, cells, images, which as u64) }
+    unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }
 
 fn way<A: Mapped>(coll: &Coll<A>, members: usize, call: &Call) -> select::Way {

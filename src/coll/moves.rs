@@ -16,7 +16,6 @@ use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
 use super::{DATA, Mapped};
-use crate::am::inbox::corrupt;
 use crate::am::source::{Args, Source};
 use crate::region::MAX_MEDIUM;
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
@@ -227,7 +226,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let rank = cx.team.cells.rank(to);
         let map =
             cx.coll.am.payloads().map(rank).filter(|_| cx.coll.am.payloads().holds(rank, address, self.from.len()));
-        let Some((map, base)) = map else { corrupt(rank, "a collective's landing outside the segment") };
+        let Some((map, base)) = map else { self.phase.corrupt(to, "a collective's landing outside the segment") };
         self.from.fill(written, n, |piece, at, n| {
             // SAFETY: the span's promise: readable.
             let result = unsafe { map.write(address - base + written + at, piece as *const u8, n) };
@@ -353,7 +352,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
                 count == 1
             }
             HOW_PUSHED => true,
-            _ => corrupt(self.phase.cx.team.cells.rank(self.from), "a collective's message of an unknown kind"),
+            _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
         }
     }
 
@@ -373,7 +372,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let address = self.phase.body(self.from)[0] as usize;
         let payloads = coll.am.payloads();
         let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, self.into.len())) else {
-            corrupt(rank, "a collective's source outside the segment")
+            self.phase.corrupt(self.from, "a collective's source outside the segment")
         };
         let n = STEP.min(self.into.len() - self.got);
         read(map, address - base + self.got, &self.into, self.got, n);
@@ -386,12 +385,14 @@ impl<'a, A: Mapped> Recv<'a, A> {
     }
 
     fn empty(&mut self, filled: usize) -> bool {
-        let (len, rank) = (self.into.len(), self.phase.cx.team.cells.rank(self.from));
+        let len = self.into.len();
         let stage = self.phase.body(self.from)[0] as usize;
-        let Some(map) = self.phase.cx.team.cells.map(self.from) else { corrupt(rank, "a stage that is not mapped") };
+        let Some(map) = self.phase.cx.team.cells.map(self.from) else {
+            self.phase.corrupt(self.from, "a stage that is not mapped")
+        };
         let filled = filled.min(len.div_ceil(CHUNK));
         if stage > map.len() || map.len() - stage < CHUNKS * CHUNK {
-            corrupt(rank, "a collective's stage outside the region");
+            self.phase.corrupt(self.from, "a collective's stage outside the region");
         }
         while self.got < filled * CHUNK && self.got < len {
             let n = CHUNK.min(len - self.got);

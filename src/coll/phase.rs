@@ -4,10 +4,13 @@
 //! pending only while a cell that they look at does not say what they want. So a poll runs them as far as they can go.
 
 use super::area::CHUNK;
+use super::audit::Description;
+use super::call::Call;
 use super::cells::Word;
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
+use crate::am::inbox::corrupt;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -24,6 +27,8 @@ pub struct Context<A: Mapped> {
     pub team: TeamRef<A>,
     first: u32,
     count: u32,
+    /// What is called, with debug clients.
+    call: Option<Box<Description>>,
 }
 
 impl<A: Mapped> Drop for Context<A> {
@@ -33,10 +38,15 @@ impl<A: Mapped> Drop for Context<A> {
 }
 
 impl<A: Mapped> Context<A> {
-    /// Takes `count` sequence numbers of the team.
-    pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32) -> Context<A> {
-        let first = team.reserve(count);
-        Context { coll, team, first, count }
+    /// Takes `count` sequence numbers of the team; `None`: for what is not a data movement.
+    pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32, call: Option<&Call>) -> Context<A> {
+        let Some(audit) = &team.audit else {
+            let first = team.reserve(count);
+            return Context { coll, team, first, count, call: None };
+        };
+        let call = call.map_or_else(Description::meeting, Description::new);
+        let first = audit.note(call, count, || team.reserve(count));
+        Context { coll, team, first, count, call: Some(Box::new(call)) }
     }
 
     /// Own place.
@@ -57,17 +67,15 @@ impl<A: Mapped> Context<A> {
         (1..members).map(move |d| (me + d) % members)
     }
 
-    /// The first sequence number.
-    pub fn first(&self) -> u32 {
-        self.first
-    }
-
     /// Phase number `index`, once its sequence number may be used.
     #[inline]
     pub async fn phase(&self, index: u32) -> Phase<'_, A> {
         debug_assert!(index < self.count);
         let seq = self.first.wrapping_add(index);
         until(|| self.team.is_usable(seq)).await;
+        if let (0, Some(call)) = (index, &self.call) {
+            self.team.describe(self.coll.am, seq, call);
+        }
         Phase { cx: self, seq }
     }
 }
@@ -123,6 +131,13 @@ impl<A: Mapped> Phase<'_, A> {
     #[inline]
     pub fn told(&self, from: usize, what: Word) -> Option<u32> {
         self.cx.team.cells.told(self.seq, from, what)
+    }
+
+    /// A member's memory says what no sender of ours says. With debug clients that is where calls that differ may show first.
+    #[cold]
+    pub fn corrupt(&self, from: usize, what: &str) -> ! {
+        self.cx.team.compare(self.cx.coll.am);
+        corrupt(self.cx.team.cells.rank(from), what)
     }
 
     /// Waits until `from` has told `what`.

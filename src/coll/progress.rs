@@ -5,6 +5,7 @@
 //! run anyway. Must not know what collectives do.
 
 use super::area;
+use super::audit::Patience;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
 use crate::error::{Error, bad_arg};
@@ -67,6 +68,7 @@ impl<A: Mapped> Coll<A> {
         let future = pin!(future);
         let future = RefCell::new(future);
         let result = Cell::new(None);
+        let patience = self.debug.then(Patience::new);
         let look = || match future.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(value) => {
                 result.set(Some(value));
@@ -80,6 +82,10 @@ impl<A: Mapped> Coll<A> {
             let mut failed = 0;
             loop {
                 failed = self.am.wait_step_for(failed, look);
+                if let Some(patience) = &patience {
+                    self.each_team(|team| team.compare(self.am));
+                    patience.check(self);
+                }
                 // The look before a sleep may have been the one.
                 let done = result.take();
                 match done {
@@ -115,6 +121,9 @@ impl<A: Mapped> Coll<A> {
             // A task's callback may poll: the same thread comes here again.
             if busy.replace(true) {
                 return 0;
+            }
+            if self.debug {
+                self.each_team(|team| team.compare(self.am));
             }
             let done = self.poll_tasks(running);
             busy.set(false);

@@ -15,7 +15,7 @@ impl<A: Mapped> Coll<A> {
     #[inline]
     pub(super) fn broadcast_short(&self, team: &Team<A>, call: &Call) -> bool {
         let long = call.each > INLINE || call.flags & (flags::IN_ALLSYNC | flags::OUT_ALLSYNC) != 0;
-        if call.kind != Kind::Broadcast || long || !self.direct {
+        if call.kind != Kind::Broadcast || long || !self.direct || self.debug {
             return false;
         }
         if select::way(Kind::Broadcast, true, team.members(), call.each) != Way::Flat {

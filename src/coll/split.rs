@@ -41,7 +41,7 @@ impl<A: Mapped> Coll<A> {
         let cells = Cells::new(me, block, self.region.clone(), ways);
         let images = Images::One(members.len());
         // SAFETY: the promise of `Coll::new`.
-        let team = unsafe { Team::new(self.threaded, cells, images, id) };
+        let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
         Ok(self.keep(Arc::new(team)))
     }
 
@@ -67,9 +67,10 @@ impl<A: Mapped> Coll<A> {
             src: Addresses::one(Span::of(&source).address().unwrap_or(0)),
             lists: false,
             reduction: None,
+            origin: None,
         };
         let way = select::way(Kind::GatherAll, self.direct, members, 8);
-        let cx = Context::new(self, team.clone(), 1);
+        let cx = Context::new(self, team.clone(), 1, None);
         self.block_on(mutual::gather_all(&cx, &call, way));
         let mut words = vec![0u64; members];
         // SAFETY: as many bytes as the result has.
@@ -99,7 +100,7 @@ impl<A: Mapped> Coll<A> {
         }
         team.hush();
         {
-            let cx = Context::new(self, TeamRef::Split(team.clone()), 1);
+            let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
             self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;

@@ -5,6 +5,7 @@
 //! window before; it is retired when this member neither reads nor writes for it any more. The smallest number that some
 //! member has not retired can always be used, so something always goes on. Must not know collectives.
 
+use super::audit::Audit;
 use super::cells::Cells;
 use crate::am::Am;
 use crate::barrier::{Barrier, Hall};
@@ -90,13 +91,15 @@ pub struct Team<A: Adapter> {
     pub id: u64,
     /// The barrier of a split team; that of all nodes is the job's.
     pub barrier: Barrier,
+    /// Comparisons of what members call, with debug clients.
+    pub audit: Option<Audit>,
     book: ModeLock<Book>,
 }
 
 impl<A: Adapter> Team<A> {
     /// # Safety
     /// As [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
+    pub unsafe fn new(threaded: bool, debug: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
         let window = cells.window();
         let book = Book {
             next: Cell::new(1),
@@ -112,6 +115,8 @@ impl<A: Adapter> Team<A> {
             id,
             // SAFETY: the caller's promise.
             barrier: unsafe { Barrier::new(threaded) },
+            // SAFETY: the caller's promise.
+            audit: debug.then(|| unsafe { Audit::new(threaded) }),
             // SAFETY: the caller's promise.
             book: unsafe { ModeLock::new(threaded, book) },
         }
@@ -132,11 +137,6 @@ impl<A: Adapter> Team<A> {
     /// Hands out `count` numbers; the first of them.
     pub fn reserve(&self, count: u32) -> u32 {
         self.book.with(|book| book.next.replace(book.next.get().wrapping_add(count)))
-    }
-
-    /// The number that is handed out next.
-    pub fn next(&self) -> u32 {
-        self.book.with(|book| book.next.get())
     }
 
     /// May the number be used?
@@ -176,21 +176,30 @@ impl<A: Adapter> Team<A> {
     }
 
     fn is_due(&self, book: &Book) -> bool {
-        book.retired.get().wrapping_sub(book.told.get()) >= (self.cells.window() / 4).max(1)
+        self.creditable(book).wrapping_sub(book.told.get()) >= (self.cells.window() / 4).max(1)
+    }
+
+    /// Up to where others may use the slots again: retired and, with debug clients, compared.
+    fn creditable(&self, book: &Book) -> u32 {
+        let retired = book.retired.get();
+        match self.audit.as_ref().map(Audit::done) {
+            Some(compared) if not_after(compared, retired) => compared,
+            _ => retired,
+        }
     }
 
     /// Tells the others how far we are. By one thread at a time, so that no old count follows a new one; outside the
     /// lock, because a message may have to wait, and run handlers meanwhile.
     #[cold]
-    fn tell_credit(&self, am: &Am<A>) {
+    pub(super) fn tell_credit(&self, am: &Am<A>) {
         let take = || {
             self.book.with(|book| {
                 if book.telling.get() || !self.is_due(book) {
                     return None;
                 }
                 book.telling.set(true);
-                book.told.set(book.retired.get());
-                Some(book.retired.get())
+                book.told.set(self.creditable(book));
+                Some(book.told.get())
             })
         };
         while let Some(retired) = take() {

@@ -388,6 +388,9 @@ impl Job {
         // SAFETY: as for the message engine, in `build`. Of two threads that come here at once one is in vain.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
         self.am.set_background(|| coll.progress());
+        if self.client.debug {
+            self.am.background(1); // polls compare what members call, also when nothing is under way
+        }
         Ok(coll)
     }
 
