@@ -1,6 +1,6 @@
 /* Debug builds: every call that may run handlers says where it is first. Part of gasnet_coll.h. */
 #if !defined(_GASNET_COLL_H)
-#error "include gasnet_coll.h, not gasnet_sci_coll_debug.h"
+#error "include gasnet.h, not gasnet_sci_coll_debug.h"
 #endif
 #ifndef GASNETI_SCI_COLL_DEBUG_H
 #define GASNETI_SCI_COLL_DEBUG_H

@@ -217,7 +217,7 @@ pub struct Patience {
 
 impl Patience {
     /// From now on.
-    pub fn new() -> Patience {
+    pub fn start() -> Patience {
         Patience { since: Instant::now(), told: Cell::new(false) }
     }
 

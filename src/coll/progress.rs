@@ -68,7 +68,7 @@ impl<A: Mapped> Coll<A> {
         let future = pin!(future);
         let future = RefCell::new(future);
         let result = Cell::new(None);
-        let patience = self.debug.then(Patience::new);
+        let patience = self.debug.then(Patience::start);
         let look = || match future.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(value) => {
                 result.set(Some(value));
