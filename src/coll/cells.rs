@@ -21,7 +21,7 @@ use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 
 /// Internal handler that stores words of the collective region.
-pub const STORE: u8 = 96;
+pub const STORE: u8 = 112;
 
 /// Words of the answer line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ use std::sync::{Arc, OnceLock};
 use team::{Images, Team, TeamRef};
 
 /// Internal handler that puts bytes of a collective in place.
-pub const DATA: u8 = 97;
+pub const DATA: u8 = 113;
 
 /// Adapters whose remote memory can be read.
 pub trait Mapped: Adapter<Remote: RemoteRead> {}
