@@ -664,6 +664,111 @@ size_t gasneti_sci_end_region(void);
 void gasneti_sci_check_range(const char *name, uint32_t node, const void *address, size_t nbytes);
 
 /*
+ Put from a list of pieces to a list of pieces; `how` is `GASNETI_SCI_VIS_*`. The lists are free for reuse at return.
+ */
+size_t gasneti_sci_putv(uint32_t how,
+                        uint32_t node,
+                        size_t dstcount,
+                        const gasnet_memvec_t *dstlist,
+                        size_t srccount,
+                        const gasnet_memvec_t *srclist);
+
+/*
+ Get; otherwise as [`gasneti_sci_putv`].
+ */
+size_t gasneti_sci_getv(uint32_t how,
+                        size_t dstcount,
+                        const gasnet_memvec_t *dstlist,
+                        uint32_t node,
+                        size_t srccount,
+                        const gasnet_memvec_t *srclist);
+
+/*
+ Put from a list of addresses to a list of addresses; otherwise as [`gasneti_sci_putv`].
+ */
+size_t gasneti_sci_puti(uint32_t how,
+                        uint32_t node,
+                        size_t dstcount,
+                        void *const *dstlist,
+                        size_t dstlen,
+                        size_t srccount,
+                        void *const *srclist,
+                        size_t srclen);
+
+/*
+ Get; otherwise as [`gasneti_sci_puti`].
+ */
+size_t gasneti_sci_geti(uint32_t how,
+                        size_t dstcount,
+                        void *const *dstlist,
+                        size_t dstlen,
+                        uint32_t node,
+                        size_t srccount,
+                        void *const *srclist,
+                        size_t srclen);
+
+/*
+ Put of a regular section; otherwise as [`gasneti_sci_putv`].
+ */
+size_t gasneti_sci_puts(uint32_t how,
+                        uint32_t node,
+                        void *dstaddr,
+                        const size_t *dststrides,
+                        const void *srcaddr,
+                        const size_t *srcstrides,
+                        const size_t *count,
+                        size_t levels);
+
+/*
+ Get; otherwise as [`gasneti_sci_puts`].
+ */
+size_t gasneti_sci_gets(uint32_t how,
+                        void *dstaddr,
+                        const size_t *dststrides,
+                        uint32_t node,
+                        const void *srcaddr,
+                        const size_t *srcstrides,
+                        const size_t *count,
+                        size_t levels);
+
+/*
+ `put` is not 0 when the destination is the remote side.
+ */
+void gasneti_sci_check_vector(const char *name,
+                              int put,
+                              uint32_t node,
+                              size_t dstcount,
+                              const gasnet_memvec_t *dstlist,
+                              size_t srccount,
+                              const gasnet_memvec_t *srclist);
+
+/*
+ As [`gasneti_sci_check_vector`].
+ */
+void gasneti_sci_check_indexed(const char *name,
+                               int put,
+                               uint32_t node,
+                               size_t dstcount,
+                               void *const *dstlist,
+                               size_t dstlen,
+                               size_t srccount,
+                               void *const *srclist,
+                               size_t srclen);
+
+/*
+ As [`gasneti_sci_check_vector`].
+ */
+void gasneti_sci_check_strided(const char *name,
+                               int put,
+                               uint32_t node,
+                               const void *dstaddr,
+                               const size_t *dststrides,
+                               const void *srcaddr,
+                               const size_t *srcstrides,
+                               const size_t *count,
+                               size_t levels);
+
+/*
  A debug client is about to make the call `name`: as `gasneti_sci_check`, and remembers the place.
  */
 void gasneti_sci_coll_at(const char *name, const char *file, int line, uint32_t rules);
