@@ -53,6 +53,11 @@ transpose        |               |
 testvis          | 40            |
 testvisperf      | 2 16          |
 testvisbad       |               |
+testcoll         | 20            |
+testreduce       | 60            |
+testteam         | 4             |
+testteambarrier  | 60            |
+testcollperf     | 20 65536      |
 '
 
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }

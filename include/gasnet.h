@@ -31,4 +31,5 @@ extern "C" {
 #endif
 
 #undef GASNETI_SCI_IN_GASNET_H
+#include "gasnet_coll.h"
 #endif

@@ -221,6 +221,74 @@ typedef struct {
 } gasnet_hsl_t;
 
 /*
+ `gasnet_coll_fn_entry_t`.
+ */
+typedef struct {
+  /*
+   The function.
+   */
+  void *fnptr;
+  /*
+   `GASNET_COLL_AMSAFE`, `GASNET_COLL_NONCOMM`.
+   */
+  uint32_t flags;
+} gasneti_sci_coll_fn_t;
+
+/*
+ One collective, as its caller wrote it. Of the addresses, those that the operation does not have are not looked at.
+ */
+typedef struct {
+  /*
+   `gasnet_team_handle_t`.
+   */
+  size_t team;
+  /*
+   Destination, or list of destinations.
+   */
+  const void *dst;
+  /*
+   Source, or list of sources.
+   */
+  const void *src;
+  /*
+   Bytes of a block, or of an element.
+   */
+  size_t nbytes;
+  /*
+   Elements of a vector.
+   */
+  size_t count;
+  /*
+   Block size and offset of the destination, block size and offset of the source: all must be 0.
+   */
+  size_t layout[4];
+  /*
+   Which: 0 broadcast, 1 scatter, 2 gather, 3 gather_all, 4 exchange, 5 reduce, 6 scan.
+   */
+  uint32_t kind;
+  /*
+   1: lists (the M forms).
+   */
+  uint32_t lists;
+  /*
+   `GASNET_COLL_*`.
+   */
+  uint32_t flags;
+  /*
+   Root image.
+   */
+  uint32_t root;
+  /*
+   Index of the function.
+   */
+  int32_t func;
+  /*
+   Its argument.
+   */
+  int32_t func_arg;
+} gasneti_sci_coll_call_t;
+
+/*
  What the header's inline transfers need to know. Filled by attach, constant afterwards.
  */
 typedef struct {
@@ -699,5 +767,99 @@ void gasneti_sci_check_strided(const char *name,
                                const size_t *srcstrides,
                                const size_t *count,
                                size_t levels);
+
+/*
+ A debug client is about to make the call `name`: as `gasneti_sci_check`, and remembers the place.
+ */
+void gasneti_sci_coll_at(const char *name, const char *file, int line, uint32_t rules);
+
+/*
+ `gasnet_coll_init`. Blocks until all nodes, and all images of this one, have called.
+ */
+void gasneti_sci_coll_init(const uint32_t *images,
+                           uint32_t my_image,
+                           const gasneti_sci_coll_fn_t *functions,
+                           size_t count);
+
+/*
+ Does a collective. Non-blocking: the handle, 0 when it is done.
+ */
+size_t gasneti_sci_coll_run(const gasneti_sci_coll_call_t *call, int blocking);
+
+/*
+ `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. Polls.
+ */
+int gasneti_sci_coll_try(size_t handle);
+
+/*
+ Waits for one handle.
+ */
+void gasneti_sci_coll_wait(size_t handle);
+
+/*
+ `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; those done are overwritten. Polls.
+ */
+int gasneti_sci_coll_try_array(size_t *handles, size_t n, int all);
+
+/*
+ Waits for all, or for one at least, of `n` handles.
+ */
+void gasneti_sci_coll_wait_array(size_t *handles, size_t n, int all);
+
+/*
+ `gasnet_coll_loadTuningState`: there is one table of algorithms, and it is not tuned; but a file that is not there is an
+ */
+void gasneti_sci_coll_load(const char *name,
+                           size_t team);
+
+/*
+ Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
+ */
+size_t gasneti_sci_team_split(size_t parent, uint32_t color, uint32_t relrank, const void *clientdata);
+
+/*
+ Ends a team. All its members call; blocks until they have.
+ */
+void gasneti_sci_team_free(size_t team);
+
+/*
+ Number of members.
+ */
+uint32_t gasneti_sci_team_size(size_t handle);
+
+/*
+ Node of the member with that rank.
+ */
+uint32_t gasneti_sci_team_node(size_t handle, int rank);
+
+/*
+ Rank of a node; one that is no member is fatal.
+ */
+uint32_t gasneti_sci_team_rank(size_t handle, uint32_t node);
+
+/*
+ Announces arrival at the team's barrier. Never blocks; with IMAGES, when all images of the node have called.
+ */
+void gasneti_sci_team_notify(size_t team, int id, int flags);
+
+/*
+ `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once all members have arrived.
+ */
+int gasneti_sci_team_wait(size_t team, int id, int flags);
+
+/*
+ As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+ */
+int gasneti_sci_team_try(size_t team, int id, int flags);
+
+/*
+ Notify and wait in one.
+ */
+int gasneti_sci_team_barrier(size_t team, int id, int flags);
+
+/*
+ 0, and the name in `id`, when the last phase was named; else non-zero.
+ */
+int gasneti_sci_team_result(size_t team, int *id);
 
 #endif  /* GASNETI_SCI_ABI_H */

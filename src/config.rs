@@ -87,6 +87,8 @@ pub struct Config {
     pub observe: Observe,
     /// The debug heap.
     pub heap: Heap,
+    /// Bytes of a node's stage for collectives.
+    pub coll_scratch: u64,
 }
 
 /// Bytes of payload in one packet of a vector, indexed or strided transfer: long enough that a message's cost is a tenth
@@ -149,6 +151,7 @@ impl Default for Config {
             barrier: "DISSEM".into(),
             observe: Observe::default(),
             heap: Heap::default(),
+            coll_scratch: 2 << 20,
         }
     }
 }
@@ -443,6 +446,18 @@ const JOB: &[Var] = &[
             const NAMES: [&str; 6] = ["AMCENTRAL", "AMDISSEM", "RDMADISSEM", "DISSEM", "PSHM", "SCI"];
             let name = v.trim().to_ascii_uppercase();
             put(&mut c.barrier, NAMES.contains(&name.as_str()).then_some(name))
+        },
+    },
+    Var {
+        name: "GASNET_COLL_SCRATCH_SIZE",
+        aliases: &[],
+        default: "2M",
+        doc: "bytes per node, outside the segment, through which collectives move what peers can't reach where it lies; \
+              committed as it is used, rounded to 64 KB",
+        form: "a memory size from 1 KB to 1 GB",
+        set: |c, v| {
+            let size = memory_size(v, 1).filter(|n| (1 << 10..=1 << 30).contains(n));
+            put(&mut c.coll_scratch, size)
         },
     },
 ];

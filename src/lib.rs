@@ -7,6 +7,7 @@
 pub mod abi;
 pub mod am;
 pub mod barrier;
+pub mod coll;
 pub mod config;
 pub mod error;
 #[cfg_attr(loom, path = "job/model.rs")]

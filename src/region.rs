@@ -37,6 +37,8 @@ pub const COMMAND: SegmentId = SegmentId(2);
 pub const PAYLOAD: SegmentId = SegmentId(3);
 /// Node 0's environment, during init.
 pub const ENVIRONMENT: SegmentId = SegmentId(100);
+/// The collective region's segment id; its layout is `coll::area`.
+pub const COLLECTIVE: SegmentId = SegmentId(4);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused.
 pub const LAYOUT_VERSION: u64 = 0x5C1_0002;

@@ -64,7 +64,11 @@ pub unsafe extern "C" fn gasneti_sci_barrier_result(id: *mut c_int) -> c_int {
 
 fn wait(id: c_int, flags: c_int) -> Result<c_int, Error> {
     let job = Job::attached()?;
-    job.barrier().wait(job.am(), id, flags as u32).map(outcome)
+    let matches = job.barrier().wait(job.am(), job.am(), id, flags as u32)?;
+    if job.client().debug {
+        job.am().poll(); // what was called before the barrier is compared with what the others called
+    }
+    Ok(outcome(matches))
 }
 
 fn outcome(matches: bool) -> c_int {

@@ -84,6 +84,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     let result = Job::init(Client {
         threaded: client.modes & GASNETI_SCI_MODE_PAR != 0,
         everything: client.modes & GASNETI_SCI_MODE_EVERYTHING != 0,
+        debug: client.modes & GASNETI_SCI_MODE_DEBUG != 0,
         max_segsize,
         configuration: u64::from(client.modes),
     });
@@ -198,6 +199,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
         super::reference::register(job);
         super::vis::register(job);
+        super::coll::prepare(job);
         job.attach(&mut entries, segsize, call_hook)?;
         super::rma::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));

@@ -5,6 +5,8 @@
 
 pub mod am;
 pub mod barrier;
+pub mod coll;
+pub mod coll_team;
 pub mod constants;
 pub mod debug;
 pub mod hsl;

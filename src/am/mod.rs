@@ -86,6 +86,10 @@ pub struct Am<A: Adapter> {
     threaded: bool,
     /// Called at each handler's return, when a debug client asked for it.
     check: OnceLock<fn()>,
+    /// Work of other engines that waits for polls.
+    background: AtomicU32,
+    /// Does some of it.
+    work: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
 impl<A: Adapter> Am<A> {
@@ -123,6 +127,8 @@ impl<A: Adapter> Am<A> {
             running: AtomicU32::new(0),
             threaded,
             check: OnceLock::new(),
+            background: AtomicU32::new(0),
+            work: OnceLock::new(),
         }
     }
 
@@ -358,7 +364,26 @@ impl<A: Adapter> Am<A> {
             return false;
         }
         self.adapter.progress();
-        self.inbox.try_with(|inbox| inbox.poll(self, last)).unwrap_or(false)
+        let found = self.inbox.try_with(|inbox| inbox.poll(self, last)).unwrap_or(false);
+        // Relaxed: a hint; whoever adds work polls it itself, or waits for it.
+        if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn do_background(&self) -> bool {
+        self.work.get().is_some_and(|work| work())
+    }
+
+    /// `work` is called by polls, outside handlers, while there is any; true means that it did something.
+    pub fn set_background(&self, work: impl Fn() -> bool + Send + Sync + 'static) {
+        let _ = self.work.set(Box::new(work)); // by one engine, once
+    }
+
+    /// So many pieces of background work more, or less.
+    pub fn background(&self, change: i32) {
+        // Relaxed: as in `serve`.
+        self.background.fetch_add(change as u32, Ordering::Relaxed);
     }
 
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.

@@ -4,6 +4,8 @@
 
 #[cfg(not(loom))]
 mod barrier;
+#[cfg(loom)]
+mod cells;
 #[cfg(not(loom))]
 mod double;
 #[cfg(not(loom))]

@@ -1,7 +1,7 @@
-//! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8).
+//! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8), of all nodes or of a team.
 //!
-//! Each node writes its arrival — phase, kind, name — into its own cell of every peer's control region, and reads its
-//! own region only. Nobody forwards for anybody, so a node that has notified may compute without polling and the others'
+//! Each member writes its arrival — phase, kind, name — into its own cell of every other's region, and reads its
+//! own region only. Where the cells are is the business of a [`Hall`]. Nobody forwards for anybody, so a node that has notified may compute without polling and the others'
 //! waits still complete. Cells are doubled by the phase's parity: a fast node may be one phase ahead of a slow one, never
 //! two, since its wait for phase k needs everybody's notify for phase k.
 //! Must not know: messages. Waiting, and what polls meanwhile, is the caller's.
@@ -83,7 +83,44 @@ struct State {
     arrived: Cell<usize>,
 }
 
-/// The barrier of all nodes.
+/// Who meets, and where their cells are.
+pub trait Hall {
+    /// Members.
+    fn members(&self) -> usize;
+    /// Own place among them.
+    fn me(&self) -> usize;
+    /// Writes this member's cell of `parity` at another, behind everything that it stored before, and wakes it if it sleeps.
+    fn arrive(&self, member: usize, parity: usize, word: u64);
+    /// Another member's cell of `parity`, with Acquire: what it stored before is seen.
+    fn arrival(&self, member: usize, parity: usize) -> u64;
+}
+
+/// All nodes meet in the control regions.
+impl<A: Adapter> Hall for Am<A> {
+    fn members(&self) -> usize {
+        self.peers.len()
+    }
+
+    fn me(&self) -> usize {
+        self.me as usize
+    }
+
+    fn arrive(&self, member: usize, parity: usize, word: u64) {
+        let peer = &self.peers[member];
+        // What we stored before must be visible to whoever sees the arrival. ORDERING: Release (publish) ↔
+        // Acquire in `arrival`.
+        peer.control.barrier();
+        peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
+        peer.bell.trigger_if_armed();
+    }
+
+    fn arrival(&self, member: usize, parity: usize) -> u64 {
+        // ORDERING: Acquire ↔ the Release in `arrive`: after the wait, what the peer stored before is seen.
+        self.control.word(self.layout.barrier(parity, member)).load(Ordering::Acquire)
+    }
+}
+
+/// A barrier's state at one member.
 pub struct Barrier {
     state: ModeLock<State>,
 }
@@ -110,8 +147,8 @@ impl Barrier {
     }
 
     /// Announces this node's arrival. Never blocks. `BadArg`: there was a notify without a wait.
-    pub fn notify<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<(), Error> {
-        self.state.with(|s| {
+    pub fn notify(&self, hall: &(impl Hall + ?Sized), id: i32, flags: u32) -> Result<(), Error> {
+        let (phase, mine) = self.state.with(|s| {
             if s.pending.replace(true) {
                 return bad_arg(format_args!("a second notify without a wait or successful try"));
             }
@@ -121,28 +158,23 @@ impl Barrier {
             let mine = Consensus::of(id, flags);
             s.consensus.set(mine);
             s.arrived.set(0);
-            let cell = am.layout.barrier(phase as usize & 1, am.me as usize);
-            for (rank, peer) in am.peers.iter().enumerate() {
-                if rank != am.me as usize {
-                    // What we stored before must be visible to whoever sees the arrival. ORDERING: Release (publish) ↔
-                    // Acquire in `finished`.
-                    peer.control.barrier();
-                    peer.control.publish(cell, CellWord::new(phase, mine).0);
-                    peer.bell.trigger_if_armed();
-                }
-            }
-            Ok(())
-        })
+            Ok((phase, mine))
+        })?;
+        // Outside the lock: the way may be messages, which may have to wait, and run handlers meanwhile.
+        for member in (0..hall.members()).filter(|m| *m != hall.me()) {
+            hall.arrive(member, phase as usize & 1, CellWord::new(phase, mine).0);
+        }
+        Ok(())
     }
 
     /// Has everybody arrived? Then the phase ends, and the answer is whether this node's wait matches (contract: §8.3).
     /// `BadArg`: no notify before.
-    pub fn finished<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<Option<bool>, Error> {
+    pub fn finished(&self, hall: &(impl Hall + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
         self.state.with(|s| {
             if !s.pending.get() {
                 return bad_arg(format_args!("a wait or try without a notify"));
             }
-            if !self.all_arrived(am, s) {
+            if !all_arrived(hall, s) {
                 return Ok(None);
             }
             s.pending.set(false);
@@ -157,29 +189,25 @@ impl Barrier {
     }
 
     /// Serves messages until everybody has arrived, then as [`Self::finished`].
-    pub fn wait<A: Adapter>(&self, am: &Am<A>, id: i32, flags: u32) -> Result<bool, Error> {
+    pub fn wait<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        hall: &(impl Hall + ?Sized),
+        id: i32,
+        flags: u32,
+    ) -> Result<bool, Error> {
         let mut failed = 0;
         loop {
-            if let Some(matches) = self.finished(am, id, flags)? {
+            if let Some(matches) = self.finished(hall, id, flags)? {
                 return Ok(matches);
             }
-            failed = am.wait_step_for(failed, || self.state.with(|s| self.all_arrived(am, s)));
+            failed = am.wait_step_for(failed, || self.state.with(|s| all_arrived(hall, s)));
         }
     }
 
-    fn all_arrived<A: Adapter>(&self, am: &Am<A>, s: &State) -> bool {
-        let phase = s.phase.get();
-        while s.arrived.get() < am.peers.len() {
-            let peer = s.arrived.get();
-            if peer != am.me as usize {
-                // ORDERING: Acquire ↔ the Release in `notify`: after the wait, what the peer stored before is seen.
-                let word = am.control.word(am.layout.barrier(phase as usize & 1, peer)).load(Ordering::Acquire);
-                let Some(arrival) = CellWord(word).arrival(phase) else { return false };
-                s.consensus.set(s.consensus.get().and(arrival));
-            }
-            s.arrived.set(peer + 1);
-        }
-        true
+    /// Between notify and wait?
+    pub fn is_pending(&self) -> bool {
+        self.state.with(|s| s.pending.get())
     }
 
     /// The last phase's name, if it had one (`gasnet_barrier_result`). `BadArg`: between notify and wait, or before the
@@ -195,6 +223,20 @@ impl Barrier {
             })
         })
     }
+}
+
+fn all_arrived(hall: &(impl Hall + ?Sized), s: &State) -> bool {
+    let phase = s.phase.get();
+    while s.arrived.get() < hall.members() {
+        let member = s.arrived.get();
+        if member != hall.me() {
+            let word = CellWord(hall.arrival(member, phase as usize & 1));
+            let Some(arrival) = word.arrival(phase) else { return false };
+            s.consensus.set(s.consensus.get().and(arrival));
+        }
+        s.arrived.set(member + 1);
+    }
+    true
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
+use crate::coll::area::Area;
+use crate::coll::{Coll, Setting};
 use crate::config::{Config, Reported};
 use crate::error::{Error, bad_arg};
 use crate::log;
-use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout, PAYLOAD};
+use crate::region::{COLLECTIVE, COMMAND, CONTROL, ENVIRONMENT, Layout, PAYLOAD};
 use crate::rma::Rma;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
@@ -26,6 +28,8 @@ pub struct Client {
     pub threaded: bool,
     /// GASNET_SEGMENT_EVERYTHING.
     pub everything: bool,
+    /// GASNET_DEBUG.
+    pub debug: bool,
     /// The client's `gasnet_max_segsize`; 0 = not set.
     pub max_segsize: u64,
     /// All modes in one word; equal on all nodes.
@@ -63,7 +67,11 @@ pub struct Job {
     segments: OnceLock<Box<[SegmentInfo]>>,
     /// Kept so that regions and segment live as long as the job.
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
-    _regions: [<Host as Adapter>::LocalSegment; 2],
+    area: Area,
+    collective: <Host as Adapter>::Local,
+    /// Made by the first call of it: a job without collectives connects nothing for them.
+    coll: OnceLock<Coll<Host>>,
+    _regions: [<Host as Adapter>::LocalSegment; 3],
 }
 
 // Null, or a leaked `Job`: JOB from init on, ATTACHED from attach on.
@@ -125,6 +133,8 @@ impl Job {
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
         let environment = if me == 0 { Some(publish_environment(&adapter)?) } else { None };
+        let area = Area::new(nodes, config.coll_scratch, client.debug);
+        let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
@@ -184,7 +194,10 @@ impl Job {
             max_global,
             segments: OnceLock::new(),
             kept: OnceLock::new(),
-            _regions: [control_segment, command_segment],
+            area,
+            collective,
+            coll: OnceLock::new(),
+            _regions: [control_segment, command_segment, collective_segment],
         })
     }
 
@@ -337,6 +350,47 @@ impl Job {
     #[inline(always)]
     pub fn vis(&self) -> &Vis {
         &self.vis
+    }
+
+    /// Own collective region.
+    pub fn collective(&self) -> &<Host as Adapter>::Local {
+        &self.collective
+    }
+
+    /// The engine of collectives. After attach.
+    #[inline]
+    pub fn coll(&'static self) -> Result<&'static Coll<Host>, Error> {
+        match self.coll.get() {
+            Some(coll) => Ok(coll),
+            None => self.make_coll(),
+        }
+    }
+
+    #[cold]
+    fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
+        let direct = self.config.native;
+        let connect = |node: u32| -> Result<_, Error> {
+            let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
+            Ok(Some(segment.map(0, self.area.bytes(), Placement::Anywhere)?))
+        };
+        let maps = (0..self.nodes()).map(|n| if direct { connect(n) } else { Ok(None) });
+        let setting = Setting {
+            am: &self.am,
+            region: self.collective.clone(),
+            maps: maps.collect::<Result<_, Error>>()?,
+            area: self.area,
+            threaded: self.client.threaded,
+            debug: self.client.debug,
+            direct,
+            mapped: direct && !self.client.everything,
+        };
+        // SAFETY: as for the message engine, in `build`. Of two threads that come here at once one is in vain.
+        let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
+        self.am.set_background(|| coll.progress());
+        if self.client.debug {
+            self.am.background(1); // polls compare what members call, also when nothing is under way
+        }
+        Ok(coll)
     }
 
     /// The settings.

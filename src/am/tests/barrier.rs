@@ -52,7 +52,7 @@ fn phases<A: Adapter>(node: &Node<A>, count: u32) {
         let (id, flags) = arrival(phase, node.me);
         node.barrier.notify(&node.am, id, flags).unwrap();
         let expected = outcome(phase, nodes);
-        let matches = node.barrier.wait(&node.am, id, flags).unwrap();
+        let matches = node.barrier.wait(&node.am, &node.am, id, flags).unwrap();
         assert_eq!(matches, expected.is_ok(), "phase {phase}");
         assert_eq!(node.barrier.result().unwrap(), expected.unwrap_or(None), "phase {phase}");
         let own = node.bases[node.me as usize] + place;

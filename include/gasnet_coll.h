@@ -1,0 +1,287 @@
+/* gasnet-sci: collectives, teams, team barriers. gasnet.h includes it; clients may include it too, before or after.
+ * Contract: coll.md. Everything here is a function; in debug builds macros of the same names, which count their arguments
+ * after expansion, check the place of the call and remember it for messages. */
+#ifndef _GASNET_COLL_H
+#define _GASNET_COLL_H
+#include "gasnet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- types (section 2) ---- */
+typedef void *gasnet_coll_handle_t; /* all zero: nothing to wait for */
+#define GASNET_COLL_INVALID_HANDLE ((gasnet_coll_handle_t)0)
+typedef void *gasnet_team_handle_t;
+typedef gasnet_team_handle_t gasnete_coll_team_t;
+#define GASNET_TEAM_ALL ((gasnet_team_handle_t)(uintptr_t)1)
+typedef gasnet_handlerarg_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_coll_init */
+typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count, const void *left_operands, size_t left_count,
+                                        const void *right_operands, size_t elem_size, int flags, int arg);
+typedef struct {
+  gasnet_coll_reduce_fn_t fnptr;
+  unsigned int flags;
+} gasnet_coll_fn_entry_t;
+typedef enum {
+  GASNET_COLL_BROADCAST_OP,
+  GASNET_COLL_BROADCASTM_OP,
+  GASNET_COLL_SCATTER_OP,
+  GASNET_COLL_SCATTERM_OP,
+  GASNET_COLL_GATHER_OP,
+  GASNET_COLL_GATHERM_OP,
+  GASNET_COLL_GATHER_ALL_OP,
+  GASNET_COLL_GATHER_ALLM_OP,
+  GASNET_COLL_EXCHANGE_OP,
+  GASNET_COLL_EXCHANGEM_OP,
+  GASNET_COLL_REDUCE_OP,
+  GASNET_COLL_REDUCEM_OP,
+  GASNET_COLL_NUM_COLL_OPTYPES
+} gasnet_coll_optype_t;
+typedef enum {
+  GASNET_COLL_PIPE_SEG_SIZE,
+  GASNET_COLL_DISSEM_RADIX,
+  GASNET_COLL_TREE_TYPE,
+  GASNET_COLL_NUM_PARAM_TYPES
+} gasnet_coll_tuning_param_type_t;
+typedef void (*gasnet_coll_overlap_sample_work_t)(void *arg);
+typedef struct {
+  uint8_t **dst, **src;
+  gasnet_image_t rootimg;
+  size_t src_blksz, src_offset, elem_size, nbytes, dist;
+  gasnet_coll_fn_handle_t func;
+  int func_arg;
+} gasnet_coll_args_t;
+#define GASNET_COLL_ARGS_INITIALIZER                                                                                 \
+  { NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* ---- flags (section 2.1) ---- */
+#define GASNET_COLL_IN_NOSYNC (1 << 0)
+#define GASNET_COLL_IN_MYSYNC (1 << 1)
+#define GASNET_COLL_IN_ALLSYNC (1 << 2)
+#define GASNET_COLL_OUT_NOSYNC (1 << 3)
+#define GASNET_COLL_OUT_MYSYNC (1 << 4)
+#define GASNET_COLL_OUT_ALLSYNC (1 << 5)
+#define GASNET_COLL_SYNC_FLAG_MASK 0x3F
+#define GASNET_COLL_SINGLE (1 << 6)
+#define GASNET_COLL_LOCAL (1 << 7)
+#define GASNET_COLL_AGGREGATE (1 << 8)
+#define GASNET_COLL_FIXED_THREADS_PER_NODE (1 << 9)
+#define GASNET_COLL_DST_IN_SEGMENT (1 << 10)
+#define GASNET_COLL_SRC_IN_SEGMENT (1 << 11)
+#define GASNET_COLL_REDUCE_OP_SUM (1 << 12)
+#define GASNET_COLL_REDUCE_OP_MAX (1 << 13)
+#define GASNET_COLL_REDUCE_OP_MIN (1 << 14)
+#define GASNET_COLL_REDUCE_OP_CUSTOM (1 << 15)
+#define GASNET_COLL_INCLUSIVE_SCAN (1 << 16)
+#define GASNET_COLL_EXCLUSIVE_SCAN (1 << 17)
+#define GASNET_COLL_DISABLE_AUTOTUNE (1 << 18)
+#define GASNET_COLL_NO_IMAGES (1 << 19)
+/* of functions */
+#define GASNET_COLL_AMSAFE (1 << 0)
+#define GASNET_COLL_NONCOMM (1 << 1)
+
+/* ---- the calls of sections 4 and 8: each fills in the structure that the library takes ---- */
+enum { GASNETI_SCI_BROADCAST, GASNETI_SCI_SCATTER, GASNETI_SCI_GATHER, GASNETI_SCI_GATHER_ALL, GASNETI_SCI_EXCHANGE,
+       GASNETI_SCI_REDUCE, GASNETI_SCI_SCAN };
+
+#if defined(__GNUC__)
+#define GASNETI_SCI_USE_RESULT __attribute__((__warn_unused_result__))
+#else
+#define GASNETI_SCI_USE_RESULT
+#endif
+
+GASNETI_SCI_INLINE size_t gasneti_sci_move(uint32_t kind, uint32_t lists, gasnet_team_handle_t team, const void *dst,
+                                           const void *src, gasnet_image_t root, size_t nbytes, int flags, int blocking) {
+  gasneti_sci_coll_call_t call;
+  call.team = (uintptr_t)team;
+  call.dst = dst;
+  call.src = src;
+  call.nbytes = nbytes;
+  call.kind = kind;
+  call.lists = lists;
+  call.flags = (uint32_t)flags;
+  call.root = root;
+  return gasneti_sci_coll_run(&call, blocking);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_combine(uint32_t kind, uint32_t lists, gasnet_team_handle_t team, const void *dst,
+                                              size_t dst_blksz, size_t dst_offset, const void *src, size_t src_blksz,
+                                              size_t src_offset, gasnet_image_t root, size_t elem_size, size_t elem_count,
+                                              gasnet_coll_fn_handle_t func, int func_arg, int flags, int blocking) {
+  gasneti_sci_coll_call_t call;
+  call.team = (uintptr_t)team;
+  call.dst = dst;
+  call.src = src;
+  call.nbytes = elem_size;
+  call.count = elem_count;
+  call.layout[0] = dst_blksz;
+  call.layout[1] = dst_offset;
+  call.layout[2] = src_blksz;
+  call.layout[3] = src_offset;
+  call.kind = kind;
+  call.lists = lists;
+  call.flags = (uint32_t)flags;
+  call.root = root;
+  call.func = func;
+  call.func_arg = func_arg;
+  return gasneti_sci_coll_run(&call, blocking);
+}
+
+/* NAME, list or not, PARAMETERS, ARGUMENTS for `do`: the blocking and the non-blocking form. */
+#define GASNETI_SCI_COLL(name, params, done, started)                                                                \
+  GASNETI_SCI_INLINE void name params { (void)done; }                                                                \
+  GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gasnet_coll_handle_t name##_nb params {                                  \
+    return (gasnet_coll_handle_t)(uintptr_t)started;                                                                 \
+  }
+#define GASNETI_SCI_MOVE(name, params, kind, lists, dst, src, root)                                                  \
+  GASNETI_SCI_COLL(name, params, gasneti_sci_move(kind, lists, team, dst, src, root, nbytes, flags, 1),              \
+                   gasneti_sci_move(kind, lists, team, dst, src, root, nbytes, flags, 0))
+#define GASNETI_SCI_COMBINE(name, params, kind, lists, dst, dst_blksz, dst_offset, src, root)                        \
+  GASNETI_SCI_COLL(name, params,                                                                                     \
+                   gasneti_sci_combine(kind, lists, team, dst, dst_blksz, dst_offset, src, src_blksz, src_offset,    \
+                                       root, elem_size, elem_count, func, func_arg, flags, 1),                       \
+                   gasneti_sci_combine(kind, lists, team, dst, dst_blksz, dst_offset, src, src_blksz, src_offset,    \
+                                       root, elem_size, elem_count, func, func_arg, flags, 0))
+
+GASNETI_SCI_MOVE(gasnet_coll_broadcast,
+                 (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_BROADCAST, 0, dst, src, srcimage)
+GASNETI_SCI_MOVE(gasnet_coll_broadcastM,
+                 (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_BROADCAST, 1, dstlist, src, srcimage)
+GASNETI_SCI_MOVE(gasnet_coll_scatter,
+                 (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_SCATTER, 0, dst, src, srcimage)
+GASNETI_SCI_MOVE(gasnet_coll_scatterM,
+                 (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_SCATTER, 1, dstlist, src, srcimage)
+GASNETI_SCI_MOVE(gasnet_coll_gather,
+                 (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_GATHER, 0, dst, src, dstimage)
+GASNETI_SCI_MOVE(gasnet_coll_gatherM,
+                 (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[], size_t nbytes, int flags),
+                 GASNETI_SCI_GATHER, 1, dst, srclist, dstimage)
+GASNETI_SCI_MOVE(gasnet_coll_gather_all, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_GATHER_ALL, 0, dst, src, 0)
+GASNETI_SCI_MOVE(gasnet_coll_gather_allM,
+                 (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes, int flags),
+                 GASNETI_SCI_GATHER_ALL, 1, dstlist, srclist, 0)
+GASNETI_SCI_MOVE(gasnet_coll_exchange, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
+                 GASNETI_SCI_EXCHANGE, 0, dst, src, 0)
+GASNETI_SCI_MOVE(gasnet_coll_exchangeM,
+                 (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes, int flags),
+                 GASNETI_SCI_EXCHANGE, 1, dstlist, srclist, 0)
+GASNETI_SCI_COMBINE(gasnet_coll_reduce,
+                    (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t src_blksz,
+                     size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags),
+                    GASNETI_SCI_REDUCE, 0, dst, 0, 0, src, dstimage)
+GASNETI_SCI_COMBINE(gasnet_coll_reduceM,
+                    (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[], size_t src_blksz,
+                     size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags),
+                    GASNETI_SCI_REDUCE, 1, dst, 0, 0, srclist, dstimage)
+GASNETI_SCI_COMBINE(gasnet_coll_scan,
+                    (gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset, void *src, size_t src_blksz,
+                     size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags),
+                    GASNETI_SCI_SCAN, 0, dst, dst_blksz, dst_offset, src, 0)
+GASNETI_SCI_COMBINE(gasnet_coll_scanM,
+                    (gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz, size_t dst_offset,
+                     void *const srclist[], size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
+                     gasnet_coll_fn_handle_t func, int func_arg, int flags),
+                    GASNETI_SCI_SCAN, 1, dstlist, dst_blksz, dst_offset, srclist, 0)
+
+/* ---- start, handles (sections 3, 7) ---- */
+GASNETI_SCI_INLINE void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+                                         gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags) {
+  (void)init_flags;
+  gasneti_sci_coll_init(images, my_image, (const gasneti_sci_coll_fn_t *)(const void *)fn_tbl, fn_count);
+}
+GASNETI_SCI_INLINE int gasnet_coll_try_sync(gasnet_coll_handle_t handle) { return gasneti_sci_coll_try((uintptr_t)handle); }
+GASNETI_SCI_INLINE void gasnet_coll_wait_sync(gasnet_coll_handle_t handle) { gasneti_sci_coll_wait((uintptr_t)handle); }
+GASNETI_SCI_INLINE int gasnet_coll_try_sync_some(gasnet_coll_handle_t *phandle, size_t n) {
+  return gasneti_sci_coll_try_array((size_t *)(void *)phandle, n, 0);
+}
+GASNETI_SCI_INLINE void gasnet_coll_wait_sync_some(gasnet_coll_handle_t *phandle, size_t n) {
+  gasneti_sci_coll_wait_array((size_t *)(void *)phandle, n, 0);
+}
+GASNETI_SCI_INLINE int gasnet_coll_try_sync_all(gasnet_coll_handle_t *phandle, size_t n) {
+  return gasneti_sci_coll_try_array((size_t *)(void *)phandle, n, 1);
+}
+GASNETI_SCI_INLINE void gasnet_coll_wait_sync_all(gasnet_coll_handle_t *phandle, size_t n) {
+  gasneti_sci_coll_wait_array((size_t *)(void *)phandle, n, 1);
+}
+
+/* ---- teams and their barriers (section 9) ---- */
+GASNETI_SCI_INLINE gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_node_t color,
+                                                               gasnet_node_t relrank, void *clientdata) {
+  return (gasnet_team_handle_t)(uintptr_t)gasneti_sci_team_split((uintptr_t)parent, color, relrank, clientdata);
+}
+GASNETI_SCI_INLINE gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, int rank) {
+  return gasneti_sci_team_node((uintptr_t)team, rank);
+}
+GASNETI_SCI_INLINE gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node) {
+  return gasneti_sci_team_rank((uintptr_t)team, node);
+}
+GASNETI_SCI_INLINE gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team) {
+  return gasneti_sci_team_size((uintptr_t)team);
+}
+GASNETI_SCI_INLINE void gasneti_sci_coll_team_free(gasnet_team_handle_t team) { gasneti_sci_team_free((uintptr_t)team); }
+GASNETI_SCI_INLINE void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags) {
+  gasneti_sci_team_notify((uintptr_t)team, id, flags);
+}
+GASNETI_SCI_INLINE int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags) {
+  return gasneti_sci_team_wait((uintptr_t)team, id, flags);
+}
+GASNETI_SCI_INLINE int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags) {
+  return gasneti_sci_team_try((uintptr_t)team, id, flags);
+}
+GASNETI_SCI_INLINE int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags) {
+  return gasneti_sci_team_barrier((uintptr_t)team, id, flags);
+}
+GASNETI_SCI_INLINE int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *id) {
+  return gasneti_sci_team_result((uintptr_t)team, id);
+}
+/* names outside the public prefix that clients use (core.md appendix B) */
+#define gasnete_coll_team_split(parent, color, relrank, clientdata)                                                  \
+  gasnet_coll_team_split((parent), (color), (relrank), (clientdata))
+#define gasnete_coll_team_rank2node(team, rank) gasnet_coll_team_rank2node((team), (rank))
+#define gasnete_coll_team_node2rank(team, node) gasnet_coll_team_node2rank((team), (node))
+#define gasnete_coll_team_size(team) gasnet_coll_team_size(team)
+#define gasnete_coll_team_free(team) gasneti_sci_coll_team_free(team)
+#define GASNETE_THREAD_GET
+
+/* ---- tuning (section 10): the library has one table of algorithms and no search, so there is nothing to keep ---- */
+GASNETI_SCI_INLINE void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team) {
+  gasneti_sci_coll_load(filename, (uintptr_t)team);
+}
+GASNETI_SCI_INLINE void gasnet_coll_dumpTuningState(char *filename, gasnet_team_handle_t team) {
+  (void)filename, (void)team;
+}
+GASNETI_SCI_INLINE void gasnet_coll_dumpProfile(char *filename, gasnet_team_handle_t team) { (void)filename, (void)team; }
+GASNETI_SCI_INLINE void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t op, gasnet_coll_args_t args,
+                                                    int flags, gasnet_coll_overlap_sample_work_t fnptr, void *work_arg,
+                                                    uint32_t *best_algidx, uint32_t *num_params, uint32_t **best_param,
+                                                    char **best_tree) {
+  (void)team, (void)op, (void)args, (void)flags, (void)fnptr, (void)work_arg;
+  if (best_algidx) *best_algidx = 0;
+  if (num_params) *num_params = 0;
+  if (best_param) *best_param = NULL;
+  if (best_tree) *best_tree = NULL;
+}
+GASNETI_SCI_INLINE int gasnet_coll_get_num_tree_classes(gasnet_team_handle_t team, gasnet_coll_optype_t op) {
+  (void)team, (void)op;
+  return 1;
+}
+GASNETI_SCI_INLINE void gasnet_coll_set_tree_kind(gasnet_team_handle_t team, int tree_type, int fanout, gasnet_coll_optype_t op) {
+  (void)team, (void)tree_type, (void)fanout, (void)op;
+}
+GASNETI_SCI_INLINE void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit, gasnet_coll_optype_t op) {
+  (void)team, (void)limit, (void)op;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(GASNET_DEBUG)
+#include "gasnet_sci_coll_debug.h"
+#endif
+#endif

@@ -1,0 +1,220 @@
+//! Layout of a node's collective region: blocks of cells, one per team, then the stage.
+//!
+//! ```text
+//! block of all nodes | block of all images | heap of blocks for split teams | stage buffers
+//! block: retired counts (u64 per member) | barrier cells (u64 per member, twice)
+//!        | cells: per sequence number modulo the window, per member: message line, answer line
+//!        | with a debug client: per sequence number modulo the window, per member: two lines of description
+//! ```
+//! Memory is committed when it is touched, so a node that takes part in no collective pays nothing.
+//! Must not know what the words mean: `cells.rs`.
+
+use crate::region::LINE;
+use parking_lot::Mutex;
+
+/// Bytes of a stage buffer.
+pub const BUFFER: usize = if cfg!(loom) { 128 } else { 64 << 10 };
+/// Chunks of a stage buffer, filled and emptied in turn.
+pub const CHUNKS: usize = 4;
+/// Bytes of a chunk.
+pub const CHUNK: usize = BUFFER / CHUNKS;
+/// Bytes for the blocks of split teams: 4,000 teams of 8.
+const HEAP: usize = if cfg!(loom) { 1 << 12 } else { 64 << 20 };
+/// Bytes of a description.
+pub const DESCRIPTION: usize = 2 * LINE;
+
+/// Collectives of a team that may be under way at a time; a power of two. Larger teams have less, for their cells grow
+/// with the number of members.
+pub const fn window(members: usize) -> u32 {
+    match members {
+        _ if cfg!(loom) => 2,
+        0..=64 => 32,
+        _ => 8,
+    }
+}
+
+/// One team's block; offsets count from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    members: usize,
+    window: usize,
+    debug: bool,
+}
+
+impl Block {
+    /// Of a team of that many. `debug`: with descriptions.
+    pub fn new(members: usize, debug: bool) -> Block {
+        Block { members, window: window(members) as usize, debug }
+    }
+
+    /// Collectives under way.
+    pub fn window(&self) -> u32 {
+        self.window as u32
+    }
+
+    /// How far member `from` has retired.
+    pub fn credit(&self, from: usize) -> usize {
+        8 * from
+    }
+
+    /// Barrier cell of member `from` in phases of this parity.
+    pub fn barrier(&self, parity: usize, from: usize) -> usize {
+        self.lines() + 8 * (parity * self.members + from)
+    }
+
+    /// Message line of member `from` for this sequence number.
+    pub fn message(&self, seq: u32, from: usize) -> usize {
+        let slot = seq as usize & (self.window - 1);
+        self.lines() + (16 * self.members).next_multiple_of(LINE) + (slot * self.members + from) * 2 * LINE
+    }
+
+    /// Answer line of member `from` for this sequence number.
+    pub fn answer(&self, seq: u32, from: usize) -> usize {
+        self.message(seq, from) + LINE
+    }
+
+    /// Description by member `from` for this sequence number.
+    pub fn description(&self, seq: u32, from: usize) -> usize {
+        let slot = seq as usize & (self.window - 1);
+        self.descriptions() + (slot * self.members + from) * DESCRIPTION
+    }
+
+    fn descriptions(&self) -> usize {
+        self.message(self.window as u32 - 1, self.members - 1) + 2 * LINE
+    }
+
+    fn lines(&self) -> usize {
+        (8 * self.members).next_multiple_of(LINE)
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        let described = if self.debug { self.window * self.members * DESCRIPTION } else { 0 };
+        self.descriptions() + described
+    }
+}
+
+/// The region of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    all: Block,
+    buffers: usize,
+}
+
+impl Area {
+    /// For `nodes` nodes with `scratch` bytes of stage. `debug`: the clients are.
+    pub fn new(nodes: u32, scratch: u64, debug: bool) -> Area {
+        Area { all: Block::new(nodes as usize, debug), buffers: (scratch as usize / BUFFER).max(1) }
+    }
+
+    /// The block of a team of all nodes.
+    pub fn all(&self) -> Block {
+        self.all
+    }
+
+    /// Offset of the block of all nodes, or (1) of all images.
+    pub fn base(&self, which: usize) -> usize {
+        which * self.all.bytes()
+    }
+
+    fn heap(&self) -> usize {
+        self.base(2)
+    }
+
+    /// Number of stage buffers.
+    pub fn buffers(&self) -> usize {
+        self.buffers
+    }
+
+    /// Offset of stage buffer `index`.
+    pub fn buffer(&self, index: usize) -> usize {
+        self.heap() + HEAP + index * BUFFER
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        self.buffer(self.buffers).next_multiple_of(4096)
+    }
+
+    /// The heap, all free.
+    pub fn free_space(&self) -> Heap {
+        Heap(Mutex::new(vec![(self.heap(), HEAP)]))
+    }
+}
+
+/// Free ranges of the heap of blocks: (offset, bytes), first fit.
+pub struct Heap(Mutex<Vec<(usize, usize)>>);
+
+impl Heap {
+    /// Takes `len` bytes.
+    pub fn take(&self, len: usize) -> Option<usize> {
+        let len = len.next_multiple_of(LINE);
+        let mut free = self.0.lock();
+        let at = free.iter().position(|(_, size)| *size >= len)?;
+        let (offset, size) = free[at];
+        match size - len {
+            0 => drop(free.remove(at)),
+            rest => free[at] = (offset + len, rest),
+        }
+        Some(offset)
+    }
+
+    /// Gives them back.
+    pub fn give(&self, offset: usize, len: usize) {
+        let len = len.next_multiple_of(LINE);
+        let mut free = self.0.lock();
+        free.push((offset, len));
+        free.sort_unstable();
+        let mut merged: Vec<(usize, usize)> = Vec::with_capacity(free.len());
+        for (at, size) in free.drain(..) {
+            match merged.last_mut() {
+                Some((start, before)) if *start + *before == at => *before += size,
+                _ => merged.push((at, size)),
+            }
+        }
+        *free = merged;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_block_do_not_overlap() {
+        for (members, debug) in [(1, false), (2, true), (3, true), (8, false), (65, true)] {
+            let b = Block::new(members, debug);
+            let mut fields = Vec::new();
+            for from in 0..members {
+                fields.push((b.credit(from), 8));
+                fields.extend([(b.barrier(0, from), 8), (b.barrier(1, from), 8)]);
+                for seq in 0..b.window() {
+                    fields.extend([(b.message(seq, from), LINE), (b.answer(seq, from), LINE)]);
+                    if debug {
+                        fields.push((b.description(seq, from), DESCRIPTION));
+                    }
+                    assert_eq!(b.message(seq, from), b.message(seq + b.window(), from));
+                    assert!(b.message(seq, from).is_multiple_of(LINE));
+                }
+            }
+            fields.sort_unstable();
+            assert!(fields.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0), "{members} members");
+            let (last, len) = fields[fields.len() - 1];
+            assert!(last + len <= b.bytes());
+        }
+    }
+
+    #[test]
+    fn blocks_given_back_are_whole_again() {
+        let area = Area::new(3, 2 << 20, false);
+        let heap = area.free_space();
+        let taken: Vec<_> = (1..100).map(|i| (heap.take(i * 100).unwrap(), i * 100)).collect();
+        assert!(taken.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0));
+        assert!(taken.iter().all(|(at, len)| at + len <= area.buffer(0)));
+        for (at, len) in taken.iter().rev().step_by(2).chain(taken.iter().rev().skip(1).step_by(2)) {
+            heap.give(*at, *len);
+        }
+        assert_eq!(heap.take(HEAP), Some(area.base(2)));
+        assert_eq!(heap.take(1), None);
+    }
+}

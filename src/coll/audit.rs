@@ -1,0 +1,243 @@
+//! What debug clients get beside: every member tells all others what it calls, and compares what they call.
+//!
+//! A description stands in two lines per sequence number and member, and stays there until the number's slot is used again;
+//! that is not before everybody has compared it, since a member's credit goes no further than its comparisons. Calls that
+//! differ end the job with a line that names both nodes, both calls and where they are. A member that waits for long says
+//! for whom. Must not know algorithms.
+
+use super::area::DESCRIPTION;
+use super::call::{Call, Kind, flags};
+use super::cells::Cells;
+use super::team::Team;
+use super::{Coll, Mapped};
+use crate::am::Am;
+use crate::log;
+use crate::sci::Adapter;
+use crate::sync::{AtomicU32, ModeLock, Ordering};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Words of a description: tag and kind, root and flags, bytes, function and line, file.
+const WORDS: usize = DESCRIPTION / 8;
+/// First word of the file's name.
+const FILE: usize = 4;
+/// How long a member waits before it says for whom.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where a client called.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// Its file.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+    /// Index of the function of a reduction.
+    pub function: u32,
+}
+
+/// What is not a data movement: initialisation, a split, the end of a team.
+pub const MEETING: u32 = 7;
+
+const NAMES: [&str; 8] = [
+    "gasnet_coll_broadcast",
+    "gasnet_coll_scatter",
+    "gasnet_coll_gather",
+    "gasnet_coll_gather_all",
+    "gasnet_coll_exchange",
+    "gasnet_coll_reduce",
+    "gasnet_coll_scan",
+    "gasnet_coll_init, gasnet_coll_team_split or gasnet_coll_team_free",
+];
+
+/// A description; its tag is left open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Description([u64; WORDS]);
+
+impl Description {
+    /// Of a call.
+    pub fn new(call: &Call) -> Description {
+        let mut words = [0; WORDS];
+        let root = if call.kind.is_rooted() { call.root as u64 } else { 0 };
+        words[0] = call.kind as u64;
+        words[1] = root << 32 | u64::from(call.flags & !(flags::DST_IN_SEGMENT | flags::SRC_IN_SEGMENT));
+        words[2] = call.each as u64;
+        if let Some(origin) = &call.origin {
+            words[3] = u64::from(origin.function) << 32 | u64::from(origin.line);
+            let name = origin.file.as_bytes();
+            let name = &name[name.len().saturating_sub(8 * (WORDS - FILE))..];
+            for (word, bytes) in words[FILE..].iter_mut().zip(name.chunks(8)) {
+                let mut eight = [0; 8];
+                eight[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_le_bytes(eight);
+            }
+        }
+        Description(words)
+    }
+
+    /// Of what is not a data movement.
+    pub fn meeting() -> Description {
+        let mut words = [0; WORDS];
+        words[0] = u64::from(MEETING);
+        Description(words)
+    }
+
+    /// What must be equal on all members.
+    fn agreed(&self) -> [u64; 4] {
+        let w = &self.0;
+        [w[0] & u64::from(u32::MAX), w[1], w[2], w[3] >> 32]
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let w = &self.0;
+        let kind = w[0] as u32;
+        write!(f, "{}", NAMES.get(kind as usize).unwrap_or(&"?"))?;
+        if kind != MEETING {
+            write!(f, "(")?;
+            if Kind::from_number(kind).is_some_and(Kind::is_rooted) {
+                write!(f, "root {}, ", w[1] >> 32)?;
+            }
+            write!(f, "{} bytes, flags {:#x})", w[2], w[1] as u32)?;
+        }
+        let name: Vec<u8> = w[FILE..].iter().flat_map(|word| word.to_le_bytes()).take_while(|b| *b != 0).collect();
+        if !name.is_empty() {
+            write!(f, " at {}:{}", String::from_utf8_lossy(&name), w[3] as u32)?;
+        }
+        Ok(())
+    }
+}
+
+/// The comparisons of a team.
+pub struct Audit {
+    /// All numbers up to this are compared.
+    done: AtomicU32,
+    /// What this member has called and not yet compared with everybody's. Later numbers of a call that takes several are
+    /// not compared: `None`.
+    calls: ModeLock<RefCell<VecDeque<Option<Description>>>>,
+}
+
+impl Audit {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool) -> Audit {
+        // SAFETY: the caller's promise.
+        Audit { done: AtomicU32::new(0), calls: unsafe { ModeLock::new(threaded, RefCell::default()) } }
+    }
+
+    /// Notes what is called under the next `count` numbers, which `reserve` hands out.
+    pub fn note(&self, call: Description, count: u32, reserve: impl FnOnce() -> u32) -> u32 {
+        self.calls.with(|calls| {
+            let mut calls = calls.borrow_mut();
+            calls.push_back(Some(call));
+            calls.extend((1..count).map(|_| None));
+            reserve()
+        })
+    }
+
+    /// All numbers up to this are compared.
+    pub fn done(&self) -> u32 {
+        self.done.load(Ordering::Relaxed) // Relaxed: who tells a credit orders our looks at the slots before it
+    }
+
+    /// Compares what has come. Calls that differ are fatal.
+    fn compare<A: Adapter>(&self, cells: &Cells<A>) {
+        self.calls.with(|calls| {
+            let mut calls = calls.borrow_mut();
+            while let Some(mine) = calls.front() {
+                let seq = self.done().wrapping_add(1);
+                for other in (0..cells.members()).filter(|m| *m != cells.me()) {
+                    match (mine, described(cells, seq, other)) {
+                        (None, _) => {}
+                        (Some(_), None) => return,
+                        (Some(mine), Some(call)) if call.agreed() != mine.agreed() => {
+                            differ(cells, seq, mine, other, &call)
+                        }
+                        _ => {}
+                    }
+                }
+                calls.pop_front();
+                self.done.store(seq, Ordering::Relaxed); // Relaxed: as in `done`
+            }
+        });
+    }
+
+    /// Members that have not called what this one called first, of what is not compared; and that call.
+    fn missing<A: Adapter>(&self, cells: &Cells<A>) -> Option<(Description, Vec<u32>)> {
+        self.calls.with(|calls| {
+            let mine = calls.borrow().front().copied()??;
+            let seq = self.done().wrapping_add(1);
+            let absent = |m: &usize| *m != cells.me() && described(cells, seq, *m).is_none();
+            Some((mine, (0..cells.members()).filter(absent).map(|m| cells.rank(m)).collect()))
+        })
+    }
+}
+
+/// What `member` has called under `seq`, if it has.
+fn described<A: Adapter>(cells: &Cells<A>, seq: u32, member: usize) -> Option<Description> {
+    let words: [u64; WORDS] = std::array::from_fn(|i| cells.description(seq, member, i));
+    ((words[0] >> 32) as u32 == seq).then_some(Description(words))
+}
+
+#[cold]
+fn differ<A: Adapter>(cells: &Cells<A>, seq: u32, mine: &Description, member: usize, theirs: &Description) -> ! {
+    let (me, other) = (cells.rank(cells.me()), cells.rank(member));
+    let team = cells.members();
+    crate::job::fatal(format_args!(
+        "collective {seq} of a team of {team}: node {me} called {mine}, node {other} called {theirs}"
+    ))
+}
+
+impl<A: Adapter> Team<A> {
+    /// Tells the others what this member calls under `seq`, once that number may be used.
+    pub fn describe(&self, am: &Am<A>, seq: u32, call: &Description) {
+        let mut words = call.0;
+        words[0] |= u64::from(seq) << 32;
+        for to in (0..self.members()).filter(|m| *m != self.me()) {
+            self.cells.describe(am, to, seq, &words);
+        }
+    }
+
+    /// Compares what has come since.
+    pub fn compare(&self, am: &Am<A>) {
+        if let Some(audit) = &self.audit {
+            audit.compare(&self.cells);
+            self.tell_credit(am);
+        }
+    }
+}
+
+/// Says, once, for whom a call has waited for long.
+pub struct Patience {
+    since: Instant,
+    told: Cell<bool>,
+}
+
+impl Patience {
+    /// From now on.
+    pub fn start() -> Patience {
+        Patience { since: Instant::now(), told: Cell::new(false) }
+    }
+
+    /// Looks at the clock.
+    pub fn check<A: Mapped>(&self, coll: &Coll<A>) {
+        if self.told.get() || self.since.elapsed() < PATIENCE {
+            return;
+        }
+        self.told.set(true);
+        coll.each_team(|team| {
+            let Some((call, nodes)) = team.audit.as_ref().and_then(|audit| audit.missing(&team.cells)) else { return };
+            if !nodes.is_empty() {
+                let seconds = PATIENCE.as_secs();
+                let members = team.members();
+                let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
+                log::advise(&format!(
+                    "after {seconds} s in {call}, on a team of {members}: not called yet by node {}",
+                    nodes.join(", ")
+                ));
+            }
+        });
+    }
+}

@@ -1,0 +1,197 @@
+//! One collective as its caller wants it, and what becomes of the calls of several images of a node.
+
+use super::audit::{Description, Origin};
+use super::combine::Reduction;
+use super::span::Span;
+use super::team::Images;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Which collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// One block of the root to all.
+    Broadcast = 0,
+    /// Each its block of the root's.
+    Scatter = 1,
+    /// Each one's block to the root.
+    Gather = 2,
+    /// Each one's block to all.
+    GatherAll = 3,
+    /// Block j of image i becomes block i of image j.
+    Exchange = 4,
+    /// All vectors combined at the root.
+    Reduce = 5,
+    /// Vectors of the images up to each combined.
+    Scan = 6,
+}
+
+impl Kind {
+    /// The kind of that number.
+    pub fn from_number(number: u32) -> Option<Kind> {
+        use Kind::*;
+        [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan].get(number as usize).copied()
+    }
+
+    /// Is there a root?
+    pub fn is_rooted(self) -> bool {
+        matches!(self, Kind::Broadcast | Kind::Scatter | Kind::Gather | Kind::Reduce)
+    }
+
+    /// Does the root alone have the source?
+    fn has_root_source(self) -> bool {
+        matches!(self, Kind::Broadcast | Kind::Scatter)
+    }
+
+    /// Does the root alone have the destination?
+    fn has_root_destination(self) -> bool {
+        matches!(self, Kind::Gather | Kind::Reduce)
+    }
+}
+
+/// Flags (contract: coll.md §2.1).
+pub mod flags {
+    /// Inputs may be touched before all are ready.
+    pub const IN_NOSYNC: u32 = 1;
+    /// Inputs of a member are ready when it calls.
+    pub const IN_MYSYNC: u32 = 1 << 1;
+    /// No data may move before all members have called.
+    pub const IN_ALLSYNC: u32 = 1 << 2;
+    /// A member may be done at once.
+    pub const OUT_NOSYNC: u32 = 1 << 3;
+    /// A member is done when its own data is.
+    pub const OUT_MYSYNC: u32 = 1 << 4;
+    /// A member is done when all are.
+    pub const OUT_ALLSYNC: u32 = 1 << 5;
+    /// Addresses are the same on all members.
+    pub const SINGLE: u32 = 1 << 6;
+    /// Each member gives its own addresses.
+    pub const LOCAL: u32 = 1 << 7;
+    /// Joins the next call's handle.
+    pub const AGGREGATE: u32 = 1 << 8;
+    /// All destinations lie in segments.
+    pub const DST_IN_SEGMENT: u32 = 1 << 10;
+    /// All sources lie in segments.
+    pub const SRC_IN_SEGMENT: u32 = 1 << 11;
+    /// A scan's own element counts.
+    pub const INCLUSIVE_SCAN: u32 = 1 << 16;
+    /// A scan's own element does not count.
+    pub const EXCLUSIVE_SCAN: u32 = 1 << 17;
+    /// Participants are nodes.
+    pub const NO_IMAGES: u32 = 1 << 19;
+}
+
+/// One address or several.
+#[derive(Clone, Debug)]
+pub enum Addresses {
+    /// One.
+    One([usize; 1]),
+    /// Several, or none.
+    Many(Box<[usize]>),
+}
+
+impl Addresses {
+    /// One.
+    pub fn one(address: usize) -> Addresses {
+        Addresses::One([address])
+    }
+}
+
+impl FromIterator<usize> for Addresses {
+    fn from_iter<I: IntoIterator<Item = usize>>(addresses: I) -> Addresses {
+        let mut addresses = addresses.into_iter();
+        match (addresses.next(), addresses.next()) {
+            (Some(one), None) => Addresses::one(one),
+            (first, second) => Addresses::Many(first.into_iter().chain(second).chain(addresses).collect()),
+        }
+    }
+}
+
+impl Deref for Addresses {
+    type Target = [usize];
+    fn deref(&self) -> &[usize] {
+        match self {
+            Addresses::One(one) => one,
+            Addresses::Many(many) => many,
+        }
+    }
+}
+
+/// A call, of one image or of a node's images together.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What.
+    pub kind: Kind,
+    /// Root image.
+    pub root: usize,
+    /// Bytes of a block; of reductions and scans: of a vector.
+    pub each: usize,
+    /// `flags`.
+    pub flags: u32,
+    /// Destinations: the root's, or one per image of this node.
+    pub dst: Addresses,
+    /// Sources: the root's, or one per image of this node.
+    pub src: Addresses,
+    /// The lists hold all images of the node, also when only one has called (M forms).
+    pub lists: bool,
+    /// How reductions and scans combine.
+    pub reduction: Option<Reduction>,
+    /// Where the client called, with debug clients.
+    pub origin: Option<Arc<Origin>>,
+}
+
+impl Call {
+    /// Has this flag?
+    #[inline(always)]
+    pub fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// `len` bytes of destination `i`.
+    pub fn dst(&self, i: usize, len: usize) -> Span {
+        // SAFETY: who makes a call promises that its memory is accessible until it is done.
+        unsafe { Span::one(self.dst[i], len) }
+    }
+
+    /// `len` bytes of source `i`.
+    pub fn src(&self, i: usize, len: usize) -> Span {
+        // SAFETY: as in `dst`.
+        unsafe { Span::one(self.src[i], len) }
+    }
+
+    /// All sources, a block each.
+    pub fn sources(&self) -> Span {
+        // SAFETY: as in `dst`.
+        unsafe { Span::many(&self.src, self.each) }
+    }
+
+    /// All destinations, a block each.
+    pub fn destinations(&self) -> Span {
+        // SAFETY: as in `dst`.
+        unsafe { Span::many(&self.dst, self.each) }
+    }
+
+    /// The calls of a node's images, in their order, as one.
+    pub fn merge(images: &Images, member: usize, calls: &[Call]) -> Call {
+        let first = &calls[0];
+        let agreed = |c: &Call| (c.kind, c.root, c.each, c.flags, c.lists);
+        if let Some(other) = calls.iter().position(|c| agreed(c) != agreed(first)) {
+            let (a, b) = (Description::new(first), Description::new(&calls[other]));
+            let base = images.first(member);
+            crate::job::fatal(format_args!(
+                "image {base} called {a}, image {} of the same node called {b}",
+                base + other
+            ));
+        }
+        let (root, which) = images.owner(first.root.min(images.total() - 1));
+        let roots = if root == member { &calls[which] } else { first };
+        let kind = first.kind;
+        let each_one = |side: fn(&Call) -> &Addresses| -> Addresses {
+            if first.lists { side(first).clone() } else { calls.iter().map(|c| side(c)[0]).collect() }
+        };
+        let dst = if kind.has_root_destination() { roots.dst.clone() } else { each_one(|c| &c.dst) };
+        let src = if kind.has_root_source() { roots.src.clone() } else { each_one(|c| &c.src) };
+        Call { dst, src, ..first.clone() }
+    }
+}

@@ -1,0 +1,282 @@
+//! Cells: what members of a team tell each other. Each is written by one member into the block of another, and carries the
+//! sequence number of the collective that it belongs to.
+//!
+//! Rules:
+//! 1. Member `f` alone writes the lines (sequence, `f`) of a block; the block's owner alone reads them.
+//! 2. A word is tag and value: the tag is the sequence number, and a word with another tag says nothing. So lines are never
+//!    cleared. The message line's head covers the seven words behind it; they are there when it is seen.
+//! 3. What a word announces elsewhere (bytes in a segment or in the stage) is stored before it, behind a store barrier.
+//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window: nobody looks
+//!    at what is overwritten, and nobody who still writes for the older number is overtaken.
+//! 5. A member retires numbers in order, and says so in its credit word, every quarter of the window at least.
+//!
+//! With mapped memory a word is one remote store; in the reference implementation it travels as an Active Message, whose
+//! handler stores it: the rest is the same. Must not know collectives.
+
+use super::area::Block;
+use crate::am::Am;
+use crate::am::source::{Args, Source};
+use crate::error::Error;
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sync::Ordering;
+
+/// Internal handler that stores words of the collective region.
+pub const STORE: u8 = 112;
+
+/// Words of the answer line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Bytes or chunks taken.
+    Taken = 0,
+    /// The member is there.
+    Enter = 1,
+    /// The member is done.
+    Leave = 2,
+    /// There is an address in the word behind.
+    Landing = 3,
+}
+
+/// Offset of the landing's address in the answer line.
+const ADDRESS: usize = 32;
+
+/// A member of a team, as another sees it.
+pub struct Way<A: Adapter> {
+    /// Its node.
+    pub rank: u32,
+    /// Where the team's block begins in its region.
+    pub base: usize,
+    /// Its region; `None`: words travel as messages.
+    pub map: Option<A::Remote>,
+}
+
+/// The cells of one team at one of its members.
+pub struct Cells<A: Adapter> {
+    me: usize,
+    block: Block,
+    base: usize,
+    local: A::Local,
+    ways: Box<[Way<A>]>,
+}
+
+fn word(seq: u32, value: u32) -> u64 {
+    u64::from(seq) << 32 | u64::from(value)
+}
+
+fn value(word: u64, seq: u32) -> Option<u32> {
+    ((word >> 32) as u32 == seq).then_some(word as u32)
+}
+
+impl<A: Adapter> Cells<A> {
+    /// Of member `me`, whose block begins at `ways[me].base` of its own region `local`.
+    pub fn new(me: usize, block: Block, local: A::Local, ways: Box<[Way<A>]>) -> Cells<A> {
+        Cells { me, block, base: ways[me].base, local, ways }
+    }
+
+    /// Members.
+    #[inline(always)]
+    pub fn members(&self) -> usize {
+        self.ways.len()
+    }
+
+    /// Own place among them.
+    #[inline(always)]
+    pub fn me(&self) -> usize {
+        self.me
+    }
+
+    /// Node of a member.
+    #[inline(always)]
+    pub fn rank(&self, member: usize) -> u32 {
+        self.ways[member].rank
+    }
+
+    /// A member's region, if it is mapped.
+    pub fn map(&self, member: usize) -> Option<&A::Remote> {
+        self.ways[member].map.as_ref()
+    }
+
+    /// Collectives under way at a time.
+    #[inline(always)]
+    pub fn window(&self) -> u32 {
+        self.block.window()
+    }
+
+    /// Layout of the block.
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// Where the own block begins.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Sends the message of `seq` to a member: `head` and up to seven words.
+    #[inline]
+    pub fn send(&self, am: &Am<A>, to: usize, seq: u32, head: u32, body: &[u64]) {
+        let way = &self.ways[to];
+        let at = way.base + self.block.message(seq, self.me);
+        match &way.map {
+            Some(map) => {
+                map.barrier(); // rule 3
+                map.packet(at, word(seq, head), body);
+                am.peers[way.rank as usize].bell.trigger_if_armed();
+            }
+            None => {
+                let mut words = [0; 8];
+                words[0] = word(seq, head);
+                words[1..=body.len()].copy_from_slice(body);
+                self.post(am, way.rank, at, &words[..=body.len()]);
+            }
+        }
+    }
+
+    /// Sends a message that has only a head behind all Active Messages that went before.
+    pub fn send_behind(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
+        let way = &self.ways[to];
+        self.post(am, way.rank, way.base + self.block.message(seq, self.me), &[word(seq, head)]);
+    }
+
+    /// Changes the head of a message that was sent.
+    #[inline]
+    pub fn update(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
+        self.put(am, to, self.block.message(seq, self.me), word(seq, head));
+    }
+
+    /// The head of `from`'s message, once it is there.
+    #[inline]
+    pub fn head(&self, seq: u32, from: usize) -> Option<u32> {
+        let at = self.base + self.block.message(seq, from);
+        // ORDERING: Acquire ↔ Release in `packet`, `publish` and `on_store`: body and announced bytes are there (rules 2, 3).
+        value(self.local.word(at).load(Ordering::Acquire), seq)
+    }
+
+    /// The message's words, after its head was seen.
+    #[inline]
+    pub fn body(&self, seq: u32, from: usize) -> [u64; 7] {
+        let mut words = [0; 7];
+        self.local.load(self.base + self.block.message(seq, from) + 8, &mut words);
+        words
+    }
+
+    /// Writes a word of the answer line.
+    #[inline]
+    pub fn tell(&self, am: &Am<A>, to: usize, seq: u32, what: Word, value: u32) {
+        self.put(am, to, self.block.answer(seq, self.me) + 8 * what as usize, word(seq, value));
+    }
+
+    /// What `from` has told.
+    #[inline]
+    pub fn told(&self, seq: u32, from: usize, what: Word) -> Option<u32> {
+        let at = self.base + self.block.answer(seq, from) + 8 * what as usize;
+        // ORDERING: Acquire ↔ Release in `publish` and `on_store` (rule 3).
+        value(self.local.word(at).load(Ordering::Acquire), seq)
+    }
+
+    /// Tells where bytes may be put; 0 = nowhere.
+    pub fn land(&self, am: &Am<A>, to: usize, seq: u32, address: usize) {
+        self.put(am, to, self.block.answer(seq, self.me) + ADDRESS, address as u64);
+        self.tell(am, to, seq, Word::Landing, 1);
+    }
+
+    /// Where `from` said that bytes may be put.
+    pub fn landing(&self, seq: u32, from: usize) -> Option<usize> {
+        self.told(seq, from, Word::Landing)?;
+        let at = self.base + self.block.answer(seq, from) + ADDRESS;
+        Some(self.local.word(at).load(Ordering::Relaxed) as usize) // Relaxed: behind the Acquire in `told`
+    }
+
+    /// Says that this member has retired all numbers up to `retired`.
+    pub fn credit(&self, am: &Am<A>, to: usize, retired: u32) {
+        self.put(am, to, self.block.credit(self.me), u64::from(retired));
+    }
+
+    /// What `from` has said so.
+    pub fn retired(&self, from: usize) -> u32 {
+        // ORDERING: Acquire ↔ Release in `credit`: its looks at the lines are over before we write them again (rule 4).
+        self.local.word(self.base + self.block.credit(from)).load(Ordering::Acquire) as u32
+    }
+
+    /// Writes our barrier cell at a member.
+    pub fn arrive(&self, am: &Am<A>, to: usize, parity: usize, arrival: u64) {
+        self.put(am, to, self.block.barrier(parity, self.me), arrival);
+    }
+
+    /// A member's barrier cell.
+    pub fn arrival(&self, from: usize, parity: usize) -> u64 {
+        // ORDERING: Acquire ↔ Release in `arrive`: after the wait, what the member stored before is seen.
+        self.local.word(self.base + self.block.barrier(parity, from)).load(Ordering::Acquire)
+    }
+
+    /// Stores words of this member's description of `seq` at a member, the last of them first.
+    pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
+        let way = &self.ways[to];
+        let at = way.base + self.block.description(seq, self.me);
+        match &way.map {
+            Some(map) => {
+                map.store(at + 8, &words[1..]);
+                self.put(am, to, at - way.base, words[0]);
+            }
+            None => {
+                for (i, line) in words.chunks(8).enumerate().rev() {
+                    self.post(am, way.rank, at + 64 * i, line);
+                }
+            }
+        }
+    }
+
+    /// Word `index` of `from`'s description of `seq`.
+    pub fn description(&self, seq: u32, from: usize, index: usize) -> u64 {
+        let at = self.base + self.block.description(seq, from) + 8 * index;
+        // ORDERING: Acquire ↔ Release in `describe`: who sees the first word sees the others.
+        self.local.word(at).load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn put(&self, am: &Am<A>, to: usize, offset: usize, word: u64) {
+        let way = &self.ways[to];
+        match &way.map {
+            Some(map) => {
+                map.barrier(); // rule 3
+                map.publish(way.base + offset, word);
+                am.peers[way.rank as usize].bell.trigger_if_armed();
+            }
+            None => self.post(am, way.rank, way.base + offset, &[word]),
+        }
+    }
+
+    #[cold]
+    fn post(&self, am: &Am<A>, rank: u32, at: usize, words: &[u64]) {
+        let place = [at as u64];
+        // SAFETY: one readable word.
+        let args = unsafe { Args::from_raw(place.as_ptr(), 2) };
+        // SAFETY: `words` live during the call.
+        let source = unsafe { Source::new(words.as_ptr().cast(), size_of_val(words)) };
+        if let Err(error) = am.request_medium(rank, STORE, source, args) {
+            crate::job::fatal(format_args!("collective: {error}"));
+        }
+    }
+
+    /// Forgets all that was ever told in the own block: before the block is given to a team.
+    pub fn clear(&self) {
+        for at in (0..self.block.bytes()).step_by(8) {
+            // Relaxed: members learn of the block by a collective, which orders it.
+            self.local.word(self.base + at).store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// At the receiver of a word that travels as a message: stores it, the head last.
+pub fn on_store<L: LocalMap>(region: &L, at: usize, words: Source) -> Result<(), Error> {
+    let count = words.len() / 8;
+    if !words.len().is_multiple_of(8) || count > 8 || at.checked_add(words.len()).is_none_or(|end| end > region.len()) {
+        return crate::error::bad_arg(format_args!("{} bytes at {at:#x} of the collective region", words.len()));
+    }
+    let mut copy = [0; 8];
+    words.copy_to(&mut copy);
+    for i in (0..count).rev() {
+        // ORDERING: Release ↔ Acquire in `head` and `told`: as one remote store would.
+        region.word(at + 8 * i).store(copy[i], Ordering::Release);
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Several images on a node: threads that call the same collectives, each at its pace, matched by order.
+//!
+//! The last of a node's images that calls makes one collective of the node out of all their calls. Sequence numbers are taken
+//! under the lock, so nodes agree on the order whatever their threads do. Must not know how threads come to their images.
+
+use super::call::Call;
+use super::team::Images;
+use crate::error::Error;
+use crate::sync::ModeLock;
+use parking_lot::Mutex;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+/// Calls of one collective that have come so far.
+struct Meeting {
+    calls: Vec<Option<Call>>,
+    handles: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// Number of the oldest meeting.
+    base: u64,
+    meetings: VecDeque<Meeting>,
+    /// Calls that each image has made.
+    made: Vec<u64>,
+}
+
+/// The node's images.
+pub struct Gate(ModeLock<RefCell<Waiting>>);
+
+impl Gate {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool) -> Gate {
+        // SAFETY: the caller's promise.
+        Gate(unsafe { ModeLock::new(threaded, RefCell::default()) })
+    }
+
+    /// Image number `image` of the `images.count(member)` here calls, and will wait for `handle`. The last one gets what
+    /// `begin` makes of the merged call, and all handles.
+    pub fn call<R>(
+        &self,
+        (images, member, image): (&Images, usize, usize),
+        call: Call,
+        handle: usize,
+        begin: impl FnOnce(Call) -> R,
+    ) -> Option<(R, Vec<usize>)> {
+        let count = images.count(member);
+        self.0.with(|waiting| {
+            let mut w = waiting.borrow_mut();
+            w.made.resize(count, 0);
+            let at = (w.made[image] - w.base) as usize;
+            w.made[image] += 1;
+            if at == w.meetings.len() {
+                w.meetings.push_back(Meeting { calls: vec![None; count], handles: Vec::with_capacity(count) });
+            }
+            let meeting = &mut w.meetings[at];
+            meeting.calls[image] = Some(call);
+            meeting.handles.push(handle);
+            if meeting.handles.len() < count {
+                return None;
+            }
+            // Everybody calls in order, so the complete one is the oldest.
+            let meeting = w.meetings.pop_front()?;
+            w.base += 1;
+            let calls: Vec<Call> = meeting.calls.into_iter().flatten().collect();
+            Some((begin(Call::merge(images, member, &calls)), meeting.handles))
+        })
+    }
+}
+
+thread_local! {
+    /// Phase of the images' barrier in which this thread is.
+    static PHASE: Cell<u64> = const { Cell::new(0) };
+}
+
+#[derive(Default)]
+struct Phases {
+    /// Images that have arrived in the phase that is not notified yet.
+    arrived: u32,
+    notified: u64,
+    done: u64,
+    /// Outcome of the last phase of each parity: nobody is two phases behind, since the next but one needs its arrival.
+    matched: [bool; 2],
+}
+
+/// The images of a node in a barrier of all images: the last one to arrive notifies for the node.
+#[derive(Default)]
+pub struct Crew(Mutex<Phases>);
+
+impl Crew {
+    /// One of `images` arrives; the last one does `notify`.
+    pub fn arrive(&self, images: u32, notify: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        {
+            let mut phases = self.0.lock();
+            PHASE.set(phases.notified);
+            phases.arrived += 1;
+            if phases.arrived < images {
+                return Ok(());
+            }
+            phases.arrived = 0;
+        }
+        notify()?;
+        self.0.lock().notified += 1;
+        Ok(())
+    }
+
+    /// Waits for the end of the phase in which the thread arrived: `finished` looks, and is called by one thread at a time
+    /// until it says yes once; `step` waits a little.
+    pub fn wait(
+        &self,
+        finished: impl Fn() -> Result<Option<bool>, Error>,
+        step: impl Fn(u32) -> u32,
+    ) -> Result<bool, Error> {
+        let phase = PHASE.get();
+        let mut failed = 0;
+        loop {
+            {
+                let mut phases = self.0.lock();
+                let mine = phases.notified > phase && phases.done == phase;
+                if let Some(matched) = if mine { finished()? } else { None } {
+                    phases.matched[phase as usize & 1] = matched;
+                    phases.done += 1;
+                }
+                if phases.done > phase {
+                    return Ok(phases.matched[phase as usize & 1]);
+                }
+            }
+            failed = step(failed);
+        }
+    }
+}

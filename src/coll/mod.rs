@@ -1,0 +1,490 @@
+//! Collectives and teams (contract: coll.md): the engine's verbs — start, sync, split, barrier.
+//!
+//! A collective is an algorithm (a future: `rooted`, `mutual`, `reduce`) over moves of bytes between two members (`moves`)
+//! and words that members tell each other (`cells`); `select` says which algorithm; `progress` polls those under way.
+//! With mapped memory receivers pull from where the source lies in a segment, or through the sender's stage; in the
+//! reference implementation words and bytes are Active Messages, and trees and rounds replace direct ways.
+//!
+//! Budget of a short blocking broadcast: no allocation, no lock in SEQ, one line stored for each receiver.
+//!
+//! Must not know: `gasnet_*` names, error codes, processes.
+
+pub mod area;
+pub mod audit;
+pub mod call;
+pub mod cells;
+pub mod combine;
+pub mod images;
+pub mod moves;
+pub mod mutual;
+pub mod phase;
+pub mod progress;
+pub mod reduce;
+pub mod rooted;
+pub mod select;
+mod short;
+pub mod span;
+pub mod split;
+pub mod stage;
+pub mod team;
+
+use crate::am::Am;
+use crate::error::{Error, bad_arg};
+use crate::sci::{Adapter, RemoteRead};
+use crate::sync::{AtomicU32, AtomicU64, ModeLock, Ordering};
+use area::{Area, Heap};
+pub use call::{Addresses, Call, Kind, flags};
+use cells::{Cells, Way};
+use combine::Function;
+use images::{Crew, Gate};
+use parking_lot::{Mutex, RwLock};
+use phase::Context;
+use progress::{Handles, Task, Tasks};
+use stage::Stage;
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, OnceLock};
+use team::{Images, Team, TeamRef};
+
+/// Internal handler that puts bytes of a collective in place.
+pub const DATA: u8 = 113;
+
+/// Adapters whose remote memory can be read.
+pub trait Mapped: Adapter<Remote: RemoteRead> {}
+impl<A: Adapter<Remote: RemoteRead>> Mapped for A {}
+
+/// How the engine is embedded in its job.
+pub struct Setting<A: Mapped> {
+    /// The message engine.
+    pub am: &'static Am<A>,
+    /// Own collective region.
+    pub region: A::Local,
+    /// Everybody's, by rank.
+    pub maps: Vec<Option<A::Remote>>,
+    /// Its layout.
+    pub area: Area,
+    /// Client threads may call at the same time.
+    pub threaded: bool,
+    /// The clients are debug clients.
+    pub debug: bool,
+    /// Words and bytes go by loads and stores; else by messages.
+    pub direct: bool,
+    /// Peers can read this node's segment.
+    pub mapped: bool,
+}
+
+/// Functions and images, as `gasnet_coll_init` told.
+#[derive(Default)]
+struct Told {
+    functions: Vec<(Function, u32)>,
+    images: Option<Box<[u32]>>,
+    /// Threads of this node that have called it.
+    threads: u32,
+}
+
+/// The engine.
+pub struct Coll<A: Mapped> {
+    pub(crate) am: &'static Am<A>,
+    pub(crate) region: A::Local,
+    pub(crate) maps: Vec<Option<A::Remote>>,
+    pub(crate) area: Area,
+    pub(crate) direct: bool,
+    pub(crate) stage: Stage,
+    pub(crate) heap: Heap,
+    pub(crate) threaded: bool,
+    pub(crate) debug: bool,
+    mapped: bool,
+    all: &'static Team<A>,
+    /// The team whose images are threads, if some node has several.
+    by_image: OnceLock<(&'static Team<A>, Gate)>,
+    /// Split teams; a handle is an index, and 2.
+    teams: RwLock<Vec<Option<Arc<Team<A>>>>>,
+    told: Mutex<Told>,
+    ready: AtomicU32,
+    tasks: Tasks<A>,
+    handles: Handles,
+    crew: Crew,
+    done_at_once: AtomicU64,
+    /// Handles of aggregates that are still open: (thread, team, handle).
+    open: ModeLock<RefCell<Vec<(usize, u64, usize)>>>,
+}
+
+thread_local! {
+    /// Image of this thread plus 1.
+    static IMAGE: Cell<u32> = const { Cell::new(0) };
+    static HERE: u8 = const { 0 };
+}
+
+fn thread() -> usize {
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// The handle of the team of all nodes.
+pub const ALL: usize = 1;
+
+impl<A: Mapped> Coll<A> {
+    /// The engine, with the team of all nodes.
+    ///
+    /// # Safety
+    /// As [`ModeLock::new`], with `setting.threaded`.
+    pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
+        let Setting { am, region, maps, area, threaded, debug, direct, mapped } = setting;
+        // SAFETY: the caller's promise.
+        let all = unsafe { all_nodes(&region, &maps, area, 0, (threaded, debug), am.me(), Images::One(maps.len())) };
+        Coll {
+            am,
+            region,
+            area,
+            direct,
+            stage: Stage::new(area.buffers()),
+            heap: area.free_space(),
+            threaded,
+            debug,
+            mapped,
+            all: Box::leak(Box::new(all)),
+            maps,
+            by_image: OnceLock::new(),
+            teams: RwLock::default(),
+            told: Mutex::default(),
+            ready: AtomicU32::new(0),
+            // SAFETY: the caller's promise.
+            tasks: unsafe { Tasks::new(threaded) },
+            // SAFETY: the caller's promise.
+            handles: unsafe { Handles::new(threaded) },
+            crew: Crew::default(),
+            done_at_once: AtomicU64::new(0),
+            // SAFETY: the caller's promise.
+            open: unsafe { ModeLock::new(threaded, RefCell::default()) },
+        }
+    }
+
+    /// Can peers read `[address, address + len)`, and write it?
+    pub(crate) fn is_mapped(&self, address: usize, len: usize) -> bool {
+        self.mapped && self.am.payloads().is_segment(self.am.me(), address, len)
+    }
+
+    /// The message engine.
+    pub fn am(&self) -> &'static Am<A> {
+        self.am
+    }
+
+    /// Are the clients debug clients?
+    pub fn debug(&self) -> bool {
+        self.debug
+    }
+
+    /// The node's images in their barriers.
+    pub fn crew(&self) -> &Crew {
+        &self.crew
+    }
+
+    /// The clients' handles.
+    pub fn handles(&self) -> &Handles {
+        &self.handles
+    }
+
+    /// The team of a handle.
+    #[inline]
+    pub fn team(&self, handle: usize) -> Result<TeamRef<A>, Error> {
+        if handle == ALL {
+            return Ok(TeamRef::All(self.all));
+        }
+        self.split_team(handle).map(TeamRef::Split)
+    }
+
+    pub(crate) fn split_team(&self, handle: usize) -> Result<Arc<Team<A>>, Error> {
+        let found = handle.checked_sub(2).and_then(|index| self.teams.read().get(index).cloned().flatten());
+        match found {
+            Some(team) => Ok(team),
+            None => bad_arg(format_args!("{handle:#x} is not a team")),
+        }
+    }
+
+    /// The team of a handle, as a collective with these flags sees it.
+    #[inline]
+    pub fn team_for(&self, handle: usize, flags: u32) -> Result<TeamRef<A>, Error> {
+        match self.by_image.get() {
+            Some((team, _)) if handle == ALL && flags & flags::NO_IMAGES == 0 => Ok(TeamRef::All(team)),
+            _ => self.team(handle),
+        }
+    }
+
+    /// Where this thread's lists begin, and how many addresses of them are this node's; the number of images; which of
+    /// the node's images this thread is.
+    #[inline]
+    pub fn place(&self, team: &Team<A>) -> Result<Place, Error> {
+        let (images, me) = (&team.images, team.me());
+        let (first, here) = (images.first(me), images.count(me));
+        let image = match images {
+            Images::One(_) => 0,
+            Images::Many(_) => match (IMAGE.get() as usize).checked_sub(1 + first) {
+                Some(image) if image < here => image,
+                _ => return bad_arg(format_args!("this thread has not called gasnet_coll_init")),
+            },
+        };
+        Ok(Place { first, here, image, total: images.total(), single: images.total() == team.members() })
+    }
+
+    /// Calls `f` with every team.
+    pub(crate) fn each_team(&self, f: impl Fn(&Team<A>)) {
+        f(self.all);
+        self.by_image.get().iter().for_each(|(team, _)| f(team));
+        let teams: Vec<_> = self.teams.read().iter().flatten().cloned().collect();
+        teams.iter().for_each(|team| f(team));
+    }
+
+    /// The function of an index, with its flags.
+    pub fn function(&self, index: i32) -> Result<(Function, u32), Error> {
+        let told = self.told.lock();
+        match usize::try_from(index).ok().and_then(|i| told.functions.get(i)) {
+            Some(found) => Ok(*found),
+            None => {
+                let known = told.functions.len();
+                bad_arg(format_args!("reduction function {index}; gasnet_coll_init registered {known}"))
+            }
+        }
+    }
+
+    /// Runs a collective: until it is done (the result is 0), or beside the caller (its handle, 0 when it is done already).
+    pub fn run(&'static self, team: TeamRef<A>, call: Call, blocking: bool) -> Result<usize, Error> {
+        if blocking && call.has(flags::AGGREGATE) {
+            return bad_arg(format_args!("GASNET_COLL_AGGREGATE with a blocking call"));
+        }
+        let several = matches!(team.images, Images::Many(_));
+        if blocking && !several && !self.is_aggregate_open(&team) {
+            if !self.broadcast_short(&team, &call) {
+                let cx = Context::new(self, team, phases(&call), Some(&call));
+                self.block_on(perform(cx, call));
+            }
+            return Ok(0);
+        }
+        let group = self.group(&team, call.has(flags::AGGREGATE));
+        if several {
+            self.run_image(team, call, group);
+        } else {
+            let cx = Context::new(self, team.clone(), phases(&call), Some(&call));
+            self.launch(team, Task { future: Box::pin(perform(cx, call)), handles: vec![group] });
+        }
+        if blocking {
+            self.wait(group)?;
+            return Ok(0);
+        }
+        // Nobody else knows the handle yet, so a collective that is done needs none.
+        let open = self.is_aggregate_open_handle(group);
+        Ok(if !open && self.handles.sync(group)? { 0 } else { group })
+    }
+
+    fn run_image(&'static self, team: TeamRef<A>, call: Call, handle: usize) {
+        let Some((_, gate)) = self.by_image.get() else { return };
+        let me = team.me();
+        let image = IMAGE.get() as usize - 1 - team.images.first(me);
+        let begin = |call: Call| {
+            let cx = Context::new(self, team.clone(), phases(&call), Some(&call));
+            (cx, call)
+        };
+        if let Some(((cx, call), handles)) = gate.call((&team.images, me, image), call, handle, begin) {
+            self.launch(team, Task { future: Box::pin(perform(cx, call)), handles });
+        }
+    }
+
+    fn launch(&self, team: TeamRef<A>, mut task: Task) {
+        if task.poll() {
+            task.handles.iter().for_each(|h| self.handles.finish(*h));
+        } else {
+            self.start_task(team, task);
+        }
+    }
+
+    fn is_aggregate_open(&self, team: &Team<A>) -> bool {
+        self.open.with(|open| {
+            let open = open.borrow();
+            !open.is_empty() && open.iter().any(|(t, id, _)| (*t, *id) == (thread(), team.id))
+        })
+    }
+
+    fn is_aggregate_open_handle(&self, handle: usize) -> bool {
+        self.open.with(|open| open.borrow().iter().any(|(_, _, h)| *h == handle))
+    }
+
+    /// The handle that counts the next collective of this thread on `team`: of the open aggregate, which stays open if
+    /// `stay`, or a new one.
+    fn group(&self, team: &Team<A>, stay: bool) -> usize {
+        self.open.with(|open| {
+            let mut open = open.borrow_mut();
+            let found = open.iter().position(|(t, id, _)| (*t, *id) == (thread(), team.id));
+            match found {
+                Some(at) => {
+                    let handle = open[at].2;
+                    self.handles.add(handle);
+                    if !stay {
+                        open.swap_remove(at);
+                    }
+                    handle
+                }
+                None => {
+                    let handle = self.handles.take();
+                    if stay {
+                        open.push((thread(), team.id, handle));
+                    }
+                    handle
+                }
+            }
+        })
+    }
+
+    /// Waits for a handle, serving messages, and gives it back.
+    pub fn wait(&self, handle: usize) -> Result<(), Error> {
+        let mut failed = 0;
+        while !self.handles.sync(handle)? {
+            failed = self.am.wait_step_for(failed, || self.handles.is_done(handle).unwrap_or(true));
+        }
+        Ok(())
+    }
+
+    /// Waits until all nodes are here.
+    pub fn meet(&'static self) {
+        let cx = Context::new(self, TeamRef::All(self.all), 1, None);
+        self.block_on(async move { cx.phase(0).await.everybody(cells::Word::Enter).await });
+    }
+
+    /// `gasnet_coll_init`: `counts` are the images of each node, equal everywhere; `None`: one each. Every thread that takes
+    /// part calls it, with its image.
+    pub fn init(&'static self, counts: Option<&[u32]>, image: u32, functions: &[(Function, u32)]) -> Result<(), Error> {
+        let several = counts.filter(|counts| counts.iter().any(|n| *n != 1));
+        let me = self.am.me() as usize;
+        let Some(counts) = several else {
+            {
+                let mut told = self.told.lock();
+                if told.threads > 0 {
+                    return bad_arg(format_args!("gasnet_coll_init was called before"));
+                }
+                told.threads = 1;
+                told.functions = functions.to_vec();
+            }
+            self.meet();
+            return Ok(());
+        };
+        if !self.threaded {
+            return bad_arg(format_args!("several images on a node need GASNET_PAR"));
+        }
+        if counts.contains(&0) {
+            return bad_arg(format_args!("a node without images"));
+        }
+        let starts: Box<[u32]> = std::iter::once(0)
+            .chain(counts.iter().scan(0u32, |sum, n| {
+                *sum += n;
+                Some(*sum)
+            }))
+            .collect();
+        if !(starts[me]..starts[me + 1]).contains(&image) {
+            let (first, end) = (starts[me], starts[me + 1]);
+            return bad_arg(format_args!("image {image} is not this node's: it has {first} to {}", end - 1));
+        }
+        if IMAGE.replace(image + 1) != 0 {
+            return bad_arg(format_args!("gasnet_coll_init was called before by this thread"));
+        }
+        let last = {
+            let mut told = self.told.lock();
+            match &told.images {
+                Some(before) if *before != starts => {
+                    return bad_arg(format_args!("threads of this node give different numbers of images"));
+                }
+                _ => told.images = Some(starts.clone()),
+            }
+            told.functions = functions.to_vec();
+            told.threads += 1;
+            told.threads == counts[me]
+        };
+        if last {
+            // SAFETY: the promise of `new`.
+            let team = unsafe {
+                all_nodes(
+                    &self.region,
+                    &self.maps,
+                    self.area,
+                    1,
+                    (self.threaded, self.debug),
+                    self.am.me(),
+                    Images::Many(starts),
+                )
+            };
+            // SAFETY: the promise of `new`.
+            let gate = unsafe { Gate::new(self.threaded) };
+            let _ = self.by_image.set((Box::leak(Box::new(team)), gate));
+            self.meet();
+            // ORDERING: Release ↔ Acquire below: the other threads see the team.
+            self.ready.store(1, Ordering::Release);
+        }
+        let mut failed = 0;
+        // ORDERING: Acquire ↔ Release above.
+        while self.ready.load(Ordering::Acquire) == 0 {
+            failed = self.am.wait_step(failed);
+        }
+        Ok(())
+    }
+
+    /// Number of images on this node, threads that take part.
+    pub fn images_here(&self) -> usize {
+        self.by_image.get().map_or(1, |(team, _)| team.images.count(team.me()))
+    }
+}
+
+/// What `place` tells of a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Number of this node's first image.
+    pub first: usize,
+    /// Images of this node.
+    pub here: usize,
+    /// Which of them the thread is.
+    pub image: usize,
+    /// All images.
+    pub total: usize,
+    /// One image on each node.
+    pub single: bool,
+}
+
+/// # Safety
+/// As [`ModeLock::new`].
+unsafe fn all_nodes<A: Mapped>(
+    region: &A::Local,
+    maps: &[Option<A::Remote>],
+    area: Area,
+    which: usize,
+    (threaded, debug): (bool, bool),
+    me: u32,
+    images: Images,
+) -> Team<A> {
+    let way =
+        |(rank, map): (usize, &Option<A::Remote>)| Way { rank: rank as u32, base: area.base(which), map: map.clone() };
+    let ways = maps.iter().enumerate().map(way).collect();
+    let cells = Cells::new(me as usize, area.all(), region.clone(), ways);
+    // SAFETY: the caller's promise.
+    unsafe { Team::new(threaded, debug, cells, images, which as u64) }
+}
+
+fn way<A: Mapped>(coll: &Coll<A>, members: usize, call: &Call) -> select::Way {
+    select::way(call.kind, coll.direct, members, call.each)
+}
+
+/// Sequence numbers that a collective takes: one for each time that two members may send each other a message.
+fn phases(call: &Call) -> u32 {
+    match call.kind {
+        Kind::Reduce => 2, // to those who combine, and from there to the root
+        _ => 1,
+    }
+}
+
+/// The collective itself.
+async fn perform<A: Mapped>(cx: Context<A>, call: Call) {
+    let way = way(cx.coll, cx.members(), &call);
+    match (call.kind, &call.reduction) {
+        (Kind::Broadcast, _) => rooted::broadcast(&cx, &call, way).await,
+        (Kind::Scatter, _) => rooted::scatter(&cx, &call, way).await,
+        (Kind::Gather, _) => rooted::gather(&cx, &call, way).await,
+        (Kind::GatherAll, _) => mutual::gather_all(&cx, &call, way).await,
+        (Kind::Exchange, _) => mutual::exchange(&cx, &call).await,
+        (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, way).await,
+        (Kind::Scan, Some(how)) => reduce::scan(&cx, &call, how).await,
+        (Kind::Reduce | Kind::Scan, None) => {}
+    }
+}

@@ -1,0 +1,446 @@
+//! Moving bytes between two members, or from one to several: a [`Send`] and its [`Recv`]s, which take steps.
+//!
+//! The sender's message says how the bytes come; its head holds that way and, above it, a count:
+//! - `INLINE`: they are in the message.
+//! - `PULL`: at an address in the sender's segment; each receiver reads them and answers.
+//! - `STAGED`: chunk by chunk through a stage buffer of the sender; the head counts chunks filled, answers count chunks read.
+//! - `BY_AM`: the receiver tells an address, the sender sends Mediums there; the head counts 1 when all are sent.
+//! - `PUSHED`: the receiver had told an address in its segment, and there they are.
+//!
+//! Which one is the sender's choice, except that everything too long for a message goes `BY_AM` where words travel as
+//! messages too, and that a `Send` made to push waits for the receiver's address, which a `Recv` made to be pushed tells.
+
+use super::area::{CHUNK, CHUNKS};
+use super::cells::Word;
+use super::phase::Phase;
+use super::select::INLINE;
+use super::span::{Buffer, Span};
+use super::{DATA, Mapped};
+use crate::am::source::{Args, Source};
+use crate::region::MAX_MEDIUM;
+use crate::sci::{LocalMap, RemoteMap, RemoteRead};
+use std::future::poll_fn;
+use std::task::Poll;
+
+const HOW_INLINE: u32 = 1;
+const HOW_PULL: u32 = 2;
+const HOW_STAGED: u32 = 3;
+const HOW_BY_AM: u32 = 4;
+const HOW_PUSHED: u32 = 5;
+/// Bits of a head that say how.
+const HOW_BITS: u32 = 3;
+
+/// Head of a message that has its bytes in it.
+#[inline(always)]
+pub fn inline_head() -> u32 {
+    HOW_INLINE
+}
+
+/// Bytes that one step moves at most, so that a poll returns soon (about 50 µs).
+const STEP: usize = 512 << 10;
+
+/// To whom.
+#[derive(Clone)]
+pub enum To {
+    /// One member.
+    One(usize),
+    /// All others.
+    Others,
+    /// These.
+    List(Vec<usize>),
+}
+
+enum State {
+    Begin,
+    /// For the answers of receivers number `.0` and above.
+    Answers(usize),
+    /// Filled chunks; the buffer.
+    Stage {
+        buffer: usize,
+        filled: usize,
+    },
+    /// For the landing of receivers number `.0` and above; bytes sent to that one.
+    ByAm {
+        receiver: usize,
+        sent: usize,
+        whole: Option<Buffer>,
+    },
+    Push {
+        written: usize,
+    },
+    Done,
+}
+
+/// The sending side.
+pub struct Send<'a, A: Mapped> {
+    phase: Phase<'a, A>,
+    to: To,
+    from: Span,
+    push: bool,
+    state: State,
+}
+
+impl<A: Mapped> Drop for Send<'_, A> {
+    fn drop(&mut self) {
+        if let State::Stage { buffer, .. } = self.state {
+            self.phase.cx.coll.stage.give(buffer);
+        }
+    }
+}
+
+impl<'a, A: Mapped> Send<'a, A> {
+    /// Sends all bytes of `from` to each of `to`.
+    pub fn new(phase: Phase<'a, A>, to: To, from: Span) -> Self {
+        Send { phase, to, from, push: false, state: State::Begin }
+    }
+
+    /// To one member, whose [`Recv::landed`] tells where to.
+    pub fn push(phase: Phase<'a, A>, to: usize, from: Span) -> Self {
+        Send { phase, to: To::One(to), from, push: true, state: State::Begin }
+    }
+
+    fn receivers(&self) -> usize {
+        match &self.to {
+            To::One(_) => 1,
+            To::Others => self.phase.cx.members() - 1,
+            To::List(list) => list.len(),
+        }
+    }
+
+    fn receiver(&self, index: usize) -> usize {
+        match &self.to {
+            To::One(to) => *to,
+            To::Others => (self.phase.cx.me() + 1 + index) % self.phase.cx.members(),
+            To::List(list) => list[index],
+        }
+    }
+
+    fn send_all(&self, head: u32, body: &[u64]) {
+        for i in 0..self.receivers() {
+            self.phase.send(self.receiver(i), head, body);
+        }
+    }
+
+    fn update_all(&self, head: u32) {
+        for i in 0..self.receivers() {
+            self.phase.update(self.receiver(i), head);
+        }
+    }
+
+    /// Goes as far as it can. True when every receiver has the bytes, or they are where the memory of `from` is not needed.
+    pub fn step(&mut self) -> bool {
+        loop {
+            let went = match &self.state {
+                State::Begin => self.begin(),
+                State::Answers(next) => {
+                    let next = *next;
+                    self.answers(next)
+                }
+                State::Stage { .. } => self.fill(),
+                State::ByAm { .. } => self.send_mediums(),
+                State::Push { .. } => self.write(),
+                State::Done => return true,
+            };
+            if !went {
+                return false;
+            }
+        }
+    }
+
+    fn begin(&mut self) -> bool {
+        let coll = self.phase.cx.coll;
+        let len = self.from.len();
+        if len <= INLINE {
+            let words = self.from.words();
+            self.send_all(HOW_INLINE, &words[..len.div_ceil(8)]);
+            self.state = State::Done;
+            return true;
+        }
+        if !coll.direct {
+            self.state = State::ByAm { receiver: 0, sent: 0, whole: None };
+            return true;
+        }
+        if self.push {
+            let Some(address) = self.phase.cx.team.cells.landing(self.phase.seq, self.receiver(0)) else {
+                return false;
+            };
+            if address != 0 {
+                self.state = State::Push { written: 0 };
+                return true;
+            }
+        }
+        if let Some(address) = self.from.address().filter(|a| coll.is_mapped(*a, len)) {
+            self.send_all(HOW_PULL, &[address as u64]);
+            self.state = State::Answers(0);
+        } else if let Some(buffer) = coll.stage.take() {
+            self.state = State::Stage { buffer, filled: 0 };
+        } else {
+            self.send_all(HOW_BY_AM, &[]);
+            self.state = State::ByAm { receiver: 0, sent: 0, whole: None };
+        }
+        true
+    }
+
+    fn answers(&mut self, mut next: usize) -> bool {
+        while next < self.receivers() && self.phase.told(self.receiver(next), Word::Taken).is_some() {
+            next += 1;
+        }
+        let done = next == self.receivers();
+        self.state = if done { State::Done } else { State::Answers(next) };
+        done
+    }
+
+    /// Fills free chunks; done when all receivers have read the last one.
+    fn fill(&mut self) -> bool {
+        let State::Stage { buffer, filled } = self.state else { return false };
+        let chunks = self.from.len().div_ceil(CHUNK);
+        let taken = |i| self.phase.told(self.receiver(i), Word::Taken).unwrap_or(0) as usize;
+        let read = (0..self.receivers()).map(taken).min().unwrap_or(chunks);
+        if read == chunks {
+            self.state = State::Done;
+            self.phase.cx.coll.stage.give(buffer);
+            return true;
+        }
+        let mut now = filled;
+        while now < chunks && now < read + CHUNKS {
+            let at = now * CHUNK;
+            let target = self.phase.cx.coll.region.ptr(self.phase.chunk(buffer, now % CHUNKS));
+            // SAFETY: the chunk is ours: taken, and read by all (rule of `filled` and `read`).
+            unsafe { self.from.read(at, target, CHUNK.min(self.from.len() - at)) };
+            now += 1;
+            let head = HOW_STAGED | (now as u32) << HOW_BITS;
+            match now {
+                1 => self.send_all(head, &[self.phase.chunk(buffer, 0) as u64]),
+                _ => self.update_all(head),
+            }
+        }
+        self.state = State::Stage { buffer, filled: now };
+        false
+    }
+
+    fn write(&mut self) -> bool {
+        let State::Push { written } = self.state else { return false };
+        let (cx, to) = (self.phase.cx, self.receiver(0));
+        let address = cx.team.cells.landing(self.phase.seq, to).unwrap_or(0);
+        let n = STEP.min(self.from.len() - written);
+        let rank = cx.team.cells.rank(to);
+        let map =
+            cx.coll.am.payloads().map(rank).filter(|_| cx.coll.am.payloads().holds(rank, address, self.from.len()));
+        let Some((map, base)) = map else { self.phase.corrupt(to, "a collective's landing outside the segment") };
+        self.from.fill(written, n, |piece, at, n| {
+            // SAFETY: the span's promise: readable.
+            let result = unsafe { map.write(address - base + written + at, piece as *const u8, n) };
+            debug_assert!(result.is_ok(), "the landing was checked");
+        });
+        if written + n == self.from.len() {
+            self.phase.send(to, HOW_PUSHED, &[]);
+            self.state = State::Done;
+            return true;
+        }
+        self.state = State::Push { written: written + n };
+        false
+    }
+
+    /// To one receiver after the other.
+    fn send_mediums(&mut self) -> bool {
+        let state = std::mem::replace(&mut self.state, State::Done);
+        let State::ByAm { mut receiver, mut sent, whole } = state else { return false };
+        let whole = whole.or_else(|| self.from.address().is_none().then(|| gathered(&self.from)));
+        let from = whole.as_ref().map_or_else(|| self.from.clone(), Span::of);
+        let mut budget = STEP;
+        while receiver < self.receivers() && budget > 0 {
+            let to = self.receiver(receiver);
+            let landing = self.phase.cx.team.cells.landing(self.phase.seq, to);
+            let Some(address) = landing.filter(|a| *a != 0) else { break };
+            let n = MAX_MEDIUM.min(from.len() - sent);
+            self.medium(to, address + sent, &from.part(sent, n));
+            sent += n;
+            budget = budget.saturating_sub(n);
+            if sent == from.len() {
+                // As a message too: it follows the Mediums, and no store overtakes them.
+                let head = HOW_BY_AM | 1 << HOW_BITS;
+                self.phase.cx.team.cells.send_behind(self.phase.cx.coll.am, to, self.phase.seq, head);
+                (receiver, sent) = (receiver + 1, 0);
+            }
+        }
+        let done = receiver == self.receivers();
+        if !done {
+            self.state = State::ByAm { receiver, sent, whole };
+        }
+        done
+    }
+
+    fn medium(&self, to: usize, address: usize, from: &Span) {
+        let place = [address as u64];
+        // SAFETY: one readable word.
+        let args = unsafe { Args::from_raw(place.as_ptr(), 2) };
+        // SAFETY: the span's promise; it is in one piece.
+        let source = unsafe { Source::new(from.address().unwrap_or(0) as *const u8, from.len()) };
+        let rank = self.phase.cx.team.cells.rank(to);
+        if let Err(error) = self.phase.cx.coll.am.request_medium(rank, DATA, source, args) {
+            crate::job::fatal(format_args!("collective: {error}"));
+        }
+    }
+}
+
+/// A copy of it in one piece.
+fn gathered(span: &Span) -> Buffer {
+    let buffer = Buffer::new(span.len());
+    Span::of(&buffer).copy_from(span);
+    buffer
+}
+
+/// The receiving side.
+pub struct Recv<'a, A: Mapped> {
+    phase: Phase<'a, A>,
+    from: usize,
+    into: Span,
+    land: bool,
+    told: bool,
+    /// Bytes here.
+    got: usize,
+    /// Where Mediums land if `into` is in pieces.
+    whole: Option<Buffer>,
+}
+
+impl<'a, A: Mapped> Recv<'a, A> {
+    /// Fills `into` with what `from` sends.
+    pub fn new(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
+        Recv { phase, from, into, land: false, told: false, got: 0, whole: None }
+    }
+
+    /// From a [`Send::push`].
+    pub fn landed(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
+        Recv { land: true, ..Self::new(phase, from, into) }
+    }
+
+    /// Tells the sender where to put the bytes, if it waits for that.
+    fn announce(&mut self) {
+        let coll = self.phase.cx.coll;
+        if self.into.len() <= INLINE || self.told {
+            return;
+        }
+        if !coll.direct {
+            self.tell_landing();
+        } else if self.land {
+            let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
+            self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
+            self.told = true;
+        }
+    }
+
+    /// Goes as far as it can. True when all bytes are here.
+    pub fn step(&mut self) -> bool {
+        self.announce();
+        let Some(head) = self.phase.head(self.from) else { return false };
+        let count = (head >> HOW_BITS) as usize;
+        match head & ((1 << HOW_BITS) - 1) {
+            HOW_INLINE if self.into.len() <= INLINE => {
+                self.into.set_words(&self.phase.body(self.from));
+                true
+            }
+            HOW_PULL => self.pull(),
+            HOW_STAGED => self.empty(count),
+            HOW_BY_AM => {
+                if count == 0 && (!self.told || self.land) {
+                    self.land = false;
+                    self.tell_landing();
+                }
+                if let (1, Some(whole)) = (count, &self.whole) {
+                    self.into.copy_from(&Span::of(whole));
+                }
+                count == 1
+            }
+            HOW_PUSHED => true,
+            _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
+        }
+    }
+
+    fn tell_landing(&mut self) {
+        if self.into.address().is_none() {
+            self.whole = Some(Buffer::new(self.into.len()));
+        }
+        let whole = self.whole.as_ref().map(Span::of);
+        let address = whole.as_ref().unwrap_or(&self.into).address().unwrap_or(0);
+        self.phase.cx.team.cells.land(self.phase.cx.coll.am, self.from, self.phase.seq, address);
+        self.told = true;
+    }
+
+    fn pull(&mut self) -> bool {
+        let coll = self.phase.cx.coll;
+        let rank = self.phase.cx.team.cells.rank(self.from);
+        let address = self.phase.body(self.from)[0] as usize;
+        let payloads = coll.am.payloads();
+        let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, self.into.len())) else {
+            self.phase.corrupt(self.from, "a collective's source outside the segment")
+        };
+        let n = STEP.min(self.into.len() - self.got);
+        read(map, address - base + self.got, &self.into, self.got, n);
+        self.got += n;
+        let done = self.got == self.into.len();
+        if done {
+            self.phase.tell(self.from, Word::Taken, 1);
+        }
+        done
+    }
+
+    fn empty(&mut self, filled: usize) -> bool {
+        let len = self.into.len();
+        let stage = self.phase.body(self.from)[0] as usize;
+        let Some(map) = self.phase.cx.team.cells.map(self.from) else {
+            self.phase.corrupt(self.from, "a stage that is not mapped")
+        };
+        let filled = filled.min(len.div_ceil(CHUNK));
+        if stage > map.len() || map.len() - stage < CHUNKS * CHUNK {
+            self.phase.corrupt(self.from, "a collective's stage outside the region");
+        }
+        while self.got < filled * CHUNK && self.got < len {
+            let n = CHUNK.min(len - self.got);
+            read(map, stage + self.got / CHUNK % CHUNKS * CHUNK, &self.into, self.got, n);
+            self.got += n;
+            self.phase.tell(self.from, Word::Taken, self.got.div_ceil(CHUNK) as u32);
+        }
+        self.got == len
+    }
+}
+
+/// Reads `len` bytes at `offset` of a peer's memory, which were checked to be inside, to `[at, at + len)` of `into`.
+fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usize) {
+    into.fill(at, len, |piece, done, n| {
+        // SAFETY: the span's promise: writable.
+        let result = unsafe { map.read(offset + done, piece as *mut u8, n) };
+        debug_assert!(result.is_ok(), "the range was checked");
+    });
+}
+
+/// Lets all of them take steps until all are done, and does `work` as soon as all have taken the first.
+pub async fn all<A: Mapped>(mut sends: Vec<Send<'_, A>>, mut recvs: Vec<Recv<'_, A>>, work: impl FnOnce()) {
+    sends.retain_mut(|send| !send.step());
+    recvs.iter_mut().for_each(Recv::announce);
+    work();
+    poll_fn(|_| {
+        recvs.retain_mut(|recv| !recv.step());
+        sends.retain_mut(|send| !send.step());
+        if sends.is_empty() && recvs.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await
+}
+
+/// Sends, until it is done.
+pub async fn send<A: Mapped>(send: Send<'_, A>) {
+    send_beside(send, || ()).await
+}
+
+/// Sends, and does `work` while the receivers are at it.
+pub async fn send_beside<A: Mapped>(mut send: Send<'_, A>, work: impl FnOnce()) {
+    let done = send.step();
+    work();
+    if !done {
+        super::phase::until(|| send.step()).await
+    }
+}
+
+/// Receives, until it is done.
+pub async fn recv<A: Mapped>(mut recv: Recv<'_, A>) {
+    super::phase::until(|| recv.step()).await
+}

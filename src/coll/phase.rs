@@ -1,0 +1,170 @@
+//! What an algorithm holds: its team, its sequence numbers, and the ways to wait.
+//!
+//! Algorithms are futures without a waker: they are polled, by the thread that waits for them or by any poll, and are
+//! pending only while a cell that they look at does not say what they want. So a poll runs them as far as they can go.
+
+use super::area::CHUNK;
+use super::audit::Description;
+use super::call::Call;
+use super::cells::Word;
+use super::select::DIRECT_MEMBERS;
+use super::team::TeamRef;
+use super::{Coll, Mapped};
+use crate::am::inbox::corrupt;
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Waits until `ready` says so.
+pub async fn until(mut ready: impl FnMut() -> bool) {
+    poll_fn(|_| if ready() { Poll::Ready(()) } else { Poll::Pending }).await
+}
+
+/// A collective under way at this node. Its numbers are retired when it is dropped.
+pub struct Context<A: Mapped> {
+    /// The engine.
+    pub coll: &'static Coll<A>,
+    /// Among whom.
+    pub team: TeamRef<A>,
+    first: u32,
+    count: u32,
+    /// What is called, with debug clients.
+    call: Option<Box<Description>>,
+}
+
+impl<A: Mapped> Drop for Context<A> {
+    fn drop(&mut self) {
+        self.team.retire(self.coll.am, self.first, self.count);
+    }
+}
+
+impl<A: Mapped> Context<A> {
+    /// Takes `count` sequence numbers of the team; `None`: for what is not a data movement.
+    pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32, call: Option<&Call>) -> Context<A> {
+        let Some(audit) = &team.audit else {
+            let first = team.reserve(count);
+            return Context { coll, team, first, count, call: None };
+        };
+        let call = call.map_or_else(Description::meeting, Description::new);
+        let first = audit.note(call, count, || team.reserve(count));
+        Context { coll, team, first, count, call: Some(Box::new(call)) }
+    }
+
+    /// Own place.
+    #[inline(always)]
+    pub fn me(&self) -> usize {
+        self.team.me()
+    }
+
+    /// Members.
+    #[inline(always)]
+    pub fn members(&self) -> usize {
+        self.team.members()
+    }
+
+    /// The other members, from the next one on: so that not all begin with the same.
+    pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<A> {
+        let (me, members) = (self.me(), self.members());
+        (1..members).map(move |d| (me + d) % members)
+    }
+
+    /// Phase number `index`, once its sequence number may be used.
+    #[inline]
+    pub async fn phase(&self, index: u32) -> Phase<'_, A> {
+        debug_assert!(index < self.count);
+        let seq = self.first.wrapping_add(index);
+        until(|| self.team.is_usable(seq)).await;
+        if let (0, Some(call)) = (index, &self.call) {
+            self.team.describe(self.coll.am, seq, call);
+        }
+        Phase { cx: self, seq }
+    }
+}
+
+/// One sequence number of a collective: each pair of members may send each other one message, and answers to it.
+pub struct Phase<'a, A: Mapped> {
+    /// The collective.
+    pub cx: &'a Context<A>,
+    /// The number.
+    pub seq: u32,
+}
+
+impl<A: Mapped> Clone for Phase<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Mapped> Copy for Phase<'_, A> {}
+
+impl<A: Mapped> Phase<'_, A> {
+    /// Sends a member its message: `head`, and up to seven words.
+    #[inline]
+    pub fn send(&self, to: usize, head: u32, body: &[u64]) {
+        self.cx.team.cells.send(self.cx.coll.am, to, self.seq, head, body);
+    }
+
+    /// Changes the head of the message sent.
+    #[inline]
+    pub fn update(&self, to: usize, head: u32) {
+        self.cx.team.cells.update(self.cx.coll.am, to, self.seq, head);
+    }
+
+    /// The head of a member's message.
+    #[inline]
+    pub fn head(&self, from: usize) -> Option<u32> {
+        self.cx.team.cells.head(self.seq, from)
+    }
+
+    /// The words of a member's message.
+    #[inline]
+    pub fn body(&self, from: usize) -> [u64; 7] {
+        self.cx.team.cells.body(self.seq, from)
+    }
+
+    /// Answers a member.
+    #[inline]
+    pub fn tell(&self, to: usize, what: Word, value: u32) {
+        self.cx.team.cells.tell(self.cx.coll.am, to, self.seq, what, value);
+    }
+
+    /// A member's answer.
+    #[inline]
+    pub fn told(&self, from: usize, what: Word) -> Option<u32> {
+        self.cx.team.cells.told(self.seq, from, what)
+    }
+
+    /// A member's memory says what no sender of ours says. With debug clients that is where calls that differ may show first.
+    #[cold]
+    pub fn corrupt(&self, from: usize, what: &str) -> ! {
+        self.cx.team.compare(self.cx.coll.am);
+        corrupt(self.cx.team.cells.rank(from), what)
+    }
+
+    /// Waits until `from` has told `what`.
+    pub async fn hear(&self, from: usize, what: Word) {
+        until(|| self.told(from, what).is_some()).await
+    }
+
+    /// Waits until all members are here: each tells all, or, of many, those at doubling distances, one after the other.
+    pub async fn everybody(&self, what: Word) {
+        let (me, members) = (self.cx.me(), self.cx.members());
+        if members <= DIRECT_MEMBERS {
+            self.cx.others().for_each(|to| self.tell(to, what, 1));
+            for from in self.cx.others() {
+                self.hear(from, what).await;
+            }
+            return;
+        }
+        let mut distance = 1;
+        while distance < members {
+            self.tell((me + distance) % members, what, 1);
+            self.hear((me + members - distance) % members, what).await;
+            distance *= 2;
+        }
+    }
+
+    /// Offset in our region of a chunk of a stage buffer.
+    pub fn chunk(&self, buffer: usize, chunk: usize) -> usize {
+        self.cx.coll.area.buffer(buffer) + chunk * CHUNK
+    }
+}

@@ -1,0 +1,264 @@
+//! Collectives under way: who polls them, and the handles that clients wait for.
+//!
+//! A blocking collective is polled by its caller, on its stack. The others are tasks, polled by whoever polls the message
+//! engine (one thread at a time; others go on). Of each team a window's worth of the oldest is polled: the rest could not
+//! run anyway. Must not know what collectives do.
+
+use super::area;
+use super::audit::Patience;
+use super::team::TeamRef;
+use super::{Coll, Mapped};
+use crate::error::{Error, bad_arg};
+use crate::sync::{ModeLock, Ordering};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+/// A collective that runs beside its caller.
+pub struct Task {
+    /// What it does.
+    pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// The handles to be told when it is done.
+    pub handles: Vec<usize>,
+}
+
+impl Task {
+    /// Runs it as far as it goes; true when it is done.
+    pub fn poll(&mut self) -> bool {
+        self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+}
+
+/// Tasks of one team.
+struct Running<A: Mapped> {
+    team: TeamRef<A>,
+    tasks: VecDeque<Task>,
+}
+
+/// What whoever polls tasks has: is it polling, and the tasks.
+struct Turn<A: Mapped>(Cell<bool>, RefCell<Vec<Running<A>>>);
+
+type Started<A> = Vec<(TeamRef<A>, Task)>;
+
+/// All tasks.
+pub struct Tasks<A: Mapped> {
+    /// Started, not yet seen by who polls.
+    incoming: ModeLock<RefCell<Started<A>>>,
+    /// With who polls.
+    running: ModeLock<Turn<A>>,
+}
+
+impl<A: Mapped> Tasks<A> {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool) -> Tasks<A> {
+        Tasks {
+            // SAFETY: the caller's promise.
+            incoming: unsafe { ModeLock::new(threaded, RefCell::default()) },
+            // SAFETY: the caller's promise.
+            running: unsafe { ModeLock::new(threaded, Turn(Cell::new(false), RefCell::default())) },
+        }
+    }
+}
+
+impl<A: Mapped> Coll<A> {
+    /// Runs it, serving messages, until it is done.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        let future = pin!(future);
+        let future = RefCell::new(future);
+        let result = Cell::new(None);
+        let patience = self.debug.then(Patience::start);
+        let look = || match future.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => {
+                result.set(Some(value));
+                true
+            }
+            Poll::Pending => false,
+        };
+        if look() {
+            self.serve_now_and_then();
+        } else {
+            let mut failed = 0;
+            loop {
+                failed = self.am.wait_step_for(failed, look);
+                if let Some(patience) = &patience {
+                    self.each_team(|team| team.compare(self.am));
+                    patience.check(self);
+                }
+                // The look before a sleep may have been the one.
+                let done = result.take();
+                match done {
+                    Some(value) => return value,
+                    None if look() => break,
+                    None => {}
+                }
+            }
+        }
+        result.take().expect("just set")
+    }
+
+    /// Every 16th collective that was done at once: a node that does nothing else answers requests all the same.
+    #[inline]
+    pub(super) fn serve_now_and_then(&self) {
+        // Relaxed, and not read-modify-write: threads may lose counts, not correctness.
+        let n = self.done_at_once.load(Ordering::Relaxed).wrapping_add(1);
+        self.done_at_once.store(n, Ordering::Relaxed); // Relaxed: as above
+        if n & 15 == 0 {
+            self.am.poll();
+        }
+    }
+
+    /// Starts a task, which has run once and is not done.
+    pub fn start_task(&self, team: TeamRef<A>, task: Task) {
+        self.tasks.incoming.with(|incoming| incoming.borrow_mut().push((team, task)));
+        self.am.background(1);
+    }
+
+    /// Runs tasks as far as they go. True when one was done. In any poll, outside handlers.
+    pub fn progress(&self) -> bool {
+        let turn = self.tasks.running.try_with(|Turn(busy, running)| {
+            // A task's callback may poll: the same thread comes here again.
+            if busy.replace(true) {
+                return 0;
+            }
+            if self.debug {
+                self.each_team(|team| team.compare(self.am));
+            }
+            let done = self.poll_tasks(running);
+            busy.set(false);
+            done
+        });
+        let done = turn.unwrap_or(0);
+        self.am.background(-done);
+        done > 0
+    }
+
+    fn poll_tasks(&self, running: &RefCell<Vec<Running<A>>>) -> i32 {
+        let incoming = self.tasks.incoming.with(|incoming| incoming.take());
+        let mut teams = running.borrow_mut();
+        for (team, task) in incoming {
+            match teams.iter_mut().find(|r| std::ptr::eq(&*r.team, &*team)) {
+                Some(found) => found.tasks.push_back(task),
+                None => teams.push(Running { team, tasks: VecDeque::from([task]) }),
+            }
+        }
+        let mut done = 0;
+        for team in teams.iter_mut() {
+            // Threads of a node may have started a few in another order than they took their numbers.
+            let reach = 2 * area::window(team.team.members()) as usize;
+            let mut i = 0;
+            while i < team.tasks.len().min(reach) {
+                if team.tasks[i].poll() {
+                    if let Some(task) = team.tasks.remove(i) {
+                        task.handles.iter().for_each(|h| self.handles.finish(*h));
+                        done += 1;
+                    }
+                } else {
+                    i += 1;
+                }
+            }
+        }
+        teams.retain(|team| !team.tasks.is_empty());
+        done
+    }
+}
+
+/// What a client's handle stands for: collectives that are not done.
+struct Entry {
+    generation: u32,
+    live: bool,
+    pending: u32,
+}
+
+/// Entries, and those that are free.
+#[derive(Default)]
+struct Table(RefCell<Vec<Entry>>, RefCell<Vec<u32>>);
+
+/// The clients' handles.
+pub struct Handles(ModeLock<Table>);
+
+impl Handles {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool) -> Handles {
+        // SAFETY: the caller's promise.
+        Handles(unsafe { ModeLock::new(threaded, Table::default()) })
+    }
+
+    /// A handle for one collective; never 0.
+    pub fn take(&self) -> usize {
+        self.0.with(|Table(entries, free)| {
+            let (mut entries, mut free) = (entries.borrow_mut(), free.borrow_mut());
+            let index = free.pop().unwrap_or_else(|| {
+                entries.push(Entry { generation: 0, live: false, pending: 0 });
+                entries.len() as u32 - 1
+            });
+            let entry = &mut entries[index as usize];
+            entry.generation = entry.generation.wrapping_add(1);
+            (entry.live, entry.pending) = (true, 1);
+            (u64::from(entry.generation) << 32 | u64::from(index + 1)) as usize
+        })
+    }
+
+    fn with<R>(&self, handle: usize, f: impl FnOnce(&mut Entry) -> R) -> Option<R> {
+        self.0.with(|Table(entries, _)| {
+            let index = (handle as u32).checked_sub(1)?;
+            let mut entries = entries.borrow_mut();
+            let entry = entries.get_mut(index as usize)?;
+            (entry.live && entry.generation == (handle as u64 >> 32) as u32).then(|| f(entry))
+        })
+    }
+
+    /// The handle stands for one collective more.
+    pub fn add(&self, handle: usize) {
+        self.with(handle, |entry| entry.pending += 1);
+    }
+
+    /// One of its collectives is done.
+    pub fn finish(&self, handle: usize) {
+        self.with(handle, |entry| entry.pending -= 1);
+    }
+
+    /// Are all done? `BadArg`: no such handle.
+    pub fn is_done(&self, handle: usize) -> Result<bool, Error> {
+        match self.with(handle, |entry| entry.pending == 0) {
+            Some(done) => Ok(done),
+            None => bad_arg(format_args!("{handle:#x} is not the handle of a collective under way")),
+        }
+    }
+
+    /// Gives the handle back if all are done.
+    pub fn sync(&self, handle: usize) -> Result<bool, Error> {
+        if handle == 0 {
+            return Ok(true);
+        }
+        let done = self.is_done(handle)?;
+        if done {
+            self.with(handle, |entry| entry.live = false);
+            self.0.with(|Table(_, free)| free.borrow_mut().push(handle as u32 - 1));
+        }
+        Ok(done)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_done_when_all_it_stands_for_is_and_then_dead() {
+        // SAFETY: one thread.
+        let handles = unsafe { Handles::new(false) };
+        let (a, b) = (handles.take(), handles.take());
+        handles.add(a);
+        handles.finish(a);
+        assert_eq!(handles.sync(a), Ok(false));
+        handles.finish(a);
+        assert_eq!((handles.sync(a), handles.sync(0)), (Ok(true), Ok(true)));
+        assert!(handles.sync(a).is_err());
+        let again = handles.take();
+        assert_eq!(again as u32, a as u32, "entries are used again");
+        assert!(again != a && handles.sync(a).is_err() && handles.sync(b) == Ok(false));
+    }
+}

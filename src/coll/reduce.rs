@@ -1,0 +1,171 @@
+//! Reduction and scan of vectors (contract: coll.md §8): combined in image order, always the same way for the same sizes.
+
+use super::Mapped;
+use super::call::Call;
+use super::combine::Reduction;
+use super::moves::{Recv, Send, To, all, recv, send};
+use super::phase::Context;
+use super::rooted::{Tree, enter, leave};
+use super::select::{self, Way};
+use super::span::{Buffer, Span};
+
+/// A vector that begins as a copy of `from`.
+fn copied(from: &Span) -> Buffer {
+    let buffer = Buffer::new(from.len());
+    Span::of(&buffer).copy_from(from);
+    buffer
+}
+
+/// The vectors of this node's images, combined.
+fn own(call: &Call, how: &Reduction) -> Buffer {
+    let sum = copied(&call.src(0, call.each));
+    for image in 1..call.src.len() {
+        how.combine(&sum, &call.src(image, call.each));
+    }
+    sum
+}
+
+/// Reduction.
+pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, way: Way) {
+    match way {
+        Way::Tree(radix) => reduce_up(cx, call, how, radix).await,
+        Way::Shared => reduce_shared(cx, call, how).await,
+        _ => reduce_flat(cx, call, how).await,
+    }
+}
+
+/// The root gets all vectors.
+async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
+    let root = cx.team.images.owner(call.root).0;
+    let ph = cx.phase(0).await;
+    enter(&ph, call).await;
+    let own = own(call, how);
+    if cx.me() != root {
+        send(Send::new(ph, To::One(root), Span::of(&own))).await;
+    } else {
+        let members = cx.members();
+        let all_of_them = Buffer::new(call.each.next_multiple_of(16) * members);
+        let vector = |m: usize| Span::of(&all_of_them).part(m * call.each.next_multiple_of(16), call.each);
+        vector(root).copy_from(&Span::of(&own));
+        let recvs = cx.others().map(|from| Recv::new(ph, from, vector(from))).collect();
+        all(Vec::new(), recvs, || ()).await;
+        let sum = copied(&vector(0));
+        (1..members).for_each(|m| how.combine(&sum, &vector(m)));
+        call.dst(0, call.each).copy_from(&Span::of(&sum));
+    }
+    leave(&ph, call).await;
+}
+
+/// Up a tree rooted at member 0, whose subtrees are runs of members, and from there to the root.
+async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, radix: usize) {
+    let root = cx.team.images.owner(call.root).0;
+    let ph = cx.phase(0).await;
+    enter(&ph, call).await;
+    let sum = own(call, how);
+    let tree = Tree::new(radix, cx.me(), cx.members());
+    let parts: Vec<Buffer> = tree.children.iter().map(|_| Buffer::new(call.each)).collect();
+    let part = |((first, _), part): (&(usize, usize), &Buffer)| Recv::new(ph, *first, Span::of(part));
+    all(Vec::new(), tree.children.iter().zip(&parts).map(part).collect(), || ()).await;
+    parts.iter().for_each(|part| how.combine(&sum, &Span::of(part)));
+    let last = cx.phase(1).await;
+    match tree.parent {
+        Some(parent) => send(Send::new(ph, To::One(parent), Span::of(&sum))).await,
+        None if root == 0 => call.dst(0, call.each).copy_from(&Span::of(&sum)),
+        None => send(Send::new(last, To::One(root), Span::of(&sum))).await,
+    }
+    if cx.me() == root && root != 0 {
+        recv(Recv::new(last, 0, call.dst(0, call.each))).await;
+    }
+    leave(&last, call).await;
+}
+
+/// Each member combines its part of all vectors, and the root collects the parts.
+async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
+    let root = cx.team.images.owner(call.root).0;
+    let (me, members) = (cx.me(), cx.members());
+    let ph = cx.phase(0).await;
+    enter(&ph, call).await;
+    // One image: its vector as it lies, which peers may be able to reach.
+    let summed = (call.src.len() > 1).then(|| own(call, how));
+    let vector = summed.as_ref().map_or_else(|| call.src(0, call.each), Span::of);
+    let count = call.each / how.elem_size;
+    let bound = |m: usize| m * count / members * how.elem_size;
+    let part = |m: usize| vector.part(bound(m), bound(m + 1) - bound(m));
+    let width = bound(me + 1) - bound(me);
+    let parts: Vec<Buffer> = (0..members).map(|m| Buffer::new(if m == me { 0 } else { width })).collect();
+    let sends = cx.others().map(|to| Send::new(ph, To::One(to), part(to))).collect();
+    let recvs = cx.others().map(|from| Recv::new(ph, from, Span::of(&parts[from]))).collect();
+    all(sends, recvs, || ()).await;
+    let operand = |m: usize| if m == me { part(me) } else { Span::of(&parts[m]) };
+    let sum = copied(&operand(0));
+    (1..members).for_each(|m| how.combine(&sum, &operand(m)));
+    let last = cx.phase(1).await;
+    let push = |m: usize| bound(m + 1) - bound(m) >= select::PUSH;
+    if me == root {
+        let dst = call.dst(0, call.each);
+        let keep = || dst.part(bound(me), width).copy_from(&Span::of(&sum));
+        let result = |from: usize| {
+            let into = dst.part(bound(from), bound(from + 1) - bound(from));
+            if push(from) { Recv::landed(last, from, into) } else { Recv::new(last, from, into) }
+        };
+        all(Vec::new(), cx.others().map(result).collect(), keep).await;
+    } else if push(me) {
+        send(Send::push(last, root, Span::of(&sum))).await;
+    } else {
+        send(Send::new(last, To::One(root), Span::of(&sum))).await;
+    }
+    leave(&last, call).await;
+}
+
+/// Scan: image i gets the vectors of images 0 to i combined, or to i − 1 (exclusive; image 0 gets nothing). In rounds: at
+/// distance d everybody knows the sum of the 2d members up to itself.
+pub async fn scan<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
+    let (me, members) = (cx.me(), cx.members());
+    let ph = cx.phase(0).await;
+    enter(&ph, call).await;
+    let mut upto = own(call, how);
+    let mut before: Option<Buffer> = None;
+    let mut distance = 1;
+    while distance < members {
+        let mut sends = Vec::new();
+        if me + distance < members {
+            sends.push(Send::new(ph, To::One(me + distance), Span::of(&upto)));
+        }
+        let lower = Buffer::new(call.each);
+        let mut recvs = Vec::new();
+        if me >= distance {
+            recvs.push(Recv::new(ph, me - distance, Span::of(&lower)));
+        }
+        all(sends, recvs, || ()).await;
+        if me >= distance {
+            // Lower members on the left, and results never where the right operand lies.
+            let sum = copied(&Span::of(&lower));
+            how.combine(&sum, &Span::of(&upto));
+            upto = sum;
+            if let Some(before) = &before {
+                how.combine(&lower, &Span::of(before));
+            }
+            before = Some(lower);
+        }
+        distance *= 2;
+    }
+    for image in 0..call.src.len() {
+        let vector = call.src(image, call.each);
+        let next = match &before {
+            None => copied(&vector),
+            Some(before) => {
+                let sum = copied(&Span::of(before));
+                how.combine(&sum, &vector);
+                sum
+            }
+        };
+        let dst = call.dst(image, call.each);
+        match &before {
+            _ if !how.is_exclusive() => dst.copy_from(&Span::of(&next)),
+            Some(before) => dst.copy_from(&Span::of(before)),
+            None => {}
+        }
+        before = Some(next);
+    }
+    leave(&ph, call).await;
+}

@@ -1,0 +1,109 @@
+//! The one table: which algorithm moves a collective's bytes, by what it is, how many bytes, how many members, and whether
+//! their memory is mapped.
+//!
+//! Sizes without a source are guesses that `testcollperf` bears out on two cores; every member must choose alike, so
+//! nothing that differs among them may enter.
+
+use super::Kind;
+
+/// Bytes that a message line carries beside its head.
+pub const INLINE: usize = 56;
+/// Members that tell each other everything directly; more go round by round (dissemination).
+pub const DIRECT_MEMBERS: usize = 8;
+/// Bytes from which a member writes to the root of a gather, if it can, instead of the root reading: then all copy at the
+/// same time.
+pub const PUSH: usize = 8 << 10;
+/// Bytes of a vector from which a reduction is shared out among the members.
+pub const SHARED_REDUCE: usize = if cfg!(loom) { 1 << 20 } else { 16 << 10 };
+
+/// How bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From and to the root directly, or between all pairs.
+    Flat,
+    /// Over a tree of this radix.
+    Tree(usize),
+    /// In rounds of doubling distance.
+    Rounds,
+    /// Shared out: each member combines a part, the root collects the parts.
+    Shared,
+}
+
+/// One row: the first that fits is taken.
+struct Row {
+    kind: Kind,
+    mapped: Option<bool>,
+    members: usize,
+    bytes: usize,
+    way: Way,
+}
+
+const ANY: usize = usize::MAX;
+
+const fn row(kind: Kind, mapped: Option<bool>, members: usize, bytes: usize, way: Way) -> Row {
+    Row { kind, mapped, members, bytes, way }
+}
+
+/// Up to so many members and so many bytes of a block; `mapped`: only if the memory is, or is not.
+const TABLE: &[Row] = &[
+    // Mapped: each reader pulls from the root, all at the same time. A root's stores to many members take longer than a
+    // tree's three levels only where there are many.
+    row(Kind::Broadcast, Some(true), 16, ANY, Way::Flat),
+    row(Kind::Broadcast, Some(true), ANY, 4096, Way::Tree(4)),
+    row(Kind::Broadcast, Some(true), ANY, ANY, Way::Flat),
+    row(Kind::Broadcast, Some(false), 2, ANY, Way::Flat),
+    row(Kind::Broadcast, Some(false), ANY, ANY, Way::Tree(2)),
+    row(Kind::Scatter, Some(true), ANY, ANY, Way::Flat),
+    row(Kind::Scatter, Some(false), 3, ANY, Way::Flat),
+    row(Kind::Scatter, Some(false), ANY, 4096, Way::Tree(2)),
+    row(Kind::Scatter, None, ANY, ANY, Way::Flat),
+    row(Kind::Gather, Some(true), ANY, ANY, Way::Flat),
+    row(Kind::Gather, Some(false), 3, ANY, Way::Flat),
+    row(Kind::Gather, Some(false), ANY, 4096, Way::Tree(2)),
+    row(Kind::Gather, None, ANY, ANY, Way::Flat),
+    row(Kind::GatherAll, Some(true), 16, ANY, Way::Flat),
+    row(Kind::GatherAll, Some(false), 3, ANY, Way::Flat),
+    row(Kind::GatherAll, None, ANY, 1024, Way::Rounds),
+    row(Kind::GatherAll, None, ANY, ANY, Way::Flat),
+    row(Kind::Exchange, None, ANY, ANY, Way::Flat),
+    row(Kind::Reduce, None, DIRECT_MEMBERS, SHARED_REDUCE, Way::Flat),
+    row(Kind::Reduce, None, ANY, SHARED_REDUCE, Way::Tree(2)),
+    row(Kind::Reduce, None, ANY, ANY, Way::Shared),
+    row(Kind::Scan, None, ANY, ANY, Way::Flat),
+];
+
+/// The way for a collective with blocks (reductions: vectors) of `bytes` among `members`.
+pub fn way(kind: Kind, mapped: bool, members: usize, bytes: usize) -> Way {
+    let fits =
+        |r: &&Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped) && members <= r.members && bytes <= r.bytes;
+    TABLE.iter().find(fits).map_or(Way::Flat, |r| r.way)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_collective_has_a_row_for_every_case() {
+        use Kind::*;
+        for kind in [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan] {
+            for mapped in [false, true] {
+                let fits = |r: &Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped);
+                assert!(TABLE.iter().any(|r| fits(r) && r.members == ANY && r.bytes == ANY), "{kind:?} {mapped}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_row_is_hidden_by_those_before() {
+        for (i, row) in TABLE.iter().enumerate() {
+            let hides = |r: &Row| {
+                r.kind == row.kind
+                    && (r.mapped.is_none() || r.mapped == row.mapped)
+                    && r.members >= row.members
+                    && r.bytes >= row.bytes
+            };
+            assert!(!TABLE[..i].iter().any(hides), "row {i}");
+        }
+    }
+}

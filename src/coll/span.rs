@@ -1,0 +1,215 @@
+//! Client memory that a collective reads or fills: one piece, or equal blocks at several addresses that count as one.
+//!
+//! Addresses are kept as numbers: a collective under way belongs to no thread. Whoever makes a [`Span`] promises that the
+//! memory stays accessible until the collective is done; then copying from and to it is safe.
+
+use std::sync::Arc;
+
+/// Equal blocks, as if they lay one behind the other.
+#[derive(Clone, Debug)]
+pub struct Span {
+    each: usize,
+    blocks: Blocks,
+}
+
+#[derive(Clone, Debug)]
+enum Blocks {
+    One(usize),
+    Many(Arc<[usize]>),
+}
+
+impl Span {
+    /// `len` bytes at `address`.
+    ///
+    /// # Safety
+    /// They stay readable, and writable if anything is copied to the span, while it or a part of it is used; or `len` is 0.
+    pub unsafe fn one(address: usize, len: usize) -> Span {
+        Span { each: len, blocks: Blocks::One(address) }
+    }
+
+    /// Blocks of `each` bytes at `addresses`. One piece if they follow each other.
+    ///
+    /// # Safety
+    /// As [`Span::one`], for each block.
+    pub unsafe fn many(addresses: &[usize], each: usize) -> Span {
+        match addresses {
+            _ if each == 0 => Span { each: 0, blocks: Blocks::One(0) },
+            [] => Span { each: 0, blocks: Blocks::One(0) },
+            [first, ..] if addresses.iter().enumerate().all(|(i, a)| *a == first.wrapping_add(i * each)) => {
+                Span { each: each * addresses.len(), blocks: Blocks::One(*first) }
+            }
+            _ => Span { each, blocks: Blocks::Many(addresses.into()) },
+        }
+    }
+
+    /// Memory of ours, which the caller keeps longer than the span.
+    pub fn of(buffer: &Buffer) -> Span {
+        Span { each: buffer.len, blocks: Blocks::One(buffer.words.as_ptr() as usize) }
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        match &self.blocks {
+            Blocks::One(_) => self.each,
+            Blocks::Many(list) => self.each * list.len(),
+        }
+    }
+
+    /// No bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Address of the first byte, if all follow it.
+    pub fn address(&self) -> Option<usize> {
+        match &self.blocks {
+            Blocks::One(address) => Some(*address),
+            Blocks::Many(_) => None,
+        }
+    }
+
+    /// `len` bytes from `at` on; of several blocks whole ones.
+    pub fn part(&self, at: usize, len: usize) -> Span {
+        assert!(at <= self.len() && len <= self.len() - at);
+        match &self.blocks {
+            Blocks::One(address) => Span { each: len, blocks: Blocks::One(address.wrapping_add(at)) },
+            Blocks::Many(list) => {
+                assert!(at.is_multiple_of(self.each) && len.is_multiple_of(self.each));
+                let list = &list[at / self.each..(at + len) / self.each];
+                match list {
+                    [one] => Span { each: len, blocks: Blocks::One(*one) },
+                    _ => Span { each: self.each, blocks: Blocks::Many(list.into()) },
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with (address, offset from `at`, bytes) of each piece of `[at, at + len)`.
+    fn pieces(&self, at: usize, len: usize, mut f: impl FnMut(usize, usize, usize)) {
+        assert!(at <= self.len() && len <= self.len() - at);
+        match &self.blocks {
+            Blocks::One(address) => f(address.wrapping_add(at), 0, len),
+            Blocks::Many(list) => {
+                let mut done = 0;
+                while done < len {
+                    let (block, within) = ((at + done) / self.each, (at + done) % self.each);
+                    let n = (self.each - within).min(len - done);
+                    f(list[block].wrapping_add(within), done, n);
+                    done += n;
+                }
+            }
+        }
+    }
+
+    /// Copies bytes `[at, at + len)` to `to`.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    #[inline]
+    pub unsafe fn read(&self, at: usize, to: *mut u8, len: usize) {
+        self.pieces(at, len, |address, offset, n| {
+            // SAFETY: the span's promise for the source, the caller's for the target. They may be the same memory.
+            unsafe { std::ptr::copy(address as *const u8, to.wrapping_add(offset), n) }
+        });
+    }
+
+    /// Copies `len` bytes from `from` to `[at, at + len)`.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes.
+    #[inline]
+    pub unsafe fn write(&self, at: usize, from: *const u8, len: usize) {
+        self.pieces(at, len, |address, offset, n| {
+            // SAFETY: as in `read`.
+            unsafe { std::ptr::copy(from.wrapping_add(offset), address as *mut u8, n) }
+        });
+    }
+
+    /// Calls `f` with (address, offset from `at`, bytes) of each piece of `[at, at + len)`, to be filled.
+    pub fn fill(&self, at: usize, len: usize, f: impl FnMut(usize, usize, usize)) {
+        self.pieces(at, len, f);
+    }
+
+    /// Copies as many bytes as `from` has to this span's start. Nothing happens where both are the same memory.
+    pub fn copy_from(&self, from: &Span) {
+        from.pieces(0, from.len(), |address, offset, n| {
+            if self.address() == Some(address.wrapping_sub(offset)) {
+                return;
+            }
+            // SAFETY: `n` bytes are readable at `address`: the promise of `from`.
+            unsafe { self.write(offset, address as *const u8, n) }
+        });
+    }
+
+    /// The first bytes, 56 at most, as words.
+    pub fn words(&self) -> [u64; 7] {
+        let mut words = [0u64; 7];
+        let len = self.len().min(size_of_val(&words));
+        // SAFETY: `words` has room for `len` bytes.
+        unsafe { self.read(0, words.as_mut_ptr().cast(), len) };
+        words
+    }
+
+    /// Fills the span, 56 bytes at most, from words.
+    pub fn set_words(&self, words: &[u64; 7]) {
+        assert!(self.len() <= size_of_val(words));
+        // SAFETY: `words` has as many bytes.
+        unsafe { self.write(0, words.as_ptr().cast(), self.len()) };
+    }
+}
+
+/// Memory of ours, aligned for any type.
+pub struct Buffer {
+    words: Box<[std::cell::UnsafeCell<u128>]>,
+    len: usize,
+}
+
+// SAFETY: plain memory; spans over it are used by one thread at a time, by the collective that made it.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// `len` bytes, zero.
+    pub fn new(len: usize) -> Buffer {
+        let words = (0..len.div_ceil(16)).map(|_| std::cell::UnsafeCell::new(0)).collect();
+        Buffer { words, len }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn span(bytes: &mut [u8]) -> Span {
+        // SAFETY: the callers keep `bytes` longer.
+        unsafe { Span::one(bytes.as_mut_ptr() as usize, bytes.len()) }
+    }
+
+    #[test]
+    fn blocks_in_a_row_are_one_piece() {
+        let mut bytes = [1u8, 2, 3, 4, 5, 6];
+        let base = bytes.as_mut_ptr() as usize;
+        // SAFETY: inside `bytes`.
+        let row = unsafe { Span::many(&[base, base + 2, base + 4], 2) };
+        assert_eq!((row.address(), row.len()), (Some(base), 6));
+        // SAFETY: inside `bytes`.
+        let swapped = unsafe { Span::many(&[base + 4, base], 2) };
+        assert_eq!((swapped.address(), swapped.len()), (None, 4));
+        let mut out = [0u8; 4];
+        span(&mut out).copy_from(&swapped);
+        assert_eq!(out, [5, 6, 1, 2]);
+        // SAFETY: three readable bytes.
+        unsafe { swapped.write(1, [9u8, 8, 7].as_ptr(), 3) };
+        assert_eq!(bytes, [8, 7, 3, 4, 5, 9]);
+        assert_eq!(swapped.part(2, 2).address(), Some(base));
+    }
+
+    #[test]
+    fn words_carry_short_spans_whole() {
+        let mut from: [u8; 13] = std::array::from_fn(|i| i as u8);
+        let mut to = [0u8; 13];
+        span(&mut to).set_words(&span(&mut from).words());
+        assert_eq!(from, to);
+    }
+}

@@ -1,0 +1,110 @@
+//! Teams: split, destroy (contract: coll.md §9).
+
+use super::area::Block;
+use super::call::{Addresses, Call, Kind, flags};
+use super::cells::{Cells, Way};
+use super::phase::Context;
+use super::span::{Buffer, Span};
+use super::team::{Images, Team, TeamRef};
+use super::{ALL, Coll, Mapped, mutual, select};
+use crate::error::{Error, bad_arg};
+use std::sync::Arc;
+
+impl<A: Mapped> Coll<A> {
+    /// Splits `parent`: members that give the same color become a team, ordered by (`relrank`, place in the parent). The
+    /// new team's handle. Blocks until all members of the parent have called.
+    pub fn split(&'static self, parent: usize, color: u32, relrank: u32) -> Result<usize, Error> {
+        let parent = self.team(parent)?;
+        let mine = [u64::from(color) << 32 | u64::from(relrank)];
+        let told = self.collect(&parent, &mine);
+        let of = |m: &usize| (told[*m] as u32, *m);
+        let mut members: Vec<usize> = (0..parent.members()).filter(|m| (told[*m] >> 32) as u32 == color).collect();
+        members.sort_unstable_by_key(of);
+        let block = Block::new(members.len(), self.debug);
+        let Some(base) = self.heap.take(block.bytes()) else {
+            return Err(Error::resource(format_args!(
+                "no room for a team of {} in the collective region",
+                members.len()
+            )));
+        };
+        let bases = self.collect_after(&parent, base, block, &members);
+        let me = members.iter().position(|m| *m == parent.me()).expect("we gave the color");
+        let ways: Box<[Way<A>]> = members
+            .iter()
+            .map(|m| {
+                let rank = parent.cells.rank(*m);
+                Way { rank, base: bases[*m] as usize, map: self.maps[rank as usize].clone() }
+            })
+            .collect();
+        // Region offsets are node-wide unique while a team lives, so the first member's names the team.
+        let id = u64::from(ways[0].rank) << 40 | ways[0].base as u64;
+        let cells = Cells::new(me, block, self.region.clone(), ways);
+        let images = Images::One(members.len());
+        // SAFETY: the promise of `Coll::new`.
+        let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
+        Ok(self.keep(Arc::new(team)))
+    }
+
+    /// Tells the members of the parent where the cleared block is, and gets theirs.
+    fn collect_after(&'static self, parent: &TeamRef<A>, base: usize, block: Block, members: &[usize]) -> Vec<u64> {
+        let way = |_: &usize| Way { rank: 0, base, map: None };
+        Cells::<A>::new(0, block, self.region.clone(), members.iter().map(way).collect()).clear();
+        self.collect(parent, &[base as u64])
+    }
+
+    /// gather_all of a few words.
+    fn collect(&'static self, team: &TeamRef<A>, mine: &[u64; 1]) -> Vec<u64> {
+        let members = team.members();
+        let (source, result) = (Buffer::new(8), Buffer::new(8 * members));
+        // SAFETY: one readable word.
+        unsafe { Span::of(&source).write(0, mine.as_ptr().cast(), 8) };
+        let call = Call {
+            kind: Kind::GatherAll,
+            root: 0,
+            each: 8,
+            flags: flags::IN_MYSYNC | flags::OUT_MYSYNC,
+            dst: Addresses::one(Span::of(&result).address().unwrap_or(0)),
+            src: Addresses::one(Span::of(&source).address().unwrap_or(0)),
+            lists: false,
+            reduction: None,
+            origin: None,
+        };
+        let way = select::way(Kind::GatherAll, self.direct, members, 8);
+        let cx = Context::new(self, team.clone(), 1, None);
+        self.block_on(mutual::gather_all(&cx, &call, way));
+        let mut words = vec![0u64; members];
+        // SAFETY: as many bytes as the result has.
+        unsafe { Span::of(&result).read(0, words.as_mut_ptr().cast(), 8 * members) };
+        words
+    }
+
+    fn keep(&self, team: Arc<Team<A>>) -> usize {
+        let mut teams = self.teams.write();
+        let index = teams.iter().position(Option::is_none).unwrap_or_else(|| {
+            teams.push(None);
+            teams.len() - 1
+        });
+        teams[index] = Some(team);
+        index + 2
+    }
+
+    /// Ends a team; all members call. Blocks until all have, and until nothing of the team is under way here.
+    pub fn destroy(&'static self, handle: usize) -> Result<(), Error> {
+        if handle == ALL {
+            return bad_arg(format_args!("the team of all nodes can't be destroyed"));
+        }
+        let team = self.split_team(handle)?;
+        let mut failed = 0;
+        while Arc::strong_count(&team) > 2 {
+            failed = self.am.wait_step(failed); // its collectives
+        }
+        team.hush();
+        {
+            let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
+            self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });
+        }
+        self.teams.write()[handle - 2] = None;
+        self.heap.give(team.cells.base(), team.cells.block().bytes());
+        Ok(())
+    }
+}

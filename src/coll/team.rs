@@ -1,0 +1,286 @@
+//! A team: its members, their images, its cells, and the book of sequence numbers.
+//!
+//! The book's rules (they are rules 4 and 5 of `cells.rs`, seen from inside): numbers are handed out in the order in which
+//! collectives are started, which is the same on all members; a number may be used when all members have retired the one a
+//! window before; it is retired when this member neither reads nor writes for it any more. The smallest number that some
+//! member has not retired can always be used, so something always goes on. Must not know collectives.
+
+use super::audit::Audit;
+use super::cells::Cells;
+use crate::am::Am;
+use crate::barrier::{Barrier, Hall};
+use crate::sci::Adapter;
+use crate::sync::ModeLock;
+use std::cell::Cell;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Which images belong to which member: in member order, consecutive numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// One each.
+    One(usize),
+    /// Image numbers at which members begin, and behind the last the number of all.
+    Many(Box<[u32]>),
+}
+
+impl Images {
+    /// First image of a member.
+    #[inline]
+    pub fn first(&self, member: usize) -> usize {
+        match self {
+            Images::One(_) => member,
+            Images::Many(starts) => starts[member] as usize,
+        }
+    }
+
+    /// Number of images of a member.
+    #[inline]
+    pub fn count(&self, member: usize) -> usize {
+        match self {
+            Images::One(_) => 1,
+            Images::Many(starts) => (starts[member + 1] - starts[member]) as usize,
+        }
+    }
+
+    /// Number of all images.
+    #[inline]
+    pub fn total(&self) -> usize {
+        match self {
+            Images::One(members) => *members,
+            Images::Many(starts) => starts.last().map_or(0, |n| *n as usize),
+        }
+    }
+
+    /// The member of an image, and which of its images it is.
+    #[inline]
+    pub fn owner(&self, image: usize) -> (usize, usize) {
+        match self {
+            Images::One(_) => (image, 0),
+            Images::Many(starts) => {
+                let member = starts.partition_point(|s| *s as usize <= image) - 1;
+                (member, image - starts[member] as usize)
+            }
+        }
+    }
+}
+
+/// Sequence numbers: handed out, usable, retired.
+struct Book {
+    /// The next to be handed out; the first is 1.
+    next: Cell<u32>,
+    /// All up to this are retired here.
+    retired: Cell<u32>,
+    /// Bit i: `retired` + 1 + i is retired as well.
+    ahead: Cell<u64>,
+    /// What the others were told of `retired`.
+    told: Cell<u32>,
+    /// A thread is telling them.
+    telling: Cell<bool>,
+    /// The last number that may be used, as far as is known.
+    usable: Cell<u32>,
+}
+
+/// A team, at one of its members.
+pub struct Team<A: Adapter> {
+    /// What members tell each other.
+    pub cells: Cells<A>,
+    /// Whose blocks collectives move.
+    pub images: Images,
+    /// The same name on all members, different from all other teams': the creator's node, and which of its teams.
+    pub id: u64,
+    /// The barrier of a split team; that of all nodes is the job's.
+    pub barrier: Barrier,
+    /// Comparisons of what members call, with debug clients.
+    pub audit: Option<Audit>,
+    book: ModeLock<Book>,
+}
+
+impl<A: Adapter> Team<A> {
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool, debug: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
+        let window = cells.window();
+        let book = Book {
+            next: Cell::new(1),
+            retired: Cell::new(0),
+            ahead: Cell::new(0),
+            told: Cell::new(0),
+            telling: Cell::new(false),
+            usable: Cell::new(window),
+        };
+        Team {
+            cells,
+            images,
+            id,
+            // SAFETY: the caller's promise.
+            barrier: unsafe { Barrier::new(threaded) },
+            // SAFETY: the caller's promise.
+            audit: debug.then(|| unsafe { Audit::new(threaded) }),
+            // SAFETY: the caller's promise.
+            book: unsafe { ModeLock::new(threaded, book) },
+        }
+    }
+
+    /// Members.
+    #[inline(always)]
+    pub fn members(&self) -> usize {
+        self.cells.members()
+    }
+
+    /// Own place.
+    #[inline(always)]
+    pub fn me(&self) -> usize {
+        self.cells.me()
+    }
+
+    /// Hands out `count` numbers; the first of them.
+    pub fn reserve(&self, count: u32) -> u32 {
+        self.book.with(|book| book.next.replace(book.next.get().wrapping_add(count)))
+    }
+
+    /// May the number be used?
+    #[inline]
+    pub fn is_usable(&self, seq: u32) -> bool {
+        self.book.with(|book| not_after(seq, book.usable.get()) || self.look_for_credit(book, seq))
+    }
+
+    #[cold]
+    fn look_for_credit(&self, book: &Book, seq: u32) -> bool {
+        let least = (0..self.members()).filter(|m| *m != self.me()).fold(book.retired.get(), |least, member| {
+            let retired = self.cells.retired(member);
+            if not_after(least, retired) { least } else { retired }
+        });
+        book.usable.set(least.wrapping_add(self.cells.window()));
+        not_after(seq, book.usable.get())
+    }
+
+    /// This member is done with `count` numbers from `first` on.
+    pub fn retire(&self, am: &Am<A>, first: u32, count: u32) {
+        let due = self.book.with(|book| {
+            let offset = first.wrapping_sub(book.retired.get()).wrapping_sub(1);
+            let all = book.ahead.get() | ((1u64 << count) - 1) << offset;
+            let run = all.trailing_ones();
+            book.ahead.set(all.checked_shr(run).unwrap_or(0));
+            book.retired.set(book.retired.get().wrapping_add(run));
+            self.is_due(book)
+        });
+        if due {
+            self.tell_credit(am);
+        }
+    }
+
+    /// From now on the others are told nothing: their blocks may be given to other teams.
+    pub fn hush(&self) {
+        self.book.with(|book| book.telling.set(true));
+    }
+
+    fn is_due(&self, book: &Book) -> bool {
+        self.creditable(book).wrapping_sub(book.told.get()) >= (self.cells.window() / 4).max(1)
+    }
+
+    /// Up to where others may use the slots again: retired and, with debug clients, compared.
+    fn creditable(&self, book: &Book) -> u32 {
+        let retired = book.retired.get();
+        match self.audit.as_ref().map(Audit::done) {
+            Some(compared) if not_after(compared, retired) => compared,
+            _ => retired,
+        }
+    }
+
+    /// Tells the others how far we are. By one thread at a time, so that no old count follows a new one; outside the
+    /// lock, because a message may have to wait, and run handlers meanwhile.
+    #[cold]
+    pub(super) fn tell_credit(&self, am: &Am<A>) {
+        let take = || {
+            self.book.with(|book| {
+                if book.telling.get() || !self.is_due(book) {
+                    return None;
+                }
+                book.telling.set(true);
+                book.told.set(self.creditable(book));
+                Some(book.told.get())
+            })
+        };
+        while let Some(retired) = take() {
+            for member in (0..self.members()).filter(|m| *m != self.me()) {
+                self.cells.credit(am, member, retired);
+            }
+            self.book.with(|book| book.telling.set(false));
+        }
+    }
+}
+
+/// `a` ≤ `b`, for numbers that wrap.
+fn not_after(a: u32, b: u32) -> bool {
+    b.wrapping_sub(a) as i32 >= 0
+}
+
+/// A team in use: that of all nodes lives as long as the job, and costs no count.
+pub enum TeamRef<A: Adapter> {
+    /// Of all nodes.
+    All(&'static Team<A>),
+    /// Split off.
+    Split(Arc<Team<A>>),
+}
+
+impl<A: Adapter> Clone for TeamRef<A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        match self {
+            TeamRef::All(team) => TeamRef::All(team),
+            TeamRef::Split(team) => TeamRef::Split(team.clone()),
+        }
+    }
+}
+
+impl<A: Adapter> Deref for TeamRef<A> {
+    type Target = Team<A>;
+    #[inline(always)]
+    fn deref(&self) -> &Team<A> {
+        match self {
+            TeamRef::All(team) => team,
+            TeamRef::Split(team) => team,
+        }
+    }
+}
+
+/// The barrier among the members.
+pub struct Members<'a, A: Adapter>(pub &'a Team<A>, pub &'a Am<A>);
+
+impl<A: Adapter> Hall for Members<'_, A> {
+    fn members(&self) -> usize {
+        self.0.members()
+    }
+
+    fn me(&self) -> usize {
+        self.0.me()
+    }
+
+    fn arrive(&self, member: usize, parity: usize, word: u64) {
+        self.0.cells.arrive(self.1, member, parity, word);
+    }
+
+    fn arrival(&self, member: usize, parity: usize) -> u64 {
+        self.0.cells.arrival(member, parity)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_count_through_the_members() {
+        let images = Images::Many(Box::new([0, 3, 4, 6]));
+        let owners: Vec<_> = (0..images.total()).map(|i| images.owner(i)).collect();
+        assert_eq!(owners, [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (2, 1)]);
+        assert_eq!((images.first(2), images.count(2)), (4, 2));
+        assert_eq!((Images::One(5).owner(4), Images::One(5).total()), ((4, 0), 5));
+    }
+
+    #[test]
+    fn numbers_compare_also_when_they_wrap() {
+        assert!(not_after(u32::MAX, 3) && !not_after(3, u32::MAX) && not_after(7, 7));
+    }
+}
