@@ -20,6 +20,9 @@ extern gasnet_memvec_t *vectors;
 extern void **addresses;
 extern size_t *sizes;
 extern gasnet_handlerentry_t *entries;
+extern gasnet_handle_t handle, *handles;
+extern gasnet_valget_handle_t value_handle;
+extern gasnet_register_value_t number;
 #endif
 #if defined(_GASNET_TOOLS_H)
 extern gasnett_tick_t tick;

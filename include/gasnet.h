@@ -6,6 +6,10 @@
 #ifndef _GASNET_H
 #define _GASNET_H
 #define _INCLUDED_GASNET_H
+/* C++98 has no variadic macros, but its compilers do: -pedantic need not tell clients about ours. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#endif
 #if defined(_GASNET_TOOLS_H)
 #error "include gasnet.h before gasnet_tools.h"
 #endif

@@ -7,6 +7,10 @@
  */
 #ifndef _GASNET_HANDLER_H
 #define _GASNET_HANDLER_H
+/* C++98 has no variadic macros, but its compilers do: -pedantic need not tell clients about ours. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#endif
 #include <gasnet.h>
 
 /* The client defines _hidx_NAME. */

@@ -19,6 +19,10 @@
  *                                       const size_t srcstrides[], const size_t count[], size_t stridelevels); */
 #ifndef _GASNET_VIS_H
 #define _GASNET_VIS_H
+/* C++98 has no variadic macros, but its compilers do: -pedantic need not tell clients about ours. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#endif
 
 #include "gasnet.h"
 

@@ -224,7 +224,7 @@ const JOB: &[Var] = &[
         aliases: &[],
         default: "0",
         doc: "most nodes in one supernode; 0 = unlimited",
-        form: "an integer",
+        form: "an integer, 0 or more",
         set: |c, v| put(&mut c.supernode_max, parse::integer(v, 0, u32::MAX.into())),
     },
     Var {
@@ -325,7 +325,7 @@ const JOB: &[Var] = &[
         aliases: &[],
         default: "by nodes per core",
         doc: "unsuccessful polls before a waiting thread gives up the CPU (wait modes SPINBLOCK and default)",
-        form: "an integer",
+        form: "an integer, 0 or more",
         set: |c, v| parse::integer(v, 0, u32::MAX.into()).map(|n| c.spin = Some(n)),
     },
     Var {
@@ -353,7 +353,7 @@ const JOB: &[Var] = &[
         aliases: &[],
         default: "min(MAX, MIN + nodes * FACTOR)",
         doc: "seconds; how long an orderly exit may take before it is forced",
-        form: "a number of seconds",
+        form: "a number of seconds, 0 or more",
         set: |c, v| parse::float(v).map(|n| c.exit_timeout = Some(n)),
     },
     Var {
@@ -361,7 +361,7 @@ const JOB: &[Var] = &[
         aliases: &[],
         default: "20",
         doc: "seconds; see GASNET_EXITTIMEOUT",
-        form: "a number of seconds",
+        form: "a number of seconds, 0 or more",
         set: |c, v| put(&mut c.exit_timeout_max, parse::float(v)),
     },
     Var {
@@ -369,7 +369,7 @@ const JOB: &[Var] = &[
         aliases: &[],
         default: "10",
         doc: "seconds; see GASNET_EXITTIMEOUT",
-        form: "a number of seconds",
+        form: "a number of seconds, 0 or more",
         set: |c, v| put(&mut c.exit_timeout_min, parse::float(v)),
     },
     Var {
@@ -377,7 +377,7 @@ const JOB: &[Var] = &[
         aliases: &[],
         default: "0.25",
         doc: "seconds per node; see GASNET_EXITTIMEOUT",
-        form: "a number of seconds",
+        form: "a number of seconds, 0 or more",
         set: |c, v| put(&mut c.exit_timeout_factor, parse::float(v)),
     },
     Var {

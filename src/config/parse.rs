@@ -73,7 +73,8 @@ impl NodeSet {
         }
         let range = |part: &str| {
             let (low, high) = part.split_once('-').unwrap_or((part, part));
-            Some((low.trim().parse().ok()?, high.trim().parse().ok()?))
+            let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+            (low <= high).then_some((low, high))
         };
         Some(NodeSet { ranges: Some(text.split(',').map(range).collect::<Option<_>>()?) })
     }
@@ -162,6 +163,7 @@ mod tests {
         let set = NodeSet::parse("0,2-4").unwrap();
         assert_eq!((0..6).filter(|n| set.contains(*n)).collect::<Vec<_>>(), [0, 2, 3, 4]);
         assert!(NodeSet::parse("*").unwrap().contains(99) && NodeSet::parse("x").is_none());
+        assert!(NodeSet::parse("2-2").is_some() && NodeSet::parse("2-1").is_none(), "a range that holds nothing");
     }
 
     #[test]

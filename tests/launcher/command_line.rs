@@ -17,19 +17,20 @@ fn usage_error(arguments: &[&str], needle: &str) {
 #[test]
 fn wrong_options_are_told_on_stderr_with_status_1() {
     usage_error(&["true"], "-n N");
-    usage_error(&["-n", "0", "true"], "0");
-    usage_error(&["-n", "x", "true"], "x");
+    usage_error(&["-n", "0", "true"], "'0' for '-n N': it is not an integer from 1 to 65535");
+    usage_error(&["-n", "x", "true"], "'x' for '-n N': it is not an integer");
     usage_error(&["-n"], "-n N");
     usage_error(&["-n", "2", "-frobnicate", "true"], "frobnicate");
     usage_error(&["-n", "2", "--bnd", "core", "true"], "--bind");
     usage_error(&["-n", "70000", "true"], "70000");
-    usage_error(&["-n", "-3", "true"], "-n");
+    usage_error(&["-n", "-3", "true"], "'-3' for '-n N': it is not an integer");
     usage_error(&["-n", "2", "--bind", "socket", "true"], "none, core, numa");
     usage_error(&["-n", "2", "--timeout", "soon", "true"], "soon");
     usage_error(&["-n", "2", "--timeout", "0", "true"], "positive number of seconds");
     usage_error(&["-n", "2", "--timeout=-1", "true"], "positive number of seconds");
     usage_error(&["-n", "2", "-c", "many", "true"], "many");
     usage_error(&["-n", "2", "--debug-node", "2", "true"], "nodes 0 to 1");
+    usage_error(&["-n", "2", "--debug-node", "-1", "true"], "not an integer from 0");
     usage_error(&["-n", "2", "--output", "file", "true"], "%n");
     usage_error(&["-n", "2", "--output=", "true"], "needs a name");
     usage_error(&["-n", "2", "--output", "a%n", "--output-dir", "b", "true"], "cannot be used with");

@@ -1,7 +1,7 @@
 //! The launcher's command line as clap knows it. Needs nothing but clap, so that the man page is made from it too.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::{Arg, ArgAction, Command};
 
 /// Name of the command.
 pub const NAME: &str = "gasnetrun_sci";
@@ -10,7 +10,7 @@ pub const NAME: &str = "gasnetrun_sci";
 pub fn command() -> Command {
     let flag = |short: char, id: &'static str| Arg::new(id).short(short).long(id).action(ArgAction::Count);
     let value = |id: &'static str, name: &'static str| Arg::new(id).long(id).value_name(name);
-    let number = |id, name, lowest: i64| value(id, name).value_parser(value_parser!(u32).range(lowest..=65535));
+    let number = |id, name, lowest| value(id, name).value_parser(count(lowest)).allow_negative_numbers(true);
     Command::new(NAME)
         .version(env!("CARGO_PKG_VERSION"))
         .override_usage(format!("{NAME} -n N [options] [--] program [arguments]"))
@@ -54,7 +54,8 @@ pub fn command() -> Command {
         )
         .arg(
             value("debug-node", "K")
-                .value_parser(value_parser!(u32))
+                .value_parser(count(0))
+                .allow_negative_numbers(true)
                 .help("debug node K only; alone it means --debug too"),
         )
         .arg(
@@ -85,4 +86,11 @@ is over; 126 the program cannot be run; 127 it is not found.";
 fn seconds(text: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
     value.ok_or_else(|| "it is not a positive number of seconds".into())
+}
+
+fn count(lowest: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let value = text.parse().ok().filter(|number| (lowest..=65535).contains(number));
+        value.ok_or_else(|| format!("it is not an integer from {lowest} to 65535"))
+    }
 }
