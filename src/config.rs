@@ -215,7 +215,7 @@ const JOB: &[Var] = &[
         name: "GASNET_MAX_THREADS",
         aliases: &[],
         default: "unlimited",
-        doc: "client threads per node in PAR and PARSYNC; accepted, there is no limit to enforce",
+        doc: "client threads per node that may be alive and in the library's use, in PAR and PARSYNC; one more ends the job",
         form: "a positive integer",
         set: |c, v| parse::integer(v, 1, u32::MAX.into()).map(|n| c.max_threads = Some(n)),
     },

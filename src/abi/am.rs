@@ -199,6 +199,7 @@ pub unsafe extern "C" fn gasneti_sci_msg_source(token: *mut c_void, node: *mut u
 /// Serves incoming messages: runs zero or more handlers, bounded work. Not in handlers.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_poll() -> c_int {
+    super::threads::note();
     match Job::attached() {
         Ok(job) => {
             job.am().poll_in_loop();

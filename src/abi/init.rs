@@ -103,6 +103,9 @@ pub unsafe extern "C" fn gasneti_sci_init(
     report_environment(unsafe { CStr::from_ptr(client.config) });
     if let Ok(job) = Job::get() {
         super::debug::configure(client.modes & GASNETI_SCI_MODE_DEBUG != 0);
+        if client.modes & GASNETI_SCI_MODE_SEQ == 0 {
+            super::threads::limit(job.config().max_threads);
+        }
         if job.config().freeze {
             job::debug::freeze();
         }

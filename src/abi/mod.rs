@@ -14,6 +14,7 @@ pub mod init;
 pub mod query;
 mod reference;
 pub mod rma;
+mod threads;
 pub mod tools_check;
 pub mod tools_debug;
 pub mod tools_env;
@@ -44,6 +45,7 @@ fn code(error: &Error) -> c_int {
 /// (contract: core.md §4).
 #[inline(always)]
 fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int {
+    threads::note();
     match body() {
         Ok(()) => GASNETI_SCI_OK,
         Err(error) => failed(name, error),
@@ -61,6 +63,7 @@ fn failed(name: &'static str, error: Error) -> c_int {
 
 /// Runs the body of a call that has no way to return an error: it ends the job (contract: core.md §4).
 fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
+    threads::note();
     match body() {
         Ok(value) => value,
         Err(error) => die(name, error),

@@ -280,6 +280,7 @@ pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usiz
 /// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tick_poll() {
+    super::threads::note();
     if let Ok((am, _)) = am() {
         am.poll_in_loop();
     }
