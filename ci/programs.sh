@@ -50,6 +50,7 @@ testlanding      |               |
 testcontend      |               | noise
 gups             |               |
 transpose        |               |
+fft              |               |
 testvis          | 40            |
 testvisperf      | 2 16          |
 testvisbad       |               |
