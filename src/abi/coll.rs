@@ -3,10 +3,11 @@
 use super::constants::*;
 use super::debug;
 use crate::am::Am;
+use crate::am::handlers::{COLL_DATA, COLL_STORE};
 use crate::am::source::Source;
 use crate::coll::audit::Origin;
 use crate::coll::combine::{Function, Reduction};
-use crate::coll::{Addresses, Call, Coll, DATA, Kind, Place, cells, flags};
+use crate::coll::{Addresses, Call, Coll, Kind, Place, cells, flags};
 use crate::error::{Error, bad_arg};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
@@ -112,8 +113,8 @@ const NAMES: [&str; 7] = [
 
 /// Registers the engine's handlers. In attach, before peers may send.
 pub(super) fn prepare(job: &'static Job) {
-    job.am().handlers().set_internal(cells::STORE, on_store as *const () as usize);
-    job.am().handlers().set_internal(DATA, on_data as *const () as usize);
+    job.am().handlers().set_internal(COLL_STORE, on_store as *const () as usize);
+    job.am().handlers().set_internal(COLL_DATA, on_data as *const () as usize);
 }
 
 /// A word for our collective region.

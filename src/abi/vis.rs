@@ -5,6 +5,7 @@ use super::reference::handled;
 use super::rma::{am, blocking, check_node, handle, implicit, start};
 use super::{die, must};
 use crate::am::Am;
+use crate::am::handlers;
 use crate::am::source::Source;
 use crate::am::token::Token;
 use crate::error::{Error, bad_arg};
@@ -28,13 +29,12 @@ const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
 
 /// Registers the handlers. In attach, before peers may send.
 pub(super) fn register(job: &'static Job) {
-    let handlers = job.am().handlers();
     for (index, function) in [
-        (pack::PUT, on_put as *const () as usize),
-        (pack::GET, on_get as *const () as usize),
-        (pack::ARRIVED, on_arrived as *const () as usize),
+        (handlers::VIS_PUT, on_put as *const () as usize),
+        (handlers::VIS_GET, on_get as *const () as usize),
+        (handlers::VIS_ARRIVED, on_arrived as *const () as usize),
     ] {
-        handlers.set_internal(index, function);
+        job.am().handlers().set_internal(index, function);
     }
 }
 
