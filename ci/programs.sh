@@ -58,6 +58,7 @@ testcoll         | 20            |
 testreduce       | 60            |
 testteam         | 4             |
 testteambarrier  | 60            |
+testcount        |               |
 testcollperf     | 20 65536      |
 '
 
