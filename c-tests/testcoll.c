@@ -2,7 +2,7 @@
  * sizes around the thresholds, memory in the segment and out of it, in place, aggregates, many in flight synced in random
  * order; every byte verified, guards around (behaviours K1-K11, L3-L14).
  *
- *   testcoll [BATCHES [SEED]]
+ *   testcoll [BATCHES [SEED [HANDLES]]]      HANDLES: how many are outstanding at once in `many`
  *
  * In PAR several threads per node are images; else the first collectives are made without gasnet_coll_init. */
 #include "testcoll.h"
@@ -11,7 +11,7 @@ static const size_t sizes[] = {0,    1,    2,    3,    4,    7,     8,     9,   
                                1024, 4095, 4096, 4097, 8191, 8192,  8193,  16384, 16385, 30000, 65535, 65536, 65537,  131072};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static long batches;
+static long batches, handles;
 static unsigned seed0;
 
 /* A job that only the seed gives. */
@@ -88,22 +88,31 @@ static void all_forms(gasnet_image_t image) {
           }
 }
 
-/* Many small ones in flight, synced from the last to the first. */
+/* Many small ones in flight, synced in the order they began, in reverse, or at random: each image has its own way. */
 static void many(gasnet_image_t image) {
-  enum { MANY = 3000 };
-  static __thread gasnet_coll_handle_t h[MANY];
-  long *dst = (long *)malloc(MANY * sizeof *dst), *src = (long *)malloc(MANY * sizeof *src);
-  int k;
-  for (k = 0; k < MANY; k++) src[k] = (long)image * 1000000 + k, dst[k] = -1;
-  for (k = 0; k < MANY; k++)
-    h[k] = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &dst[k], (gasnet_image_t)k % coll_images, &src[k], sizeof *dst,
-                                    GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC);
-  for (k = MANY - 1; k >= 0; k--) {
-    int at = image % 2 ? k : MANY - 1 - k;
-    gasnet_coll_wait_sync(h[at]);
-    CHECK(dst[at] == (long)((gasnet_image_t)at % coll_images) * 1000000 + at, "broadcast %d of many: %ld", at, dst[at]);
+  gasnet_coll_handle_t *h = (gasnet_coll_handle_t *)malloc((size_t)handles * sizeof *h);
+  long *dst = (long *)malloc((size_t)handles * sizeof *dst), *src = (long *)malloc((size_t)handles * sizeof *src);
+  long *order = (long *)malloc((size_t)handles * sizeof *order), k;
+  unsigned random = seed0 + image;
+  if (!h || !dst || !src || !order) gasnet_exit(98);
+  for (k = 0; k < handles; k++) {
+    src[k] = (long)image * 1000000 + k, dst[k] = -1;
+    order[k] = image % 3 ? k : handles - 1 - k;
   }
-  free(dst), free(src);
+  for (k = handles - 1; k > 0 && image % 3 == 2; k--) {
+    const long other = (long)(test_random(&random) % (unsigned long)(k + 1)), was = order[k];
+    order[k] = order[other], order[other] = was;
+  }
+  for (k = 0; k < handles; k++)
+    h[k] = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &dst[k], (gasnet_image_t)k % coll_images, &src[k], sizeof *dst,
+                                    GASNET_COLL_LOCAL | (k % 2 ? GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC
+                                                               : GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC));
+  for (k = 0; k < handles; k++) {
+    const long at = order[k];
+    gasnet_coll_wait_sync(h[at]);
+    CHECK(dst[at] == (long)((gasnet_image_t)at % coll_images) * 1000000 + at, "broadcast %ld of many: %ld", at, dst[at]);
+  }
+  free(h), free(dst), free(src), free(order);
 }
 
 /* A root far ahead of a member that sleeps, and then is slow. */
@@ -209,6 +218,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testcoll");
   batches = core_number(argc, argv, 1, 120);
   seed0 = (unsigned)core_number(argc, argv, 2, 20260101);
+  handles = core_number(argc, argv, 3, 3000);
   area_attach(NULL, 0, COLL_PERIMAGE * 3);
   test_begin("testcoll");
 #if !defined(GASNET_PAR)

@@ -50,6 +50,7 @@ testlanding      |               |
 testcontend      |               | noise
 gups             |               |
 transpose        |               |
+fft              |               |
 testvis          | 40            |
 testvisperf      | 2 16          |
 testvisbad       |               |
@@ -57,6 +58,7 @@ testcoll         | 20            |
 testreduce       | 60            |
 testteam         | 4             |
 testteambarrier  | 60            |
+testcount        |               |
 testcollperf     | 20 65536      |
 '
 

@@ -3,13 +3,15 @@
 use super::constants::*;
 use super::debug;
 use crate::am::Am;
+use crate::am::handlers::{COLL_DATA, COLL_STORE};
 use crate::am::source::Source;
 use crate::coll::audit::Origin;
 use crate::coll::combine::{Function, Reduction};
-use crate::coll::{Addresses, Call, Coll, DATA, Kind, Place, cells, flags};
+use crate::coll::{Addresses, Call, Coll, Kind, Place, cells, flags};
 use crate::error::{Error, bad_arg};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
+use crate::trace::{self, NO_NODE, Op};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -110,10 +112,24 @@ const NAMES: [&str; 7] = [
     "gasnet_coll_scan",
 ];
 
+/// The first whose bytes are those of a vector.
+const REDUCE: usize = 5;
+
+/// How they are recorded: blocking, and not.
+const OPS: [[Op; 2]; 7] = [
+    [Op::Broadcast, Op::BroadcastNb],
+    [Op::Scatter, Op::ScatterNb],
+    [Op::Gather, Op::GatherNb],
+    [Op::GatherAll, Op::GatherAllNb],
+    [Op::Exchange, Op::ExchangeNb],
+    [Op::Reduce, Op::ReduceNb],
+    [Op::Scan, Op::ScanNb],
+];
+
 /// Registers the engine's handlers. In attach, before peers may send.
 pub(super) fn prepare(job: &'static Job) {
-    job.am().handlers().set_internal(cells::STORE, on_store as *const () as usize);
-    job.am().handlers().set_internal(DATA, on_data as *const () as usize);
+    job.am().handlers().set_internal(COLL_STORE, on_store as *const () as usize);
+    job.am().handlers().set_internal(COLL_DATA, on_data as *const () as usize);
 }
 
 /// A word for our collective region.
@@ -178,8 +194,8 @@ pub unsafe extern "C" fn gasneti_sci_coll_init(
 pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call_t, blocking: c_int) -> usize {
     // SAFETY: this function's own contract.
     let call = unsafe { &*call };
-    let name = NAMES.get(call.kind as usize).copied().unwrap_or("gasnet_coll");
-    must(name, || {
+    let kind = (call.kind as usize).min(NAMES.len() - 1); // `make` refuses what is above
+    let run = || {
         let coll = coll()?;
         let team = coll.team_for(call.team, call.flags)?;
         let place = coll.place(&team)?;
@@ -189,7 +205,10 @@ pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call
             check(coll.am(), &made, &place)?;
         }
         coll.run(team, made, blocking != 0)
-    })
+    };
+    let op = OPS[kind][usize::from(blocking == 0)];
+    let bytes = if kind < REDUCE { call.nbytes } else { call.nbytes.wrapping_mul(call.count) };
+    trace::moved!(op, NO_NODE, bytes, must(NAMES[kind], run))
 }
 
 /// # Safety
@@ -306,17 +325,23 @@ fn check(am: &Am<Host>, call: &Call, place: &Place) -> Result<(), Error> {
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. Polls.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
-    must("gasnet_coll_try_sync", || {
-        let coll = coll()?;
-        coll.am().poll();
-        Ok(if coll.handles().sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
-    })
+    trace::timed!(
+        Op::CollTry,
+        must("gasnet_coll_try_sync", || {
+            let coll = coll()?;
+            coll.am().poll();
+            Ok(if coll.handles().sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+        })
+    )
 }
 
 /// Waits for one handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
-    must("gasnet_coll_wait_sync", || if handle == 0 { Ok(()) } else { coll()?.wait(handle) });
+    trace::timed!(
+        Op::CollWait,
+        must("gasnet_coll_wait_sync", || if handle == 0 { Ok(()) } else { coll()?.wait(handle) })
+    )
 }
 
 /// Syncs what is done of `n` handles, and overwrites it with 0. Is the wish, `all` or one at least, fulfilled?
@@ -348,13 +373,16 @@ unsafe fn look(coll: &Coll<Host>, handles: *mut usize, n: usize, all: bool) -> R
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usize, all: c_int) -> c_int {
-    must("gasnet_coll_try_sync_some or _all", || {
-        let coll = coll()?;
-        coll.am().poll();
-        // SAFETY: this function's own contract.
-        let ready = unsafe { look(coll, handles, n, all != 0) }?;
-        Ok(if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
-    })
+    trace::timed!(
+        Op::CollTryArray,
+        must("gasnet_coll_try_sync_some or _all", || {
+            let coll = coll()?;
+            coll.am().poll();
+            // SAFETY: this function's own contract.
+            let ready = unsafe { look(coll, handles, n, all != 0) }?;
+            Ok(if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+        })
+    )
 }
 
 /// Waits for all, or for one at least, of `n` handles.
@@ -363,15 +391,18 @@ pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usiz
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usize, all: c_int) {
-    must("gasnet_coll_wait_sync_some or _all", || {
-        let coll = coll()?;
-        let mut failed = 0;
-        // SAFETY: this function's own contract.
-        while !unsafe { look(coll, handles, n, all != 0) }? {
-            failed = coll.am().wait_step(failed);
-        }
-        Ok(())
-    });
+    trace::timed!(
+        Op::CollWaitArray,
+        must("gasnet_coll_wait_sync_some or _all", || {
+            let coll = coll()?;
+            let mut failed = 0;
+            // SAFETY: this function's own contract.
+            while !unsafe { look(coll, handles, n, all != 0) }? {
+                failed = coll.am().wait_step(failed);
+            }
+            Ok(())
+        })
+    )
 }
 
 /// `gasnet_coll_loadTuningState`: there is one table of algorithms, and it is not tuned; but a file that is not there is an

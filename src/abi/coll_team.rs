@@ -9,6 +9,7 @@ use crate::coll::team::{Members, TeamRef};
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
+use crate::trace::{self, Op};
 use std::ffi::{c_int, c_void};
 
 /// Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
@@ -104,36 +105,42 @@ fn outcome(matches: bool) -> c_int {
 /// Announces arrival at the team's barrier. Never blocks; with IMAGES, when all images of the node have called.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_notify(team: usize, id: c_int, flags: c_int) {
-    must("gasnet_coll_barrier_notify", || notify(team, id, flags));
+    trace::timed!(Op::BarrierNotify, must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
 }
 
 /// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once all members have arrived.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_wait(team: usize, id: c_int, flags: c_int) -> c_int {
-    must("gasnet_coll_barrier_wait", || wait(team, id, flags))
+    trace::timed!(Op::BarrierWait, must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
 }
 
 /// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> c_int {
-    must("gasnet_coll_barrier_try", || {
-        if crew(team, flags)?.is_some() {
-            return bad_arg(format_args!("GASNET_BARRIERFLAG_IMAGES is not for try"));
-        }
-        Job::attached()?.am().poll();
-        with_barrier(team, |barrier, hall| {
-            Ok(barrier.finished(hall, id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+    trace::timed!(
+        Op::BarrierTry,
+        must("gasnet_coll_barrier_try", || {
+            if crew(team, flags)?.is_some() {
+                return bad_arg(format_args!("GASNET_BARRIERFLAG_IMAGES is not for try"));
+            }
+            Job::attached()?.am().poll();
+            with_barrier(team, |barrier, hall| {
+                Ok(barrier.finished(hall, id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+            })
         })
-    })
+    )
 }
 
 /// Notify and wait in one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int) -> c_int {
-    must("gasnet_coll_barrier", || {
-        notify(team, id, flags)?;
-        wait(team, id, flags)
-    })
+    trace::timed!(
+        Op::Barrier,
+        must("gasnet_coll_barrier", || {
+            notify(team, id, flags)?;
+            wait(team, id, flags)
+        })
+    )
 }
 
 /// 0, and the name in `id`, when the last phase was named; else non-zero.

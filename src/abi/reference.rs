@@ -3,6 +3,7 @@
 
 use super::rma::am;
 use crate::am::Am;
+use crate::am::handlers;
 use crate::am::source::Source;
 use crate::am::token::Token;
 use crate::error::{Error, bad_arg};
@@ -13,17 +14,16 @@ use std::ffi::{c_int, c_void};
 
 /// Registers them. In attach, before peers may send.
 pub(super) fn register(job: &'static Job) {
-    let handlers = job.am().handlers();
     for (index, function) in [
-        (reference::PUT, on_put as *const () as usize),
-        (reference::GET, on_get as *const () as usize),
-        (reference::GET_LONG, on_get_long as *const () as usize),
-        (reference::SET, on_set as *const () as usize),
-        (reference::DONE, on_done as *const () as usize),
-        (reference::LANDED, on_landed as *const () as usize),
-        (reference::ARRIVED, on_arrived as *const () as usize),
+        (handlers::RMA_PUT, on_put as *const () as usize),
+        (handlers::RMA_GET, on_get as *const () as usize),
+        (handlers::RMA_GET_LONG, on_get_long as *const () as usize),
+        (handlers::RMA_SET, on_set as *const () as usize),
+        (handlers::RMA_DONE, on_done as *const () as usize),
+        (handlers::RMA_LANDED, on_landed as *const () as usize),
+        (handlers::RMA_ARRIVED, on_arrived as *const () as usize),
     ] {
-        handlers.set_internal(index, function);
+        job.am().handlers().set_internal(index, function);
     }
 }
 

@@ -5,12 +5,14 @@ use super::reference::handled;
 use super::rma::{am, blocking, check_node, handle, implicit, start};
 use super::{die, must};
 use crate::am::Am;
+use crate::am::handlers;
 use crate::am::source::Source;
 use crate::am::token::Token;
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::op::Set;
 use crate::sci::Host;
+use crate::trace::{self, Op};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::{Call, check, pack};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -28,13 +30,12 @@ const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
 
 /// Registers the handlers. In attach, before peers may send.
 pub(super) fn register(job: &'static Job) {
-    let handlers = job.am().handlers();
     for (index, function) in [
-        (pack::PUT, on_put as *const () as usize),
-        (pack::GET, on_get as *const () as usize),
-        (pack::ARRIVED, on_arrived as *const () as usize),
+        (handlers::VIS_PUT, on_put as *const () as usize),
+        (handlers::VIS_GET, on_get as *const () as usize),
+        (handlers::VIS_ARRIVED, on_arrived as *const () as usize),
     ] {
-        handlers.set_internal(index, function);
+        job.am().handlers().set_internal(index, function);
     }
 }
 
@@ -51,7 +52,18 @@ const NAMES: [[&str; 3]; 6] = [
     ["gasnet_gets_bulk", "gasnet_gets_nb_bulk", "gasnet_gets_nbi_bulk"],
 ];
 
-/// Does what `describe` says; the handle, 0 when it is complete or has none.
+/// How they are recorded.
+const OPS: [[Op; 3]; 6] = [
+    [Op::PutV, Op::PutVNb, Op::PutVNbi],
+    [Op::GetV, Op::GetVNb, Op::GetVNbi],
+    [Op::PutI, Op::PutINb, Op::PutINbi],
+    [Op::GetI, Op::GetINb, Op::GetINbi],
+    [Op::PutS, Op::PutSNb, Op::PutSNbi],
+    [Op::GetS, Op::GetSNb, Op::GetSNbi],
+];
+
+/// Does what `describe` says; the handle, 0 when it is complete or has none. `bytes` says how many move;
+/// it is called when that is recorded.
 ///
 /// # Safety
 /// The memory described is readable and writable as the contract wants it: the local side here until the operation is
@@ -61,10 +73,12 @@ unsafe fn transfer<'a>(
     call: Call,
     how: u32,
     node: u32,
+    bytes: impl FnOnce() -> usize,
     describe: impl FnOnce() -> Result<Option<What<'a>>, Error>,
 ) -> usize {
     let how = how.min(GASNETI_SCI_VIS_NBI);
-    must(NAMES[call as usize][how as usize], || {
+    let name = NAMES[call as usize][how as usize];
+    let run = || {
         let (am, rma) = am()?;
         check_node(am, node)?;
         let Some(what) = describe()? else { return Ok(0) };
@@ -85,7 +99,8 @@ unsafe fn transfer<'a>(
             GASNETI_SCI_VIS_NB => start(begin).map(handle),
             _ => implicit(if call.is_put() { Set::Puts } else { Set::Gets }, begin).map(|()| 0),
         }
-    })
+    };
+    trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
 }
 
 /// A client's array. `BadArg`: NULL, or more elements than memory holds.
@@ -205,8 +220,10 @@ pub unsafe extern "C" fn gasneti_sci_putv(
         let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
         Ok(Some(What::Vector(dst, src)))
     };
+    // SAFETY: as above.
+    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::PutV, how, node, describe) }
+    unsafe { transfer(Call::PutV, how, node, bytes, describe) }
 }
 
 /// Get; otherwise as [`gasneti_sci_putv`].
@@ -227,8 +244,10 @@ pub unsafe extern "C" fn gasneti_sci_getv(
         let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
         Ok(Some(What::Vector(dst, src)))
     };
+    // SAFETY: as above.
+    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::GetV, how, node, describe) }
+    unsafe { transfer(Call::GetV, how, node, bytes, describe) }
 }
 
 /// Put from a list of addresses to a list of addresses; otherwise as [`gasneti_sci_putv`].
@@ -251,8 +270,9 @@ pub unsafe extern "C" fn gasneti_sci_puti(
         let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
         Ok(Some(What::Indexed(dst, src)))
     };
+    let bytes = || dstcount.wrapping_mul(dstlen);
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::PutI, how, node, describe) }
+    unsafe { transfer(Call::PutI, how, node, bytes, describe) }
 }
 
 /// Get; otherwise as [`gasneti_sci_puti`].
@@ -275,8 +295,9 @@ pub unsafe extern "C" fn gasneti_sci_geti(
         let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
         Ok(Some(What::Indexed(dst, src)))
     };
+    let bytes = || dstcount.wrapping_mul(dstlen);
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::GetI, how, node, describe) }
+    unsafe { transfer(Call::GetI, how, node, bytes, describe) }
 }
 
 /// A strided transfer.
@@ -307,8 +328,13 @@ unsafe fn section(
         }
         Ok(Section::fold(to, dst, from, src, count).map(What::Strided))
     };
+    let bytes = || {
+        // SAFETY: as above.
+        let count = unsafe { slice("count", count, levels.saturating_add(1)) };
+        count.map_or(0, |count| count.iter().fold(1usize, |n, c| n.wrapping_mul(*c)))
+    };
     // SAFETY: this function's own contract.
-    unsafe { transfer(call, how, node, describe) }
+    unsafe { transfer(call, how, node, bytes, describe) }
 }
 
 /// Put of a regular section; otherwise as [`gasneti_sci_putv`].

@@ -8,6 +8,51 @@ use crate::sync::{AtomicUsize, Ordering};
 /// First index that clients may use.
 pub const FIRST_CLIENT: u8 = 128;
 
+// Indices of the library's own handlers: one list, so that no two are the same. 64 on: `rma::reference`; 96 on: `vis::pack`;
+// 112 on: `coll::cells` and `coll::moves`.
+macro_rules! internal {
+    ($($(#[doc = $doc:literal])* $name:ident = $index:literal;)*) => {
+        $($(#[doc = $doc])* pub const $name: u8 = $index;)*
+        const INTERNAL: &[u8] = &[$($index),*];
+    };
+}
+
+internal! {
+    /// Answers a put, which its Long has done already.
+    RMA_PUT = 64;
+    /// Answers a get with a Medium.
+    RMA_GET = 65;
+    /// Answers a get with a Long.
+    RMA_GET_LONG = 66;
+    /// Sets memory.
+    RMA_SET = 67;
+    /// Counts an operation done.
+    RMA_DONE = 68;
+    /// Counts a get done whose bytes are in place.
+    RMA_LANDED = 69;
+    /// Puts a get's bytes in place and counts it done.
+    RMA_ARRIVED = 70;
+    /// Puts a packet's bytes in place.
+    VIS_PUT = 96;
+    /// Answers a get's packet.
+    VIS_GET = 97;
+    /// Puts the bytes of a get's packet in place and counts it done.
+    VIS_ARRIVED = 98;
+    /// Stores words of the collective region.
+    COLL_STORE = 112;
+    /// Puts bytes of a collective in place.
+    COLL_DATA = 113;
+}
+
+const _: () = {
+    let mut i = 0;
+    while i < INTERNAL.len() {
+        assert!(INTERNAL[i] >= 64 && INTERNAL[i] < FIRST_CLIENT, "the extended API's");
+        assert!(i == 0 || INTERNAL[i - 1] < INTERNAL[i], "in ascending order, hence distinct");
+        i += 1;
+    }
+};
+
 /// Entry of a client's table: index (0 = assign one) and function address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -38,7 +83,7 @@ impl Handlers {
 
     /// Registers a handler of the core's or the extended API's own.
     pub fn set_internal(&self, index: u8, function: usize) {
-        debug_assert!((1..FIRST_CLIENT).contains(&index));
+        debug_assert!(INTERNAL.contains(&index), "an index of the list");
         self.functions[index as usize].store(function, Ordering::Relaxed); // Relaxed: see `function`
     }
 

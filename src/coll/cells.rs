@@ -15,13 +15,11 @@
 
 use super::area::Block;
 use crate::am::Am;
+use crate::am::handlers::COLL_STORE;
 use crate::am::source::{Args, Source};
 use crate::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
-
-/// Internal handler that stores words of the collective region.
-pub const STORE: u8 = 112;
 
 /// Words of the answer line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +250,7 @@ impl<A: Adapter> Cells<A> {
         let args = unsafe { Args::from_raw(place.as_ptr(), 2) };
         // SAFETY: `words` live during the call.
         let source = unsafe { Source::new(words.as_ptr().cast(), size_of_val(words)) };
-        if let Err(error) = am.request_medium(rank, STORE, source, args) {
+        if let Err(error) = am.request_medium(rank, COLL_STORE, source, args) {
             crate::job::fatal(format_args!("collective: {error}"));
         }
     }

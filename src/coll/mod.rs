@@ -45,9 +45,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
 use team::{Images, Team, TeamRef};
 
-/// Internal handler that puts bytes of a collective in place.
-pub const DATA: u8 = 113;
-
 /// Adapters whose remote memory can be read.
 pub trait Mapped: Adapter<Remote: RemoteRead> {}
 impl<A: Adapter<Remote: RemoteRead>> Mapped for A {}

@@ -10,12 +10,13 @@
 //! Which one is the sender's choice, except that everything too long for a message goes `BY_AM` where words travel as
 //! messages too, and that a `Send` made to push waits for the receiver's address, which a `Recv` made to be pushed tells.
 
+use super::Mapped;
 use super::area::{CHUNK, CHUNKS};
 use super::cells::Word;
 use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
-use super::{DATA, Mapped};
+use crate::am::handlers::COLL_DATA;
 use crate::am::source::{Args, Source};
 use crate::region::MAX_MEDIUM;
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
@@ -277,7 +278,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         // SAFETY: the span's promise; it is in one piece.
         let source = unsafe { Source::new(from.address().unwrap_or(0) as *const u8, from.len()) };
         let rank = self.phase.cx.team.cells.rank(to);
-        if let Err(error) = self.phase.cx.coll.am.request_medium(rank, DATA, source, args) {
+        if let Err(error) = self.phase.cx.coll.am.request_medium(rank, COLL_DATA, source, args) {
             crate::job::fatal(format_args!("collective: {error}"));
         }
     }

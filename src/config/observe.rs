@@ -38,7 +38,7 @@ pub struct Record {
     pub nodes: NodeSet,
 }
 
-/// A set of kinds of events, which are letters: `G` gets, `P` puts, `S` sync, `W` waiting for collectives, `X` collectives,
+/// A set of kinds of events, which are letters: `G` gets, `P` puts, `S` sync, `W` collectives, `X` syncs of them,
 /// `B` barriers, `L` locks, `A` AMs, `I` information, `C` conduit, `D` details of data, `N` line numbers, `H` client, `U`
 /// what cannot be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ pub(super) const VARS: &[Var] = &[
         name: "GASNET_TRACEMASK",
         aliases: &[],
         default: "GPSWXBLAICDNHU",
-        doc: "what the trace shows: G gets, P puts, S syncs, W and X collectives, B barriers, L locks, A AMs, I information, C conduit, D data, N line numbers, H the client's messages",
+        doc: "what the trace shows: G gets, P puts, S syncs, W collectives, X syncs of them, B barriers, L locks, A AMs, I information, C conduit, D data, N line numbers, H the client's messages",
         form: MASK,
         set: |c, v| put(&mut c.observe.trace.mask, Mask::parse(v)),
     },

@@ -1,25 +1,27 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, environment, exit, limits, signals};
-use crate::am::bulk::Payload;
-use crate::am::handlers::Entry;
+use super::{Boot, Phase, exit, limits, signals};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
 use crate::coll::area::Area;
 use crate::coll::{Coll, Setting};
 use crate::config::{Config, Reported};
-use crate::error::{Error, bad_arg};
+use crate::error::Error;
 use crate::log;
-use crate::region::{COLLECTIVE, COMMAND, CONTROL, ENVIRONMENT, Layout, PAYLOAD};
+use crate::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::rma::Rma;
 use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
+use crate::sci::{Adapter, Host, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::vis::Vis;
 use crate::wait::{self, Waiter};
 use std::sync::OnceLock;
 use std::time::Duration;
+
+mod attach;
+mod wiring;
+use wiring::{agree_on_window, check_agreement, connect, create, fetch_environment, publish_environment};
 
 /// How the client was compiled: what its headers pass to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,104 +203,6 @@ impl Job {
         })
     }
 
-    /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
-    /// are found before anything is created, so that the client may exit or try again.
-    pub fn attach(
-        &'static self,
-        entries: &mut [Entry],
-        size: usize,
-        hook: impl FnOnce(usize, usize),
-    ) -> Result<(), Error> {
-        if Job::attached().is_ok() {
-            return Err(Error::not_init("gasnet_attach was called before"));
-        }
-        let size = if self.client.everything { 0 } else { size };
-        if !(size as u64).is_multiple_of(limits::PAGE) {
-            return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
-        }
-        if size as u64 > self.max_local {
-            return bad_arg(format_args!(
-                "segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}",
-                self.max_local
-            ));
-        }
-        self.am.handlers().register(entries)?;
-        self.restore_file()?;
-        let own = self.create_segment(size)?;
-        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
-        self.boot.fence();
-        let payloads = (0..self.boot.nodes()).map(|p| self.connect_segment(p)).collect::<Result<Box<[_]>, Error>>()?;
-        let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
-        assert!(self.segments.set(infos).is_ok(), "attached once");
-        self.am.payloads().set(payloads, self.client.everything);
-        hook(own.base, own.len);
-        signals::install_at_attach(&self.config);
-        self.boot.set_phase(Phase::Attached);
-        // ORDERING: Release ↔ Acquire in `attached`.
-        ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
-        self.boot.fence();
-        Ok(())
-    }
-
-    /// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
-    fn restore_file(&self) -> Result<(), Error> {
-        if self.adapter.has_file() {
-            return Ok(());
-        }
-        let alone = self.boot.nodes() == 1;
-        let again = if alone { super::sys::memfd() } else { self.boot.header().reopen() };
-        let again = again.map_err(|_| Error::from(SciError::FileLost))?;
-        Ok(self.adapter.take_file(again)?)
-    }
-
-    fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
-        if size == 0 {
-            return Ok(SegmentInfo::default());
-        }
-        let no_room = |e| {
-            let advice = limits::advice(&e);
-            Error::resource(format_args!("segment of {size} bytes (limit {}): {e}{advice}", self.max_local))
-        };
-        let segment = self.adapter.create(PAYLOAD, size).map_err(no_room)?;
-        if self.config.reserve {
-            segment.reserve().map_err(no_room)?;
-        }
-        let map = segment.map(self.place(self.boot.rank())).map_err(no_room)?;
-        apply_memory_policy(map.ptr(0), size);
-        segment.set_available()?;
-        let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
-        assert!(self.kept.set((segment, map)).is_ok(), "attached once");
-        Ok(info)
-    }
-
-    fn place(&self, node: u32) -> Placement {
-        let address = self.window.as_ref().and_then(|w| w.address(node));
-        address.map_or(Placement::Anywhere, Placement::At)
-    }
-
-    fn connect_segment(&self, node: u32) -> Result<Payload<Host>, Error> {
-        let [base, len, pid, ..] = self.boot.get(node);
-        let (base, len, pid) = (base as usize, len as usize, pid as i32);
-        if len == 0 || node == self.boot.rank() {
-            return Ok(Payload { base, len, segment: None, map: None, pid });
-        }
-        let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
-        let map = segment.map(0, len, self.place(node))?;
-        Ok(Payload { base, len, segment: Some(segment), map: Some(map), pid })
-    }
-
-    fn info(&self, node: u32, payload: &Payload<Host>, own: SegmentInfo) -> SegmentInfo {
-        if self.client.everything {
-            return SegmentInfo { base: 0, len: usize::MAX, offset: 0 };
-        }
-        if node == self.boot.rank() {
-            return own;
-        }
-        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.boot.rank()));
-        let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(payload.base));
-        SegmentInfo { base: payload.base, len: payload.len, offset }
-    }
-
     /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; in EVERYTHING, where nothing is
     /// mapped, each node is its own.
     pub fn supernode(&self, node: u32) -> u32 {
@@ -427,107 +331,6 @@ impl Job {
 #[cold]
 fn before_attach() -> Error {
     Error::not_init(Job::get().map_or(NOT_INIT, |_| NOT_ATTACHED))
-}
-
-fn create(
-    adapter: &Host,
-    id: crate::sci::SegmentId,
-    len: usize,
-) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
-    let no_room = |e| {
-        let advice = limits::advice(&e);
-        Error::resource(format_args!("region of {len} bytes: {e}{advice}"))
-    };
-    let segment = adapter.create(id, len).map_err(no_room)?;
-    let map = segment.map(Placement::Anywhere).map_err(no_room)?;
-    apply_memory_policy(map.ptr(0), len);
-    segment.set_available()?;
-    Ok((segment, map))
-}
-
-/// Node 0's environment, for all. What is returned keeps it until all have it.
-fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
-    let block = crate::config::environment();
-    environment::keep(&block);
-    let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
-    // SAFETY: the map has that many bytes; nobody else touches them before the fence.
-    unsafe { map.ptr(0).copy_from_nonoverlapping(block.as_ptr(), block.len()) };
-    Ok((map, segment)) // the map goes first
-}
-
-fn fetch_environment(adapter: &Host) -> Result<(), Error> {
-    let segment = adapter.connect(NodeId(0), ENVIRONMENT, CONNECT)?;
-    let map = segment.map(0, segment.len(), Placement::Anywhere)?;
-    let mut block = vec![0; segment.len()];
-    // SAFETY: both have that many bytes; node 0 wrote them before the fence and leaves them alone.
-    unsafe { map.address().copy_to_nonoverlapping(block.as_mut_ptr(), block.len()) };
-    environment::keep(&block);
-    Ok(())
-}
-
-/// A node that is bound to a NUMA node has its regions and its segment there, also what its peers touch first.
-fn apply_memory_policy(base: *mut u8, len: usize) {
-    // SAFETY: a map of ours, of that length, which lives as long as the job.
-    unsafe { super::sys::apply_memory_policy(base.cast(), len) };
-}
-
-type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt);
-
-/// Connects our queue in `peer`'s command region, its control region and its interrupt.
-fn connect(adapter: &Host, layout: &Layout, me: u32, peer: u32) -> Result<Way, Error> {
-    let node = NodeId(peer as u16);
-    let command = adapter.connect(node, COMMAND, CONNECT)?;
-    let no_room = |e| {
-        let advice = limits::advice(&e);
-        Error::resource(format_args!("queue to node {peer}: {e}{advice}"))
-    };
-    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere).map_err(no_room)?;
-    let control = adapter.connect(node, CONTROL, CONNECT)?;
-    let control = control.map(0, layout.control_len(), Placement::Anywhere)?;
-    Ok((queue, control, adapter.connect_interrupt(node)?))
-}
-
-/// All nodes must run the same library, with the same region sizes, from the same client build.
-fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error> {
-    let own = &posted[me as usize];
-    for (node, other) in posted.iter().enumerate() {
-        if other[1..4] != own[1..4] {
-            return Err(Error::resource(format_args!(
-                "node {node} runs another version or other region sizes than node {me}: {:x?} and {:x?}",
-                &other[1..4],
-                &own[1..4]
-            )));
-        }
-        if other[0] != own[0] {
-            return Err(Error::resource(format_args!(
-                "node {node} was compiled in another mode than node {me}: {:#x} and {:#x}",
-                other[0], own[0]
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Finds a window that is free in every process. `None`: each process maps where it can.
-fn agree_on_window(boot: &Boot, wanted: bool, stride: usize) -> Option<Window> {
-    for candidate in 0..Window::CANDIDATES {
-        let window = if wanted { Window::reserve(candidate, stride, boot.nodes()) } else { None };
-        // The bulletin's last words: others may still read the first ones of the fence before.
-        let mut words = boot.get(boot.rank());
-        words[6] = candidate as u64 + 1;
-        words[7] = u64::from(window.is_some()) | u64::from(wanted) << 1;
-        boot.post(&words);
-        boot.fence();
-        let answers: Vec<u64> = (0..boot.nodes()).map(|p| boot.get(p)[7]).collect();
-        boot.fence(); // nobody posts the next answer before all have read this one
-        if answers.iter().all(|a| a & 1 == 1) {
-            return window;
-        }
-        if answers.iter().any(|a| a & 2 == 0) {
-            return None; // some node does not want one
-        }
-    }
-    None
 }
 
 /// Set by the first thread that exits, so that counters are printed once.

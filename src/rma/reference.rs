@@ -7,27 +7,13 @@
 use super::op::{Op, OpId, Table};
 use super::{Counted, Landing};
 use crate::am::Am;
+use crate::am::handlers::{RMA_ARRIVED, RMA_DONE, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_SET};
 use crate::am::inbox::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::error::Error;
 use crate::region::{MAX_LONG, MAX_MEDIUM};
 use crate::sci::Adapter;
-
-/// Answers a put, which its Long has done already.
-pub const PUT: u8 = 64;
-/// Answers a get with a Medium.
-pub const GET: u8 = 65;
-/// Answers a get with a Long.
-pub const GET_LONG: u8 = 66;
-/// Sets memory.
-pub const SET: u8 = 67;
-/// Counts an operation done.
-pub const DONE: u8 = 68;
-/// Counts a get done whose bytes are in place.
-pub const LANDED: u8 = 69;
-/// Puts a get's bytes in place and counts it done.
-pub const ARRIVED: u8 = 70;
 
 /// Two arguments, low half first.
 fn word(value: usize) -> u64 {
@@ -46,7 +32,7 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c:
     while at < source.len() {
         let piece = source.part(at, MAX_LONG.min(source.len() - at));
         c.op.start();
-        am.request_long(node, PUT, piece, address + at, args(&[u64::from(c.id.bits())], 1))?;
+        am.request_long(node, RMA_PUT, piece, address + at, args(&[u64::from(c.id.bits())], 1))?;
         at += piece.len();
     }
     Ok(())
@@ -57,7 +43,7 @@ pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing, c: Co
     am.payloads().check(node, address, to.len())?;
     // In EVERYTHING a Long reply may have to be streamed; Mediums do as well.
     let direct = am.payloads().is_segment(am.me(), to.ptr() as usize, to.len());
-    let (handler, most) = if direct { (GET_LONG, MAX_LONG) } else { (GET, MAX_MEDIUM) };
+    let (handler, most) = if direct { (RMA_GET_LONG, MAX_LONG) } else { (RMA_GET, MAX_MEDIUM) };
     let mut at = 0;
     while at < to.len() {
         let piece = to.part(at, most.min(to.len() - at));
@@ -83,12 +69,12 @@ pub fn set<A: Adapter>(
     am.payloads().check(node, address, len)?;
     c.op.start();
     let ids = u64::from(c.id.bits()) | u64::from(byte) << 32;
-    am.request_short(node, SET, args(&[word(address), word(len), ids], 6))
+    am.request_short(node, RMA_SET, args(&[word(address), word(len), ids], 6))
 }
 
 /// At the target of a put.
 pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, id: u32) -> Result<(), Error> {
-    am.reply_short(token, DONE, args(&[u64::from(id)], 1))
+    am.reply_short(token, RMA_DONE, args(&[u64::from(id)], 1))
 }
 
 /// Where the initiator of a get wants the bytes, as its request says and the answer repeats.
@@ -116,9 +102,9 @@ pub fn on_get<A: Adapter>(
     let source = unsafe { Source::new(from as *const u8, len) };
     let ids = u64::from(asked.id) | u64::from(asked.seal) << 32;
     if long {
-        return am.reply_long(token, LANDED, source, asked.to, args(&[ids], 2));
+        return am.reply_long(token, RMA_LANDED, source, asked.to, args(&[ids], 2));
     }
-    am.reply_medium(token, ARRIVED, source, args(&[word(asked.to), ids], 4))
+    am.reply_medium(token, RMA_ARRIVED, source, args(&[word(asked.to), ids], 4))
 }
 
 /// At the target of a memset.
@@ -133,7 +119,7 @@ pub fn on_set<A: Adapter>(
     check_own(am, token, address, len);
     // SAFETY: as in `on_get`.
     unsafe { (address as *mut u8).write_bytes(byte, len) };
-    am.reply_short(token, DONE, args(&[u64::from(id)], 1))
+    am.reply_short(token, RMA_DONE, args(&[u64::from(id)], 1))
 }
 
 fn check_own<A: Adapter>(am: &Am<A>, token: &Token, address: usize, len: usize) {

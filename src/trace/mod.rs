@@ -163,7 +163,15 @@ macro_rules! timed {
     };
 }
 
-pub(crate) use {message, timed};
+/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`, which are computed if it is recorded, with its
+/// duration if that counts. As [`message`].
+macro_rules! moved {
+    ($op:expr, $node:expr, $bytes:expr, $body:expr) => {
+        if crate::trace::is_on() { crate::trace::moved_recorded($op, $node, $bytes, move || $body) } else { $body }
+    };
+}
+
+pub(crate) use {message, moved, timed};
 
 /// See [`message`].
 #[cold]
@@ -185,6 +193,18 @@ pub(crate) fn message_recorded<'a, R>(
 #[inline(never)]
 pub(crate) fn timed_recorded<R>(op: Op, body: impl FnOnce() -> R) -> R {
     let _recorded = span(op, NO_NODE, 0);
+    body()
+}
+
+/// See [`moved`].
+#[cold]
+#[inline(never)]
+pub(crate) fn moved_recorded<R>(op: Op, node: u32, bytes: usize, body: impl FnOnce() -> R) -> R {
+    if op.has_time() {
+        let _recorded = span(op, node, bytes);
+        return body();
+    }
+    record(op, node, bytes, None);
     body()
 }
 

@@ -45,6 +45,42 @@ ops! {
     GetNbi = b'G' "GET_NBI" Bytes;
     /// Get of a value, non-blocking.
     GetNbVal = b'G' "GET_NB_VAL" Bytes;
+    /// Blocking put, vector.
+    PutV = b'P' "PUTV_BULK" Both;
+    /// With an explicit handle.
+    PutVNb = b'P' "PUTV_NB_BULK" Bytes;
+    /// Implicit.
+    PutVNbi = b'P' "PUTV_NBI_BULK" Bytes;
+    /// Blocking put, indexed.
+    PutI = b'P' "PUTI_BULK" Both;
+    /// With an explicit handle.
+    PutINb = b'P' "PUTI_NB_BULK" Bytes;
+    /// Implicit.
+    PutINbi = b'P' "PUTI_NBI_BULK" Bytes;
+    /// Blocking put, strided.
+    PutS = b'P' "PUTS_BULK" Both;
+    /// With an explicit handle.
+    PutSNb = b'P' "PUTS_NB_BULK" Bytes;
+    /// Implicit.
+    PutSNbi = b'P' "PUTS_NBI_BULK" Bytes;
+    /// Blocking get, vector.
+    GetV = b'G' "GETV_BULK" Both;
+    /// With an explicit handle.
+    GetVNb = b'G' "GETV_NB_BULK" Bytes;
+    /// Implicit.
+    GetVNbi = b'G' "GETV_NBI_BULK" Bytes;
+    /// Blocking get, indexed.
+    GetI = b'G' "GETI_BULK" Both;
+    /// With an explicit handle.
+    GetINb = b'G' "GETI_NB_BULK" Bytes;
+    /// Implicit.
+    GetINbi = b'G' "GETI_NBI_BULK" Bytes;
+    /// Blocking get, strided.
+    GetS = b'G' "GETS_BULK" Both;
+    /// With an explicit handle.
+    GetSNb = b'G' "GETS_NB_BULK" Bytes;
+    /// Implicit.
+    GetSNbi = b'G' "GETS_NBI_BULK" Bytes;
     /// Wait for one handle.
     WaitNb = b'S' "WAIT_SYNCNB" Time;
     /// Look at one handle.
@@ -59,7 +95,43 @@ ops! {
     TryNbi = b'S' "TRY_SYNCNBI" Time;
     /// Wait for a value.
     WaitValget = b'S' "WAIT_SYNCNB_VALGET" Time;
-    /// Barrier, notify.
+    /// Blocking broadcast, either form of addresses; bytes of a block, or of an image's vector.
+    Broadcast = b'W' "COLL_BROADCAST" Both;
+    /// With a handle.
+    BroadcastNb = b'W' "COLL_BROADCAST_NB" Bytes;
+    /// Blocking scatter, either form of addresses; bytes of a block, or of an image's vector.
+    Scatter = b'W' "COLL_SCATTER" Both;
+    /// With a handle.
+    ScatterNb = b'W' "COLL_SCATTER_NB" Bytes;
+    /// Blocking gather, either form of addresses; bytes of a block, or of an image's vector.
+    Gather = b'W' "COLL_GATHER" Both;
+    /// With a handle.
+    GatherNb = b'W' "COLL_GATHER_NB" Bytes;
+    /// Blocking gather_all, either form of addresses; bytes of a block, or of an image's vector.
+    GatherAll = b'W' "COLL_GATHER_ALL" Both;
+    /// With a handle.
+    GatherAllNb = b'W' "COLL_GATHER_ALL_NB" Bytes;
+    /// Blocking exchange, either form of addresses; bytes of a block, or of an image's vector.
+    Exchange = b'W' "COLL_EXCHANGE" Both;
+    /// With a handle.
+    ExchangeNb = b'W' "COLL_EXCHANGE_NB" Bytes;
+    /// Blocking reduce, either form of addresses; bytes of a block, or of an image's vector.
+    Reduce = b'W' "COLL_REDUCE" Both;
+    /// With a handle.
+    ReduceNb = b'W' "COLL_REDUCE_NB" Bytes;
+    /// Blocking scan, either form of addresses; bytes of a block, or of an image's vector.
+    Scan = b'W' "COLL_SCAN" Both;
+    /// With a handle.
+    ScanNb = b'W' "COLL_SCAN_NB" Bytes;
+    /// Look at one collective's handle.
+    CollTry = b'X' "COLL_TRY_SYNC" Time;
+    /// Wait for it.
+    CollWait = b'X' "COLL_WAIT_SYNC" Time;
+    /// Look at collectives' handles.
+    CollTryArray = b'X' "COLL_TRY_SYNC_ARRAY" Time;
+    /// Wait for them.
+    CollWaitArray = b'X' "COLL_WAIT_SYNC_ARRAY" Time;
+    /// Barrier, notify, of all nodes or of a team.
     BarrierNotify = b'B' "BARRIER_NOTIFY" Time;
     /// Barrier, wait.
     BarrierWait = b'B' "BARRIER_WAIT" Time;

@@ -14,6 +14,7 @@ use super::groups::{Group, Groups, Reader};
 use super::shape::Run;
 use super::{Algorithm, Call, Vis};
 use crate::am::Am;
+use crate::am::handlers::{RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT};
 use crate::am::inbox::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
@@ -24,13 +25,6 @@ use crate::rma::op::OpId;
 use crate::rma::{Counted, Landing, Rma, reference};
 use crate::sci::{Adapter, RemoteRead};
 use parking_lot::Mutex;
-
-/// Puts a packet's bytes in place.
-pub const PUT: u8 = 96;
-/// Answers a get's packet.
-pub const GET: u8 = 97;
-/// Puts the bytes of a get's packet in place and counts it done.
-pub const ARRIVED: u8 = 98;
 
 const _: () = assert!(VIS_PACKET + 8 * VIS_PACKET_WORDS <= MAX_MEDIUM, "a packet is one Medium");
 
@@ -185,7 +179,7 @@ where
         self.vis.note(self.call, Algorithm::Packed, bytes);
         message.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
         self.op.op.start();
-        self.am.request_medium(self.node, PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
+        self.am.request_medium(self.node, VIS_PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
     }
 
     fn get(&self, packet: &mut Packet) -> Result<(), Error> {
@@ -196,7 +190,7 @@ where
         let id = self.vis.records.add(record);
         let words: Vec<u8> = packet.remote.finish().iter().flat_map(|w| w.to_ne_bytes()).collect();
         self.op.op.start();
-        self.am.request_medium(self.node, GET, as_source(&words), args(&pair(id, bytes)))
+        self.am.request_medium(self.node, VIS_GET, as_source(&words), args(&pair(id, bytes)))
     }
 }
 
@@ -261,7 +255,7 @@ pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, message: Source, id: u32, b
     unsafe { scatter(&words, message.ptr()) };
     let word = [u64::from(id)];
     // SAFETY: one argument in one word.
-    am.reply_short(token, reference::DONE, unsafe { Args::from_raw(word.as_ptr(), 1) })
+    am.reply_short(token, RMA_DONE, unsafe { Args::from_raw(word.as_ptr(), 1) })
 }
 
 /// At the target of a get's packet.
@@ -276,7 +270,7 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u3
         // SAFETY: the pieces were checked; in EVERYTHING as in `on_put`.
         unsafe { append(&mut answer, group) };
     }
-    am.reply_medium(token, ARRIVED, as_source(&answer), args(&pair(record, bytes)))
+    am.reply_medium(token, VIS_ARRIVED, as_source(&answer), args(&pair(record, bytes)))
 }
 
 /// At the initiator of a get's packet.

@@ -1,0 +1,138 @@
+//! Variables of collectives. Contract: coll.md §10. Which algorithm moves the bytes is fixed (`coll::select`), so what would
+//! choose another is read, checked and reported, and has no effect.
+
+use super::{Var, memory_size, parse, put};
+
+/// How such a row's value must look.
+const SIZE: &str = "a memory size";
+const NUMBER: &str = "an integer";
+const TREE: &str =
+    "FLAT_TREE, or one of NARY_TREE, KNOMIAL_TREE, RECURSIVE_TREE and FORK_TREE with numbers behind commas";
+
+/// A variable without effect.
+const fn ignored(
+    name: &'static str,
+    default: &'static str,
+    doc: &'static str,
+    form: &'static str,
+    set: fn(&mut super::Config, &str) -> Option<()>,
+) -> Var {
+    Var { name, aliases: &[], default, doc, form, set }
+}
+
+const fn flag(name: &'static str, default: &'static str, doc: &'static str) -> Var {
+    ignored(name, default, doc, parse::YES_NO, |_, v| parse::yes_no(v).map(drop))
+}
+
+const fn size(name: &'static str, default: &'static str, doc: &'static str) -> Var {
+    ignored(name, default, doc, SIZE, |_, v| memory_size(v, 1).map(drop))
+}
+
+const fn number(name: &'static str, default: &'static str, doc: &'static str) -> Var {
+    ignored(name, default, doc, NUMBER, |_, v| parse::integer(v, 0, u32::MAX.into()).map(drop))
+}
+
+const fn tree(name: &'static str, default: &'static str, doc: &'static str) -> Var {
+    ignored(name, default, doc, TREE, |_, v| is_tree(v).then_some(()))
+}
+
+/// `KNOMIAL_TREE,2`: a kind of tree in any case, and numbers, which a flat one need not have.
+fn is_tree(text: &str) -> bool {
+    let mut words = text.split(',').map(str::trim);
+    let kind = words.next().unwrap_or_default().to_ascii_uppercase();
+    let mut numbers = 0;
+    let all = words.all(|word| {
+        numbers += 1;
+        parse::integer(word, 1, u32::MAX.into()).is_some()
+    });
+    match kind.as_str() {
+        "FLAT_TREE" => all,
+        "NARY_TREE" | "KNOMIAL_TREE" | "RECURSIVE_TREE" | "FORK_TREE" => all && numbers > 0,
+        _ => false,
+    }
+}
+
+/// Rows of the table.
+pub(super) const VARS: &[Var] = &[
+    Var {
+        name: "GASNET_COLL_SCRATCH_SIZE",
+        aliases: &[],
+        default: "2M",
+        doc: "bytes per node, outside the segment, through which collectives move what peers can't reach where it lies; \
+              committed as it is used, rounded to 64 KB",
+        form: "a memory size from 1 KB to 1 GB",
+        set: |c, v| {
+            let size = memory_size(v, 1).filter(|n| (1 << 10..=1 << 30).contains(n));
+            put(&mut c.coll_scratch, size)
+        },
+    },
+    flag("GASNET_COLL_OPT", "yes", "accepted, without effect: optimised collectives"),
+    flag("GASNET_COLL_BROADCAST_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
+    flag("GASNET_COLL_SCATTER_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
+    flag("GASNET_COLL_GATHER_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
+    flag("GASNET_COLL_GATHER_ALL_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
+    flag("GASNET_COLL_EXCHANGE_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
+    size("GASNET_COLL_MIN_SCRATCH_SIZE", "1024", "accepted, without effect: bytes; least scratch of a team"),
+    size("GASNET_COLL_P2P_EAGER_MIN", "16", "accepted, without effect: bytes of eager buffers"),
+    size("GASNET_COLL_P2P_EAGER_SCALE", "16", "accepted, without effect: bytes of eager buffers per image"),
+    tree("GASNET_COLL_ROOTED_GEOM", "KNOMIAL_TREE,2", "accepted, without effect: tree of rooted collectives"),
+    tree("GASNET_COLL_BROADCAST_GEOM", "", "accepted, without effect: see GASNET_COLL_ROOTED_GEOM"),
+    tree("GASNET_COLL_SCATTER_GEOM", "", "accepted, without effect: see GASNET_COLL_ROOTED_GEOM"),
+    tree("GASNET_COLL_GATHER_GEOM", "", "accepted, without effect: see GASNET_COLL_ROOTED_GEOM"),
+    size(
+        "GASNET_COLL_GATHER_ALL_DISSEM_LIMIT",
+        "",
+        "accepted, without effect: bytes up to which gather_all goes in rounds",
+    ),
+    size("GASNET_COLL_GATHER_ALL_DISSEM_LIMIT_PER_THREAD", "1024", "accepted, without effect: the same, per image"),
+    size(
+        "GASNET_COLL_EXCHANGE_DISSEM_LIMIT",
+        "",
+        "accepted, without effect: bytes up to which exchange goes in rounds",
+    ),
+    size("GASNET_COLL_EXCHANGE_DISSEM_LIMIT_PER_THREAD", "", "accepted, without effect: the same, per image"),
+    number("GASNET_COLL_EXCHANGE_DISSEM_RADIX", "2", "accepted, without effect: radix of these rounds"),
+    size("GASNET_COLL_PIPE_SEG_SIZE", "", "accepted, without effect: bytes of a pipeline's segment"),
+    flag("GASNET_COLL_ENABLE_SEARCH", "no", "accepted, without effect: search for the best algorithm"),
+    flag("GASNET_COLL_ENABLE_PROFILE", "no", "accepted, without effect: profile of the collectives used"),
+    ignored(
+        "GASNET_COLL_TUNING_FILE",
+        "",
+        "accepted, without effect: file with the results of a search",
+        "a file's name",
+        |_, _| Some(()),
+    ),
+    number("GASNET_COLL_AUTOTUNE_WARM_ITERS", "5", "accepted, without effect: search, rounds before measuring"),
+    number("GASNET_COLL_AUTOTUNE_PERF_ITERS", "10", "accepted, without effect: search, rounds measured"),
+    flag("GASNET_COLL_AUTOTUNE_ALLOW_FLAT_TREE", "up to 64 nodes", "accepted, without effect: search tries flat trees"),
+    flag("GASNET_COLL_PRINT_AUTOTUNE_TIMER", "no", "accepted, without effect: search prints times"),
+    flag("GASNET_COLL_PRINT_COLL_ALG", "no", "accepted, without effect: prints the algorithms chosen"),
+    flag(
+        "GASNET_COLL_ALLOW_CONDUIT_COLLECTIVES",
+        "yes",
+        "accepted, without effect: collectives of the conduit; there are no others",
+    ),
+    flag("GASNET_COLL_TUNE_SMP_BARRIER", "no", "accepted, without effect: search for the best barrier of threads"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+
+    #[test]
+    fn what_has_no_effect_is_checked_all_the_same() {
+        let set = |name: &str, value: &str| {
+            Config::read(|n| (n == name).then(|| value.to_string())).map(|(config, _)| config == Config::default())
+        };
+        for good in ["KNOMIAL_TREE,2", "flat_tree", "FORK_TREE,2,3,4", "nary_tree, 8"] {
+            assert_eq!(set("GASNET_COLL_BROADCAST_GEOM", good), Ok(true), "{good}");
+        }
+        for bad in ["KNOMIAL_TREE", "NARY_TREE,0", "FLAT_TREE,x", "TREE,2", "2"] {
+            assert!(set("GASNET_COLL_ROOTED_GEOM", bad).is_err(), "{bad}");
+        }
+        assert_eq!(set("GASNET_COLL_GATHER_ALL_OPT", "n"), Ok(true));
+        assert!(set("GASNET_COLL_OPT", "perhaps").is_err());
+        assert_eq!(set("GASNET_COLL_PIPE_SEG_SIZE", "64K"), Ok(true));
+        assert!(set("GASNET_COLL_EXCHANGE_DISSEM_RADIX", "two").is_err());
+    }
+}

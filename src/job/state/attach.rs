@@ -1,0 +1,111 @@
+//! `gasnet_attach`: the segments of all nodes, and what clients are told of them.
+
+use super::wiring::apply_memory_policy;
+use super::{ATTACHED, CONNECT, Job, SegmentInfo};
+use crate::am::bulk::Payload;
+use crate::am::handlers::Entry;
+use crate::error::{Error, bad_arg};
+use crate::job::{Phase, limits, signals, sys};
+use crate::region::PAYLOAD;
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
+use crate::sync::Ordering;
+
+impl Job {
+    /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
+    /// are found before anything is created, so that the client may exit or try again.
+    pub fn attach(
+        &'static self,
+        entries: &mut [Entry],
+        size: usize,
+        hook: impl FnOnce(usize, usize),
+    ) -> Result<(), Error> {
+        if Job::attached().is_ok() {
+            return Err(Error::not_init("gasnet_attach was called before"));
+        }
+        let size = if self.client.everything { 0 } else { size };
+        if !(size as u64).is_multiple_of(limits::PAGE) {
+            return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
+        }
+        if size as u64 > self.max_local {
+            return bad_arg(format_args!(
+                "segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}",
+                self.max_local
+            ));
+        }
+        self.am.handlers().register(entries)?;
+        self.restore_file()?;
+        let own = self.create_segment(size)?;
+        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
+        self.boot.fence();
+        let payloads = (0..self.boot.nodes()).map(|p| self.connect_segment(p)).collect::<Result<Box<[_]>, Error>>()?;
+        let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
+        assert!(self.segments.set(infos).is_ok(), "attached once");
+        self.am.payloads().set(payloads, self.client.everything);
+        hook(own.base, own.len);
+        signals::install_at_attach(&self.config);
+        self.boot.set_phase(Phase::Attached);
+        // ORDERING: Release ↔ Acquire in `attached`.
+        ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
+        self.boot.fence();
+        Ok(())
+    }
+
+    /// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
+    fn restore_file(&self) -> Result<(), Error> {
+        if self.adapter.has_file() {
+            return Ok(());
+        }
+        let alone = self.boot.nodes() == 1;
+        let again = if alone { sys::memfd() } else { self.boot.header().reopen() };
+        let again = again.map_err(|_| Error::from(SciError::FileLost))?;
+        Ok(self.adapter.take_file(again)?)
+    }
+
+    fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
+        if size == 0 {
+            return Ok(SegmentInfo::default());
+        }
+        let no_room = |e| {
+            let advice = limits::advice(&e);
+            Error::resource(format_args!("segment of {size} bytes (limit {}): {e}{advice}", self.max_local))
+        };
+        let segment = self.adapter.create(PAYLOAD, size).map_err(no_room)?;
+        if self.config.reserve {
+            segment.reserve().map_err(no_room)?;
+        }
+        let map = segment.map(self.place(self.boot.rank())).map_err(no_room)?;
+        apply_memory_policy(map.ptr(0), size);
+        segment.set_available()?;
+        let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
+        assert!(self.kept.set((segment, map)).is_ok(), "attached once");
+        Ok(info)
+    }
+
+    fn place(&self, node: u32) -> Placement {
+        let address = self.window.as_ref().and_then(|w| w.address(node));
+        address.map_or(Placement::Anywhere, Placement::At)
+    }
+
+    fn connect_segment(&self, node: u32) -> Result<Payload<Host>, Error> {
+        let [base, len, pid, ..] = self.boot.get(node);
+        let (base, len, pid) = (base as usize, len as usize, pid as i32);
+        if len == 0 || node == self.boot.rank() {
+            return Ok(Payload { base, len, segment: None, map: None, pid });
+        }
+        let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
+        let map = segment.map(0, len, self.place(node))?;
+        Ok(Payload { base, len, segment: Some(segment), map: Some(map), pid })
+    }
+
+    fn info(&self, node: u32, payload: &Payload<Host>, own: SegmentInfo) -> SegmentInfo {
+        if self.client.everything {
+            return SegmentInfo { base: 0, len: usize::MAX, offset: 0 };
+        }
+        if node == self.boot.rank() {
+            return own;
+        }
+        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.boot.rank()));
+        let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(payload.base));
+        SegmentInfo { base: payload.base, len: payload.len, offset }
+    }
+}

@@ -1,0 +1,110 @@
+//! What nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the address window.
+
+use super::CONNECT;
+use crate::error::Error;
+use crate::job::{Boot, environment, limits, sys};
+use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
+use crate::sci::window::Window;
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SegmentId};
+
+/// An own region of `len` bytes, which peers can connect to.
+pub(super) fn create(
+    adapter: &Host,
+    id: SegmentId,
+    len: usize,
+) -> Result<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local), Error> {
+    let no_room = |e| {
+        let advice = limits::advice(&e);
+        Error::resource(format_args!("region of {len} bytes: {e}{advice}"))
+    };
+    let segment = adapter.create(id, len).map_err(no_room)?;
+    let map = segment.map(Placement::Anywhere).map_err(no_room)?;
+    apply_memory_policy(map.ptr(0), len);
+    segment.set_available()?;
+    Ok((segment, map))
+}
+
+/// Node 0's environment, for all. What is returned keeps it until all have it.
+pub(super) fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
+    let block = crate::config::environment();
+    environment::keep(&block);
+    let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
+    // SAFETY: the map has that many bytes; nobody else touches them before the fence.
+    unsafe { map.ptr(0).copy_from_nonoverlapping(block.as_ptr(), block.len()) };
+    Ok((map, segment)) // the map goes first
+}
+
+pub(super) fn fetch_environment(adapter: &Host) -> Result<(), Error> {
+    let segment = adapter.connect(NodeId(0), ENVIRONMENT, CONNECT)?;
+    let map = segment.map(0, segment.len(), Placement::Anywhere)?;
+    let mut block = vec![0; segment.len()];
+    // SAFETY: both have that many bytes; node 0 wrote them before the fence and leaves them alone.
+    unsafe { map.address().copy_to_nonoverlapping(block.as_mut_ptr(), block.len()) };
+    environment::keep(&block);
+    Ok(())
+}
+
+/// A node that is bound to a NUMA node has its regions and its segment there, also what its peers touch first.
+pub(super) fn apply_memory_policy(base: *mut u8, len: usize) {
+    // SAFETY: a map of ours, of that length, which lives as long as the job.
+    unsafe { sys::apply_memory_policy(base.cast(), len) };
+}
+
+pub(super) type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt);
+
+/// Connects our queue in `peer`'s command region, its control region and its interrupt.
+pub(super) fn connect(adapter: &Host, layout: &Layout, me: u32, peer: u32) -> Result<Way, Error> {
+    let node = NodeId(peer as u16);
+    let command = adapter.connect(node, COMMAND, CONNECT)?;
+    let no_room = |e| {
+        let advice = limits::advice(&e);
+        Error::resource(format_args!("queue to node {peer}: {e}{advice}"))
+    };
+    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere).map_err(no_room)?;
+    let control = adapter.connect(node, CONTROL, CONNECT)?;
+    let control = control.map(0, layout.control_len(), Placement::Anywhere)?;
+    Ok((queue, control, adapter.connect_interrupt(node)?))
+}
+
+/// All nodes must run the same library, with the same region sizes, from the same client build.
+pub(super) fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error> {
+    let own = &posted[me as usize];
+    for (node, other) in posted.iter().enumerate() {
+        if other[1..4] != own[1..4] {
+            return Err(Error::resource(format_args!(
+                "node {node} runs another version or other region sizes than node {me}: {:x?} and {:x?}",
+                &other[1..4],
+                &own[1..4]
+            )));
+        }
+        if other[0] != own[0] {
+            return Err(Error::resource(format_args!(
+                "node {node} was compiled in another mode than node {me}: {:#x} and {:#x}",
+                other[0], own[0]
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Finds a window that is free in every process. `None`: each process maps where it can.
+pub(super) fn agree_on_window(boot: &Boot, wanted: bool, stride: usize) -> Option<Window> {
+    for candidate in 0..Window::CANDIDATES {
+        let window = if wanted { Window::reserve(candidate, stride, boot.nodes()) } else { None };
+        // The bulletin's last words: others may still read the first ones of the fence before.
+        let mut words = boot.get(boot.rank());
+        words[6] = candidate as u64 + 1;
+        words[7] = u64::from(window.is_some()) | u64::from(wanted) << 1;
+        boot.post(&words);
+        boot.fence();
+        let answers: Vec<u64> = (0..boot.nodes()).map(|p| boot.get(p)[7]).collect();
+        boot.fence(); // nobody posts the next answer before all have read this one
+        if answers.iter().all(|a| a & 1 == 1) {
+            return window;
+        }
+        if answers.iter().any(|a| a & 2 == 0) {
+            return None; // some node does not want one
+        }
+    }
+    None
+}
