@@ -4,24 +4,11 @@
  *   testflight [blocks [size]]      default 4 blocks of 100 000 operations of each kind */
 #include "testrma.h"
 
-#include <sys/resource.h>
-
 enum { WORDS = 4096, ALLOWED_KIB = 2048 }; /* of growth: buffers of stdio, stacks, page tables */
 
 static gasnet_handle_t *handles;
 static gasnet_valget_handle_t *values;
 static uint64_t *in;
-
-static long resident_kib(void) {
-  FILE *f = fopen("/proc/self/statm", "r");
-  struct rusage r;
-  long total, resident;
-  int n = f ? fscanf(f, "%ld %ld", &total, &resident) : 0;
-  if (f) fclose(f);
-  if (n == 2) return resident * (sysconf(_SC_PAGESIZE) / 1024);
-  getrusage(RUSAGE_SELF, &r);
-  return r.ru_maxrss;
-}
 
 static gasnet_node_t peer_of(size_t i) { return (gasnet_node_t)((me + i) % nodes); }
 static unsigned char *word_of(size_t i) { return rma_slice(peer_of(i)) + i / nodes % WORDS * 8; }
@@ -81,9 +68,9 @@ static void repeat(const char *what, size_t (*block)(size_t), long blocks, size_
   for (i = 0; i < blocks; i++) {
     wrong += block(size);
     test_barrier();
-    if (i == 0) first = resident_kib();
+    if (i == 0) first = test_resident_kib();
   }
-  grown = resident_kib() - first;
+  grown = test_resident_kib() - first;
   CHECK(wrong == 0, "%s: %lu of %lu words are wrong", what, (unsigned long)wrong, (unsigned long)size * (unsigned long)blocks);
   CHECK(grown <= ALLOWED_KIB, "%s: %ld KiB more after %ld blocks of %lu than after the first", what, grown, blocks,
         (unsigned long)size);
