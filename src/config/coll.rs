@@ -5,7 +5,7 @@ use super::{Var, memory_size, parse, put};
 
 /// How such a row's value must look.
 const SIZE: &str = "a memory size";
-const NUMBER: &str = "an integer";
+const NUMBER: &str = "an integer, 0 or more";
 const TREE: &str =
     "FLAT_TREE, or one of NARY_TREE, KNOMIAL_TREE, RECURSIVE_TREE and FORK_TREE with numbers behind commas";
 
