@@ -27,12 +27,12 @@ kind == "type" {
   print place "extern " type " name_object" NR "; extern char name_type" NR "[(" condition ") ? 1 : -1];"
   next
 }
-kind == "is" {
+kind == "is" || kind == "result" {
   at = index(rest, " :: "); type = substr(rest, 1, at - 1); expression = substr(rest, at + 4)
   # Two declarations of one object: they must agree.
   print place "extern " type " name_like" NR "; extern __typeof__(" expression ") name_like" NR "; extern int name_is" NR "(void);"
   print place "int name_is" NR "(void) {"
-  print place "  " type " value = (" expression "); (void)value; return ((void)(" expression "), 1); }"
+  print place "  " type " value = (" expression "); (void)value; return " (kind == "is" ? "((void)(" expression "), 1)" : "1") "; }"
   next
 }
 kind == "void" { print place "extern int name_void" NR "(void);\nint name_void" NR "(void) { i ? " rest " : (void)0; return (" rest ", 1); }"; next }
