@@ -21,13 +21,13 @@ typedef uint64_t gasnet_valget_handle_t;
 
 /* ---- where the bytes are ---- */
 
-/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that does
- * nothing but blocking gets still answers requests (behaviours 45), and a transfer alone does not pay for a poll. The count is the one thing that each transfer waits for
- * from the one before, so what the processor does with it is the price of an 8-byte put: 1.5-2 ns where a load waits for
- * the store before it, 0.2 ns where the processor keeps such words in registers (Intel from Golden Cove, AMD from Zen 2).
- * It does so only if the address is a base register that stays the same, hence the detour by `p`, whose origin the
- * compiler does not see (testcost: 2.4 -> 0.7 ns for put, 2026-11, Xeon, gcc 12). Threads count for themselves: with one
- * count the line would travel between the cores. */
+/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that
+ * does nothing but blocking gets still answers requests (behaviours 45), and a transfer alone does not pay for a poll.
+ * The count is the one thing that each transfer waits for from the one before, so what the processor does with it is the
+ * price of an 8-byte put: 1.5-2 ns where a load waits for the store before it, 0.2 ns where the processor keeps such
+ * words in registers (Intel from Golden Cove, AMD from Zen 2). It does so only if the address is a base register that
+ * stays the same, hence the detour by `p`, whose origin the compiler does not see (testcost: 2.4 -> 0.7 ns for put,
+ * 2026-11, Xeon, gcc 12). Threads count for themselves: with one count the line would travel between the cores. */
 #if defined(__GNUC__)
 #if defined(GASNET_PAR)
 static __thread uint32_t gasneti_sci_ops GASNETI_SCI_UNUSED; /* addressed by the thread register */
@@ -78,7 +78,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, char **at) {
 
 /* ---- transfers of mapped memory. Each returns 0, and has done nothing, if the memory is not mapped here. A put is complete
         at its return: a later put, of a flag for instance, must not be seen before it, hence the release fence (no
-        instruction on x86-64). The compiler's fence before the copy keeps the client's own stores before a put, and lets
+        instruction on x86-64). The compiler's fence before it keeps the client's own stores before a put, and lets
         a get read anew each time; that what is read after a get is not older, is the acquire fence of the blocking form
         or of the sync. ---- */
 
@@ -100,6 +100,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_near_get(void *dest, gasnet_node_t node, cons
 GASNETI_SCI_ALWAYS int gasneti_sci_near_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *at = (char *)dest;
   if (!gasneti_sci_find(node, &at)) return 0;
+  GASNETI_SCI_FENCE_COMPILER();
   if (nbytes) memset(at, val, nbytes);
   GASNETI_SCI_FENCE_RELEASE();
   return 1;

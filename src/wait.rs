@@ -106,8 +106,9 @@ impl Waiter {
     #[cold]
     fn give_way(&self) {
         self.missed.0.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
+        // Relaxed: as in `set_mode`
         if self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
-            self.give_core(); // Relaxed: as in `set_mode`
+            self.give_core();
         }
     }
 

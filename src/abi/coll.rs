@@ -5,7 +5,7 @@ use super::debug;
 use crate::am::Am;
 use crate::am::handlers::{COLL_DATA, COLL_STORE};
 use crate::am::source::Source;
-use crate::coll::audit::Origin;
+use crate::coll::audit::{MEETING, NAMES, Origin};
 use crate::coll::combine::{Function, Reduction};
 use crate::coll::{Addresses, Call, Coll, Kind, Place, cells, flags};
 use crate::error::{Error, bad_arg};
@@ -102,16 +102,6 @@ pub(super) fn coll() -> Result<&'static Coll<Host>, Error> {
     Job::attached()?.coll()
 }
 
-const NAMES: [&str; 7] = [
-    "gasnet_coll_broadcast",
-    "gasnet_coll_scatter",
-    "gasnet_coll_gather",
-    "gasnet_coll_gather_all",
-    "gasnet_coll_exchange",
-    "gasnet_coll_reduce",
-    "gasnet_coll_scan",
-];
-
 /// The first whose bytes are those of a vector.
 const REDUCE: usize = 5;
 
@@ -194,7 +184,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_init(
 pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call_t, blocking: c_int) -> usize {
     // SAFETY: this function's own contract.
     let call = unsafe { &*call };
-    let kind = (call.kind as usize).min(NAMES.len() - 1); // `make` refuses what is above
+    let kind = (call.kind as usize).min(MEETING as usize - 1); // `make` refuses what is above
     let run = || {
         let coll = coll()?;
         let team = coll.team_for(call.team, call.flags)?;

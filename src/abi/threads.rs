@@ -42,8 +42,9 @@ pub(super) fn limit(most: Option<u32>) {
 /// Notes that the calling thread calls the library.
 #[inline(always)]
 pub(super) fn note() {
+    // Relaxed: as above
     if LIMIT.load(Ordering::Relaxed) != 0 {
-        count(); // Relaxed: as above
+        count();
     }
 }
 

@@ -40,7 +40,8 @@ pub struct Origin {
 /// What is not a data movement: initialisation, a split, the end of a team.
 pub const MEETING: u32 = 7;
 
-const NAMES: [&str; 8] = [
+/// The calls, by kind.
+pub const NAMES: [&str; 8] = [
     "gasnet_coll_broadcast",
     "gasnet_coll_scatter",
     "gasnet_coll_gather",
