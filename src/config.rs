@@ -228,8 +228,12 @@ pub struct Reported {
     pub is_default: bool,
 }
 
-/// The value of one variable that is not in the table: of the system, or of a family with open names.
+/// The value of one variable that is not in the table: of the system, or of a family with open names. Nothing, whatever the
+/// caller set, in a process with more rights than its caller: a setting can name files to write and programs to run.
 pub fn variable(name: &str) -> Option<String> {
+    if crate::job::sys::is_privileged() {
+        return None;
+    }
     #[allow(clippy::disallowed_methods)] // this is the place that reads it
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
@@ -237,8 +241,7 @@ pub fn variable(name: &str) -> Option<String> {
 impl Config {
     /// Reads the process environment.
     pub fn from_env() -> Result<(Config, Vec<Reported>), ConfigError> {
-        #[allow(clippy::disallowed_methods)] // this is the place that reads it
-        Self::read(|name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned()))
+        Self::read(variable)
     }
 
     /// Reads from any source of values; the empty string counts as unset.

@@ -28,8 +28,7 @@ impl Config {
     /// Every variable as the process environment has it, and the settings that result; values that make no sense count as
     /// unset.
     pub fn survey() -> (Config, Vec<Setting>) {
-        #[allow(clippy::disallowed_methods)] // as in `from_env`
-        Self::survey_of(|name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned()))
+        Self::survey_of(super::variable)
     }
 
     fn survey_of(get: impl Fn(&str) -> Option<String>) -> (Config, Vec<Setting>) {

@@ -119,6 +119,12 @@ pub fn join(config: &Config) -> Result<Boot, JobError> {
         return Err(JobError::Twice);
     }
     match take_handoff() {
+        Some(value) if sys::is_privileged() => Err(JobError::Handoff {
+            value,
+            problem: "this program has rights that its caller lacks (setuid, setgid or file capabilities), so it shares no \
+                      memory with the caller's processes"
+                .into(),
+        }),
         Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff { value: value.clone(), problem }),
         None if config.nodes > 1 => forked(config),
         None => alone(config),

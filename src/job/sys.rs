@@ -78,12 +78,25 @@ pub fn random() -> u64 {
     if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
 }
 
-/// A memory file without a name in any file system, closed on exec.
+/// A memory file without a name in any file system, closed on exec. No process can cut it off under another's maps (their
+/// next access would be a SIGBUS), nor forbid others to write or to extend it; where the kernel knows seals.
 pub fn memfd() -> io::Result<OwnedFd> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string.
-    let fd = check(unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), libc::MFD_CLOEXEC) })?;
+    let fd = check(unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), flags) })?;
+    // SAFETY: F_ADD_SEALS takes an integer and touches no memory. Without the seals a job works as well.
+    unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL) };
+    // SAFETY: a descriptor of ours. The kernel makes it everybody's, 0777, which matters to who may open /proc/PID/fd.
+    unsafe { libc::fchmod(fd, 0o600) };
     // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Has this process rights that its caller lacks (setuid, setgid, file capabilities; getauxval(3), AT_SECURE)? Then the
+/// environment, the descriptors and the working directory are somebody else's choice.
+pub fn is_privileged() -> bool {
+    // SAFETY: takes an integer.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
 /// Maps `len` bytes of `fd`, shared and writable, for the life of the process.
