@@ -121,9 +121,10 @@ pub fn join(config: &Config) -> Result<Boot, JobError> {
     match take_handoff() {
         Some(value) if sys::is_privileged() => Err(JobError::Handoff {
             value,
-            problem: "this program has rights that its caller lacks (setuid, setgid or file capabilities), so it shares no \
+            problem:
+                "this program has rights that its caller lacks (setuid, setgid or file capabilities), so it shares no \
                       memory with the caller's processes"
-                .into(),
+                    .into(),
         }),
         Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff { value: value.clone(), problem }),
         None if config.nodes > 1 => forked(config),
