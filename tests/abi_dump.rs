@@ -8,7 +8,10 @@ use std::fs;
 use std::path::Path;
 
 const TOOLS: &str = "#include <gasnet_tools.h>\n";
-const ALL: &str = "#include <gasnet.h>\n#include <gasnet_vis.h>\n#include <gasnet_coll.h>\n#include <gasnet_handler.h>\n#include <gasnet_tools.h>\n";
+const ALL: &str = concat!(
+    "#include <gasnet.h>\n#include <gasnet_vis.h>\n#include <gasnet_coll.h>\n",
+    "#include <gasnet_handler.h>\n#include <gasnet_tools.h>\n"
+);
 
 /// Name of the dump, what the client includes, and how it is compiled.
 const CLIENTS: [(&str, &str, &[&str]); 5] = [
