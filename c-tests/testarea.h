@@ -31,7 +31,7 @@ static void TEST_UNUSED area_attach(const gasnet_handlerentry_t *table, int n, s
   const gasnet_handlerentry_t announce = {AREA_HIDX_ANNOUNCE, (void (*)())area_announce_h};
   gasnet_handlerentry_t *all = (gasnet_handlerentry_t *)malloc((size_t)(n + 1) * sizeof *all);
   int slot;
-  memcpy(all, table, (size_t)n * sizeof *all);
+  if (n) memcpy(all, table, (size_t)n * sizeof *all);
   all[n] = announce;
   for (slot = 0; slot < AREA_SLOTS; slot++)
     area_announced[slot] = (unsigned char **)calloc(nodes, sizeof **area_announced);

@@ -53,7 +53,7 @@ static void TEST_UNUSED core_attach(const gasnet_handlerentry_t *table, int n, s
   gasnet_seginfo_t *info = (gasnet_seginfo_t *)malloc(nodes * sizeof *info);
   gasnet_node_t i;
   const gasnet_handlerentry_t address = {CORE_HIDX_ADDRESS, (void (*)())core_address_h};
-  memcpy(all, table, (size_t)n * sizeof *all);
+  if (n) memcpy(all, table, (size_t)n * sizeof *all);
   all[n] = address;
   size = (size + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
   core_areasize = size;
