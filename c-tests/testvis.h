@@ -238,7 +238,9 @@ static gasnet_handle_t TEST_UNUSED vis_start(int form, int put, gasnet_node_t no
                                              const struct vis_arrays *a, unsigned char *dst_window,
                                              unsigned char *src_window) {
   size_t count[2], len[2];
-  unsigned char *dst = dst_window + v->side[0].at[0], *src = src_window + v->side[1].at[0];
+  /* Empty lists have no first place. */
+  unsigned char *dst = dst_window + (v->side[0].count ? v->side[0].at[0] : 0);
+  unsigned char *src = src_window + (v->side[1].count ? v->side[1].at[0] : 0);
   gasnet_handle_t h = GASNET_INVALID_HANDLE;
   int k;
   for (k = 0; k < 2; k++) count[k] = v->side[k].count, len[k] = count[k] ? v->side[k].len[0] : 5;
