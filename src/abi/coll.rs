@@ -385,12 +385,8 @@ pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usi
         Op::CollWaitArray,
         must("gasnet_coll_wait_sync_some or _all", || {
             let coll = coll()?;
-            let mut failed = 0;
             // SAFETY: this function's own contract.
-            while !unsafe { look(coll, handles, n, all != 0) }? {
-                failed = coll.am().wait_step(failed);
-            }
-            Ok(())
+            coll.wait_for(|| unsafe { look(coll, handles, n, all != 0) }, || false)
         })
     )
 }

@@ -18,8 +18,9 @@ pub const BUFFER: usize = if cfg!(loom) { 128 } else { 64 << 10 };
 pub const CHUNKS: usize = 4;
 /// Bytes of a chunk.
 pub const CHUNK: usize = BUFFER / CHUNKS;
-/// Bytes for the blocks of split teams: 4,000 teams of 8.
-const HEAP: usize = if cfg!(loom) { 1 << 12 } else { 64 << 20 };
+/// Bytes for the blocks of split teams: 4,000 teams of 8, which is what clients know from elsewhere (contract: §9), also with
+/// debug clients, whose blocks are twice as large.
+const HEAP: usize = if cfg!(loom) { 1 << 12 } else { 256 << 20 };
 /// Bytes of a description.
 pub const DESCRIPTION: usize = 2 * LINE;
 
@@ -138,31 +139,40 @@ impl Area {
 
     /// The heap, all free.
     pub fn free_space(&self) -> Heap {
-        Heap(Mutex::new(vec![(self.heap(), HEAP)]))
+        Heap(Mutex::new(Space { free: vec![(self.heap(), HEAP)], fresh: self.heap() }))
     }
 }
 
-/// Free ranges of the heap of blocks: (offset, bytes), first fit.
-pub struct Heap(Mutex<Vec<(usize, usize)>>);
+/// The heap of blocks.
+pub struct Heap(Mutex<Space>);
+
+struct Space {
+    /// Free ranges: (offset, bytes), first fit.
+    free: Vec<(usize, usize)>,
+    /// From here on nothing was ever taken: all is zero, and not committed.
+    fresh: usize,
+}
 
 impl Heap {
-    /// Takes `len` bytes.
-    pub fn take(&self, len: usize) -> Option<usize> {
+    /// Takes `len` bytes: their offset, and how many of them may not be zero.
+    pub fn take(&self, len: usize) -> Option<(usize, usize)> {
         let len = len.next_multiple_of(LINE);
-        let mut free = self.0.lock();
-        let at = free.iter().position(|(_, size)| *size >= len)?;
-        let (offset, size) = free[at];
+        let mut space = self.0.lock();
+        let at = space.free.iter().position(|(_, size)| *size >= len)?;
+        let (offset, size) = space.free[at];
         match size - len {
-            0 => drop(free.remove(at)),
-            rest => free[at] = (offset + len, rest),
+            0 => drop(space.free.remove(at)),
+            rest => space.free[at] = (offset + len, rest),
         }
-        Some(offset)
+        let used = space.fresh.saturating_sub(offset).min(len);
+        space.fresh = space.fresh.max(offset + len);
+        Some((offset, used))
     }
 
     /// Gives them back.
     pub fn give(&self, offset: usize, len: usize) {
         let len = len.next_multiple_of(LINE);
-        let mut free = self.0.lock();
+        let free = &mut self.0.lock().free;
         free.push((offset, len));
         free.sort_unstable();
         let mut merged: Vec<(usize, usize)> = Vec::with_capacity(free.len());
@@ -209,12 +219,22 @@ mod tests {
         let area = Area::new(3, 2 << 20, false);
         let heap = area.free_space();
         let taken: Vec<_> = (1..100).map(|i| (heap.take(i * 100).unwrap(), i * 100)).collect();
+        assert!(taken.iter().all(|((_, used), _)| *used == 0), "nothing was there before");
+        let taken: Vec<_> = taken.iter().map(|((at, _), len)| (*at, *len)).collect();
+        let end = taken.last().map_or(0, |(at, len)| at + len.next_multiple_of(LINE));
         assert!(taken.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0));
         assert!(taken.iter().all(|(at, len)| at + len <= area.buffer(0)));
         for (at, len) in taken.iter().rev().step_by(2).chain(taken.iter().rev().skip(1).step_by(2)) {
             heap.give(*at, *len);
         }
-        assert_eq!(heap.take(HEAP), Some(area.base(2)));
+        assert_eq!(heap.take(HEAP), Some((area.base(2), end - area.base(2))), "of which the front was used");
         assert_eq!(heap.take(1), None);
+    }
+
+    #[test]
+    fn four_thousand_teams_of_eight_have_room_also_with_debug_clients() {
+        let heap = Area::new(8, 2 << 20, true).free_space();
+        let len = Block::new(8, true).bytes();
+        assert!((0..4000).all(|_| heap.take(len).is_some()));
     }
 }

@@ -210,6 +210,10 @@ impl<A: Adapter> Team<A> {
     }
 }
 
+fn list<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// Says, once, for whom a call has waited for long.
 pub struct Patience {
     since: Instant,
@@ -228,15 +232,21 @@ impl Patience {
             return;
         }
         self.told.set(true);
+        let seconds = PATIENCE.as_secs();
+        if let Some((call, images)) = coll.images_missing() {
+            let call = Description::new(&call);
+            log::advise(&format!(
+                "after {seconds} s in {call}: not called yet by image {} of this node",
+                list(&images)
+            ));
+        }
         coll.each_team(|team| {
             let Some((call, nodes)) = team.audit.as_ref().and_then(|audit| audit.missing(&team.cells)) else { return };
             if !nodes.is_empty() {
-                let seconds = PATIENCE.as_secs();
                 let members = team.members();
-                let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
+                let nodes = list(&nodes);
                 log::advise(&format!(
-                    "after {seconds} s in {call}, on a team of {members}: not called yet by node {}",
-                    nodes.join(", ")
+                    "after {seconds} s in {call}, on a team of {members}: not called yet by node {nodes}"
                 ));
             }
         });

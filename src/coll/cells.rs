@@ -255,9 +255,9 @@ impl<A: Adapter> Cells<A> {
         }
     }
 
-    /// Forgets all that was ever told in the own block: before the block is given to a team.
-    pub fn clear(&self) {
-        for at in (0..self.block.bytes()).step_by(8) {
+    /// Forgets all that was ever told in the first `used` bytes of the own block: before the block is given to a team.
+    pub fn clear(&self, used: usize) {
+        for at in (0..used.min(self.block.bytes())).step_by(8) {
             // Relaxed: members learn of the block by a collective, which orders it.
             self.local.word(self.base + at).store(0, Ordering::Relaxed);
         }

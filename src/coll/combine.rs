@@ -38,15 +38,21 @@ impl Reduction {
 
     /// `left` becomes `left` combined with `right`.
     pub fn combine(&self, left: &Buffer, right: &Span) {
+        self.combine_into(left, &Span::of(left), right);
+    }
+
+    /// `results` becomes `left` combined with `right`, as many elements as that has; `left` may be `results`.
+    pub fn combine_into(&self, results: &Buffer, left: &Span, right: &Span) {
         let count = right.len().checked_div(self.elem_size).unwrap_or(0);
         if count == 0 {
             return;
         }
         // The function wants its operands aligned for their type, which a client's memory is.
-        let left = Span::of(left).address().unwrap_or(0) as *mut c_void;
+        let results = Span::of(results).address().unwrap_or(0) as *mut c_void;
+        let left = left.address().unwrap_or(0) as *const c_void;
         let right = right.address().unwrap_or(0) as *const c_void;
         let (flags, arg) = (self.flags as c_int, self.arg);
-        // SAFETY: the promise of `new`; the vectors have `count` elements, and do not overlap.
-        unsafe { (self.function)(left, count, left, count, right, self.elem_size, flags, arg) };
+        // SAFETY: the promise of `new`; the vectors have `count` elements, and results and right do not overlap.
+        unsafe { (self.function)(results, count, left, count, right, self.elem_size, flags, arg) };
     }
 }

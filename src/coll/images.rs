@@ -68,6 +68,16 @@ impl Gate {
             Some((begin(Call::merge(images, member, &calls)), meeting.handles))
         })
     }
+
+    /// The oldest call that some images have made and others have not, and which these are.
+    pub fn missing(&self) -> Option<(Call, Vec<usize>)> {
+        self.0.with(|waiting| {
+            let w = waiting.borrow();
+            let calls = &w.meetings.front()?.calls;
+            let absent = calls.iter().enumerate().filter(|(_, call)| call.is_none()).map(|(image, _)| image);
+            Some((calls.iter().flatten().next()?.clone(), absent.collect()))
+        })
+    }
 }
 
 thread_local! {

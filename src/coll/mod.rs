@@ -33,6 +33,7 @@ use crate::error::{Error, bad_arg};
 use crate::sci::{Adapter, RemoteRead};
 use crate::sync::{AtomicU32, AtomicU64, ModeLock, Ordering};
 use area::{Area, Heap};
+use audit::Patience;
 pub use call::{Addresses, Call, Kind, flags};
 use cells::{Cells, Way};
 use combine::Function;
@@ -101,6 +102,8 @@ pub struct Coll<A: Mapped> {
     handles: Handles,
     crew: Crew,
     done_at_once: AtomicU64,
+    /// Changes whenever a collective has moved bytes and is not done.
+    moves: AtomicU64,
     /// Handles of aggregates that are still open: (thread, team, handle).
     open: ModeLock<RefCell<Vec<(usize, u64, usize)>>>,
 }
@@ -149,6 +152,7 @@ impl<A: Mapped> Coll<A> {
             handles: unsafe { Handles::new(threaded) },
             crew: Crew::default(),
             done_at_once: AtomicU64::new(0),
+            moves: AtomicU64::new(0),
             // SAFETY: the caller's promise.
             open: unsafe { ModeLock::new(threaded, RefCell::default()) },
         }
@@ -219,6 +223,13 @@ impl<A: Mapped> Coll<A> {
             },
         };
         Ok(Place { first, here, image, total: images.total(), single: images.total() == team.members() })
+    }
+
+    /// The call that some image of this node has made and others have not, and which these are.
+    pub(crate) fn images_missing(&self) -> Option<(Call, Vec<usize>)> {
+        let (team, gate) = self.by_image.get()?;
+        let (call, images) = gate.missing()?;
+        Some((call, images.iter().map(|image| team.images.first(team.me()) + image).collect()))
     }
 
     /// Calls `f` with every team.
@@ -330,9 +341,22 @@ impl<A: Mapped> Coll<A> {
 
     /// Waits for a handle, serving messages, and gives it back.
     pub fn wait(&self, handle: usize) -> Result<(), Error> {
+        self.wait_for(|| self.handles.sync(handle), || self.handles.is_done(handle).unwrap_or(true))
+    }
+
+    /// Waits until `done`, serving messages; `ready` says whether it is worth a look before a sleep.
+    pub fn wait_for(
+        &self,
+        mut done: impl FnMut() -> Result<bool, Error>,
+        ready: impl Fn() -> bool,
+    ) -> Result<(), Error> {
+        let patience = self.debug.then(Patience::start);
         let mut failed = 0;
-        while !self.handles.sync(handle)? {
-            failed = self.am.wait_step_for(failed, || self.handles.is_done(handle).unwrap_or(true));
+        while !done()? {
+            failed = self.am.wait_step_for(failed, &ready);
+            if let Some(patience) = &patience {
+                patience.check(self);
+            }
         }
         Ok(())
     }

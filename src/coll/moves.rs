@@ -215,6 +215,9 @@ impl<'a, A: Mapped> Send<'a, A> {
                 _ => self.update_all(head),
             }
         }
+        if now > filled {
+            self.phase.cx.coll.moved();
+        }
         self.state = State::Stage { buffer, filled: now };
         false
     }
@@ -233,6 +236,7 @@ impl<'a, A: Mapped> Send<'a, A> {
             let result = unsafe { map.write(address - base + written + at, piece as *const u8, n) };
             debug_assert!(result.is_ok(), "the landing was checked");
         });
+        cx.coll.moved();
         if written + n == self.from.len() {
             self.phase.send(to, HOW_PUSHED, &[]);
             self.state = State::Done;
@@ -255,6 +259,7 @@ impl<'a, A: Mapped> Send<'a, A> {
             let Some(address) = landing.filter(|a| *a != 0) else { break };
             let n = MAX_MEDIUM.min(from.len() - sent);
             self.medium(to, address + sent, &from.part(sent, n));
+            self.phase.cx.coll.moved();
             sent += n;
             budget = budget.saturating_sub(n);
             if sent == from.len() {
@@ -300,14 +305,45 @@ pub struct Recv<'a, A: Mapped> {
     told: bool,
     /// Bytes here.
     got: usize,
-    /// Where Mediums land if `into` is in pieces.
+    /// Where Mediums land if `into` is in pieces, and everything if there is no `into` yet.
     whole: Option<Buffer>,
+    /// What the sender has mapped is used where it lies, so that `into` is needed for the rest only.
+    lend: bool,
+    lent: Option<Span>,
 }
 
 impl<'a, A: Mapped> Recv<'a, A> {
     /// Fills `into` with what `from` sends.
     pub fn new(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
-        Recv { phase, from, into, land: false, told: false, got: 0, whole: None }
+        Recv { phase, from, into, land: false, told: false, got: 0, whole: None, lend: false, lent: None }
+    }
+
+    /// `len` bytes, to be looked at ([`Self::bytes`]) until they are given back: where they lie, if that is mapped.
+    pub fn lent(phase: Phase<'a, A>, from: usize, len: usize) -> Self {
+        // SAFETY: nothing is copied there: `hold` makes it memory of ours first.
+        let nowhere = unsafe { Span::one(0, len) };
+        Recv { lend: true, ..Self::new(phase, from, nowhere) }
+    }
+
+    /// The bytes, when all are here.
+    pub fn bytes(&self) -> &Span {
+        self.lent.as_ref().unwrap_or(&self.into)
+    }
+
+    /// Lent bytes are not needed any more.
+    pub fn give_back(&self) {
+        if self.lent.is_some() {
+            self.phase.tell(self.from, Word::Taken, 1);
+        }
+    }
+
+    /// Makes room for bytes that are not lent.
+    fn hold(&mut self) {
+        if self.lend && self.whole.is_none() {
+            let buffer = Buffer::new(self.into.len());
+            self.into = Span::of(&buffer);
+            self.whole = Some(buffer);
+        }
     }
 
     /// From a [`Send::push`].
@@ -316,12 +352,13 @@ impl<'a, A: Mapped> Recv<'a, A> {
     }
 
     /// Tells the sender where to put the bytes, if it waits for that.
-    fn announce(&mut self) {
+    pub fn announce(&mut self) {
         let coll = self.phase.cx.coll;
         if self.into.len() <= INLINE || self.told {
             return;
         }
         if !coll.direct {
+            self.hold();
             self.tell_landing();
         } else if self.land {
             let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
@@ -335,7 +372,12 @@ impl<'a, A: Mapped> Recv<'a, A> {
         self.announce();
         let Some(head) = self.phase.head(self.from) else { return false };
         let count = (head >> HOW_BITS) as usize;
-        match head & ((1 << HOW_BITS) - 1) {
+        let how = head & ((1 << HOW_BITS) - 1);
+        if how == HOW_PULL && self.lend && self.borrow() {
+            return true;
+        }
+        self.hold();
+        match how {
             HOW_INLINE if self.into.len() <= INLINE => {
                 self.into.set_words(&self.phase.body(self.from));
                 true
@@ -367,16 +409,31 @@ impl<'a, A: Mapped> Recv<'a, A> {
         self.told = true;
     }
 
-    fn pull(&mut self) -> bool {
-        let coll = self.phase.cx.coll;
+    /// The sender's map, and where in it the bytes lie.
+    fn source(&self) -> (&'static A::Remote, usize) {
         let rank = self.phase.cx.team.cells.rank(self.from);
         let address = self.phase.body(self.from)[0] as usize;
-        let payloads = coll.am.payloads();
+        let payloads = self.phase.cx.coll.am.payloads();
         let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, self.into.len())) else {
             self.phase.corrupt(self.from, "a collective's source outside the segment")
         };
+        (map, address - base)
+    }
+
+    /// Takes the bytes where they lie, if loads reach them.
+    fn borrow(&mut self) -> bool {
+        let (map, offset) = self.source();
+        // SAFETY: inside the map, which lives as long as the job; the sender keeps the bytes until they are given back.
+        self.lent = map.memory().map(|memory| unsafe { Span::one(memory as usize + offset, self.into.len()) });
+        self.lent.is_some()
+    }
+
+    fn pull(&mut self) -> bool {
+        let coll = self.phase.cx.coll;
+        let (map, offset) = self.source();
         let n = STEP.min(self.into.len() - self.got);
-        read(map, address - base + self.got, &self.into, self.got, n);
+        read(map, offset + self.got, &self.into, self.got, n);
+        coll.moved();
         self.got += n;
         let done = self.got == self.into.len();
         if done {
@@ -398,6 +455,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         while self.got < filled * CHUNK && self.got < len {
             let n = CHUNK.min(len - self.got);
             read(map, stage + self.got / CHUNK % CHUNKS * CHUNK, &self.into, self.got, n);
+            self.phase.cx.coll.moved();
             self.got += n;
             self.phase.tell(self.from, Word::Taken, self.got.div_ceil(CHUNK) as u32);
         }
@@ -412,6 +470,41 @@ fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usiz
         let result = unsafe { map.read(offset + done, piece as *mut u8, n) };
         debug_assert!(result.is_ok(), "the range was checked");
     });
+}
+
+/// Lets all of them take steps until all receivers have their bytes; senders may not be done.
+pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<'_, A>]) {
+    sends.retain_mut(|send| !send.step());
+    recvs.iter_mut().for_each(Recv::announce);
+    let mut missing: Vec<_> = recvs.iter_mut().collect();
+    poll_fn(|_| {
+        missing.retain_mut(|recv| !recv.step());
+        sends.retain_mut(|send| !send.step());
+        if missing.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await
+}
+
+/// Where `to`, whose [`Recv::landed`] has `len` bytes to come, wants them, as memory here; `None`: they must be sent.
+pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> Option<Span> {
+    let cx = phase.cx;
+    if !cx.coll.direct {
+        return None;
+    }
+    super::phase::until(|| cx.team.cells.landing(phase.seq, to).is_some()).await;
+    let address = cx.team.cells.landing(phase.seq, to).filter(|address| *address != 0)?;
+    let rank = cx.team.cells.rank(to);
+    let payloads = cx.coll.am.payloads();
+    let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, len)) else {
+        phase.corrupt(to, "a collective's landing outside the segment")
+    };
+    // SAFETY: inside the map, which lives as long as the job; the receiver said that it is to be written.
+    map.memory().map(|memory| unsafe { Span::one(memory as usize + (address - base), len) })
+}
+
+/// Tells `to` that its bytes are where it wanted them.
+pub fn pushed<A: Mapped>(phase: Phase<'_, A>, to: usize) {
+    phase.send(to, HOW_PUSHED, &[]);
 }
 
 /// Lets all of them take steps until all are done, and does `work` as soon as all have taken the first.

@@ -79,7 +79,7 @@ impl<A: Mapped> Coll<A> {
         if look() {
             self.serve_now_and_then();
         } else {
-            let mut failed = 0;
+            let (mut failed, mut moves) = (0, self.moves());
             loop {
                 failed = self.am.wait_step_for(failed, look);
                 if let Some(patience) = &patience {
@@ -91,11 +91,23 @@ impl<A: Mapped> Coll<A> {
                 match done {
                     Some(value) => return value,
                     None if look() => break,
+                    // What goes on needs no rest.
+                    None if self.moves() != moves => (failed, moves) = (0, self.moves()),
                     None => {}
                 }
             }
         }
         result.take().expect("just set")
+    }
+
+    /// A collective has moved bytes, and is not done.
+    pub(super) fn moved(&self) {
+        // Relaxed, and not read-modify-write: threads may lose counts, and then wait a little longer.
+        self.moves.store(self.moves().wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn moves(&self) -> u64 {
+        self.moves.load(Ordering::Relaxed) // Relaxed: as in `moved`
     }
 
     /// Every 16th collective that was done at once: a node that does nothing else answers requests all the same.
@@ -115,8 +127,9 @@ impl<A: Mapped> Coll<A> {
         self.am.background(1);
     }
 
-    /// Runs tasks as far as they go. True when one was done. In any poll, outside handlers.
+    /// Runs tasks as far as they go. True when one was done or moved bytes. In any poll, outside handlers.
     pub fn progress(&self) -> bool {
+        let moves = self.moves();
         let turn = self.tasks.running.try_with(|Turn(busy, running)| {
             // A task's callback may poll: the same thread comes here again.
             if busy.replace(true) {
@@ -131,7 +144,7 @@ impl<A: Mapped> Coll<A> {
         });
         let done = turn.unwrap_or(0);
         self.am.background(-done);
-        done > 0
+        done > 0 || self.moves() != moves
     }
 
     fn poll_tasks(&self, running: &RefCell<Vec<Running<A>>>) -> i32 {

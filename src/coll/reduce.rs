@@ -3,7 +3,7 @@
 use super::Mapped;
 use super::call::Call;
 use super::combine::Reduction;
-use super::moves::{Recv, Send, To, all, recv, send};
+use super::moves::{Recv, Send, To, all, arrived, landing, pushed, recv, send};
 use super::phase::Context;
 use super::rooted::{Tree, enter, leave};
 use super::select::{self, Way};
@@ -79,42 +79,71 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, rad
     leave(&last, call).await;
 }
 
-/// Each member combines its part of all vectors, and the root collects the parts.
+/// Each member combines its part of all vectors, which it reads where they lie if it can, and the root gets the parts.
 async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let root = cx.team.images.owner(call.root).0;
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
+    let last = cx.phase(1).await;
     // One image: its vector as it lies, which peers may be able to reach.
     let summed = (call.src.len() > 1).then(|| own(call, how));
     let vector = summed.as_ref().map_or_else(|| call.src(0, call.each), Span::of);
     let count = call.each / how.elem_size;
     let bound = |m: usize| m * count / members * how.elem_size;
-    let part = |m: usize| vector.part(bound(m), bound(m + 1) - bound(m));
-    let width = bound(me + 1) - bound(me);
-    let parts: Vec<Buffer> = (0..members).map(|m| Buffer::new(if m == me { 0 } else { width })).collect();
-    let sends = cx.others().map(|to| Send::new(ph, To::One(to), part(to))).collect();
-    let recvs = cx.others().map(|from| Recv::new(ph, from, Span::of(&parts[from]))).collect();
-    all(sends, recvs, || ()).await;
-    let operand = |m: usize| if m == me { part(me) } else { Span::of(&parts[m]) };
-    let sum = copied(&operand(0));
-    (1..members).for_each(|m| how.combine(&sum, &operand(m)));
-    let last = cx.phase(1).await;
-    let push = |m: usize| bound(m + 1) - bound(m) >= select::PUSH;
-    if me == root {
-        let dst = call.dst(0, call.each);
-        let keep = || dst.part(bound(me), width).copy_from(&Span::of(&sum));
-        let result = |from: usize| {
-            let into = dst.part(bound(from), bound(from + 1) - bound(from));
-            if push(from) { Recv::landed(last, from, into) } else { Recv::new(last, from, into) }
-        };
-        all(Vec::new(), cx.others().map(result).collect(), keep).await;
-    } else if push(me) {
-        send(Send::push(last, root, Span::of(&sum))).await;
-    } else {
-        send(Send::new(last, To::One(root), Span::of(&sum))).await;
+    let width = |m: usize| bound(m + 1) - bound(m);
+    let part = |of: &Span, m: usize| of.part(bound(m), width(m));
+    let push = |m: usize| width(m) >= select::PUSH;
+    let dst = (me == root).then(|| call.dst(0, call.each));
+    let result = |from: usize, dst: &Span| match part(dst, from) {
+        into if push(from) => Recv::landed(last, from, into),
+        into => Recv::new(last, from, into),
+    };
+    let mut results: Vec<_> = dst.iter().flat_map(|dst| cx.others().map(|from| result(from, dst))).collect();
+    results.iter_mut().for_each(Recv::announce);
+    let mut sends = cx.others().map(|to| Send::new(ph, To::One(to), part(&vector, to))).collect();
+    let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, width(me))).collect();
+    arrived(&mut sends, &mut recvs).await;
+    let own = part(&vector, me);
+    // Those that come after this one in the team are the first of the others.
+    let operands: Vec<&Span> =
+        (0..members).map(|m| if m == me { &own } else { recvs[(m + members - me - 1) % members].bytes() }).collect();
+    let there = match &dst {
+        Some(dst) => Some(part(dst, me)),
+        None if push(me) => landing(last, root, width(me)).await,
+        None => None,
+    };
+    let sum = there.is_none().then(|| Buffer::new(width(me)));
+    let Some(into) = there.clone().or_else(|| sum.as_ref().map(Span::of)) else { return };
+    fold(how, &operands, &into);
+    recvs.iter().for_each(Recv::give_back);
+    match there {
+        _ if me == root => {}
+        Some(_) => pushed(last, root),
+        None if push(me) => sends.push(Send::push(last, root, into)),
+        None => sends.push(Send::new(last, To::One(root), into)),
     }
+    all(sends, results, || ()).await;
     leave(&last, call).await;
+}
+
+/// Bytes that are combined at a time: what all operands have of them stays in the first-level cache or close to it.
+const FOLD: usize = 16 << 10;
+
+/// Combines the operands, in their order, block by block. `into` may be one of them, or lie in a peer's memory.
+fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
+    let block = (FOLD / how.elem_size).max(1) * how.elem_size;
+    let sum = Buffer::new(block.min(into.len()));
+    for at in (0..into.len()).step_by(block) {
+        let n = block.min(into.len() - at);
+        let operand = |m: usize| operands[m].part(at, n);
+        match operands.len() {
+            1 => Span::of(&sum).part(0, n).copy_from(&operand(0)),
+            _ => how.combine_into(&sum, &operand(0), &operand(1)),
+        }
+        (2..operands.len()).for_each(|m| how.combine(&sum, &operand(m)));
+        into.part(at, n).copy_from(&Span::of(&sum).part(0, n));
+    }
 }
 
 /// Scan: image i gets the vectors of images 0 to i combined, or to i − 1 (exclusive; image 0 gets nothing). In rounds: at

@@ -21,13 +21,13 @@ impl<A: Mapped> Coll<A> {
         let mut members: Vec<usize> = (0..parent.members()).filter(|m| (told[*m] >> 32) as u32 == color).collect();
         members.sort_unstable_by_key(of);
         let block = Block::new(members.len(), self.debug);
-        let Some(base) = self.heap.take(block.bytes()) else {
+        let Some((base, used)) = self.heap.take(block.bytes()) else {
             return Err(Error::resource(format_args!(
                 "no room for a team of {} in the collective region",
                 members.len()
             )));
         };
-        let bases = self.collect_after(&parent, base, block, &members);
+        let bases = self.collect_after(&parent, (base, used), block, &members);
         let me = members.iter().position(|m| *m == parent.me()).expect("we gave the color");
         let ways: Box<[Way<A>]> = members
             .iter()
@@ -45,10 +45,16 @@ impl<A: Mapped> Coll<A> {
         Ok(self.keep(Arc::new(team)))
     }
 
-    /// Tells the members of the parent where the cleared block is, and gets theirs.
-    fn collect_after(&'static self, parent: &TeamRef<A>, base: usize, block: Block, members: &[usize]) -> Vec<u64> {
+    /// Tells the members of the parent where the cleared block is, of which the first `used` bytes may not be zero; gets theirs.
+    fn collect_after(
+        &'static self,
+        parent: &TeamRef<A>,
+        (base, used): (usize, usize),
+        block: Block,
+        members: &[usize],
+    ) -> Vec<u64> {
         let way = |_: &usize| Way { rank: 0, base, map: None };
-        Cells::<A>::new(0, block, self.region.clone(), members.iter().map(way).collect()).clear();
+        Cells::<A>::new(0, block, self.region.clone(), members.iter().map(way).collect()).clear(used);
         self.collect(parent, &[base as u64])
     }
 
@@ -98,7 +104,9 @@ impl<A: Mapped> Coll<A> {
         while Arc::strong_count(&team) > 2 {
             failed = self.am.wait_step(failed); // its collectives
         }
-        team.hush();
+        while !team.hush() {
+            failed = self.am.wait_step(failed);
+        }
         {
             let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
             self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });

@@ -77,6 +77,8 @@ struct Book {
     told: Cell<u32>,
     /// A thread is telling them.
     telling: Cell<bool>,
+    /// They are told nothing any more.
+    hushed: Cell<bool>,
     /// The last number that may be used, as far as is known.
     usable: Cell<u32>,
 }
@@ -107,6 +109,7 @@ impl<A: Adapter> Team<A> {
             ahead: Cell::new(0),
             told: Cell::new(0),
             telling: Cell::new(false),
+            hushed: Cell::new(false),
             usable: Cell::new(window),
         };
         Team {
@@ -170,9 +173,13 @@ impl<A: Adapter> Team<A> {
         }
     }
 
-    /// From now on the others are told nothing: their blocks may be given to other teams.
-    pub fn hush(&self) {
-        self.book.with(|book| book.telling.set(true));
+    /// From now on the others are told nothing: their blocks may be given to other teams. False: a thread is at it just now,
+    /// try again.
+    pub fn hush(&self) -> bool {
+        self.book.with(|book| {
+            book.hushed.set(true);
+            !book.telling.get()
+        })
     }
 
     fn is_due(&self, book: &Book) -> bool {
@@ -194,7 +201,7 @@ impl<A: Adapter> Team<A> {
     pub(super) fn tell_credit(&self, am: &Am<A>) {
         let take = || {
             self.book.with(|book| {
-                if book.telling.get() || !self.is_due(book) {
+                if book.telling.get() || book.hushed.get() || !self.is_due(book) {
                     return None;
                 }
                 book.telling.set(true);
