@@ -187,7 +187,42 @@ static void allsync(gasnet_image_t image) {
   }
 }
 
+/* Nodes as members, whatever images there are: in each round another thread of the node calls (K11). */
+static void of_nodes(gasnet_image_t image) {
+  int flags = GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_NO_IMAGES, round;
+  const size_t words = 5000;
+  unsigned *from = (unsigned *)malloc(nodes * words * sizeof *from), *to = (unsigned *)malloc(nodes * words * sizeof *to);
+  for (round = 0; round < 12; round++) {
+    const gasnet_node_t root = (gasnet_node_t)round % nodes;
+    const size_t n = round % 2 ? words : 3;
+    unsigned value = image * 100 + (unsigned)round, sum = 0, *each = (unsigned *)calloc(coll_images, sizeof *each);
+    void *sources[1], *targets[1];
+    gasnet_image_t k;
+    size_t i;
+    if (coll_localof(image) == (gasnet_image_t)round % coll_counts[me]) {
+      sources[0] = from, targets[0] = to;
+      for (i = 0; i < n * nodes; i++) from[i] = core_seed(me, (unsigned)(i / n), (unsigned)(i % n + (size_t)round)), to[i] = 0;
+      gasnet_coll_exchange(GASNET_TEAM_ALL, to, from, n * sizeof *to, flags);
+      for (i = 0; i < n * nodes && to[i] == core_seed((unsigned)(i / n), me, (unsigned)(i % n + (size_t)round)); i++) continue;
+      CHECK(i == n * nodes, "exchange of nodes: word %lu of %lu", (unsigned long)i, (unsigned long)(n * nodes));
+      gasnet_coll_wait_sync(gasnet_coll_gather_allM_nb(GASNET_TEAM_ALL, targets, sources, n * sizeof *to, flags));
+      for (i = 0; i < n * nodes && to[i] == core_seed((unsigned)(i / n), 0, (unsigned)(i % n + (size_t)round)); i++) continue;
+      CHECK(i == n * nodes, "gather_allM of nodes: word %lu of %lu", (unsigned long)i, (unsigned long)(n * nodes));
+      gasnet_coll_broadcastM(GASNET_TEAM_ALL, targets, root, from, n * sizeof *to, flags);
+      for (i = 0; i < n && to[i] == core_seed(root, 0, (unsigned)(i + (size_t)round)); i++) continue;
+      CHECK(i == n, "broadcastM of nodes: word %lu of %lu", (unsigned long)i, (unsigned long)n);
+    }
+    /* and of images at once */
+    gasnet_coll_gather_all(GASNET_TEAM_ALL, each, &value, sizeof value, flags & ~GASNET_COLL_NO_IMAGES);
+    for (k = 0; k < coll_images; k++) sum += each[k] == k * 100 + (unsigned)round;
+    CHECK(sum == coll_images, "gather_all of images: %u of %u blocks", sum, (unsigned)coll_images);
+    free(each);
+  }
+  free(from), free(to);
+}
+
 static void every_part(gasnet_image_t image) {
+  of_nodes(image);
   all_forms(image);
   allsync(image);
   aggregates(image);

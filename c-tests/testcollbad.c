@@ -13,6 +13,22 @@ static void nothing(void *results, size_t n, const void *left, size_t left_count
 }
 static gasnet_coll_fn_entry_t table[1] = {{nothing, 0}};
 
+static void the_end(void) {
+  printf("testcollbad: absent: the end\n");
+  fflush(stdout);
+  gasnet_exit(3);
+}
+
+#if defined(GASNET_PAR)
+#include <pthread.h>
+static void *second_image(void *counts) {
+  gasnet_coll_init((gasnet_image_t *)counts, 2 * me + 1, 0, 0, 0);
+  usleep(6000000);
+  the_end();
+  return NULL;
+}
+#endif
+
 int main(int argc, char **argv) {
   static char a[4096], b[4096];
   static char missing[] = "/nonexistent/tuning";
@@ -73,10 +89,28 @@ int main(int argc, char **argv) {
   } else if (IS("absent")) { /* one never calls: the others say for whom they wait */
     if (!last) gasnet_coll_gather_all(all, a, b, 8, LOCALLY);
     else usleep(6000000);
-    printf("testcollbad: absent: the end\n");
-    fflush(stdout);
-    gasnet_exit(3);
-  } else if (IS("handler")) gasnet_coll_init(0, 0, 0, 0, 0);
+    the_end();
+  } else if (IS("absentnb")) { /* also when they wait for a handle */
+    gasnet_coll_handle_t h[2];
+    if (!last) {
+      h[0] = gasnet_coll_exchange_nb(all, a, b, 8, LOCALLY);
+      h[1] = GASNET_COLL_INVALID_HANDLE;
+      if (me == 0) gasnet_coll_wait_sync(h[0]);
+      else gasnet_coll_wait_sync_some(h, 2);
+    } else usleep(6000000);
+    the_end();
+  }
+#if defined(GASNET_PAR)
+  else if (IS("absentimage")) { /* a thread of the node never calls */
+    gasnet_image_t counts[256], k;
+    pthread_t other;
+    for (k = 0; k < nodes; k++) counts[k] = 2;
+    pthread_create(&other, NULL, second_image, counts);
+    gasnet_coll_init(counts, 2 * me, 0, 0, 0);
+    gasnet_coll_gather_all(all, a, b, 8, LOCALLY);
+  }
+#endif
+  else if (IS("handler")) gasnet_coll_init(0, 0, 0, 0, 0);
   else {
     fprintf(stderr, "testcollbad: no case '%s'\n", which);
     gasnet_exit(9);

@@ -8,6 +8,7 @@ use super::phase::Context;
 use super::rooted::{Tree, enter, leave};
 use super::select::{self, Way};
 use super::span::{Buffer, Span};
+use crate::region::LINE;
 
 /// A vector that begins as a copy of `from`.
 fn copied(from: &Span) -> Buffer {
@@ -90,7 +91,8 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     let summed = (call.src.len() > 1).then(|| own(call, how));
     let vector = summed.as_ref().map_or_else(|| call.src(0, call.each), Span::of);
     let count = call.each / how.elem_size;
-    let bound = |m: usize| m * count / members * how.elem_size;
+    let step = aligned(how);
+    let bound = |m: usize| if m == members { call.each } else { m * count / members / step * step * how.elem_size };
     let width = |m: usize| bound(m + 1) - bound(m);
     let part = |of: &Span, m: usize| of.part(bound(m), width(m));
     let push = |m: usize| width(m) >= select::PUSH;
@@ -127,12 +129,17 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     leave(&last, call).await;
 }
 
+/// Elements whose bytes are whole lines: parts that begin at multiples of so many are aligned as the vectors are.
+fn aligned(how: &Reduction) -> usize {
+    LINE >> how.elem_size.trailing_zeros().min(LINE.trailing_zeros())
+}
+
 /// Bytes that are combined at a time: what all operands have of them stays in the first-level cache or close to it.
 const FOLD: usize = 16 << 10;
 
 /// Combines the operands, in their order, block by block. `into` may be one of them, or lie in a peer's memory.
 fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
-    let block = (FOLD / how.elem_size).max(1) * how.elem_size;
+    let block = (FOLD / how.elem_size).next_multiple_of(aligned(how)).max(1) * how.elem_size;
     let sum = Buffer::new(block.min(into.len()));
     for at in (0..into.len()).step_by(block) {
         let n = block.min(into.len() - at);
