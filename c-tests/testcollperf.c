@@ -3,8 +3,8 @@
  *
  *   testcollperf [ROUNDS [LARGEST [heap]]]
  *
- * Roots go round, so that nobody runs ahead. A time is the slowest node's best of 7 batches (others may use the machine); "of copy" is the time of the
- * plain copies over the collective's: 1.00 is as fast. The last result of each kind is verified. */
+ * Roots go round, so that nobody runs ahead. A time is the best of 7 batches (others may use the machine); "of copy" is the
+ * time of the plain copies over the collective's: 1.00 is as fast. The last result of each kind is verified. */
 #include "testarea.h"
 
 #define BATCHES 7
@@ -42,14 +42,10 @@ static void once(int kind, size_t n, gasnet_node_t root) {
   }
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-/* Microseconds of one. */
+/* Microseconds of one: from the moment all may begin until all are done. Where nodes share cores, one that gets a core late
+ * measures only its own share, so the slowest of each batch counts; of the batches the best. */
 static double measure(int kind, size_t n, long rounds) {
-  double batch[BATCHES], all[256], worst = 0;
+  double batch[BATCHES], *all = (double *)malloc(nodes * sizeof batch), best = 0;
   long r;
   int b;
   gasnet_node_t p;
@@ -64,13 +60,18 @@ static double measure(int kind, size_t n, long rounds) {
       if (kind >= KINDS && kind != COPY_ALL && root == me) root = (root + 1) % nodes;
       once(kind, n, root);
     }
+    test_barrier();
     batch[b] = (test_now() - begin) / (double)rounds * 1e6;
   }
-  qsort(batch, BATCHES, sizeof *batch, ascending);
-  gasnet_coll_gather_all(GASNET_TEAM_ALL, all, &batch[0], sizeof *batch, LOCALLY);
-  for (p = 0; p < nodes; p++)
-    if (all[p] > worst) worst = all[p];
-  return worst;
+  gasnet_coll_gather_all(GASNET_TEAM_ALL, all, batch, sizeof batch, LOCALLY);
+  for (b = 0; b < BATCHES; b++) {
+    double worst = 0;
+    for (p = 0; p < nodes; p++)
+      if (all[p * BATCHES + (gasnet_node_t)b] > worst) worst = all[p * BATCHES + (gasnet_node_t)b];
+    if (b == 0 || worst < best) best = worst;
+  }
+  free(all);
+  return best;
 }
 
 /* The round trip of a line between nodes 0 and 1 that store into each other's segment and look at their own. A put to a
