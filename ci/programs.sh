@@ -60,6 +60,7 @@ testteam         | 4             |
 testteambarrier  | 60            |
 testcount        |               |
 testcollperf     | 20 65536      |
+testsoak         | 1 24          |
 '
 
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }

@@ -165,6 +165,7 @@ fn launched(value: &str, config: &Config) -> Result<Boot, String> {
     if rank >= nodes {
         return Err(format!("there is no rank {rank} among {nodes} nodes"));
     }
+    log::set_identity(rank, nodes); // errors from here on are this node's
     let memory = adopt(number(memory)?, "the job's memory")?;
     let header =
         JobHeader::open(memory.as_fd(), nodes, cookie).map_err(|e| format!("the job's memory is not right: {e}"))?;

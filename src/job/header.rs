@@ -21,6 +21,8 @@ pub const VERSION: u32 = 2;
 /// Words of a node's bulletin.
 pub const BULLETIN: usize = 8;
 const PAGE: usize = 4096;
+/// A fence looks by itself this often, for the case that the kernel refuses to wake it.
+const NO_NEWS: Duration = Duration::from_millis(10);
 
 /// How far a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,7 +139,7 @@ impl JobHeader {
     pub fn create(nodes: u32) -> io::Result<(OwnedFd, JobHeader)> {
         // Not on the number of a standard descriptor that happens to be closed.
         let memory = std::fs::File::from(sys::duplicate_high(sys::memfd()?.as_fd(), 3)?);
-        memory.set_len(Self::bytes(nodes) as u64)?;
+        memory.set_len(Self::bytes(nodes) as u64).map_err(sys::refused("ftruncate"))?;
         let header = Self::map(memory.as_fd(), nodes)?;
         // Relaxed: rule 1; the descriptor reaches others by fork, which orders everything before.
         header.fixed.magic.store(MAGIC, Ordering::Relaxed);
@@ -150,8 +152,8 @@ impl JobHeader {
 
     /// Maps a job's memory that another process created. The error says what does not fit.
     pub fn open(fd: BorrowedFd<'_>, nodes: u32, cookie: u64) -> Result<JobHeader, String> {
-        let file = fd.try_clone_to_owned().map(std::fs::File::from).map_err(|e| e.to_string())?;
-        let length = file.metadata().map_err(|e| e.to_string())?.len();
+        let file = fd.try_clone_to_owned().map(std::fs::File::from).map_err(|e| format!("fcntl: {e}"))?;
+        let length = file.metadata().map_err(|e| format!("fstat: {e}"))?.len();
         if length < Self::bytes(nodes) as u64 {
             return Err(format!("it is {length} bytes long, {} are needed for {nodes} nodes", Self::bytes(nodes)));
         }
@@ -255,7 +257,7 @@ impl JobHeader {
         }
         // ORDERING: Acquire ↔ Release above.
         while fixed.fence_generation.load(Ordering::Acquire) == generation {
-            sys::futex_wait(&fixed.fence_generation, generation, Duration::from_secs(1));
+            sys::futex_wait(&fixed.fence_generation, generation, NO_NEWS);
         }
     }
 

@@ -48,8 +48,8 @@ impl Sink {
     fn open(number: i32) -> io::Result<Sink> {
         // SAFETY: descriptors 0–2 are open: `spawn_all` filled them.
         let own = unsafe { BorrowedFd::borrow_raw(number) };
-        let shared = File::from(own.try_clone_to_owned()?);
-        let kind = shared.metadata()?.file_type();
+        let shared = File::from(own.try_clone_to_owned().map_err(sys::refused("fcntl"))?);
+        let kind = shared.metadata().map_err(sys::refused("fstat"))?.file_type();
         let way = if kind.is_socket() {
             Way::Socket(shared)
         } else if kind.is_fifo() || kind.is_char_device() {

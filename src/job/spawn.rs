@@ -105,12 +105,12 @@ pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
 
 // `Some(lifeline)` in the new node.
 fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option<OwnedFd>> {
-    let (life_read, life_write) = io::pipe()?;
+    let (life_read, life_write) = pipe()?;
     let (ours, theirs): ([Option<PipeReader>; 2], [Option<OwnedFd>; 2]) = match (plan.streams)(rank)? {
         Streams::Inherited => Default::default(),
         Streams::Files(files) => (Default::default(), files.map(|file| Some(file.into()))),
         Streams::Piped => {
-            let ((out_read, out_write), (err_read, err_write)) = (io::pipe()?, io::pipe()?);
+            let ((out_read, out_write), (err_read, err_write)) = (pipe()?, pipe()?);
             ([Some(out_read), Some(err_read)], [Some(out_write.into()), Some(err_write.into())])
         }
     };
@@ -151,7 +151,7 @@ fn become_node(
 }
 
 fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
-    let advice = match error.raw_os_error() {
+    let advice = match sys::errno(&error) {
         Some(libc::EMFILE) => format!(
             "; {} descriptors are needed, the limit is {} (ulimit -n)",
             descriptors_needed(nodes),
@@ -181,7 +181,11 @@ fn abandon(list: &[Child]) {
 }
 
 fn null() -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open("/dev/null")
+    OpenOptions::new().read(true).write(true).open("/dev/null").map_err(sys::refused("/dev/null"))
+}
+
+fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    io::pipe().map_err(sys::refused("pipe2"))
 }
 
 // A pipe must not land on the number of a standard descriptor that happens to be closed.

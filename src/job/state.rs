@@ -272,6 +272,7 @@ impl Job {
 
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
+        self.restore_file()?;
         let direct = self.config.native;
         let connect = |node: u32| -> Result<_, Error> {
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;

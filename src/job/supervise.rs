@@ -22,6 +22,9 @@ const LINGER: Duration = Duration::from_millis(200);
 /// How long killed processes may take to disappear (they may be writing a core file).
 const REAPING: Duration = Duration::from_secs(10);
 
+/// So often in a row the kernel may refuse to poll, a millisecond each, before the job has failed. A guess.
+const MOST_REFUSED: u32 = 500;
+
 /// How to supervise.
 pub struct Options {
     /// In front of the supervisor's own lines.
@@ -79,6 +82,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         requested: None,
         unjoined: None,
         failed: false,
+        refused: 0,
     };
     supervisor.until_all_ended();
     supervisor.clear_up();
@@ -116,6 +120,8 @@ struct Supervisor {
     unjoined: Option<(u32, String)>,
     // Some node failed without leaving a code.
     failed: bool,
+    // Polls in a row that the kernel refused.
+    refused: u32,
 }
 
 impl Supervisor {
@@ -188,7 +194,7 @@ impl Supervisor {
         self.output.interests(&mut set);
         let dues = [self.ending.next(), self.overdue_at, self.output.next()];
         let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
-        sys::poll(&mut set, [due, tick].into_iter().flatten().min());
+        self.poll(&mut set, [due, tick].into_iter().flatten().min());
         self.output.transfer(&set);
         let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
         if self.options.exec_errors.as_ref().is_some_and(|pipe| is_ready(pipe.as_raw_fd())) {
@@ -202,6 +208,24 @@ impl Supervisor {
         let inner: Vec<u32> =
             (0..self.header.nodes()).filter(|rank| inner_is_ready(&self.nodes[*rank as usize])).collect();
         inner.into_iter().for_each(|rank| self.inner_ended(rank));
+    }
+
+    // Who may not poll for long hears nothing of the nodes: that ends the job, and is not passed over in silence.
+    fn poll(&mut self, set: &mut [pollfd], timeout: Option<Duration>) {
+        let Err(error) = sys::poll(set, timeout) else {
+            self.refused = 0;
+            return;
+        };
+        self.refused += 1;
+        if self.refused == MOST_REFUSED {
+            self.header.record_exit(1);
+            let line = format!("cannot hear of the nodes: {error}; ending the job, what they print may be lost");
+            if self.nodes.iter().all(|node| node.ended) {
+                self.tell(&line);
+            } else {
+                self.ending.crash(Instant::now(), u32::MAX, line);
+            }
+        }
     }
 
     fn take_signals(&mut self) {
@@ -359,8 +383,9 @@ impl Supervisor {
             let mut set = vec![readable(&self.signals)];
             self.output.interests(&mut set);
             let timeout = self.output.has_sources().then(|| give_up.saturating_duration_since(now));
-            sys::poll(&mut set, timeout);
-            if self.output.transfer(&set[1..]) || self.output.is_clogged() {
+            self.poll(&mut set, timeout);
+            let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
+            if self.output.transfer(&set[1..]) || self.output.is_clogged() || heard_nothing {
                 give_up = Instant::now() + LINGER;
             }
             if set[0].revents != 0 && self.ends_by_signal() {

@@ -3,6 +3,7 @@
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
 use std::ffi::{CStr, CString};
+use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -12,8 +13,34 @@ use std::time::Duration;
 /// fcntl(2): the signal that replaces SIGIO. libc lacks it for glibc targets.
 const F_SETSIG: c_int = 10;
 
-fn check(result: c_int) -> io::Result<c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+/// An error that names the call which failed. (std's say only why, and a user cannot tell what was refused.)
+#[derive(Debug)]
+struct Refused {
+    call: &'static str,
+    error: io::Error,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.call, self.error)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Names the call in an error of std; for `map_err`.
+pub fn refused(call: &'static str) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), Refused { call, error })
+}
+
+/// The errno of an error, named or not.
+pub fn errno(error: &io::Error) -> Option<c_int> {
+    let named = error.get_ref().and_then(|inner| inner.downcast_ref::<Refused>());
+    named.map_or_else(|| error.raw_os_error(), |refused| refused.error.raw_os_error())
+}
+
+fn check(call: &'static str, result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(refused(call)(io::Error::last_os_error())) } else { Ok(result) }
 }
 
 /// This process.
@@ -53,6 +80,9 @@ pub fn nap(time: Duration) {
     unsafe { libc::nanosleep(&time, ptr::null_mut()) };
 }
 
+/// How long to wait when a call that waits is refused: short beside what is waited for, long beside a look at it.
+const NAP: Duration = Duration::from_millis(1);
+
 fn timespec(time: Duration) -> libc::timespec {
     libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
 }
@@ -83,7 +113,7 @@ pub fn random() -> u64 {
 pub fn memfd() -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string.
-    let fd = check(unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), flags) })?;
+    let fd = check("memfd_create", unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), flags) })?;
     // SAFETY: F_ADD_SEALS takes an integer and touches no memory. Without the seals a job works as well.
     unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL) };
     // SAFETY: a descriptor of ours. The kernel makes it everybody's, 0777, which matters to who may open /proc/PID/fd.
@@ -104,15 +134,21 @@ pub fn map_forever(fd: BorrowedFd<'_>, len: usize) -> io::Result<*mut c_void> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
     let at = unsafe { libc::mmap(ptr::null_mut(), len, access, libc::MAP_SHARED, fd.as_raw_fd(), 0) };
-    if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(at) }
+    if at == libc::MAP_FAILED { Err(refused("mmap")(io::Error::last_os_error())) } else { Ok(at) }
 }
 
-/// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes.
+/// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes. Where the system has no
+/// futex to give, it naps, so that who waits in a loop does not take the core that others need.
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
-    let timeout = timespec(timeout);
+    let limit = timespec(timeout);
     let word = ptr::from_ref(word);
-    // SAFETY: `word` is a live aligned 4-byte word, `timeout` is valid; the other arguments are unused by FUTEX_WAIT.
-    unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, expected, &raw const timeout, 0usize, 0) };
+    // SAFETY: `word` is a live aligned 4-byte word, `limit` is valid; the other arguments are unused by FUTEX_WAIT.
+    let slept =
+        unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, expected, &raw const limit, 0usize, 0) };
+    let usual = [libc::EAGAIN, libc::EINTR, libc::ETIMEDOUT].map(Some);
+    if slept < 0 && !usual.contains(&io::Error::last_os_error().raw_os_error()) {
+        nap(timeout.min(NAP));
+    }
 }
 
 /// Wakes every process that sleeps on `word`.
@@ -126,22 +162,22 @@ pub fn futex_wake_all(word: &AtomicU32) {
 pub fn set_close_on_exec(fd: BorrowedFd<'_>, close: bool) -> io::Result<()> {
     let flags = if close { libc::FD_CLOEXEC } else { 0 };
     // SAFETY: F_SETFD takes an integer and touches no memory.
-    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, flags) }).map(drop)
+    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, flags) }).map(drop)
 }
 
 /// Reads and writes fail with `WouldBlock` instead of waiting.
 pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: F_GETFL has no argument.
-    let flags = check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    let flags = check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
     // SAFETY: F_SETFL takes an integer.
-    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
+    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
 }
 
 /// A copy of `fd`, closed on exec, at a number of at least `lowest` if the limits allow, else anywhere.
 pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> {
     let duplicate = |lowest: RawFd| {
         // SAFETY: F_DUPFD_CLOEXEC takes an integer.
-        check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) })
+        check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) })
     };
     let copy = duplicate(lowest).or_else(|_| duplicate(3))?;
     // SAFETY: the kernel just gave us this descriptor.
@@ -151,23 +187,23 @@ pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> 
 /// Makes descriptor `target` (0, 1 or 2) a copy of `fd`.
 pub fn redirect(fd: BorrowedFd<'_>, target: RawFd) -> io::Result<()> {
     // SAFETY: dup2 touches no memory; the standard descriptors are nobody's in particular.
-    check(unsafe { libc::dup2(fd.as_raw_fd(), target) }).map(drop)
+    check("dup2", unsafe { libc::dup2(fd.as_raw_fd(), target) }).map(drop)
 }
 
 /// From now on the kernel kills this process when the other end of the pipe `fd` closes.
 pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: F_SETOWN takes an integer.
-    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, pid()) })?;
+    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, pid()) })?;
     // SAFETY: F_SETSIG takes an integer.
-    check(unsafe { libc::fcntl(fd.as_raw_fd(), F_SETSIG, libc::SIGKILL) })?;
+    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), F_SETSIG, libc::SIGKILL) })?;
     // SAFETY: F_SETFL takes an integer.
-    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
+    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
 /// From now on the kernel kills this process when the thread that forked it ends.
 pub fn kill_me_with_parent() -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes an integer.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
 /// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
@@ -196,27 +232,34 @@ pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
     unsafe { libc::sigqueue(pid, signal, value) == 0 }
 }
 
-/// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready.
-pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) {
+/// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready, and so does a refusal (the kernel
+/// lacks memory), which comes back as an error after a nap: who looks again in a loop may do so.
+pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout.map_or(-1, |t| t.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int);
     // SAFETY: `set` is a slice of valid entries that the kernel may update.
     let ready = unsafe { libc::poll(set.as_mut_ptr(), set.len() as libc::nfds_t, timeout) };
     if ready < 0 {
+        let error = io::Error::last_os_error();
         set.iter_mut().for_each(|entry| entry.revents = 0);
+        if error.raw_os_error() != Some(libc::EINTR) {
+            nap(NAP);
+            return Err(refused("poll")(error));
+        }
     }
+    Ok(())
 }
 
-/// What poll(2) says about one descriptor now; 0 = nothing.
+/// What poll(2) says about one descriptor now; 0 = nothing, or a refusal.
 pub fn poll_one(fd: BorrowedFd<'_>, events: i16) -> i16 {
     let mut set = [libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }];
-    poll(&mut set, Some(Duration::ZERO));
+    let _ = poll(&mut set, Some(Duration::ZERO));
     set[0].revents
 }
 
 /// A descriptor that becomes readable when process `pid` ends.
 pub fn pidfd(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: pidfd_open takes two integers.
-    let fd = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as c_int)?;
+    let fd = check("pidfd_open", unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as c_int)?;
     // SAFETY: the kernel just gave us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -284,7 +327,7 @@ impl SignalSet {
     /// A descriptor to read these signals from; they must be blocked.
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         // SAFETY: the set is initialised.
-        let fd = check(unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        let fd = check("signalfd", unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
         // SAFETY: the kernel just gave us this descriptor.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
@@ -412,7 +455,7 @@ pub fn set_descriptor_limit((soft, hard): (u64, u64)) {
 pub fn fork() -> io::Result<i32> {
     // SAFETY: the child goes on with the only thread it has; callers advise when there were more (glibc keeps malloc
     // and stdio usable across fork).
-    check(unsafe { libc::fork() })
+    check("fork", unsafe { libc::fork() })
 }
 
 /// Writes out what C's stdio has buffered, so that a fork does not double it.
@@ -448,7 +491,9 @@ fn bit_set(bits: &[usize]) -> (Vec<u64>, usize) {
 pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
     let (set, bits) = bit_set(cpus);
     // SAFETY: `set` has `bits / 8` readable bytes.
-    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bits / 8, set.as_ptr()) } as c_int).map(drop)
+    check("sched_setaffinity", unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bits / 8, set.as_ptr()) }
+        as c_int)
+    .map(drop)
 }
 
 /// This process, and what it executes, takes memory from NUMA node `node` as long as there is some. A kernel without NUMA
@@ -458,8 +503,8 @@ pub fn prefer_memory_of(node: usize) -> io::Result<()> {
     // One more bit than counts: the kernel takes the number for that of the first bit outside.
     // SAFETY: `set` has `bits / 8` readable bytes.
     let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, set.as_ptr(), bits + 1) };
-    match check(result as c_int) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
+    match check("set_mempolicy", result as c_int) {
+        Err(error) if errno(&error) == Some(libc::ENOSYS) => Ok(()),
         result => result.map(drop),
     }
 }

@@ -267,14 +267,21 @@ pub(crate) mod linux {
 
     const REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
     const GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
+    /// Instead of a sleep that the system refuses.
+    const REFUSED: Duration = Duration::from_millis(1);
 
     /// Sleeps while `word` is `seen`, at most `timeout`; returns early on signals.
     pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
         // A day bounds the sleep where the seconds would not fit; the caller loops.
         let seconds = timeout.as_secs().min(86_400);
         let limit = libc::timespec { tv_sec: seconds as _, tv_nsec: timeout.subsec_nanos() as _ };
-        // SAFETY: `word` and `limit` are alive during the call. Every result means "look again", so none is read.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &limit) };
+        // SAFETY: `word` and `limit` are alive during the call.
+        let slept = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &limit) };
+        // Every result means "look again"; but where the system has no futex to give, who looks must not take the core.
+        let usual = [libc::EAGAIN, libc::EINTR, libc::ETIMEDOUT].map(Some);
+        if slept < 0 && !usual.contains(&std::io::Error::last_os_error().raw_os_error()) {
+            pause_for(timeout.min(REFUSED));
+        }
     }
 
     /// Wakes all that sleep on `word`, in any process.

@@ -114,7 +114,7 @@ impl Job {
         let nodes = self.order.nodes;
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
         header.set_memory_number(memory.as_raw_fd());
-        let (exec_errors, exec_report) = io::pipe().map_err(system("no pipe"))?;
+        let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
             // Ctrl-C is for the debugger: it must end neither the launcher nor the other nodes.

@@ -51,7 +51,8 @@ impl Job {
     }
 
     /// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
-    fn restore_file(&self) -> Result<(), Error> {
+    /// Before anything is created or mapped.
+    pub(super) fn restore_file(&self) -> Result<(), Error> {
         if self.adapter.has_file() {
             return Ok(());
         }

@@ -5,9 +5,7 @@
 
 use crate::sci::SciError;
 use parking_lot::RwLock;
-use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 pub(super) struct JobFile {
     held: RwLock<Held>,
@@ -58,23 +56,29 @@ impl JobFile {
         if !any && new.identity != held.identity {
             return Err(SciError::FileLost);
         }
+        // `fd` may have got the very number that the client closed.
+        let reused = held.fd.as_raw_fd() == new.fd.as_raw_fd();
         let old = std::mem::replace(&mut *held, new);
-        if !old.is_ours() {
-            let _ = old.fd.into_raw_fd(); // the number belongs to the client now, or to nobody
+        if reused || !old.is_ours() {
+            let _ = old.fd.into_raw_fd(); // the number belongs to the new descriptor, to the client, or to nobody
         }
         Ok(())
     }
 }
 
 fn identity(fd: BorrowedFd<'_>) -> Option<(u64, u64)> {
-    let file = File::from(fd.try_clone_to_owned().ok()?);
-    file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    // Not by std's File, which would take a second descriptor: a client may have none left.
+    // SAFETY: all-zero is a valid `stat`.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is writable.
+    let asked = unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) };
+    (asked == 0).then_some((stat.st_dev, stat.st_ino))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
+    use std::os::fd::FromRawFd;
 
     fn memfd() -> OwnedFd {
         crate::job::sys::memfd().unwrap()
@@ -101,5 +105,19 @@ mod tests {
         unsafe { libc::close(number) };
         assert_eq!(file.replace(memfd(), true), Ok(()));
         assert!(file.is_open());
+    }
+
+    #[test]
+    fn new_descriptor_may_have_the_number_that_the_client_closed() {
+        let fd = memfd();
+        let again = fd.try_clone().unwrap();
+        let number = fd.as_raw_fd();
+        let file = JobFile::new(fd).unwrap();
+        // SAFETY: as if the client had closed the number and the file, opened again, had got it.
+        unsafe { libc::dup2(again.as_raw_fd(), number) };
+        // SAFETY: open, as of the line above; `file` takes it for closed.
+        let same = unsafe { OwnedFd::from_raw_fd(number) };
+        assert_eq!(file.replace(same, false), Ok(()));
+        assert!(file.is_open() && file.with(|_| Ok(())).is_ok());
     }
 }
