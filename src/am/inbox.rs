@@ -131,7 +131,7 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn start_at(&self, n: u32) {
         for (peer, from) in self.from.iter().enumerate() {
             for counter in

@@ -19,7 +19,7 @@ pub const CHUNKS: usize = 4;
 /// Bytes of a chunk.
 pub const CHUNK: usize = BUFFER / CHUNKS;
 /// Bytes for the blocks of split teams: 4,000 teams of 8.
-const HEAP: usize = if cfg!(loom) { 1 << 12 } else { 64 << 20 };
+const HEAP: usize = if cfg!(any(loom, fuzzing)) { 1 << 12 } else { 64 << 20 };
 /// Bytes of a description.
 pub const DESCRIPTION: usize = 2 * LINE;
 

@@ -115,6 +115,12 @@ impl<A: Mapped> Coll<A> {
         self.am.background(1);
     }
 
+    #[cfg(all(any(test, fuzzing), not(loom)))]
+    pub(super) fn drop_tasks(&self) {
+        drop(self.tasks.incoming.with(RefCell::take));
+        drop(self.tasks.running.with(|Turn(_, running)| running.take()));
+    }
+
     /// Runs tasks as far as they go. True when one was done. In any poll, outside handlers.
     pub fn progress(&self) -> bool {
         let turn = self.tasks.running.try_with(|Turn(busy, running)| {
