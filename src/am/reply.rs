@@ -101,7 +101,7 @@ impl<A: Adapter> Am<A> {
             // ORDERING: Acquire ↔ the Release in `Inbox::reply_ring_done`: the requester's looks at the bytes are done.
             let tail = inbox.control.word(self.layout.reply_credit(peer)).load(Ordering::Acquire);
             let head = from.reply_head.get();
-            if head.wrapping_sub(tail) > RING as u64 {
+            if tail > head || head - tail > RING as u64 {
                 corrupt(peer as u32, "position in a ring beyond what was written");
             }
             outbox::take(head, tail, len)

@@ -3,6 +3,7 @@
 //! Nobody may wait on this thread for a peer, so what would wait is not done: requests without a slot, replies without room
 //! in a ring.
 
+use super::watch;
 use crate::am::handlers;
 use crate::am::outbox;
 use crate::am::source::{Args, Source};
@@ -27,6 +28,8 @@ use std::ffi::{c_int, c_void};
 pub(super) struct Seat {
     pub(super) node: Node<Heap>,
     pub(super) vis: Vis,
+    /// Where payloads of its handlers may lie.
+    areas: Vec<(usize, usize)>,
     /// Own collective region, and where bytes may land.
     pub(super) coll: RefCell<Option<(<Heap as crate::sci::Adapter>::Local, &'static Landings)>>,
 }
@@ -45,7 +48,8 @@ pub(super) fn seats(shape: &Shape) -> Vec<Seat> {
     let config = Config::default();
     let seat = |node: Node<Heap>| {
         register(&node);
-        Seat { node, vis: Vis::new(&config), coll: RefCell::new(None) }
+        let areas = node._memory.iter().map(|map| (map.ptr(0).addr(), map.len())).collect();
+        Seat { areas, node, vis: Vis::new(&config), coll: RefCell::new(None) }
     };
     made.into_iter().map(seat).collect()
 }
@@ -53,9 +57,11 @@ pub(super) fn seats(shape: &Shape) -> Vec<Seat> {
 /// Runs `f` as `seat`'s code, its handlers with `script`. A fatal error is the result.
 pub(super) fn act<R>(seat: &Seat, script: u64, f: impl FnOnce(&Seat) -> R) -> Result<R, String> {
     HERE.set(seat);
+    watch::set(seat.areas.clone());
     SCRIPT.set(script);
     let result = caught::catch(|| f(seat));
     HERE.set(std::ptr::null());
+    watch::set(Vec::new());
     match FATAL.take() {
         Some(text) => Err(text),
         None => result,
@@ -74,7 +80,7 @@ fn has_room(am: &Am<Heap>, to: u32, len: usize) -> bool {
     // SAFETY: in a request's handler, inside the inbox.
     let head = unsafe { am.inbox.reenter() }.from[to as usize].reply_head.get();
     let tail = am.control.word(am.layout.reply_credit(to as usize)).load(Ordering::Relaxed); // Relaxed: one thread
-    head.wrapping_sub(tail) > RING as u64 || outbox::take(head, tail, len).is_some()
+    tail > head || head - tail > RING as u64 || outbox::take(head, tail, len).is_some()
 }
 
 pub(super) fn with_args<R>(values: &[i32], f: impl FnOnce(Args<'_>) -> R) -> R {

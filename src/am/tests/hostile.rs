@@ -170,5 +170,5 @@ fn a_kind_that_nobody_writes_is_fatal() {
     b.am.peers[0].queue.publish(slot, u64::from(a.am.layout.sequence(0)) | 7 << 29);
     assert!(fatal_text(|| a.am.poll()).contains("unknown kind"));
     // Relaxed: one thread.
-    assert_ne!(a._memory[1].word(slot).load(Ordering::Relaxed), 0, "nothing was cleared");
+    assert_ne!(a._memory[1].word(a.am.layout.queue(1) + slot).load(Ordering::Relaxed), 0, "nothing was cleared");
 }
