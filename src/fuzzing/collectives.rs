@@ -17,8 +17,9 @@ use std::time::Duration;
 const SIDE: usize = 80 << 10;
 /// Untouched bytes on both sides of private memory.
 const GUARD: usize = 64;
-/// Collectives of one run: so many that no way fills up, since nobody waits here.
+/// Collectives of one run, and their bytes: so few that no way fills up, since nobody waits here.
 const CALLS: usize = 10;
+const BYTES: usize = 180_000;
 
 struct Member {
     seat: &'static Seat,
@@ -115,7 +116,7 @@ fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
 }
 
 fn play(members: &[Member], input: &mut Input<'_>) -> Result<(), String> {
-    let mut calls = vec![0; members.len()];
+    let (mut calls, mut room) = (vec![0; members.len()], vec![BYTES; members.len()]);
     while let Some(step) = input.next() {
         let attacker = 1 + usize::from(step >> 7) % (members.len() - 1);
         match step & 15 {
@@ -127,7 +128,7 @@ fn play(members: &[Member], input: &mut Input<'_>) -> Result<(), String> {
                     let mine = if how & 7 == 1 && me == attacker { bits ^ input.number(3) } else { bits };
                     if (how & 7 != 0 || me == 0) && calls[me] < CALLS {
                         calls[me] += 1;
-                        begin(member, members.len(), mine)?;
+                        begin(member, members.len(), mine, &mut room[me])?;
                     }
                 }
             }
@@ -156,11 +157,13 @@ fn poll(member: &Member) -> Result<(), String> {
 }
 
 /// Starts the collective that `bits` describe.
-fn begin(member: &Member, members: usize, bits: u64) -> Result<(), String> {
+fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result<(), String> {
     let digit = |shift: u32, of: usize| (bits >> shift) as usize % of;
     let Some(kind) = Kind::from_number(digit(0, 7) as u32) else { return Ok(()) };
     let most = if matches!(kind, Kind::Broadcast | Kind::Reduce | Kind::Scan) { 9 } else { 7 };
     let each = [0, 8, 56, 64, 304, 5000, 17_000, 40_000, 70_000][digit(3, most)];
+    let each = if each * members > *room { 64 } else { each };
+    *room -= (each * members).min(*room);
     let flags = 1 << digit(10, 3) | 8 << digit(13, 3);
     let node = &member.seat.node;
     let place = |mapped: bool, at: usize| match mapped {
