@@ -51,6 +51,11 @@ unsafe extern "C" fn combine(
 }
 
 pub(super) fn run(data: &[u8]) {
+    let _ = outcome(data);
+}
+
+/// The fatal error that ended it, if one did.
+pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
     let mut input = Input::new(data);
     let flags = input.u8();
     let (direct, debug) = (flags & 3 != 0, flags & 12 == 4);
@@ -71,6 +76,7 @@ pub(super) fn run(data: &[u8]) {
     drop(members);
     // SAFETY: leaked above; who used them is gone.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(seats).cast_mut()) });
+    result
 }
 
 /// As `Job::make_coll` does it.

@@ -66,3 +66,28 @@ fn no_setting_panics() {
 fn no_description_of_a_transfer_panics() {
     try_target("shapes");
 }
+
+/// What a run of collectives ends with; the bytes are steps of `collectives`.
+fn ends_with(steps: &[u8], text: &str) {
+    let end = super::collectives::outcome(steps);
+    assert!(end.as_ref().is_err_and(|end| end.contains(text)), "{end:?}");
+}
+
+#[test]
+fn a_member_that_took_more_of_a_stage_than_there_was_is_fatal() {
+    // Node 0 alone begins a broadcast of 40,000 bytes from private memory; the other says that it took 100 chunks.
+    let mut steps = vec![3];
+    steps.extend([0, 0, 43, 40, 0, 0]);
+    steps.extend([9, 1, 3, 100, 0, 8, 0, 4]);
+    ends_with(&steps, "more taken from a collective's stage than there was");
+}
+
+#[test]
+fn bytes_of_a_collective_that_nobody_asked_for_are_fatal() {
+    ends_with(&[0, 14, 2, 0, 0, 1, 50, 4], "not asked for");
+}
+
+#[test]
+fn words_for_half_a_cell_are_fatal() {
+    ends_with(&[0, 14, 3, 4, 0, 8, 4], "8 bytes at 0x4 of the collective region");
+}
