@@ -32,8 +32,10 @@ pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let flags = input.u8();
     let start = input.pick(&[0, 0xffff - 3, 0u32.wrapping_sub(6), 0x7fff * 4 - 2, 0x4000 * 4 - 2, 1_000_000]);
-    let mut shape = Shape { start, segment: SEGMENT, ..Shape::new(3, 4) };
-    if flags & 7 == 1 {
+    // Few nodes most often: making them takes longer than a run.
+    let nodes = if flags & 7 == 2 { 3 } else { 2 };
+    let mut shape = Shape { start, segment: SEGMENT, ..Shape::new(nodes, 4) };
+    if flags & 63 == 1 {
         shape = Shape { active: vec![0, 1, 64], nodes: 66, ..shape };
     }
     shape.config.spin = Some(0);
@@ -79,7 +81,7 @@ impl Scene {
 
     fn step(&self, step: u8, input: &mut Input<'_>) -> Result<(), String> {
         // Who attacks.
-        let from = 1 + usize::from(step >> 7);
+        let from = 1 + usize::from(step >> 7) % (self.seats.len() - 1);
         let attacker = &self.seats[from].node;
         let peer = attacker.me as usize;
         let victim = &attacker.am.peers[0];
