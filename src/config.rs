@@ -162,7 +162,8 @@ impl Config {
     /// Seconds that an orderly exit of `nodes` nodes may take (contract: environment.md, GASNET_EXITTIMEOUT).
     pub fn exit_seconds(&self, nodes: u32) -> f64 {
         let computed = self.exit_timeout_min + f64::from(nodes) * self.exit_timeout_factor;
-        self.exit_timeout.unwrap_or(computed.min(self.exit_timeout_max)).max(0.1)
+        // No more than a clock can count.
+        self.exit_timeout.unwrap_or(computed.min(self.exit_timeout_max)).clamp(0.1, 1e9)
     }
 }
 
@@ -306,6 +307,8 @@ mod tests {
         assert_eq!(with(&[]).unwrap().exit_seconds(8), 12.0);
         assert_eq!(with(&[]).unwrap().exit_seconds(1000), 20.0);
         assert_eq!(with(&[("GASNET_EXITTIMEOUT", "3/2")]).unwrap().exit_seconds(8), 1.5);
+        assert_eq!(with(&[("GASNET_EXITTIMEOUT", "1e300")]).unwrap().exit_seconds(8), 1e9);
+        assert!(with(&[("GASNET_EXITTIMEOUT", "1e300/1e-300")]).is_err(), "no number");
     }
 
     #[test]

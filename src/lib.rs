@@ -10,6 +10,10 @@ pub mod barrier;
 pub mod coll;
 pub mod config;
 pub mod error;
+#[cfg(all(test, loom))]
+mod explore;
+#[cfg(all(any(test, fuzzing), not(loom)))]
+pub mod fuzzing;
 #[cfg_attr(loom, path = "job/model.rs")]
 pub mod job;
 pub mod log;

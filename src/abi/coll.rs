@@ -5,9 +5,10 @@ use super::debug;
 use crate::am::Am;
 use crate::am::handlers::{COLL_DATA, COLL_STORE};
 use crate::am::source::Source;
+use crate::am::token::Token;
 use crate::coll::audit::{MEETING, NAMES, Origin};
 use crate::coll::combine::{Function, Reduction};
-use crate::coll::{Addresses, Call, Coll, Kind, Place, cells, flags};
+use crate::coll::{Addresses, Call, Coll, Kind, Place, cells, flags, moves};
 use crate::error::{Error, bad_arg};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
@@ -132,11 +133,18 @@ extern "C" fn on_store(_token: *mut c_void, buf: *mut c_void, len: usize, low: c
 }
 
 /// Bytes for a collective's memory.
-extern "C" fn on_data(_token: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
-    // SAFETY: the payload that the engine hands to this handler.
-    let bytes = unsafe { Source::new(buf.cast(), len) };
-    // SAFETY: where our own word told the sender to put them, writable until the collective is done.
-    unsafe { bytes.move_to(wide(low, high) as *mut u8) };
+extern "C" fn on_data(token: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
+    let land = |_: &Am<Host>, token: &Token| {
+        // SAFETY: the payload that the engine hands to this handler.
+        let bytes = unsafe { Source::new(buf.cast(), len) };
+        match Job::attached()?.coll_if_made() {
+            Some(coll) => moves::on_data(coll.landings(), token.source(), wide(low, high), bytes),
+            None => return bad_arg(format_args!("no collective has been called here")),
+        }
+        Ok(())
+    };
+    // SAFETY: called by the engine with its token.
+    unsafe { super::reference::handled("collective", token, land) };
 }
 
 fn wide(low: c_int, high: c_int) -> usize {

@@ -348,15 +348,16 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Puts the head and tail that rode in the slot to their places in our segment.
+    /// Puts the head and tail that rode in the slot to their places in our segment; where the payload begins. The peer
+    /// may write to the slot meanwhile, so the address is read once.
     #[cold]
-    pub(crate) fn finish_bounced(&self, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) {
+    pub(crate) fn finish_bounced(&self, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) -> *mut u8 {
         let (address, len) = (slot.word(1) as usize, meta.len());
         if !self.payloads.holds(self.me, address, len) {
             corrupt(source, "Long target outside the segment");
         }
         let head = address.wrapping_neg() % SLOT_ALIGN;
-        let tail = (address + len) % SLOT_ALIGN;
+        let tail = address.wrapping_add(len) % SLOT_ALIGN;
         if head + tail > len {
             corrupt(source, "bounced payload shorter than its head and tail");
         }
@@ -365,7 +366,8 @@ impl<A: Adapter> Am<A> {
             // SAFETY: the word lives to the end of the block, and n is less than 8.
             let bytes = unsafe { Source::new((&raw const value).cast(), n) };
             // SAFETY: inside this node's segment, checked above.
-            unsafe { bytes.move_to((address + at) as *mut u8) };
+            unsafe { bytes.move_to(address.wrapping_add(at) as *mut u8) };
         }
+        address as *mut u8
     }
 }

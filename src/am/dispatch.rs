@@ -69,6 +69,8 @@ pub unsafe fn short(address: usize, token: Token, args: &[i32; MAX_ARGS], count:
 /// `address` is a C function `void (token, void *, size_t, int32_t × count)`.
 #[inline(always)]
 pub unsafe fn payload(address: usize, token: Token, buf: *mut u8, len: usize, args: &[i32; MAX_ARGS], count: usize) {
+    #[cfg(all(any(test, fuzzing), not(loom)))]
+    crate::fuzzing::watch::look(buf, len);
     let buf: *mut c_void = buf.cast();
     by_count!(address, (token, buf, len), (Token, *mut c_void, usize), count, args)
 }

@@ -2,46 +2,70 @@
 //!
 //! Index 0 asks for an index; 1–63 are the core's, 64–127 the extended API's, 128–255 the client's.
 
+use super::slot::Carry;
+use super::token::Kind;
 use crate::error::{Error, bad_arg};
 use crate::sync::{AtomicUsize, Ordering};
 
 /// First index that clients may use.
 pub const FIRST_CLIENT: u8 = 128;
 
-// Indices of the library's own handlers: one list, so that no two are the same. 64 on: `rma::reference`; 96 on: `vis::pack`;
+// Indices of the library's own handlers, and the messages they are run for: one list, so that no two are the same. 64 on: `rma::reference`; 96 on: `vis::pack`;
 // 112 on: `coll::cells` and `coll::moves`.
 macro_rules! internal {
-    ($($(#[doc = $doc:literal])* $name:ident = $index:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident = $index:literal: $kind:ident $category:ident $args:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: u8 = $index;)*
         const INTERNAL: &[u8] = &[$($index),*];
+
+        /// Is the library's own handler `index` run for such a message? A peer's memory may say anything, and the handler
+        /// takes what it is called with. What clients' handlers take nobody knows but they.
+        pub(crate) fn takes(index: u8, kind: Kind, carry: Carry, args: usize) -> bool {
+            let (whose, category, count) = match index {
+                $($index => (Kind::$kind, Category::$category, $args),)*
+                _ => return false,
+            };
+            let carried = match carry {
+                Carry::Short => Category::Short,
+                Carry::Inline | Carry::Ring => Category::Medium,
+                Carry::Long | Carry::Bounced | Carry::Stream => Category::Long,
+            };
+            (kind, carried, args) == (whose, category, count)
+        }
     };
+}
+
+#[derive(PartialEq, Eq)]
+enum Category {
+    Short,
+    Medium,
+    Long,
 }
 
 internal! {
     /// Answers a put, which its Long has done already.
-    RMA_PUT = 64;
+    RMA_PUT = 64: Request Long 1;
     /// Answers a get with a Medium.
-    RMA_GET = 65;
+    RMA_GET = 65: Request Short 7;
     /// Answers a get with a Long.
-    RMA_GET_LONG = 66;
+    RMA_GET_LONG = 66: Request Short 7;
     /// Sets memory.
-    RMA_SET = 67;
+    RMA_SET = 67: Request Short 6;
     /// Counts an operation done.
-    RMA_DONE = 68;
+    RMA_DONE = 68: Reply Short 1;
     /// Counts a get done whose bytes are in place.
-    RMA_LANDED = 69;
+    RMA_LANDED = 69: Reply Long 2;
     /// Puts a get's bytes in place and counts it done.
-    RMA_ARRIVED = 70;
+    RMA_ARRIVED = 70: Reply Medium 4;
     /// Puts a packet's bytes in place.
-    VIS_PUT = 96;
+    VIS_PUT = 96: Request Medium 2;
     /// Answers a get's packet.
-    VIS_GET = 97;
+    VIS_GET = 97: Request Medium 2;
     /// Puts the bytes of a get's packet in place and counts it done.
-    VIS_ARRIVED = 98;
+    VIS_ARRIVED = 98: Reply Medium 2;
     /// Stores words of the collective region.
-    COLL_STORE = 112;
+    COLL_STORE = 112: Request Medium 2;
     /// Puts bytes of a collective in place.
-    COLL_DATA = 113;
+    COLL_DATA = 113: Request Medium 2;
 }
 
 const _: () = {

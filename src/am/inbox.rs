@@ -8,6 +8,7 @@
 //! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
 //! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
 
+use super::handlers::{self, FIRST_CLIENT};
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, slot};
@@ -45,8 +46,18 @@ pub(crate) struct From {
     /// Position up to which we consumed our own reply ring, and what the peer was told of it.
     pub(crate) ring_done: Cell<u64>,
     pub(crate) ring_told: Cell<u64>,
-    /// Bytes of a streamed reply that were copied so far.
-    pub(crate) streamed: Cell<u64>,
+}
+
+/// A streamed reply under way: what its slot said at the first look. The peer may write there meanwhile.
+#[derive(Default)]
+pub(crate) struct Stream {
+    /// The request that it answers.
+    pub(crate) index: Cell<Option<u32>>,
+    pub(crate) meta: Cell<Meta>,
+    /// Where its bytes go.
+    pub(crate) address: Cell<usize>,
+    /// Bytes copied so far.
+    pub(crate) done: Cell<usize>,
 }
 
 /// State of the receiving half. One thread at a time has it; the cells make entering again on that thread harmless.
@@ -56,6 +67,8 @@ pub struct Inbox<A: Adapter> {
     pub(crate) command: A::Local,
     pub(crate) control: A::Local,
     pub(crate) from: Box<[From]>,
+    /// Beside `from`, which fills its lines: few jobs have streams.
+    pub(crate) streams: Box<[Stream]>,
     predicted: [Cell<u32>; PREDICTED],
     predictions: usize,
     tick: Cell<u32>,
@@ -106,6 +119,7 @@ impl<A: Adapter> Inbox<A> {
             command,
             control,
             from: (0..nodes).map(|_| From::default()).collect(),
+            streams: (0..nodes).map(|_| Stream::default()).collect(),
             predictions: predicted.len(),
             predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
             tick: Cell::new(0),
@@ -117,7 +131,7 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn start_at(&self, n: u32) {
         for (peer, from) in self.from.iter().enumerate() {
             for counter in
@@ -254,6 +268,10 @@ impl<A: Adapter> Inbox<A> {
             let index = from.next_reply.get();
             let slot = Slot::at(&self.command, queue + self.layout.reply(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
+            // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
+            if index == am.peers[peer].sent.load(Ordering::Relaxed) {
+                corrupt(peer as u32, "answer to a request that was not sent");
+            }
             if !self.run_reply(am, peer, index, &slot, meta) {
                 break; // a stream of which not all has arrived
             }
@@ -371,9 +389,13 @@ impl<A: Adapter> Inbox<A> {
     /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived.
     #[inline(always)]
     fn run_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
-        if meta.carry() == Some(Carry::Stream) && !am.stream_in(self, peer, slot, meta) {
-            return false;
-        }
+        let meta = match meta.carry() {
+            Some(Carry::Stream) => match am.stream_in(self, peer, index, slot, meta) {
+                Some(meta) => meta,
+                None => return false,
+            },
+            _ => meta,
+        };
         let from = &self.from[peer];
         let token = self.reply_token;
         token.open(Kind::Reply, peer as u32, index, false);
@@ -428,17 +450,17 @@ impl<A: Adapter> Inbox<A> {
                 }
                 (address as *mut u8, 0)
             }
-            Carry::Stream if token.kind() == Kind::Reply => (slot.word(1) as usize as *mut u8, 0),
+            Carry::Stream if token.kind() == Kind::Reply => (self.streams[source as usize].address.get() as *mut u8, 0),
             Carry::Stream => return am.piece_in(self, slot, meta, source),
-            Carry::Bounced => {
-                am.finish_bounced(slot, meta, source);
-                (slot.word(1) as usize as *mut u8, 0)
-            }
+            Carry::Bounced => (am.finish_bounced(slot, meta, source), 0),
             Carry::Inline => corrupt(source, "inline payload longer than its slot"),
         };
         let function = am.handlers.function(meta.handler());
         if function == 0 {
             unregistered(source, meta.handler());
+        }
+        if meta.handler() < FIRST_CLIENT && !handlers::takes(meta.handler(), token.kind(), carry, meta.args()) {
+            corrupt(source, "message of another kind than its handler takes");
         }
         super::record_handler(token, meta.len());
         let depth = am.enter_handler();

@@ -23,6 +23,8 @@ pub mod source;
 pub mod stats;
 pub mod stream;
 pub mod token;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod world;
 
 use crate::config::Config;
 use crate::error::{Error, bad_arg};
@@ -133,7 +135,7 @@ impl<A: Adapter> Am<A> {
     }
 
     /// As if `n` answered requests had gone before on every way; all nodes must start alike, before the first message.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn start_at(&self, n: u32) {
         for peer in &self.peers {
             peer.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads

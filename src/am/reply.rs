@@ -3,14 +3,14 @@
 //! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
 //! replies, are run until the requester has given some back.
 
-use super::inbox::{Counters, Inbox};
+use super::inbox::{Counters, Inbox, corrupt};
 use super::outbox::{self, Span};
 use super::slot::{Body, Carry, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
 use super::{Am, medium_body, slot};
 use crate::error::{Error, bad_arg};
-use crate::region::MAX_MEDIUM;
+use crate::region::{MAX_MEDIUM, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 
@@ -100,7 +100,11 @@ impl<A: Adapter> Am<A> {
         let room = || {
             // ORDERING: Acquire ↔ the Release in `Inbox::reply_ring_done`: the requester's looks at the bytes are done.
             let tail = inbox.control.word(self.layout.reply_credit(peer)).load(Ordering::Acquire);
-            outbox::take(from.reply_head.get(), tail, len)
+            let head = from.reply_head.get();
+            if tail > head || head - tail > RING as u64 {
+                corrupt(peer as u32, "position in a ring beyond what was written");
+            }
+            outbox::take(head, tail, len)
         };
         let mut failed = 0;
         loop {

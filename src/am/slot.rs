@@ -39,7 +39,7 @@ pub enum Carry {
 }
 
 /// The meta word: sequence 16, handler 8, argument count 5, carry 3, payload length 32 bits, from the lowest.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meta(u64);
 
 impl Meta {

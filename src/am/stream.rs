@@ -101,28 +101,45 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Copies what has come of a streamed reply; true when that was all.
+    /// Copies what has come of the streamed reply to request `index`; when that was all, what its slot said at first.
     #[cold]
-    pub(crate) fn stream_in(&self, inbox: &Inbox<A>, peer: usize, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
-        let from = &inbox.from[peer];
-        let address = slot.word(1) as usize;
-        let total = meta.len() as u64;
-        loop {
-            let at = from.streamed.get();
-            if at == total {
-                from.streamed.set(0);
-                return true;
+    pub(crate) fn stream_in(
+        &self,
+        inbox: &Inbox<A>,
+        peer: usize,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+    ) -> Option<Meta> {
+        let (from, stream) = (&inbox.from[peer], &inbox.streams[peer]);
+        if stream.index.get() != Some(index) {
+            let address = slot.word(1) as usize;
+            if !self.payloads.holds(self.me, address, meta.len()) {
+                corrupt(peer as u32, "Long target outside the segment");
             }
-            let len = (PIECE as u64).min(total - at) as usize;
-            if slot.count(COUNT_WORD) < at + len as u64 {
-                return false;
+            stream.index.set(Some(index));
+            stream.meta.set(meta);
+            stream.address.set(address);
+            stream.done.set(0);
+        }
+        let total = stream.meta.get().len();
+        loop {
+            let at = stream.done.get();
+            if at == total {
+                stream.index.set(None);
+                return Some(stream.meta.get());
+            }
+            let len = PIECE.min(total - at);
+            if slot.count(COUNT_WORD) < (at + len) as u64 {
+                return None;
             }
             let done = from.ring_done.get();
             let Some(span) = take(done, done, len) else { corrupt(peer as u32, "piece larger than its ring") };
             let ring = self.layout.queue(peer) + self.layout.reply_ring();
-            self.land(inbox, ring + span.offset, address + at as usize, len, peer as u32);
+            // In EVERYTHING any address is inside, so one at the end of the address space may come by 0.
+            self.land(inbox, ring + span.offset, stream.address.get().wrapping_add(at), len, peer as u32);
             inbox.reply_ring_done(self, peer, span.offset, len);
-            from.streamed.set(at + len as u64);
+            stream.done.set(at + len);
         }
     }
 }

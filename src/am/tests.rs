@@ -12,6 +12,8 @@ mod double;
 mod groups;
 #[cfg(not(loom))]
 mod handlers;
+#[cfg(not(loom))]
+mod hostile;
 #[cfg(loom)]
 mod models;
 #[cfg(not(loom))]
@@ -24,6 +26,6 @@ mod stream;
 mod threads;
 #[cfg(not(loom))]
 mod traffic;
-mod world;
+use super::world;
 #[cfg(not(loom))]
 mod wrap;

@@ -20,7 +20,7 @@ pub const CHUNKS: usize = 4;
 pub const CHUNK: usize = BUFFER / CHUNKS;
 /// Bytes for the blocks of split teams: 4,000 teams of 8, which is what clients know from elsewhere (contract: §9), also with
 /// debug clients, whose blocks are twice as large.
-const HEAP: usize = if cfg!(loom) { 1 << 12 } else { 256 << 20 };
+const HEAP: usize = if cfg!(any(loom, fuzzing)) { 1 << 12 } else { 256 << 20 };
 /// Bytes of a description.
 pub const DESCRIPTION: usize = 2 * LINE;
 

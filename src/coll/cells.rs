@@ -267,7 +267,8 @@ impl<A: Adapter> Cells<A> {
 /// At the receiver of a word that travels as a message: stores it, the head last.
 pub fn on_store<L: LocalMap>(region: &L, at: usize, words: Source) -> Result<(), Error> {
     let count = words.len() / 8;
-    if !words.len().is_multiple_of(8) || count > 8 || at.checked_add(words.len()).is_none_or(|end| end > region.len()) {
+    let whole = at.is_multiple_of(8) && words.len().is_multiple_of(8);
+    if !whole || count > 8 || at.checked_add(words.len()).is_none_or(|end| end > region.len()) {
         return crate::error::bad_arg(format_args!("{} bytes at {at:#x} of the collective region", words.len()));
     }
     let mut copy = [0; 8];

@@ -15,6 +15,7 @@ pub mod call;
 pub mod cells;
 pub mod combine;
 pub mod images;
+pub mod landing;
 pub mod moves;
 pub mod mutual;
 pub mod phase;
@@ -38,6 +39,7 @@ pub use call::{Addresses, Call, Kind, flags};
 use cells::{Cells, Way};
 use combine::Function;
 use images::{Crew, Gate};
+use landing::Landings;
 use parking_lot::{Mutex, RwLock};
 use phase::Context;
 use progress::{Handles, Task, Tasks};
@@ -87,6 +89,7 @@ pub struct Coll<A: Mapped> {
     pub(crate) area: Area,
     pub(crate) direct: bool,
     pub(crate) stage: Stage,
+    pub(crate) landings: Landings,
     pub(crate) heap: Heap,
     pub(crate) threaded: bool,
     pub(crate) debug: bool,
@@ -136,6 +139,7 @@ impl<A: Mapped> Coll<A> {
             area,
             direct,
             stage: Stage::new(area.buffers()),
+            landings: Landings::default(),
             heap: area.free_space(),
             threaded,
             debug,
@@ -166,6 +170,25 @@ impl<A: Mapped> Coll<A> {
     /// The message engine.
     pub fn am(&self) -> &'static Am<A> {
         self.am
+    }
+
+    /// Where peers may put bytes.
+    pub fn landings(&self) -> &Landings {
+        &self.landings
+    }
+
+    /// Ends the engine in a process that goes on, with what it made for ever.
+    ///
+    /// # Safety
+    /// The engine was leaked from a box, and nothing of it is used any more.
+    #[cfg(all(any(test, fuzzing), not(loom)))]
+    pub(crate) unsafe fn free(&'static self) {
+        self.drop_tasks();
+        let all = std::ptr::from_ref(self.all).cast_mut();
+        // SAFETY: this function's own contract.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(self).cast_mut()) });
+        // SAFETY: leaked in `new`; its only user is gone.
+        drop(unsafe { Box::from_raw(all) });
     }
 
     /// Are the clients debug clients?

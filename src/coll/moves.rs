@@ -13,10 +13,12 @@
 use super::Mapped;
 use super::area::{CHUNK, CHUNKS};
 use super::cells::Word;
+use super::landing::{Landing, Landings};
 use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
 use crate::am::handlers::COLL_DATA;
+use crate::am::inbox::corrupt;
 use crate::am::source::{Args, Source};
 use crate::region::MAX_MEDIUM;
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
@@ -195,8 +197,14 @@ impl<'a, A: Mapped> Send<'a, A> {
     fn fill(&mut self) -> bool {
         let State::Stage { buffer, filled } = self.state else { return false };
         let chunks = self.from.len().div_ceil(CHUNK);
-        let taken = |i| self.phase.told(self.receiver(i), Word::Taken).unwrap_or(0) as usize;
-        let read = (0..self.receivers()).map(taken).min().unwrap_or(chunks);
+        let mut read = chunks;
+        for receiver in (0..self.receivers()).map(|i| self.receiver(i)) {
+            let taken = self.phase.told(receiver, Word::Taken).unwrap_or(0) as usize;
+            if taken > filled {
+                self.phase.corrupt(receiver, "more taken from a collective's stage than there was");
+            }
+            read = read.min(taken);
+        }
         if read == chunks {
             self.state = State::Done;
             self.phase.cx.coll.stage.give(buffer);
@@ -289,6 +297,15 @@ impl<'a, A: Mapped> Send<'a, A> {
     }
 }
 
+/// At the receiver of bytes that travel as messages.
+pub fn on_data(landings: &Landings, source: u32, address: usize, bytes: Source) {
+    // SAFETY: called only for memory that a receiver wants filled, and keeps until the landing is closed.
+    let put = || unsafe { bytes.move_to(address as *mut u8) };
+    if !landings.land(source, address, bytes.len(), put) {
+        corrupt(source, "bytes of a collective that were not asked for");
+    }
+}
+
 /// A copy of it in one piece.
 fn gathered(span: &Span) -> Buffer {
     let buffer = Buffer::new(span.len());
@@ -305,6 +322,8 @@ pub struct Recv<'a, A: Mapped> {
     told: bool,
     /// Bytes here.
     got: usize,
+    /// While Mediums may come.
+    landing: Option<Landing<'static>>,
     /// Where Mediums land if `into` is in pieces, and everything if there is no `into` yet.
     whole: Option<Buffer>,
     /// What the sender has mapped is used where it lies, so that `into` is needed for the rest only.
@@ -315,7 +334,7 @@ pub struct Recv<'a, A: Mapped> {
 impl<'a, A: Mapped> Recv<'a, A> {
     /// Fills `into` with what `from` sends.
     pub fn new(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
-        Recv { phase, from, into, land: false, told: false, got: 0, whole: None, lend: false, lent: None }
+        Recv { phase, from, into, land: false, told: false, got: 0, landing: None, whole: None, lend: false, lent: None }
     }
 
     /// `len` bytes, to be looked at ([`Self::bytes`]) until they are given back: where they lie, if that is mapped.
@@ -384,7 +403,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
             }
             HOW_PULL => self.pull(),
             HOW_STAGED => self.empty(count),
-            HOW_BY_AM => {
+            HOW_BY_AM if count <= 1 => {
                 if count == 0 && (!self.told || self.land) {
                     self.land = false;
                     self.tell_landing();
@@ -394,7 +413,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
                 }
                 count == 1
             }
-            HOW_PUSHED => true,
+            HOW_PUSHED if self.land && self.told => true,
             _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
         }
     }
@@ -405,6 +424,8 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
         let whole = self.whole.as_ref().map(Span::of);
         let address = whole.as_ref().unwrap_or(&self.into).address().unwrap_or(0);
+        let rank = self.phase.cx.team.cells.rank(self.from);
+        self.landing = Some(self.phase.cx.coll.landings.open(rank, address, self.into.len()));
         self.phase.cx.team.cells.land(self.phase.cx.coll.am, self.from, self.phase.seq, address);
         self.told = true;
     }

@@ -127,6 +127,12 @@ impl<A: Mapped> Coll<A> {
         self.am.background(1);
     }
 
+    #[cfg(all(any(test, fuzzing), not(loom)))]
+    pub(super) fn drop_tasks(&self) {
+        drop(self.tasks.incoming.with(RefCell::take));
+        drop(self.tasks.running.with(|Turn(_, running)| running.take()));
+    }
+
     /// Runs tasks as far as they go. True when one was done or moved bytes. In any poll, outside handlers.
     pub fn progress(&self) -> bool {
         let moves = self.moves();

@@ -27,7 +27,7 @@ pub(super) fn integer(text: &str, min: u64, max: u64) -> Option<u32> {
 pub(super) fn float(text: &str) -> Option<f64> {
     let one = |s: &str| s.trim().parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
     match text.split_once('/') {
-        Some((above, below)) => Some(one(above)? / one(below).filter(|b| *b > 0.0)?),
+        Some((above, below)) => Some(one(above)? / one(below).filter(|b| *b > 0.0)?).filter(|v| v.is_finite()),
         None => one(text),
     }
 }

@@ -148,7 +148,18 @@ pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd) ->
     format!("{version},{rank},{nodes},{memory},{lifeline},{cookie:x}")
 }
 
-fn launched(value: &str, config: &Config) -> Result<Boot, String> {
+/// What a hand-off says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) rank: u32,
+    pub(crate) nodes: u32,
+    memory: u32,
+    lifeline: u32,
+    cookie: u64,
+}
+
+/// Reads a hand-off; the error says what is wrong with it.
+pub(crate) fn parse(value: &str) -> Result<Place, String> {
     let fields: Vec<&str> = value.split(',').collect();
     let [version, rank, nodes, memory, lifeline, cookie] = fields[..] else {
         return Err("it does not have six fields; do launcher and library come from the same installation?".into());
@@ -165,11 +176,16 @@ fn launched(value: &str, config: &Config) -> Result<Boot, String> {
     if rank >= nodes {
         return Err(format!("there is no rank {rank} among {nodes} nodes"));
     }
+    Ok(Place { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie })
+}
+
+fn launched(value: &str, config: &Config) -> Result<Boot, String> {
+    let Place { rank, nodes, memory, lifeline, cookie } = parse(value)?;
     log::set_identity(rank, nodes); // errors from here on are this node's
-    let memory = adopt(number(memory)?, "the job's memory")?;
+    let memory = adopt(memory, "the job's memory")?;
     let header =
         JobHeader::open(memory.as_fd(), nodes, cookie).map_err(|e| format!("the job's memory is not right: {e}"))?;
-    let lifeline = adopt(number(lifeline)?, "this node's lifeline")?;
+    let lifeline = adopt(lifeline, "this node's lifeline")?;
     enter(header, rank, memory, Some(lifeline), config)
 }
 

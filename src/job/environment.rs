@@ -12,6 +12,11 @@ static JOBS: OnceLock<HashMap<CString, CString>> = OnceLock::new();
 
 /// Keeps `block`: entries `name=value`, each ended by a zero byte, and a second zero byte after the last. Once.
 pub fn keep(block: &[u8]) {
+    let _ = JOBS.set(parsed(block));
+}
+
+/// Its entries.
+pub(crate) fn parsed(block: &[u8]) -> HashMap<CString, CString> {
     let mut map = HashMap::new();
     for entry in block.split_inclusive(|byte| *byte == 0).take_while(|entry| entry.len() > 1) {
         let Ok(entry) = CStr::from_bytes_with_nul(entry) else { break };
@@ -22,7 +27,7 @@ pub fn keep(block: &[u8]) {
         // The first of two entries of one name counts, as for getenv.
         map.entry(text(&bytes[..equals])).or_insert_with(|| text(&bytes[equals + 1..]));
     }
-    let _ = JOBS.set(map);
+    map
 }
 
 /// Value that the job has for `name`; `None`: unset, or there is no job yet. It stays valid.

@@ -171,6 +171,8 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
 /// Ends the job for a reason that cannot be handled: `*** FATAL ERROR: node i/N: …` on stderr, then SIGABRT.
 /// Legal anywhere.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
+    #[cfg(any(test, fuzzing))]
+    super::caught::throw(text);
     tell_fatal(text);
     abort()
 }

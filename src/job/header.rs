@@ -161,7 +161,7 @@ impl JobHeader {
         header.verify(nodes, cookie).map(|()| header)
     }
 
-    fn verify(&self, nodes: u32, cookie: u64) -> Result<(), String> {
+    pub(crate) fn verify(&self, nodes: u32, cookie: u64) -> Result<(), String> {
         // Relaxed: rule 1.
         let fixed = self.fixed;
         if fixed.magic.load(Ordering::Relaxed) != MAGIC {
@@ -271,6 +271,14 @@ impl JobHeader {
     pub fn posted(&self, rank: u32) -> [u64; BULLETIN] {
         let half = &self.record(rank).bulletin[self.half(1)];
         std::array::from_fn(|i| half[i].load(Ordering::Relaxed)) // Relaxed: `fence` orders
+    }
+
+    /// All words of the header, which any node may write.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn words(&self) -> &'static [AtomicU64] {
+        let base = std::ptr::from_ref(self.fixed).cast::<AtomicU64>();
+        // SAFETY: `map` made room for as many bytes from there on, and they are atomics only.
+        unsafe { std::slice::from_raw_parts(base, Self::bytes(self.nodes()) / 8) }
     }
 
     // Rule 4: the half to write (0) or to read (1). Relaxed: constant between two fences of this node.

@@ -6,6 +6,8 @@
 //! calls.
 
 pub mod boot;
+#[cfg(any(test, fuzzing))]
+pub mod caught;
 pub mod cgroup;
 pub mod debug;
 pub mod ending;

@@ -19,8 +19,8 @@ use crate::wait::{self, Waiter};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-mod attach;
-mod wiring;
+pub(crate) mod attach;
+pub(crate) mod wiring;
 use wiring::{agree_on_window, check_agreement, connect, create, fetch_environment, publish_environment};
 
 /// How the client was compiled: what its headers pass to init.
@@ -268,6 +268,11 @@ impl Job {
             Some(coll) => Ok(coll),
             None => self.make_coll(),
         }
+    }
+
+    /// The same, if there was a collective.
+    pub fn coll_if_made(&self) -> Option<&Coll<Host>> {
+        self.coll.get()
     }
 
     #[cold]

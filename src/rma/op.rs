@@ -91,6 +91,11 @@ impl Op {
         expected
     }
 
+    /// Is an answer expected? By the thread that runs replies only.
+    pub fn expects(&self) -> bool {
+        self.done.load(Ordering::Relaxed) != self.started.load(Ordering::Relaxed) // Relaxed: as in `finish`
+    }
+
     /// Nothing is in flight.
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire ↔ Release in `finish`. Relaxed: `started` is the owner's own.

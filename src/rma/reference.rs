@@ -143,7 +143,8 @@ pub fn on_landed(len: usize, asked: Asked, source: u32) {
 }
 
 fn check_asked(len: usize, asked: Asked, source: u32) {
-    if Table::get().seal(OpId::from_bits(asked.id), asked.to, len) != asked.seal {
+    let expected = Table::get().op(OpId::from_bits(asked.id)).is_some_and(Op::expects);
+    if !expected || Table::get().seal(OpId::from_bits(asked.id), asked.to, len) != asked.seal {
         corrupt(source, "answer to a get that was not asked for");
     }
 }

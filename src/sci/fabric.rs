@@ -171,6 +171,17 @@ impl Fabric {
         Ok(start)
     }
 
+    /// Is that an extent which [`Self::allocate`] may have given? `OutOfRange`.
+    pub(crate) fn check_extent(&self, fd: &OwnedFd, offset: u64, len: u64) -> Result<(), SciError> {
+        let segment = file_len(fd)?;
+        let inside = offset.checked_add(len).is_some_and(|end| end <= segment);
+        let page = super::window::page_size() as u64;
+        if len == 0 || (inside && offset >= self.space && offset.is_multiple_of(page) && len.is_multiple_of(page)) {
+            return Ok(());
+        }
+        Err(SciError::OutOfRange { offset, len, segment })
+    }
+
     /// Returns space that nobody has seen yet, if nobody took more since.
     fn give_back(&self, used: u64, end: u64) {
         // Relaxed: as in `allocate`.

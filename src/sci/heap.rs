@@ -266,7 +266,10 @@ impl LocalMap for HeapLocal {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        self.0.view.word(offset)
+        let word = self.0.view.word(offset);
+        #[cfg(all(any(test, fuzzing), not(loom)))]
+        fickle::touch(word);
+        word
     }
 
     fn ptr(&self, offset: usize) -> *mut u8 {
@@ -313,6 +316,39 @@ impl RemoteMap for HeapRemote {
     }
 }
 
+#[cfg(not(loom))]
+impl super::RemoteRead for HeapRemote {
+    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: this function's own contract.
+        unsafe { self.0.view.read(offset, to, len) }
+    }
+}
+
+/// Words that change just before this thread looks at them, as a peer may change them between two looks.
+#[cfg(all(any(test, fuzzing), not(loom)))]
+pub(crate) mod fickle {
+    use crate::sync::{AtomicU64, Ordering};
+    use std::cell::Cell;
+
+    thread_local!(static NEXT: Cell<(u32, u64)> = const { Cell::new((0, 0)) });
+
+    /// The `looks`-th look from now on finds its word changed by exclusive or with `bits`; 0: none does. Returns what was
+    /// planned before.
+    pub(crate) fn plan(looks: u32, bits: u64) -> (u32, u64) {
+        NEXT.replace((looks, bits))
+    }
+
+    pub(super) fn touch(word: &AtomicU64) {
+        let (looks, bits) = NEXT.get();
+        if looks > 0 {
+            NEXT.set((looks - 1, bits));
+            if looks == 1 {
+                word.fetch_xor(bits, Ordering::Relaxed); // Relaxed: one thread
+            }
+        }
+    }
+}
+
 /// A node's bell.
 #[derive(Clone)]
 pub struct HeapBell {
@@ -344,6 +380,7 @@ impl BellPlace for HeapBell {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+    use crate::explore::explore;
     use crate::sci::{Interrupt, RemoteInterrupt};
     use loom::thread;
 
@@ -361,7 +398,7 @@ mod loom_tests {
 
     #[test]
     fn who_sees_a_packets_head_sees_its_body() {
-        loom::model(|| {
+        explore(|| {
             let (_a, _b, _own, local, map) = pair(64);
             let sender = thread::spawn(move || map.packet(0, 1, &[7, 8]));
             // ORDERING: Acquire ↔ the head's Release.
@@ -375,7 +412,7 @@ mod loom_tests {
 
     #[test]
     fn stores_after_a_barrier_come_after_those_before() {
-        loom::model(|| {
+        explore(|| {
             let (_a, _b, _own, local, map) = pair(128);
             let sender = thread::spawn(move || {
                 map.store(0, &[7]);
@@ -393,7 +430,7 @@ mod loom_tests {
     /// A sleeper that neither saw the news nor was triggered would spin here until loom gives up.
     #[test]
     fn an_armed_sleeper_sees_the_news_or_is_triggered() {
-        loom::model(|| {
+        explore(|| {
             let (a, b, _own, local, map) = pair(64);
             let own = a.interrupt().unwrap();
             let peer = b.connect_interrupt(NodeId(0)).unwrap();

@@ -171,6 +171,10 @@ impl Adapter for Shm {
         let index = super::segment::await_available(timeout, || find_available(entries, node, id))?;
         let mut lease = Lease::new(&self.core, node, index, id);
         let (offset, len) = lease.entry().extent();
+        if node != self.core.node {
+            // The owner may have written anything there, and memory behind the file's end can be mapped, but not used.
+            self.core.file.with(|fd| self.core.fabric.check_extent(fd, offset, len))?;
+        }
         lease.extent = (offset, len as usize);
         Ok(ShmRemoteSegment { lease: Arc::new(lease), engine: Mutex::new(EngineMap::default()) })
     }

@@ -109,9 +109,16 @@ impl Section {
         if dim.count == 1 {
             return;
         }
+        // What has more bytes than there are addresses stays as it is described: a run of 2⁶⁴ bytes would be one of none.
         match self.dims.last_mut() {
-            None if dim.to == self.run && dim.from == self.run => self.run = self.run.wrapping_mul(dim.count),
-            Some(last) if last.continues(&dim) => last.count = last.count.wrapping_mul(dim.count),
+            None if dim.to == self.run && dim.from == self.run => match self.run.checked_mul(dim.count) {
+                Some(run) => self.run = run,
+                None => self.dims.push(dim),
+            },
+            Some(last) if last.continues(&dim) => match last.count.checked_mul(dim.count) {
+                Some(count) => last.count = count,
+                None => self.dims.push(dim),
+            },
             _ => self.dims.push(dim),
         }
     }
@@ -246,7 +253,9 @@ impl<I: Iterator<Item = Run>> Iterator for Joined<I> {
             self.held = self.runs.next();
             match self.held {
                 Some(next)
-                    if run.to.wrapping_add(run.len) == next.to && run.from.wrapping_add(run.len) == next.from =>
+                    if run.to.wrapping_add(run.len) == next.to
+                        && run.from.wrapping_add(run.len) == next.from
+                        && run.len.checked_add(next.len).is_some() =>
                 {
                     run.len += next.len;
                 }

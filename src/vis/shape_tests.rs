@@ -129,3 +129,15 @@ fn totals_above_32_bits() {
     let section = Section::fold(0, &[1 << 33], 0, &[1 << 34], &[1 << 32, 3]).unwrap();
     assert_eq!(section.total(), 3 << 32);
 }
+
+#[test]
+fn more_bytes_than_addresses_make_no_empty_run() {
+    let half = 1 << 32;
+    let section = Section::fold(0, &[half], 0, &[half], &[half, half]).unwrap();
+    assert_eq!((section.run, section.dims.len()), (half, 1));
+    let level = Section::fold(0, &[half, 0], 0, &[half, 0], &[1, half, half]).unwrap();
+    assert_eq!(level.dims.iter().map(|d| d.count).collect::<Vec<_>>(), [half, half]);
+    assert_eq!(What::Strided(section).runs(), 1);
+    let run = |at: usize| Run { to: at, from: at, len: 1 << 63 };
+    assert_eq!(joined([run(0), run(1 << 63)].into_iter()).count(), 2, "lengths are not added beyond 2⁶⁴");
+}

@@ -5,6 +5,7 @@ use super::world::{Kit, Node, Shape, nodes};
 use crate::coll::area::Block;
 use crate::coll::cells::{Cells, Way, Word};
 use crate::coll::team::{Images, Team};
+use crate::explore::explore;
 use crate::region::COLLECTIVE;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, Interrupt, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
@@ -56,10 +57,7 @@ fn members() -> Vec<Member> {
 /// Checks `first` on member 0 against `second` on member 1.
 fn model(first: impl Fn(&Member) + Sync + Send + 'static, second: impl Fn(&Member) + Sync + Send + 'static) {
     let (first, second) = (Arc::new(first), Arc::new(second));
-    let mut builder = loom::model::Builder::new();
-    builder.max_branches = 20_000;
-    builder.preemption_bound = builder.preemption_bound.or(Some(2));
-    builder.check(move || {
+    explore(move || {
         let made = Arc::new(members());
         let (others, second) = (made.clone(), second.clone());
         let peer = thread::spawn(move || second(&others[1]));

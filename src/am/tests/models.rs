@@ -4,6 +4,7 @@
 use super::world::{Kit, Node, Shape, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
+use crate::explore::explore;
 use crate::sci::heap::Heap;
 use crate::sci::{Interrupt, LocalMap, RemoteMap};
 use crate::sync::Ordering;
@@ -141,10 +142,7 @@ fn model(
     second: impl Fn(&Node<Heap>) + Sync + Send + 'static,
 ) {
     let (first, second) = (Arc::new(first), Arc::new(second));
-    let mut builder = loom::model::Builder::new();
-    builder.max_branches = 20_000;
-    builder.preemption_bound = builder.preemption_bound.or(Some(2));
-    builder.check(move || {
+    explore(move || {
         let mut shape = Shape { start, everything, ..Shape::new(2, 2) };
         // Who waits looks this often before it lets the others run: a thread that has yielded is not looked at.
         // Streams take many steps, so less often.
@@ -194,6 +192,21 @@ fn loom_slots_are_used_again_only_when_the_credit_came_back() {
 #[test]
 fn loom_a_message_of_the_lap_before_is_not_run_again_also_when_the_sequence_wraps() {
     model((0xffff, false), |a| (1..=3).for_each(|i| a.short(1, NOTE, i)), |b| assert_eq!(b.serve_until(3), [1, 2, 3]));
+}
+
+/// From lap 0x3fff to lap 0x4000, in which slots of unanswered requests are cleared (slot rule 4).
+#[test]
+fn loom_an_old_reply_is_cleared_but_never_one_that_has_just_come() {
+    model(
+        (0x7fff, false),
+        |a| {
+            a.short(1, NOTE, 1);
+            a.short(1, NOTE, 2);
+            a.short(1, ECHO, 3);
+            assert_eq!(a.serve_until(1), [103]);
+        },
+        |b| assert_eq!(b.serve_until(3), [1, 2, 3]),
+    );
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 mod cli;
 mod debugger;
+#[cfg(test)]
+mod fuzzing;
 mod launch;
 #[path = "../shared/man.rs"]
 mod man;

@@ -37,7 +37,8 @@ impl Job {
         let own = self.create_segment(size)?;
         self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
         self.boot.fence();
-        let payloads = (0..self.boot.nodes()).map(|p| self.connect_segment(p)).collect::<Result<Box<[_]>, Error>>()?;
+        let payloads =
+            (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
@@ -87,11 +88,20 @@ impl Job {
         address.map_or(Placement::Anywhere, Placement::At)
     }
 
-    fn connect_segment(&self, node: u32) -> Result<Payload<Host>, Error> {
+    fn connect_segment(&self, node: u32, own: SegmentInfo) -> Result<Payload<Host>, Error> {
         let [base, len, pid, ..] = self.boot.get(node);
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
-        if len == 0 || node == self.boot.rank() {
-            return Ok(Payload { base, len, segment: None, map: None, pid });
+        if node == self.boot.rank() {
+            // Not from the bulletin, which others can write as well.
+            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid });
+        }
+        if len == 0 {
+            return Ok(Payload { base: 0, len, segment: None, map: None, pid });
+        }
+        if !is_possible(base, len, self.place(node)) {
+            return Err(Error::resource(format_args!(
+                "node {node} says that its segment is [{base:#x}, +{len}), which cannot be"
+            )));
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
@@ -108,5 +118,30 @@ impl Job {
         let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.boot.rank()));
         let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(payload.base));
         SegmentInfo { base: payload.base, len: payload.len, offset }
+    }
+}
+
+/// May a peer's segment be `[base, base + len)` in its memory, with that agreed on its place?
+pub(crate) fn is_possible(base: usize, len: usize, place: Placement) -> bool {
+    let whole = |n: usize| (n as u64).is_multiple_of(limits::PAGE);
+    let placed = match place {
+        Placement::Anywhere => base != 0,
+        Placement::At(address) => base == address,
+    };
+    placed && whole(base) && whole(len) && base.checked_add(len).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_whole_pages_at_the_place_agreed_on_and_ends_in_memory() {
+        let (page, anywhere) = (limits::PAGE as usize, Placement::Anywhere);
+        assert!(is_possible(page, page, anywhere) && is_possible(4 * page, page, Placement::At(4 * page)));
+        assert!(!is_possible(4 * page, page, Placement::At(5 * page)));
+        for (base, len) in [(0, page), (page + 1, page), (page, page - 1), (0usize.wrapping_sub(page), 2 * page)] {
+            assert!(!is_possible(base, len, anywhere), "{base:#x} {len}");
+        }
     }
 }

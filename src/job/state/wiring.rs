@@ -67,7 +67,7 @@ pub(super) fn connect(adapter: &Host, layout: &Layout, me: u32, peer: u32) -> Re
 }
 
 /// All nodes must run the same library, with the same region sizes, from the same client build.
-pub(super) fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error> {
+pub(crate) fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error> {
     let own = &posted[me as usize];
     for (node, other) in posted.iter().enumerate() {
         if other[1..4] != own[1..4] {

@@ -46,6 +46,26 @@ fn what_a_peer_stores_the_owner_reads() {
 }
 
 #[test]
+fn an_extent_that_nobody_was_given_is_refused() {
+    let nodes = job(2);
+    let own = nodes[0].create(SegmentId(1), 8192).unwrap();
+    own.set_available().unwrap();
+    let entries = &nodes[0].core.fabric.record(NodeId(0)).unwrap().entries;
+    let entry = entries.iter().find(|entry| entry.life.holds(SegmentId(1))).unwrap();
+    let (offset, len) = entry.extent();
+    let connect = || nodes[1].connect(NodeId(0), SegmentId(1), Duration::ZERO).map(drop);
+    let below_zero = 0u64.wrapping_sub(4096);
+    for wrong in
+        [(offset, 1 << 40), (offset, len - 1), (offset + 8, len), (0, len), (offset, below_zero), (below_zero, len)]
+    {
+        entry.set_extent(wrong.0, wrong.1);
+        assert!(matches!(connect(), Err(SciError::OutOfRange { .. })), "{wrong:x?}");
+    }
+    entry.set_extent(offset, len);
+    assert_eq!(connect(), Ok(()));
+}
+
+#[test]
 fn memory_returns_when_the_last_user_leaves() {
     let file = memory_file();
     let join = |node| Shm::join(file.as_fd(), 65536, 2, NodeId(node)).unwrap();

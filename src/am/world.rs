@@ -1,6 +1,6 @@
 //! Nodes of one process, wired up as `job::state` does it between processes.
 
-#![cfg_attr(loom, allow(dead_code))] // models have threads of their own kind
+#![cfg_attr(any(loom, fuzzing), allow(dead_code))] // models have threads of their own kind, fuzzers have none
 
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
@@ -9,7 +9,7 @@ use crate::barrier::Barrier;
 use crate::config::Config;
 use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::sci::heap::{Heap, HeapFabric};
-#[cfg(not(loom))]
+#[cfg(all(test, not(loom)))]
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::wait::{Mode, Waiter};
@@ -18,7 +18,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// An adapter that tests can make, one per node.
-pub(super) trait Kit: Adapter {
+pub(crate) trait Kit: Adapter {
     /// Doors of `nodes` nodes to one fabric.
     fn kit(nodes: u32, seed: u64) -> Vec<Self>;
     /// Seeds worth trying: several where they change the order of stores.
@@ -34,7 +34,7 @@ impl Kit for Heap {
     const SEEDS: u64 = 1;
 }
 
-#[cfg(not(loom))]
+#[cfg(all(test, not(loom)))]
 impl<A: Kit> Kit for Reorder<A>
 where
     A::RemoteSegment: crate::sci::dma::DmaTarget,
@@ -49,7 +49,7 @@ where
 
 /// What a job looks like.
 #[derive(Clone)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     pub nodes: u32,
     /// Ranks that exist; the others have a control region only.
     pub active: Vec<u32>,
@@ -85,7 +85,7 @@ impl Shape {
 }
 
 /// One node.
-pub(super) struct Node<A: Adapter> {
+pub(crate) struct Node<A: Adapter> {
     pub me: u32,
     pub am: Am<A>,
     pub barrier: Barrier,
@@ -95,7 +95,7 @@ pub(super) struct Node<A: Adapter> {
     pub maps: Vec<Option<A::Remote>>,
     /// Memory that peers write: alive as long as the node.
     _regions: Vec<A::LocalSegment>,
-    _memory: Vec<A::Local>,
+    pub(crate) _memory: Vec<A::Local>,
 }
 
 type Region<A> = (<A as Adapter>::LocalSegment, <A as Adapter>::Local);
@@ -108,7 +108,7 @@ fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: usize) -> Reg
 }
 
 /// Makes the active nodes.
-pub(super) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
+pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
     let layout = Layout::new(shape.nodes, shape.slots);
     let exists = |rank: usize| shape.active.contains(&(rank as u32));
     let controls: Vec<_> = adapters.iter().map(|a| create(a, CONTROL, layout.control_len())).collect();
@@ -217,7 +217,7 @@ impl<A: Adapter> Node<A> {
 
 /// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
 /// process ends after a minute.
-pub(super) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
+pub(crate) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
     let nodes = nodes(shape, &adapters);
     drop(adapters);
     let _watch = Watchdog::start();
@@ -237,7 +237,7 @@ pub(super) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&No
 }
 
 /// Ends the process unless it is dropped in time.
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     _alive: mpsc::Sender<()>,
 }
 

@@ -1,0 +1,96 @@
+//! What fuzzers run: each target takes any bytes and makes of them what a peer, a user or a client may do. It returns, or a
+//! panic, a hang or a sanitizer tells of a bug. A fatal error is an answer that a peer's memory may get, so targets catch
+//! it. `fuzz/` has cargo-fuzz's side and the seeds; `cargo test` replays the seeds and bytes made at random.
+//!
+//! Compiled for tests and for fuzzers only.
+
+#![allow(missing_docs)]
+
+mod collectives;
+mod hand_off;
+mod regions;
+mod scene;
+mod settings;
+mod shapes;
+#[cfg(test)]
+mod tests;
+pub mod watch;
+
+/// A target.
+pub type Target = fn(&[u8]);
+
+/// All targets of the library, by the names of their directories in `fuzz/seeds`. The launcher's is in its own crate.
+pub const TARGETS: [(&str, Target); 5] = [
+    ("regions", regions::run),
+    ("collectives", collectives::run),
+    ("hand_off", hand_off::run),
+    ("settings", settings::run),
+    ("shapes", shapes::run),
+];
+
+/// The target of that name.
+pub fn target(name: &str) -> Target {
+    TARGETS.iter().find(|(n, _)| *n == name).expect("a name of the list").1
+}
+
+/// The input, taken from the front; zeros when it is used up.
+pub(crate) struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Input(bytes)
+    }
+
+    pub(crate) fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub(crate) fn u8(&mut self) -> u8 {
+        self.next().unwrap_or(0)
+    }
+
+    pub(crate) fn number(&mut self, bytes: usize) -> u64 {
+        (0..bytes).fold(0, |n, i| n | u64::from(self.u8()) << (8 * i))
+    }
+
+    /// Below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let bytes = if bound <= 256 { 1 } else { 2 };
+        self.number(bytes) as usize % bound
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    /// A number of any size: most bugs are near powers of two and near the ends.
+    pub(crate) fn any(&mut self) -> u64 {
+        match self.u8() {
+            n @ 0..=63 => n.into(),
+            n @ 64..=127 => 1 << (n - 64),
+            n @ 128..=191 => (1u64 << (n - 128)).wrapping_sub(1),
+            n @ 192..=223 => u64::from(n - 192).wrapping_neg(),
+            224..=231 => self.number(2),
+            232..=239 => self.number(4),
+            _ => self.number(8),
+        }
+    }
+
+    /// Up to 255 bytes.
+    pub(crate) fn bytes(&mut self) -> &'a [u8] {
+        let len = usize::from(self.u8()).min(self.0.len());
+        let (first, rest) = self.0.split_at(len);
+        self.0 = rest;
+        first
+    }
+
+    pub(crate) fn text(&mut self) -> String {
+        String::from_utf8_lossy(self.bytes()).into_owned()
+    }
+
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.0
+    }
+}

@@ -1,0 +1,28 @@
+//! Fatal errors that tests and fuzzers look at instead of ending with them.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+thread_local!(static CATCHING: Cell<bool> = const { Cell::new(false) });
+
+struct Fatal(String);
+
+/// Runs `f`. A fatal error of this thread ends it, and is the result; panics go on. Fatal errors pass no `extern "C"`
+/// function, as panics do not: handlers have a `catch` of their own.
+pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    let before = CATCHING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    CATCHING.set(before);
+    result.map_err(|panic| match panic.downcast::<Fatal>() {
+        Ok(fatal) => fatal.0,
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+/// Returns unless somebody catches. Runs no panic hook, which would end the process.
+pub(super) fn throw(text: fmt::Arguments<'_>) {
+    if CATCHING.get() {
+        resume_unwind(Box::new(Fatal(text.to_string())));
+    }
+}
