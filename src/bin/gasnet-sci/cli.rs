@@ -1,5 +1,7 @@
 //! The command line as clap knows it. Needs nothing but clap, so that the man page is made from it too.
 
+use crate::bench::{JOBS, SECTIONS};
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
 /// The command and its subcommands.
@@ -10,6 +12,8 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(info())
+        .subcommand(bench())
+        .subcommand(bench_node())
         // For ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
@@ -31,4 +35,52 @@ fn info() -> Command {
                 .help("sizes for a job of N nodes [default: GASNET_SCI_NODES, at least 2]"),
         )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
+}
+
+fn bench() -> Command {
+    let flag = |id: &'static str| Arg::new(id).long(id).action(ArgAction::SetTrue);
+    Command::new("bench")
+        .about("Measures every operation beside what the machine can do, on pinned nodes, in one run")
+        .after_help(
+            "Each figure is the median of several rounds; in each the operation and its limit (a bare cache line there and back, \
+             a plain copy) take turns. At the end stand the targets, and whether they are met. The machine should be idle. \
+             Needs two cores.",
+        )
+        .arg(flag("quick").help("a look: few and short rounds, 20 seconds at most"))
+        .arg(flag("json").help("print one JSON object"))
+        .arg(Arg::new("out").long("out").value_name("FILE").help("write to FILE instead of standard output"))
+        .arg(
+            Arg::new("only")
+                .long("only")
+                .value_name("SECTION,...")
+                .value_delimiter(',')
+                .value_parser(PossibleValuesParser::new(SECTIONS))
+                .help("measure these sections; limits are measured with what stands beside them"),
+        )
+        .arg(
+            Arg::new("rounds")
+                .long("rounds")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=1000))
+                .help("rounds of each measure [default: 15, with --quick 3]"),
+        )
+        .arg(
+            Arg::new("nodes")
+                .long("nodes")
+                .value_name("N")
+                .default_value("64")
+                .value_parser(value_parser!(u32).range(2..=1024))
+                .help("nodes of the largest job"),
+        )
+}
+
+// What the command starts its jobs with.
+fn bench_node() -> Command {
+    let value = |id: &'static str| Arg::new(id).long(id).required(true);
+    let number = |id| value(id).value_parser(value_parser!(u32));
+    Command::new("bench-node")
+        .about("A node of a job of bench")
+        .hide(true)
+        .arg(value("job").value_parser(PossibleValuesParser::new(JOBS)))
+        .args([number("nodes"), number("rounds"), number("budget"), value("cpus"), value("sections")])
 }

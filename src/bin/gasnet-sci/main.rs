@@ -1,5 +1,6 @@
 //! `gasnet-sci`: what this installation is and what this host allows. One module per subcommand.
 
+mod bench;
 mod cli;
 mod host;
 mod info;
@@ -15,6 +16,8 @@ fn main() -> ExitCode {
     let found = cli::command().get_matches();
     let result = match found.subcommand() {
         Some(("info", options)) => info::run(options),
+        Some(("bench", options)) => bench::run(options),
+        Some(("bench-node", options)) => bench::node::run(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
         }
