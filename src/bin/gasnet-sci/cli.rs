@@ -62,7 +62,7 @@ fn bench() -> Command {
                 .long("rounds")
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(1..=1000))
-                .help("rounds of each measure [default: 15, with --quick 3]"),
+                .help("rounds of each measure [default: 31, with --quick 7]"),
         )
         .arg(
             Arg::new("nodes")

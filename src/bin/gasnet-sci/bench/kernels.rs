@@ -24,6 +24,8 @@ impl Kernel {
 pub const MAX_BYTES: usize = 4 << 20;
 /// Bytes of segment that the kernels with payloads need; SEGMENT in bench.h.
 pub const SEGMENT: u64 = 4 * MAX_BYTES as u64;
+/// Nodes of a job; MAXNODES in bench.h.
+pub const MAX_NODES: u32 = 1024;
 
 macro_rules! kernels {
     ($($name:ident = $symbol:ident;)*) => {
@@ -38,6 +40,7 @@ macro_rules! kernels {
             fn bench_tell(figure: f64);
             fn bench_told(node: c_uint) -> f64;
             fn bench_sleep();
+            fn bench_await_sleepers();
             fn bench_wake();
             fn bench_verify() -> c_int;
             fn bench_exit(code: c_int) -> !;
@@ -111,6 +114,7 @@ impl Node {
         let me = unsafe { bench_mynode() };
         // SAFETY: the job has started.
         let nodes = unsafe { bench_numnodes() };
+        assert!(nodes <= MAX_NODES);
         Ok(Node { me, nodes })
     }
 
@@ -128,7 +132,7 @@ impl Node {
 
     /// Collects a figure of each node, in a barrier; node 0 gets them all, others nothing.
     pub fn gather(&self, figure: f64) -> Vec<f64> {
-        // SAFETY: the job has started; bench.h has room for MAXNODES, which the command line keeps to.
+        // SAFETY: the job has started; there is room for MAX_NODES, which `start` checks.
         unsafe { bench_tell(figure) };
         self.barrier();
         let nodes = if self.me == 0 { self.nodes } else { 0 };
@@ -146,6 +150,8 @@ impl Node {
             unsafe { bench_sleep() };
             return None;
         }
+        // SAFETY: the job has started.
+        unsafe { bench_await_sleepers() };
         let result = measure();
         // SAFETY: the job has started.
         unsafe { bench_wake() };
@@ -163,5 +169,21 @@ impl Node {
         self.barrier();
         // SAFETY: the job has started.
         unsafe { bench_exit(code) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    unsafe extern "C" {
+        safe fn bench_max_bytes() -> u64;
+        safe fn bench_segment() -> u64;
+        safe fn bench_max_nodes() -> u64;
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_kernels() {
+        assert_eq!(bench_max_bytes(), super::MAX_BYTES as u64);
+        assert_eq!(bench_segment(), super::SEGMENT);
+        assert_eq!(bench_max_nodes(), u64::from(super::MAX_NODES));
     }
 }

@@ -33,7 +33,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     if cores.len() < plan::CROWD_CORES {
         return Err(io::Error::other(format!("bench needs {} cores, {} may be used", plan::CROWD_CORES, cores.len())));
     }
-    let rounds = options.get_one::<u32>("rounds").copied().unwrap_or(if quick { 3 } else { 15 });
+    let rounds = options.get_one::<u32>("rounds").copied().unwrap_or(if quick { 7 } else { 31 });
     let settings = jobs::Settings {
         rounds,
         quick,

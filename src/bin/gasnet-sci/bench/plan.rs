@@ -255,7 +255,9 @@ fn messages(plan: &mut Plan<'_>) {
         plan.row("am", "medium flood, request-reply", k::MEDIUM_REPLY_FLOOD, 100.0, bytes, ring, Unit::Rate, None);
     }
     for bytes in LONG {
-        let (copy, full) = (Some(&COPY_TO), of(bytes, &[(1 << 20, 0.95)]));
+        // A small one is bounded by the line that announces it, as a Medium is.
+        let copy = Some(if bytes > 64 << 10 { &COPY_TO } else { &COPY_STREAM });
+        let full = of(bytes, &[(1 << 20, 0.95)]);
         let trip = of(bytes, &[(64, 1.6), (4 << 10, 4.6)]);
         plan.row("am", "long request-reply round trip", k::LONG_REPLY_TRIP, 400.0, bytes, line, Unit::Us, trip);
         plan.row("am", "long request-request round trip", k::LONG_REQUEST_TRIP, 400.0, bytes, line, Unit::Us, None);
@@ -319,5 +321,43 @@ fn collectives(plan: &mut Plan<'_>) {
             let limit = if bytes == 8 { &LINE_TRIP } else { copies };
             plan.row("coll", name, kernel, 500.0, bytes, Some(limit), Unit::Us, None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_have_the_names_that_the_command_line_knows() {
+        for name in super::super::JOBS {
+            assert_eq!(Job::parse(name, 4).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn rows_are_named_once() {
+        for job in [Job::Native, Job::Reference, Job::Crowd(8), Job::Silent(64)] {
+            let mut names = Vec::new();
+            for measure in measures(job, &|_| true) {
+                assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());
+                names
+                    .extend(measure.views.iter().map(|view| (view.operation.clone(), measure.bytes, view.unit.name())));
+            }
+            let all = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), all);
+        }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_not_measured() {
+        let sections = |job, wanted: &str| -> Vec<&str> {
+            measures(job, &|section| section == wanted).iter().map(|measure| measure.section).collect()
+        };
+        assert_eq!(sections(Job::Native, "barrier"), ["barrier"]);
+        assert!(sections(Job::Reference, "am").is_empty());
+        assert!(sections(Job::Silent(2), "start").is_empty());
     }
 }

@@ -28,6 +28,7 @@ typedef struct {
   unsigned char bytes[2][RING];
   double result[MAXNODES]; /* what the nodes tell node 0 */
   sem_t gate;              /* nodes that shall be silent sleep here */
+  uint32_t asleep;         /* how many of them have come there */
 } shared_t;
 
 extern shared_t *bench_shared;
@@ -39,6 +40,14 @@ extern unsigned char *bench_mapped; /* the peer's, as it is mapped here; null if
 extern volatile long bench_seen, bench_served;
 
 #define FENCE() __asm__ __volatile__("" ::: "memory")
+/* In loops that look at a line: with it the line comes 5 to 10 % sooner (Xeon, 2026-11, 285 -> 267 ns there and back). */
+#if defined(__x86_64__)
+#define PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define PAUSE() __asm__ __volatile__("yield")
+#else
+#define PAUSE() FENCE()
+#endif
 #define LOAD(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 

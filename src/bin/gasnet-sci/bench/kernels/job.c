@@ -41,6 +41,11 @@ int bench_start(uint64_t segment) {
   return 0;
 }
 
+/* For kernels.rs, which has the same numbers. */
+uint64_t bench_max_bytes(void) { return MAXBYTES; }
+uint64_t bench_segment(void) { return SEGMENT; }
+uint64_t bench_max_nodes(void) { return MAXNODES; }
+
 unsigned bench_mynode(void) { return bench_me; }
 unsigned bench_numnodes(void) { return bench_nodes; }
 
@@ -63,7 +68,12 @@ double bench_told(unsigned node) { return bench_shared->result[node]; }
 
 /* Nodes other than 0 sleep, out of the library, until node 0 has done what it measures. */
 void bench_sleep(void) {
+  __atomic_add_fetch(&bench_shared->asleep, 1, __ATOMIC_RELAXED);
   while (sem_wait(&bench_shared->gate) != 0) continue;
+}
+void bench_await_sleepers(void) {
+  do usleep(5000); /* the last one, too, gets as far as its sem_wait */
+  while (__atomic_load_n(&bench_shared->asleep, __ATOMIC_RELAXED) < bench_nodes - 1);
 }
 void bench_wake(void) {
   gasnet_node_t node;

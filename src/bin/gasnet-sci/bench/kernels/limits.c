@@ -17,8 +17,7 @@ double bench_line_trip(long n, size_t bytes) {
   for (; n > 0; n--) {
     const uint64_t trip = ++trips, at = trip % LINES;
     if (me == 0) STORE(&theirs[at].word[0], trip);
-    while (LOAD(&mine[at].word[0]) != trip) {
-    }
+    while (LOAD(&mine[at].word[0]) != trip) PAUSE();
     if (me == 1) STORE(&theirs[at].word[0], trip);
   }
   return bench_now() - start;
@@ -30,7 +29,10 @@ static uint64_t streamed, stream_known;
 
 /* Waits until node 1 has taken number `upto`. */
 static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
-  while ((int64_t)(*known - upto) < 0) *known = LOAD(&credit->word[0]);
+  while ((int64_t)(*known - upto) < 0) {
+    *known = LOAD(&credit->word[0]);
+    PAUSE();
+  }
 }
 
 double bench_line_stream(long n, size_t bytes) {
@@ -46,8 +48,7 @@ double bench_line_stream(long n, size_t bytes) {
       line->word[1] = line->word[2] = line->word[3] = line->word[4] = number;
       STORE(&line->word[0], number);
     } else {
-      while (LOAD(&line->word[0]) != number) {
-      }
+      while (LOAD(&line->word[0]) != number) PAUSE();
       if (number % 16 == 0 || n == 1) STORE(&credit->word[0], number);
     }
   }
@@ -85,11 +86,9 @@ double bench_copy_trip(long n, size_t bytes) {
     if (me == 0) {
       memcpy(bench_shared->bytes[1] + there, bench_local, bytes);
       STORE(&out_line->word[1], out);
-      while (LOAD(&in_line->word[1]) != in) {
-      }
+      while (LOAD(&in_line->word[1]) != in) PAUSE();
     } else {
-      while (LOAD(&out_line->word[1]) != out) {
-      }
+      while (LOAD(&out_line->word[1]) != out) PAUSE();
       memcpy(bench_shared->bytes[0] + back, bench_shared->bytes[1] + there, bytes);
       STORE(&in_line->word[1], in);
     }
@@ -115,8 +114,7 @@ double bench_copy_stream(long n, size_t bytes) {
       memcpy(bench_shared->bytes[1] + at, bench_local, bytes);
       STORE(&line->word[0], number);
     } else {
-      while (LOAD(&line->word[0]) != number) {
-      }
+      while (LOAD(&line->word[0]) != number) PAUSE();
       if (number % 16 == 0 || copies.position - copies_told > RING / 8 || n == 1) {
         STORE(&credit->word[0], number);
         copies_told = copies.position;
