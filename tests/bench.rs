@@ -31,7 +31,7 @@ const TARGETS: [(&str, &str, &str, u64, u64, f64); 32] = [
     ("rma", "put", "ref", 2, 8, 1.3),
     ("rma", "get", "ref", 2, 8, 1.3),
     ("poll", "idle poll", "native", 64, 0, 5.0),
-    ("poll", "idle poll", "native", 1024, 0, 10.0),
+    ("poll", "idle poll, peers played", "native", 1024, 0, 10.0),
     ("barrier", "barrier", "native", 2, 0, 1.05),
     ("barrier", "barrier, 2 cores", "native", 8, 0, 8.0),
     ("barrier", "barrier, 2 cores", "native", 16, 0, 25.0),

@@ -95,25 +95,36 @@ fn powers(most: u32) -> impl Iterator<Item = u32> {
 /// Idle polls, and the memory that a node touches for each peer: what it has more than in a job of two, per node more.
 pub fn silent(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
+    for nodes in [64, plan::PLAYED].into_iter().filter(|_| wanted("poll")) {
+        rows.extend(polls(settings, Job::Played(nodes), wanted)?.0);
+    }
     let mut least = None;
     for nodes in powers(settings.most) {
-        let job = Job::Silent(nodes);
-        let printed = settings.run(job)?;
-        for (measure, samples) in plan::measures(job, wanted).iter().zip(&printed.samples) {
-            rows.extend(measure.views.iter().map(|view| result::row(job, measure, view, &samples.ours, &[])));
-        }
-        let Some(touched) = printed.touched.filter(|_| wanted("memory")) else { continue };
+        let (polls, touched) = polls(settings, Job::Silent(nodes), wanted)?;
+        rows.extend(polls);
+        let Some(touched) = touched.filter(|_| wanted("memory")) else { continue };
         let Some(base) = &least else {
             least = Some(touched);
             continue;
         };
-        let per_peer = |now: f64, before: f64| [(now - before) / f64::from(nodes - 2)];
-        let memory = |operation, more: [f64; 1], target| Row::plain("memory", operation, nodes, "KiB", &more, target);
+        // Memory comes in pages: few peers tell nothing about one.
+        if nodes < 16 {
+            continue;
+        }
+        let per_peer = (touched.touched - base.touched) / f64::from(nodes - 2);
         let target = (nodes == 64).then_some(1.0);
-        rows.push(memory("touched per silent peer", per_peer(touched.touched, base.touched), target));
-        rows.push(memory("page tables per silent peer", per_peer(touched.page_tables, base.page_tables), None));
+        rows.push(Row::plain("memory", "touched per silent peer", nodes, "KiB", &[per_peer], target));
     }
     Ok(rows)
+}
+
+fn polls(settings: &Settings, job: Job, wanted: &dyn Fn(&str) -> bool) -> io::Result<(Vec<Row>, Option<Touched>)> {
+    let printed = settings.run(job)?;
+    let mut rows = Vec::new();
+    for (measure, samples) in plan::measures(job, wanted).iter().zip(&printed.samples) {
+        rows.extend(measure.views.iter().map(|view| result::row(job, measure, view, &samples.ours, &[])));
+    }
+    Ok((rows, printed.touched))
 }
 
 /// Seconds from the start of a job that does nothing to its end, with the launcher and by fork.

@@ -43,6 +43,7 @@ macro_rules! kernels {
             fn bench_await_sleepers();
             fn bench_wake();
             fn bench_verify() -> c_int;
+            safe fn bench_processor_time() -> f64;
             fn bench_exit(code: c_int) -> !;
         }
         $(pub const $name: Kernel = Kernel($symbol);)*
@@ -92,6 +93,11 @@ kernels! {
     GATHER_ALL = bench_gather_all;
     EXCHANGE = bench_exchange;
     REDUCE = bench_reduce;
+}
+
+/// Nanoseconds that this thread has run.
+pub fn processor_time() -> f64 {
+    bench_processor_time()
 }
 
 /// This process as a node of a started job.

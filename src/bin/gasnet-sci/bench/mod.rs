@@ -7,6 +7,7 @@ mod jobs;
 mod kernels;
 pub mod node;
 mod plan;
+mod played;
 mod result;
 mod table;
 
@@ -20,7 +21,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 /// Names of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 5] = ["native", "ref", "crowd", "silent", "start"];
+pub const JOBS: [&str; 6] = ["native", "ref", "crowd", "silent", "played", "start"];
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {

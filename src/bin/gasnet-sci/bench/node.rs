@@ -2,6 +2,7 @@
 
 use super::kernels::{MAX_BYTES, Node, SEGMENT};
 use super::plan::{self, Batch, Job, Measure};
+use super::played;
 use clap::ArgMatches;
 use gasnet_sci::job::sys;
 use serde::{Deserialize, Serialize};
@@ -22,11 +23,9 @@ pub struct Samples {
 #[derive(Serialize, Deserialize)]
 pub struct Touched {
     pub touched: f64,
-    /// Of these, what the kernel's page tables take.
-    pub page_tables: f64,
 }
 
-/// Runs the node; does not return.
+/// Runs the node; returns only if it is none of a job, or could not become one.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let number = |name: &str| *options.get_one::<u32>(name).expect("clap has it");
     let text = |name: &str| options.get_one::<String>(name).expect("clap has it").as_str();
@@ -36,12 +35,20 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     let budget = f64::from(number("budget")) * 1e3;
     let measures = plan::measures(job, &|section| sections.contains(&section));
 
+    if let Job::Played(nodes) = job {
+        sys::bind_to_cpus(&cpus[..1])?;
+        for (measure, row) in measures.iter().enumerate() {
+            let ours = played::polls(nodes, number("rounds"), row.ours(budget).1)?;
+            print(&Samples { measure, ours, limit: Vec::new() })?;
+        }
+        return Ok(());
+    }
     // Before the library counts its cores; a node's own core after.
     sys::bind_to_cpus(&cpus)?;
     let pair = matches!(job, Job::Native | Job::Reference);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 })?;
     match job {
-        Job::Start(_) => {}
+        Job::Start(_) | Job::Played(_) => {}
         Job::Silent(_) => silent(&node, &measures, number("rounds"), budget)?,
         Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget)?,
         Job::Native | Job::Reference => {
@@ -98,7 +105,7 @@ fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Re
 fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
     let here = touched()?;
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len().max(1) as f64;
-    let sum = Touched { touched: mean(node.gather(here.touched)), page_tables: mean(node.gather(here.page_tables)) };
+    let sum = Touched { touched: mean(node.gather(here)) };
     let polls = node.alone(|| {
         let batch = |(kernel, n, bytes): Batch| kernel.run(n, bytes) / n as f64;
         let samples = |measure: &Measure| (0..rounds).map(|_| batch(measure.ours(budget))).collect();
@@ -115,7 +122,7 @@ fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Re
 
 // What this process has touched of the job's memory and of its own, in KiB: its part of pages that several nodes have mapped,
 // and pages of no file that it has written. Code and data of files is left out, for its share shrinks with every node.
-fn touched() -> io::Result<Touched> {
+fn touched() -> io::Result<f64> {
     let kib = |line: &str| line.split_whitespace().nth(1).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
     let (mut sum, mut wanted) = (0.0, "");
     for line in fs::read_to_string("/proc/self/smaps")?.lines() {
@@ -132,6 +139,5 @@ fn touched() -> io::Result<Touched> {
             sum += kib(line);
         }
     }
-    let status = fs::read_to_string("/proc/self/status")?;
-    Ok(Touched { touched: sum, page_tables: status.lines().find(|line| line.starts_with("VmPTE:")).map_or(0.0, kib) })
+    Ok(sum)
 }

@@ -12,6 +12,9 @@ pub const CROWD_CORES: usize = 2;
 /// Nodes of such jobs.
 pub const CROWDS: [u32; 3] = [4, 8, 16];
 
+/// Nodes of a job whose peers are played.
+pub const PLAYED: u32 = 1024;
+
 /// What a job is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Job {
@@ -23,6 +26,8 @@ pub enum Job {
     Crowd(u32),
     /// This many nodes that know each other and say nothing.
     Silent(u32),
+    /// One node that has the regions of a job of this many.
+    Played(u32),
     /// This many nodes that start and exit.
     Start(u32),
 }
@@ -35,21 +40,23 @@ impl Job {
             Job::Reference => "ref",
             Job::Crowd(_) => "crowd",
             Job::Silent(_) => "silent",
+            Job::Played(_) => "played",
             Job::Start(_) => "start",
         }
     }
 
     /// The inverse of `name`.
     pub fn parse(name: &str, nodes: u32) -> Option<Job> {
-        let all = [Job::Native, Job::Reference, Job::Crowd(nodes), Job::Silent(nodes), Job::Start(nodes)];
-        all.into_iter().find(|job| job.name() == name)
+        let pair = [Job::Native, Job::Reference];
+        let all = pair.into_iter().chain([Job::Crowd, Job::Silent, Job::Played, Job::Start].map(|job| job(nodes)));
+        all.into_iter().find(|job: &Job| job.name() == name)
     }
 
     /// Number of nodes.
     pub fn nodes(self) -> u32 {
         match self {
             Job::Native | Job::Reference => 2,
-            Job::Crowd(nodes) | Job::Silent(nodes) | Job::Start(nodes) => nodes,
+            Job::Crowd(nodes) | Job::Silent(nodes) | Job::Played(nodes) | Job::Start(nodes) => nodes,
         }
     }
 
@@ -214,13 +221,18 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             let target = at([0.0, 8.0, 25.0]).filter(|target| *target > 0.0);
             plan.row("barrier", "barrier, 2 cores", k::BARRIERS, 5e3, 0, None, Unit::Us, target);
         }
-        Job::Silent(nodes) => {
-            let target = if nodes == 64 { Some(5.0) } else { (nodes == 1024).then_some(10.0) };
-            plan.row("poll", "idle poll", k::POLL, 5.0, 0, None, Unit::Ns, target);
+        Job::Silent(nodes) => plan.row("poll", "idle poll", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes)),
+        // Of this one the kernel is `played`'s; the rest of the row is the same.
+        Job::Played(nodes) => {
+            plan.row("poll", "idle poll, peers played", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));
         }
         Job::Start(_) => {}
     }
     plan.list
+}
+
+fn poll_target(nodes: u32) -> Option<f64> {
+    [(64, 5.0), (PLAYED, 10.0)].into_iter().find(|(n, _)| *n == nodes).map(|(_, target)| target)
 }
 
 fn limits(plan: &mut Plan<'_>) {
@@ -337,7 +349,7 @@ mod tests {
 
     #[test]
     fn rows_are_named_once() {
-        for job in [Job::Native, Job::Reference, Job::Crowd(8), Job::Silent(64)] {
+        for job in [Job::Native, Job::Reference, Job::Crowd(8), Job::Silent(64), Job::Played(64)] {
             let mut names = Vec::new();
             for measure in measures(job, &|_| true) {
                 assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());

@@ -51,11 +51,12 @@ extern volatile long bench_seen, bench_served;
 #define LOAD(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
-static inline double bench_now(void) {
+static inline double bench_clock(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
+static inline double bench_now(void) { return bench_clock(CLOCK_MONOTONIC); }
 
 int bench_start(uint64_t segment);
 void bench_barrier(void);

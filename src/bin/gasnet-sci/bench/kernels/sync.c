@@ -8,12 +8,16 @@ double bench_barriers(long n, size_t bytes) {
   return bench_now() - start;
 }
 
+/* Processor time: after many polls in vain the library gives the core to whoever wants it, and how long they keep it is no
+ * property of the poll. */
+double bench_processor_time(void) { return bench_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 double bench_poll(long n, size_t bytes) {
-  const double start = bench_now();
+  const double start = bench_processor_time();
   (void)bytes;
   if (bench_me != 0) return 0;
   for (; n > 0; n--) gasnet_AMPoll();
-  return bench_now() - start;
+  return bench_processor_time() - start;
 }
 
 /* ---- collectives: the root goes round, so that nobody runs ahead; each call is complete when it returns ---- */
