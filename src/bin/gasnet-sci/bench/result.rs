@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn rates_are_in_millions_of_bytes() {
-        assert_eq!(convert(Unit::Rate, 1000.0, 1 << 20), 1048.576);
+        assert_eq!(convert(Unit::Rate, 1e6, 1 << 20), 1048.576);
         assert_eq!(convert(Unit::Us, 1500.0, 8), 1.5);
     }
 }
