@@ -34,7 +34,7 @@ impl Settings {
             (Job::Crowd(_), true) => 4000,
             (Job::Crowd(_), false) => 20_000,
             (_, true) => 200,
-            (_, false) => 1500,
+            (_, false) => 400,
         }
     }
 

@@ -142,7 +142,7 @@ const BYTE: f64 = 0.12;
 pub type Batch = (Kernel, u64, usize);
 
 fn batch(kernel: Kernel, cost: f64, bytes: usize, budget: f64) -> Batch {
-    (kernel, ((budget / (cost + BYTE * bytes as f64)) as u64).max(2), bytes)
+    (kernel, ((budget / (cost + BYTE * bytes as f64)) as u64).max(4), bytes)
 }
 
 impl Measure {
