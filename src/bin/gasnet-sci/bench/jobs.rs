@@ -58,6 +58,8 @@ impl Settings {
         command.args(self.arguments(job)).stdin(Stdio::null());
         command.env("GASNET_SCI_NODES", job.nodes().to_string());
         command.env("GASNET_SCI_EXTENDED", if job == Job::Reference { "ref" } else { "native" });
+        // Limits that are copies need the peer's segment mapped.
+        command.env("GASNET_SUPERNODE_MAXSIZE", "0");
         Ok(command)
     }
 

@@ -11,11 +11,11 @@ type Raw = unsafe extern "C" fn(n: c_long, bytes: usize) -> f64;
 pub struct Kernel(Raw);
 
 impl Kernel {
-    /// Nanoseconds that `n` operations with `bytes` bytes of payload took at this node. Needs a started job with at least two
-    /// nodes, and `bytes` no larger than `MAX_BYTES`.
-    pub fn run(self, n: u64, bytes: usize) -> f64 {
-        assert!(bytes <= MAX_BYTES);
-        // SAFETY: a job has been started, as `Node::start` is the only way to a measure, and transfers fit their buffers.
+    /// Nanoseconds that `n` operations with `bytes` bytes of payload took at `node`, this one. With payload the segments have
+    /// `SEGMENT` bytes, and a payload no more than `MAX_BYTES`.
+    pub fn run(self, node: &Node, n: u64, bytes: usize) -> f64 {
+        assert!(bytes == 0 || node.segment == SEGMENT && bytes <= MAX_BYTES);
+        // SAFETY: the job has been started, and transfers fit their buffers.
         unsafe { (self.0)(n as c_long, bytes) }
     }
 }
@@ -106,6 +106,8 @@ pub struct Node {
     pub me: u32,
     /// How many there are.
     pub nodes: u32,
+    /// Bytes of its segment.
+    segment: u64,
 }
 
 impl Node {
@@ -121,7 +123,7 @@ impl Node {
         // SAFETY: the job has started.
         let nodes = unsafe { bench_numnodes() };
         assert!(nodes <= MAX_NODES);
-        Ok(Node { me, nodes })
+        Ok(Node { me, nodes, segment })
     }
 
     /// Of all nodes.
@@ -132,7 +134,8 @@ impl Node {
 
     /// First touch of everything that transfers use. Needs a segment of `SEGMENT` bytes.
     pub fn touch(&self) {
-        // SAFETY: the job has started, with the segment that the caller promises.
+        assert_eq!(self.segment, SEGMENT);
+        // SAFETY: the job has started, with the segment that this needs.
         unsafe { bench_touch() };
     }
 
@@ -166,6 +169,7 @@ impl Node {
 
     /// Did a pattern arrive at the peer and come back? Needs `touch`.
     pub fn verify(&self) -> bool {
+        assert_eq!(self.segment, SEGMENT);
         // SAFETY: the job has started, with room for the pattern.
         unsafe { bench_verify() == 1 }
     }

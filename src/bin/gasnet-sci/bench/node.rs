@@ -71,8 +71,8 @@ fn print(line: &impl Serialize) -> io::Result<()> {
 // Nanoseconds per operation, once the caches have what the batch uses.
 fn run_batch(node: &Node, (kernel, n, bytes): Batch) -> f64 {
     node.barrier();
-    kernel.run(n / 8 + 3, bytes);
-    kernel.run(n, bytes) / n as f64
+    kernel.run(node, n / 8 + 3, bytes);
+    kernel.run(node, n, bytes) / n as f64
 }
 
 // The mean of the nodes that ask: those with even numbers.
@@ -107,7 +107,7 @@ fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Re
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len().max(1) as f64;
     let sum = Touched { touched: mean(node.gather(here)) };
     let polls = node.alone(|| {
-        let batch = |(kernel, n, bytes): Batch| kernel.run(n, bytes) / n as f64;
+        let batch = |(kernel, n, bytes): Batch| kernel.run(node, n, bytes) / n as f64;
         let samples = |measure: &Measure| (0..rounds).map(|_| batch(measure.ours(budget))).collect();
         measures.iter().map(samples).collect::<Vec<_>>()
     });
