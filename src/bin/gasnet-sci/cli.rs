@@ -3,6 +3,7 @@
 use crate::bench::{JOBS, SECTIONS};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
+use std::path::PathBuf;
 
 /// The command and its subcommands.
 pub fn command() -> Command {
@@ -14,6 +15,7 @@ pub fn command() -> Command {
         .subcommand(info())
         .subcommand(bench())
         .subcommand(bench_node())
+        .subcommand(page())
         // For ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
@@ -48,6 +50,13 @@ fn bench() -> Command {
         )
         .arg(flag("quick").help("a look: few and short rounds, 20 seconds at most"))
         .arg(flag("json").help("print one JSON object"))
+        .arg(
+            Arg::new("html")
+                .long("html")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("also write one page of HTML with curves; see page"),
+        )
         .arg(Arg::new("out").long("out").value_name("FILE").help("write to FILE instead of standard output"))
         .arg(
             Arg::new("only")
@@ -83,4 +92,32 @@ fn bench_node() -> Command {
         .hide(true)
         .arg(value("job").value_parser(PossibleValuesParser::new(JOBS)))
         .args([number("nodes"), number("rounds"), number("budget"), value("cpus"), value("sections")])
+}
+
+fn page() -> Command {
+    let file = || value_parser!(PathBuf);
+    Command::new("page")
+        .about("Shows results of measurements as tables, and as one page with curves")
+        .after_help(
+            "Prints the targets, and ours beside the peers'. Rows of later files replace those of earlier ones that are about the \
+             same; ci/bench-peers of the sources makes files with rows of OpenMPI, OpenSHMEM and UCX.",
+        )
+        .arg(
+            Arg::new("files")
+                .value_name("FILE.json")
+                .num_args(1..)
+                .required(true)
+                .value_parser(file())
+                .help("results, as gasnet-sci bench --json and ci/bench-peers --json write them"),
+        )
+        .arg(
+            Arg::new("html")
+                .long("html")
+                .value_name("FILE")
+                .value_parser(file())
+                .help("write one page of HTML that needs nothing else: curves, tables, what hovering shows"),
+        )
+        .arg(
+            Arg::new("json").long("json").value_name("FILE").value_parser(file()).help("write all rows to one file"),
+        )
 }

@@ -6,6 +6,7 @@ mod host;
 mod info;
 #[path = "../shared/man.rs"]
 mod man;
+mod page;
 mod report;
 
 use gasnet_sci::config::table;
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         Some(("info", options)) => info::run(options),
         Some(("bench", options)) => bench::run(options),
         Some(("bench-node", options)) => bench::node::run(options),
+        Some(("page", options)) => page::run(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
         }

@@ -19,6 +19,7 @@ use plan::Job;
 use result::{Host, Report, Row};
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 /// Names of jobs, for the hidden subcommand.
 pub const JOBS: [&str; 6] = ["native", "ref", "crowd", "silent", "played", "start"];
@@ -46,6 +47,9 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
     let report = Report { version: 1, host: Host::look(cores.len()), rounds, results };
 
+    if let Some(path) = options.get_one::<PathBuf>("html") {
+        crate::page::write_results(&serde_json::to_string(&report)?, path)?;
+    }
     let mut out: Box<dyn Write> = match options.get_one::<String>("out") {
         Some(file) => Box::new(File::create(file).map_err(|error| io::Error::other(format!("{file}: {error}")))?),
         None => Box::new(io::stdout().lock()),
