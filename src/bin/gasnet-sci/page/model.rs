@@ -113,8 +113,12 @@ impl Bench {
     }
 
     fn add(&mut self, rows: Vec<Row>) {
-        self.results.retain(|old| !rows.iter().any(|new| new.same_cell(old)));
-        self.results.extend(rows);
+        for row in rows {
+            match self.results.iter_mut().find(|old| old.same_cell(&row)) {
+                Some(old) => *old = row,
+                None => self.results.push(row),
+            }
+        }
     }
 }
 
