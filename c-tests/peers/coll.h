@@ -26,7 +26,11 @@ static void coll(const char *who) {
   static const struct {
     const char *name;
     pattern *run;
-  } all[] = {{"broadcast", broadcast}, {"reduce", reduce}, {"reduce to all", allreduce}, {"gather_all", gather_all}, {"exchange", exchange}};
+  } all[] = {{"broadcast", broadcast},
+             {"reduce", reduce},
+             {"reduce to all", allreduce},
+             {"gather_all", gather_all},
+             {"exchange", exchange}};
   const size_t *n;
   size_t k, i;
   int b;

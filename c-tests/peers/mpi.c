@@ -104,7 +104,8 @@ static void get_flood(size_t bytes, long count) {
     }
 }
 
-static void one_sided(const char *operation, const char *unit, pattern *run, size_t bytes, int receiver, unsigned char *landing, unsigned seed) {
+static void one_sided(const char *operation, const char *unit, pattern *run, size_t bytes, int receiver,
+                      unsigned char *landing, unsigned seed) {
   memset(landing, 0, bytes);
   MPI_Win_sync(win);
   everybody();

@@ -4,8 +4,8 @@
  *   PROGRAM SECTION [quick]        SECTION: am, rma, barrier, coll
  *
  * Node 0 prints a line for each cell:   WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE
- * A value is the best of the batches of one run, over the slowest node's time; the script runs the programs in turns and takes
- * medians. The least is taken within a run because whatever else the machine does can only add. */
+ * A value is that of the best batch of the run, whose time is the slowest node's: what else the machine does can only add. The
+ * script runs the programs in turns, several times, and takes medians. */
 #ifndef GASNET_SCI_PEERS_H
 #define GASNET_SCI_PEERS_H
 
@@ -24,9 +24,9 @@ static int me, nodes, quick;
 static const char *peers_program = "peers";
 
 /* Each program's own. */
-static void everybody(void);             /* a barrier */
+static void everybody(void);                /* a barrier */
 static double slowest(double microseconds); /* the largest of all nodes', known to all */
-static void give_up(void);               /* ends the job with status 1 */
+static void give_up(void);                  /* ends the job with status 1 */
 
 #if defined(__GNUC__)
 #define PEERS_UNUSED __attribute__((__unused__))
@@ -40,8 +40,8 @@ static double PEERS_UNUSED now_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* Node i runs on the i-th CPU that the process may use, round and round: the same place whoever started it. Called before
- * the library starts no: launchers bind again; so it is called after. */
+/* Node i runs on the i-th CPU that the process may use, round and round: the same place whoever started it. Called after the
+ * library's start, which may bind the process too. */
 static void PEERS_UNUSED pin(void) {
   cpu_set_t may, one;
   int cpu, left;
@@ -113,7 +113,8 @@ static double PEERS_UNUSED time_of(pattern *run, size_t bytes) {
 }
 
 /* One line of output. `unit`: us, ns, or MB/s (10^6 bytes). */
-static void PEERS_UNUSED row(const char *who, const char *section, const char *operation, size_t bytes, const char *unit, double us) {
+static void PEERS_UNUSED row(const char *who, const char *section, const char *operation, size_t bytes, const char *unit,
+                             double us) {
   double value = unit[0] == 'M' ? (double)bytes / us : unit[0] == 'n' ? us * 1000 : us;
   if (me == 0) printf("%s|%s|%s|%d|%lu|%s|%.6g\n", who, section, operation, nodes, (unsigned long)bytes, unit, value);
   fflush(stdout);
