@@ -25,6 +25,8 @@ missing_packages() {
     case $word in
       libclang) has_libclang || say libclang-dev ;;
       g++) command -v g++ >/dev/null || say g++ ;;
+      mpicc | oshcc) command -v "$word" >/dev/null || say openmpi-bin libopenmpi-dev ;;
+      ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;
       gcc) { command -v gcc && command -v objcopy; } >/dev/null || say gcc libc6-dev binutils ;;
       *) command -v "$word" >/dev/null || say "$word" ;;
     esac

@@ -1,6 +1,9 @@
 //! The command line as clap knows it. Needs nothing but clap, so that the man page is made from it too.
 
+use crate::bench::{JOBS, SECTIONS};
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
+use std::path::PathBuf;
 
 /// The command and its subcommands.
 pub fn command() -> Command {
@@ -10,6 +13,9 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(info())
+        .subcommand(bench())
+        .subcommand(bench_node())
+        .subcommand(page())
         // For ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
@@ -31,4 +37,87 @@ fn info() -> Command {
                 .help("sizes for a job of N nodes [default: GASNET_SCI_NODES, at least 2]"),
         )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
+}
+
+fn bench() -> Command {
+    let flag = |id: &'static str| Arg::new(id).long(id).action(ArgAction::SetTrue);
+    Command::new("bench")
+        .about("Measures every operation beside what the machine can do, on pinned nodes, in one run")
+        .after_help(
+            "Each figure is the median of several rounds; in each the operation and its limit (a bare cache line there and back, \
+             a plain copy) take turns. At the end stand the targets, and whether they are met. The machine should be idle. \
+             Needs two cores.",
+        )
+        .arg(flag("quick").help("a look: few and short rounds, 20 seconds at most"))
+        .arg(flag("json").help("print one JSON object"))
+        .arg(
+            Arg::new("html")
+                .long("html")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("also write one page of HTML with curves; see page"),
+        )
+        .arg(Arg::new("out").long("out").value_name("FILE").help("write to FILE instead of standard output"))
+        .arg(
+            Arg::new("only")
+                .long("only")
+                .value_name("SECTION,...")
+                .value_delimiter(',')
+                .value_parser(PossibleValuesParser::new(SECTIONS))
+                .help("measure these sections; limits are measured with what stands beside them"),
+        )
+        .arg(
+            Arg::new("rounds")
+                .long("rounds")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=1000))
+                .help("rounds of each measure [default: 31, with --quick 7]"),
+        )
+        .arg(
+            Arg::new("nodes")
+                .long("nodes")
+                .value_name("N")
+                .default_value("64")
+                .value_parser(value_parser!(u32).range(2..=1024))
+                .help("nodes of the largest job"),
+        )
+}
+
+// What the command starts its jobs with.
+fn bench_node() -> Command {
+    let value = |id: &'static str| Arg::new(id).long(id).required(true);
+    let number = |id| value(id).value_parser(value_parser!(u32));
+    Command::new("bench-node")
+        .about("A node of a job of bench")
+        .hide(true)
+        .arg(value("job").value_parser(PossibleValuesParser::new(JOBS)))
+        .args([number("nodes"), number("rounds"), number("budget"), value("cpus"), value("sections")])
+}
+
+fn page() -> Command {
+    let file = || value_parser!(PathBuf);
+    Command::new("page")
+        .about("Shows results of measurements as tables, and as one page with curves")
+        .after_help(
+            "Prints the targets, and ours beside the peers'. Rows of later files replace those of earlier ones that are about the \
+             same; ci/bench-peers of the sources makes files with rows of OpenMPI, OpenSHMEM and UCX.",
+        )
+        .arg(
+            Arg::new("files")
+                .value_name("FILE.json")
+                .num_args(1..)
+                .required(true)
+                .value_parser(file())
+                .help("results, as gasnet-sci bench --json and ci/bench-peers --json write them"),
+        )
+        .arg(
+            Arg::new("html")
+                .long("html")
+                .value_name("FILE")
+                .value_parser(file())
+                .help("write one page of HTML that needs nothing else: curves, tables, what hovering shows"),
+        )
+        .arg(
+            Arg::new("json").long("json").value_name("FILE").value_parser(file()).help("write all rows to one file"),
+        )
 }

@@ -1,10 +1,12 @@
 //! `gasnet-sci`: what this installation is and what this host allows. One module per subcommand.
 
+mod bench;
 mod cli;
 mod host;
 mod info;
 #[path = "../shared/man.rs"]
 mod man;
+mod page;
 mod report;
 
 use gasnet_sci::config::table;
@@ -15,6 +17,9 @@ fn main() -> ExitCode {
     let found = cli::command().get_matches();
     let result = match found.subcommand() {
         Some(("info", options)) => info::run(options),
+        Some(("bench", options)) => bench::run(options),
+        Some(("bench-node", options)) => bench::node::run(options),
+        Some(("page", options)) => page::run(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
         }

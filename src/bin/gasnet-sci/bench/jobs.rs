@@ -1,0 +1,171 @@
+//! Starting the command itself as a job, and what is seen of jobs from outside.
+
+use super::node::{Samples, Touched};
+use super::plan::{self, Job};
+use super::result::{self, Row};
+use std::env::current_exe;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What all jobs have in common.
+pub struct Settings {
+    pub rounds: u32,
+    pub quick: bool,
+    /// One of each core that is used.
+    pub cpus: Vec<usize>,
+    pub sections: String,
+    /// Nodes of the largest job.
+    pub most: u32,
+}
+
+/// What node 0 of a job printed.
+#[derive(Default)]
+pub struct Printed {
+    pub samples: Vec<Samples>,
+    pub touched: Option<Touched>,
+}
+
+impl Settings {
+    // Microseconds of a batch. Nodes that share cores need longer ones: each has its turn only every few milliseconds.
+    fn budget(&self, job: Job) -> u32 {
+        match (job, self.quick) {
+            (Job::Crowd(_), true) => 4000,
+            (Job::Crowd(_), false) => 20_000,
+            (_, true) => 200,
+            (_, false) => 400,
+        }
+    }
+
+    // The node's command line, after the name of the command.
+    fn arguments(&self, job: Job) -> Vec<String> {
+        let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
+        let options = [
+            ("--job", job.name().to_string()),
+            ("--nodes", job.nodes().to_string()),
+            ("--rounds", self.rounds.to_string()),
+            ("--budget", self.budget(job).to_string()),
+            ("--cpus", cpus.join(",")),
+            ("--sections", self.sections.clone()),
+        ];
+        let options = options.into_iter().flat_map(|(name, value)| [name.into(), value]);
+        ["bench-node".to_string()].into_iter().chain(options).collect()
+    }
+
+    fn command(&self, job: Job) -> io::Result<Command> {
+        let mut command = Command::new(current_exe()?);
+        command.args(self.arguments(job)).stdin(Stdio::null());
+        command.env("GASNET_SCI_NODES", job.nodes().to_string());
+        command.env("GASNET_SCI_EXTENDED", if job == Job::Reference { "ref" } else { "native" });
+        // Limits that are copies need the peer's segment mapped.
+        command.env("GASNET_SUPERNODE_MAXSIZE", "0");
+        Ok(command)
+    }
+
+    /// Runs a job to its end.
+    pub fn run(&self, job: Job) -> io::Result<Printed> {
+        progress(&format!("{} nodes, {}", job.nodes(), job.name()));
+        let output = self.command(job)?.stderr(Stdio::inherit()).output()?;
+        let failed = |why: String| io::Error::other(format!("job '{}' of {} nodes: {why}", job.name(), job.nodes()));
+        if !output.status.success() {
+            return Err(failed(output.status.to_string()));
+        }
+        let mut printed = Printed::default();
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            if let Ok(touched) = serde_json::from_str(line) {
+                printed.touched = Some(touched);
+            } else {
+                printed.samples.push(serde_json::from_str(line).map_err(|error| failed(format!("{error}: {line}")))?);
+            }
+        }
+        Ok(printed)
+    }
+}
+
+// What is under way, for somebody who waits at a terminal.
+fn progress(what: &str) {
+    if io::stderr().is_terminal() {
+        eprintln!("gasnet-sci bench: {what} ...");
+    }
+}
+
+fn powers(most: u32) -> impl Iterator<Item = u32> {
+    (1..).map(|power| 1 << power).take_while(move |nodes| *nodes <= most)
+}
+
+/// Idle polls, and the memory that a node touches for each peer: what it has more than in a job of two, per node more.
+pub fn silent(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for nodes in [64, plan::PLAYED].into_iter().filter(|_| wanted("poll")) {
+        rows.extend(polls(settings, Job::Played(nodes), wanted)?.0);
+    }
+    let mut least = None;
+    for nodes in powers(settings.most) {
+        let (polls, touched) = polls(settings, Job::Silent(nodes), wanted)?;
+        rows.extend(polls);
+        let Some(touched) = touched.filter(|_| wanted("memory")) else { continue };
+        let Some(base) = &least else {
+            least = Some(touched);
+            continue;
+        };
+        // Memory comes in pages: few peers tell nothing about one.
+        if nodes < 16 {
+            continue;
+        }
+        let per_peer = (touched.touched - base.touched) / f64::from(nodes - 2);
+        let target = (nodes == 64).then_some(1.0);
+        rows.push(Row::plain("memory", "touched per silent peer", nodes, "KiB", &[per_peer], target));
+    }
+    Ok(rows)
+}
+
+fn polls(settings: &Settings, job: Job, wanted: &dyn Fn(&str) -> bool) -> io::Result<(Vec<Row>, Option<Touched>)> {
+    let printed = settings.run(job)?;
+    let mut rows = Vec::new();
+    for (measure, samples) in plan::measures(job, wanted).iter().zip(&printed.samples) {
+        rows.extend(measure.views.iter().map(|view| result::row(job, measure, view, &samples.ours, &[])));
+    }
+    Ok((rows, printed.touched))
+}
+
+/// Seconds from the start of a job that does nothing to its end, with the launcher and by fork.
+pub fn starts(settings: &Settings) -> io::Result<Vec<Row>> {
+    let launcher = current_exe()?.with_file_name("gasnetrun_sci");
+    let launcher: Option<PathBuf> = if launcher.exists() { Some(launcher) } else { None };
+    if launcher.is_none() {
+        eprintln!("gasnet-sci bench: gasnetrun_sci is not beside this command: jobs that it starts are left out");
+    }
+    let mut rows = Vec::new();
+    for nodes in powers(settings.most) {
+        progress(&format!("{nodes} nodes, start"));
+        let target = (nodes == 64).then_some(0.5);
+        let job = Job::Start(nodes);
+        let forked = time(settings, || settings.command(job))?;
+        rows.push(Row::plain("start", "start and exit, by fork", nodes, "s", &forked, target));
+        if let Some(launcher) = &launcher {
+            let launched = time(settings, || {
+                let mut command = Command::new(launcher);
+                command.args(["-n", &nodes.to_string(), "--"]).arg(current_exe()?).args(settings.arguments(job));
+                Ok(command)
+            })?;
+            rows.push(Row::plain("start", "start and exit, by gasnetrun_sci", nodes, "s", &launched, target));
+        }
+    }
+    rows.sort_by(|a, b| a.operation.cmp(&b.operation));
+    Ok(rows)
+}
+
+// Seconds of each of a few runs.
+fn time(settings: &Settings, command: impl Fn() -> io::Result<Command>) -> io::Result<Vec<f64>> {
+    let once = |_| {
+        let mut command = command()?;
+        let start = Instant::now();
+        let status = command.stdin(Stdio::null()).status()?;
+        if !status.success() {
+            return Err(io::Error::other(format!("a job that starts and exits: {status}")));
+        }
+        Ok(start.elapsed().as_secs_f64())
+    };
+    (0..settings.rounds.min(5)).map(once).collect()
+}

@@ -1,0 +1,80 @@
+/* Active Messages between a node and its peer. */
+#include "bench.h"
+
+enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT };
+
+volatile long bench_seen, bench_served; /* messages that count; requests replied to */
+
+#define OK(call) ((call) == GASNET_OK ? (void)0 : gasnet_exit(99))
+
+static void short_ask(gasnet_token_t token, gasnet_handlerarg_t a) {
+  bench_served++;
+  OK(gasnet_AMReplyShort1(token, SHORT_COUNT, a));
+}
+static void medium_ask(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t a) {
+  bench_served++;
+  OK(gasnet_AMReplyMedium1(token, MEDIUM_COUNT, buf, nbytes, a));
+}
+static void long_ask(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t a) {
+  bench_served++;
+  OK(gasnet_AMReplyLong1(token, LONG_COUNT, buf, nbytes, bench_remote + MAXBYTES, a));
+}
+static void short_count(gasnet_token_t token, gasnet_handlerarg_t a) {
+  (void)token, (void)a;
+  bench_seen++;
+}
+static void count(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t a) {
+  (void)token, (void)buf, (void)nbytes, (void)a;
+  bench_seen++;
+}
+
+void bench_am_table(gasnet_handlerentry_t *table) {
+  const gasnet_handlerentry_t all[BENCH_HANDLERS] = {
+      {SHORT_ASK, (void (*)())short_ask},     {MEDIUM_ASK, (void (*)())medium_ask}, {LONG_ASK, (void (*)())long_ask},
+      {SHORT_COUNT, (void (*)())short_count}, {MEDIUM_COUNT, (void (*)())count},    {LONG_COUNT, (void (*)())count}};
+  memcpy(table, all, sizeof all);
+}
+
+/* What the kernels so far have made of the counters, which are never set back: a peer that is ahead may have sent messages of
+ * the next kernel. */
+static long seen, served;
+
+/* One set of kernels per category; SEND(handler) makes a request. */
+#define SEND_SHORT(handler) OK(gasnet_AMRequestShort1(bench_peer, SHORT_##handler, 7))
+#define SEND_MEDIUM(handler) OK(gasnet_AMRequestMedium1(bench_peer, MEDIUM_##handler, bench_local, bytes, 7))
+#define SEND_LONG(handler) OK(gasnet_AMRequestLong1(bench_peer, LONG_##handler, bench_local, bytes, bench_remote, 7))
+
+#define KERNEL(name, even, odd)                                                                                      \
+  double bench_##name(long n, size_t bytes) {                                                                        \
+    const double start = bench_now();                                                                                \
+    long i;                                                                                                          \
+    (void)bytes;                                                                                                     \
+    if (bench_me % 2 == 0) {                                                                                         \
+      even;                                                                                                          \
+    } else {                                                                                                         \
+      odd;                                                                                                           \
+    }                                                                                                                \
+    return bench_now() - start;                                                                                      \
+  }                                                                                                                  \
+  struct bench_semicolon
+#define EACH for (i = 0; i < n; i++)
+/* Until `more` messages have come than so far. */
+#define AWAIT(counter, more)                                                                                         \
+  do {                                                                                                               \
+    counter += (more);                                                                                               \
+    GASNET_BLOCKUNTIL(bench_##counter - counter >= 0);                                                               \
+  } while (0)
+
+#define KERNELS(category, SEND)                                                                                      \
+  /* A request and its reply, one pair at a time; even nodes ask. */                                                 \
+  KERNEL(category##_reply_trip, EACH { SEND(ASK); AWAIT(seen, 1); }, (void)i; AWAIT(served, n));                     \
+  /* A request each way. */                                                                                          \
+  KERNEL(category##_request_trip, EACH { SEND(COUNT); AWAIT(seen, 1); }, EACH { AWAIT(seen, 1); SEND(COUNT); });     \
+  /* Requests as fast as they go; one Short says that all have been handled. */                                      \
+  KERNEL(category##_flood, EACH SEND(COUNT); AWAIT(seen, 1), (void)i; AWAIT(seen, n); SEND_SHORT(COUNT));            \
+  /* The same, and each is replied to. */                                                                            \
+  KERNEL(category##_reply_flood, EACH SEND(ASK); AWAIT(seen, n), (void)i; AWAIT(served, n))
+
+KERNELS(short, SEND_SHORT);
+KERNELS(medium, SEND_MEDIUM);
+KERNELS(long, SEND_LONG);

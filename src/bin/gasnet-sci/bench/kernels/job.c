@@ -1,0 +1,98 @@
+/* A measuring job's start, barrier and end. */
+#include "bench.h"
+#include <stdio.h>
+#include <sys/mman.h>
+
+shared_t *bench_shared;
+gasnet_node_t bench_me, bench_nodes, bench_peer;
+unsigned char *bench_local, *bench_mine, *bench_remote, *bench_mapped;
+
+/* Initialises and attaches with a segment of `segment` bytes. 0, or a number that says where it failed; the library has
+ * said why. */
+int bench_start(uint64_t segment) {
+  gasnet_handlerentry_t table[BENCH_HANDLERS];
+  gasnet_seginfo_t *segments;
+  gasnet_nodeinfo_t *nodes;
+  int argc = 1;
+  char name[] = "gasnet-sci", *words[] = {name, NULL}, **argv = words;
+  void *shared = mmap(NULL, sizeof *bench_shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return perror("gasnet-sci: mmap"), 1;
+  bench_shared = (shared_t *)shared;
+  if (sem_init(&bench_shared->gate, 1, 0) != 0) return perror("gasnet-sci: sem_init"), 1;
+  if (gasnet_init(&argc, &argv) != GASNET_OK) return 2;
+  bench_me = gasnet_mynode();
+  bench_nodes = gasnet_nodes();
+  bench_am_table(table);
+  if (gasnet_attach(table, BENCH_HANDLERS, segment, 0) != GASNET_OK) return 3;
+  segments = (gasnet_seginfo_t *)calloc(bench_nodes, sizeof *segments);
+  nodes = (gasnet_nodeinfo_t *)calloc(bench_nodes, sizeof *nodes);
+  bench_local = (unsigned char *)aligned_alloc(4096, MAXBYTES);
+  if (!segments || !nodes || !bench_local) return perror("gasnet-sci: memory"), 4;
+  if (gasnet_getSegmentInfo(segments, (int)bench_nodes) != GASNET_OK) return 5;
+  if (gasnet_getNodeInfo(nodes, (int)bench_nodes) != GASNET_OK) return 5;
+  bench_peer = bench_nodes > 1 ? bench_me ^ 1 : bench_me;
+  if (bench_peer >= bench_nodes) bench_peer = bench_me;
+  bench_mine = (unsigned char *)segments[bench_me].addr;
+  bench_remote = (unsigned char *)segments[bench_peer].addr;
+  if (nodes[bench_me].supernode == nodes[bench_peer].supernode)
+    bench_mapped = (unsigned char *)((uintptr_t)bench_remote + nodes[bench_peer].offset);
+  free(segments);
+  free(nodes);
+  return 0;
+}
+
+/* For kernels.rs, which has the same numbers. */
+uint64_t bench_max_bytes(void) { return MAXBYTES; }
+uint64_t bench_segment(void) { return SEGMENT; }
+uint64_t bench_max_nodes(void) { return MAXNODES; }
+
+unsigned bench_mynode(void) { return bench_me; }
+unsigned bench_numnodes(void) { return bench_nodes; }
+
+void bench_barrier(void) {
+  gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+  gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+/* Touches what transfers use: every node its own segment, so that nothing is measured on fresh pages. */
+void bench_touch(void) {
+  memset(bench_local, 1, MAXBYTES);
+  memset(bench_mine, 2, SEGMENT);
+  if (bench_me < 2) memset(bench_shared->bytes[bench_me], 3, RING);
+  bench_coll_start();
+}
+
+/* Every node tells a figure; after a barrier node 0 reads them. */
+void bench_tell(double figure) { bench_shared->result[bench_me] = figure; }
+double bench_told(unsigned node) { return bench_shared->result[node]; }
+
+/* Nodes other than 0 sleep, out of the library, until node 0 has done what it measures. */
+void bench_sleep(void) {
+  __atomic_add_fetch(&bench_shared->asleep, 1, __ATOMIC_RELAXED);
+  while (sem_wait(&bench_shared->gate) != 0) continue;
+}
+void bench_await_sleepers(void) {
+  do usleep(5000); /* the last one, too, gets as far as its sem_wait */
+  while (__atomic_load_n(&bench_shared->asleep, __ATOMIC_RELAXED) < bench_nodes - 1);
+}
+void bench_wake(void) {
+  gasnet_node_t node;
+  for (node = 1; node < bench_nodes; node++) sem_post(&bench_shared->gate);
+}
+
+void bench_exit(int code) { gasnet_exit(code); }
+
+/* Moves a pattern there and back by a put and a get: what was measured moves bytes. 0 if they differ. */
+int bench_verify(void) {
+  const size_t words = MAXBYTES / 8;
+  uint64_t *local = (uint64_t *)(void *)bench_local;
+  size_t i;
+  if (bench_me != 0) return 1;
+  for (i = 0; i < words; i++) local[i] = i * 0x9E3779B97F4A7C15u;
+  gasnet_put(bench_peer, bench_remote, local, MAXBYTES);
+  memset(local, 0, MAXBYTES);
+  gasnet_get(local, bench_peer, bench_remote, MAXBYTES);
+  for (i = 0; i < words; i++)
+    if (local[i] != i * 0x9E3779B97F4A7C15u) return 0;
+  return 1;
+}

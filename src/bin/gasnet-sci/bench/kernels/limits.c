@@ -1,0 +1,183 @@
+/* What the machine gives without the library: lines and bytes through plain shared memory, copies between the same buffers. */
+#include "bench.h"
+
+/* ---- lines: each node writes into the other's ring and looks at its own; a line is not written again before the other
+        side has answered a later one ---- */
+
+static uint64_t trips;
+
+/* One line there, one line back. */
+double bench_line_trip(long n, size_t bytes) {
+  const unsigned me = bench_me;
+  line_t *mine, *theirs;
+  const double start = bench_now();
+  (void)bytes;
+  if (me > 1) return 0;
+  mine = bench_shared->line[me], theirs = bench_shared->line[1 - me];
+  for (; n > 0; n--) {
+    const uint64_t trip = ++trips, at = trip % LINES;
+    if (me == 0) STORE(&theirs[at].word[0], trip);
+    while (LOAD(&mine[at].word[0]) != trip) PAUSE();
+    if (me == 1) STORE(&theirs[at].word[0], trip);
+  }
+  return bench_now() - start;
+}
+
+/* ---- a stream: node 0 sends, node 1 takes, and tells every sixteenth how far it is ---- */
+
+static uint64_t streamed, stream_known;
+
+/* Waits until node 1 has taken number `upto`. */
+static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
+  while ((int64_t)(*known - upto) < 0) {
+    *known = LOAD(&credit->word[0]);
+    PAUSE();
+  }
+}
+
+double bench_line_stream(long n, size_t bytes) {
+  line_t *ring = bench_shared->flag[1], *credit = &bench_shared->credit[0];
+  const double start = bench_now();
+  (void)bytes;
+  if (bench_me > 1) return 0;
+  for (; n > 0; n--) {
+    const uint64_t number = ++streamed;
+    line_t *line = &ring[number % LINES];
+    if (bench_me == 0) {
+      taken(&stream_known, credit, number - LINES);
+      line->word[1] = line->word[2] = line->word[3] = line->word[4] = number;
+      STORE(&line->word[0], number);
+    } else {
+      while (LOAD(&line->word[0]) != number) PAUSE();
+      if (number % 16 == 0 || n == 1) STORE(&credit->word[0], number);
+    }
+  }
+  if (bench_me == 0) taken(&stream_known, credit, streamed);
+  return bench_now() - start;
+}
+
+/* ---- payloads through a ring of bytes, in one piece each, announced by a line ---- */
+
+typedef struct {
+  uint64_t number, position, end[LINES]; /* end: position after number % LINES */
+} stream_t;
+
+/* The next payload's number; *at: where it lies. */
+static uint64_t next(stream_t *stream, size_t bytes, size_t *at) {
+  const uint64_t number = ++stream->number;
+  if (stream->position % RING + bytes > RING) stream->position += RING - stream->position % RING;
+  *at = stream->position % RING;
+  stream->position += (bytes + 63) / 64 * 64;
+  stream->end[number % LINES] = stream->position;
+  return number;
+}
+
+static stream_t echoes[2]; /* to node 0, to node 1 */
+
+/* A payload there, and what arrived back; like a Medium and its reply it ends where it arrives. */
+double bench_copy_trip(long n, size_t bytes) {
+  const unsigned me = bench_me;
+  const double start = bench_now();
+  size_t there, back;
+  if (me > 1) return 0;
+  for (; n > 0; n--) {
+    const uint64_t out = next(&echoes[1], bytes, &there), in = next(&echoes[0], bytes, &back);
+    line_t *out_line = &bench_shared->line[1][out % LINES], *in_line = &bench_shared->line[0][in % LINES];
+    if (me == 0) {
+      memcpy(bench_shared->bytes[1] + there, bench_local, bytes);
+      STORE(&out_line->word[1], out);
+      while (LOAD(&in_line->word[1]) != in) PAUSE();
+    } else {
+      while (LOAD(&out_line->word[1]) != out) PAUSE();
+      memcpy(bench_shared->bytes[0] + back, bench_shared->bytes[1] + there, bytes);
+      STORE(&in_line->word[1], in);
+    }
+  }
+  return bench_now() - start;
+}
+
+static stream_t copies;
+static uint64_t copies_known, copies_told;
+
+/* One way; the receiver, like a handler that has nothing to do with them, leaves the bytes where they are. */
+double bench_copy_stream(long n, size_t bytes) {
+  line_t *ring = bench_shared->flag[0], *credit = &bench_shared->credit[1];
+  const double start = bench_now();
+  size_t at;
+  if (bench_me > 1) return 0;
+  for (; n > 0; n--) {
+    const uint64_t number = next(&copies, bytes, &at);
+    line_t *line = &ring[number % LINES];
+    if (bench_me == 0) {
+      taken(&copies_known, credit, number - LINES + 1); /* its place in `end` is this one's then */
+      while (copies.position - copies.end[copies_known % LINES] > RING) taken(&copies_known, credit, copies_known + 1);
+      memcpy(bench_shared->bytes[1] + at, bench_local, bytes);
+      STORE(&line->word[0], number);
+    } else {
+      while (LOAD(&line->word[0]) != number) PAUSE();
+      if (number % 16 == 0 || copies.position - copies_told > RING / 8 || n == 1) {
+        STORE(&credit->word[0], number);
+        copies_told = copies.position;
+      }
+    }
+  }
+  if (bench_me == 0) taken(&copies_known, credit, copies.number);
+  return bench_now() - start;
+}
+
+/* ---- copies between the buffers that transfers use; node 0 alone. Eight bytes are one load and one store, as the compiler
+        makes them of a constant size ---- */
+
+#define LOOP(call)                                                                                                   \
+  do {                                                                                                               \
+    const double start = bench_now();                                                                                \
+    long i;                                                                                                          \
+    if (bench_me != 0 || !bench_mapped) return 0;                                                                    \
+    for (i = 0; i < n; i++) {                                                                                        \
+      call;                                                                                                          \
+      FENCE();                                                                                                       \
+    }                                                                                                                \
+    return bench_now() - start;                                                                                      \
+  } while (0)
+
+double bench_copy_to(long n, size_t bytes) {
+  if (bytes == 8) LOOP(memcpy(bench_mapped, bench_local, 8));
+  LOOP(memcpy(bench_mapped, bench_local, bytes));
+}
+double bench_copy_from(long n, size_t bytes) {
+  if (bytes == 8) LOOP(memcpy(bench_local, bench_mapped, 8));
+  LOOP(memcpy(bench_local, bench_mapped, bytes));
+}
+double bench_fill(long n, size_t bytes) {
+  if (bytes == 8) LOOP(memset(bench_mapped, 5, 8));
+  LOOP(memset(bench_mapped, 5, bytes));
+}
+double bench_store(long n, size_t bytes) {
+  (void)bytes;
+  LOOP(__atomic_store_n((uint64_t *)(void *)bench_mapped, (uint64_t)i, __ATOMIC_RELAXED));
+}
+double bench_load(long n, size_t bytes) {
+  (void)bytes;
+  LOOP(__asm__ __volatile__("" ::"r"(__atomic_load_n((uint64_t *)(void *)bench_mapped, __ATOMIC_RELAXED))));
+}
+
+/* Blocks from the peer's segment on both nodes at once, one and one of each node: what collectives have to move. */
+double bench_copy_block(long n, size_t bytes) {
+  const double start = bench_now();
+  long i;
+  for (i = 0; i < n; i++) {
+    memcpy(bench_mine + SEGMENT / 2, bench_mapped, bytes);
+    FENCE();
+  }
+  return bench_now() - start;
+}
+double bench_copy_blocks(long n, size_t bytes) {
+  const double start = bench_now();
+  long i;
+  for (i = 0; i < n; i++) {
+    memcpy(bench_mine + SEGMENT / 2 + bytes * bench_peer, bench_mapped + bytes * bench_me, bytes);
+    memcpy(bench_mine + SEGMENT / 2 + bytes * bench_me, bench_mine + bytes * bench_me, bytes);
+    FENCE();
+  }
+  return bench_now() - start;
+}

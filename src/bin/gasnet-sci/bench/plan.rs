@@ -1,0 +1,375 @@
+//! What is measured: every row of the result, the limit that it stands beside, and its target.
+//!
+//! The command and the nodes of its jobs make the same list, so that a node names a measure by its place in it.
+
+use super::kernels::{self as k, Kernel};
+
+/// Sections, in the order of the result.
+pub const SECTIONS: [&str; 9] = ["limit", "am", "rma", "barrier", "poll", "lock", "coll", "start", "memory"];
+
+/// Jobs with more nodes than these cores measure how nodes share cores.
+pub const CROWD_CORES: usize = 2;
+/// Nodes of such jobs.
+pub const CROWDS: [u32; 3] = [4, 8, 16];
+
+/// Nodes of a job whose peers are played.
+pub const PLAYED: u32 = 1024;
+
+/// What a job is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Job {
+    /// Two nodes, each on a core of its own, with the Extended API's native implementation.
+    Native,
+    /// The same with the reference implementation, over messages.
+    Reference,
+    /// More nodes than cores, all busy.
+    Crowd(u32),
+    /// This many nodes that know each other and say nothing.
+    Silent(u32),
+    /// One node that has the regions of a job of this many.
+    Played(u32),
+    /// This many nodes that start and exit.
+    Start(u32),
+}
+
+impl Job {
+    /// As the nodes are told it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Job::Native => "native",
+            Job::Reference => "ref",
+            Job::Crowd(_) => "crowd",
+            Job::Silent(_) => "silent",
+            Job::Played(_) => "played",
+            Job::Start(_) => "start",
+        }
+    }
+
+    /// The inverse of `name`.
+    pub fn parse(name: &str, nodes: u32) -> Option<Job> {
+        let pair = [Job::Native, Job::Reference];
+        let all = pair.into_iter().chain([Job::Crowd, Job::Silent, Job::Played, Job::Start].map(|job| job(nodes)));
+        all.into_iter().find(|job: &Job| job.name() == name)
+    }
+
+    /// Number of nodes.
+    pub fn nodes(self) -> u32 {
+        match self {
+            Job::Native | Job::Reference => 2,
+            Job::Crowd(nodes) | Job::Silent(nodes) | Job::Played(nodes) | Job::Start(nodes) => nodes,
+        }
+    }
+
+    /// Who is measured, as the result says it.
+    pub fn who(self) -> &'static str {
+        if self == Job::Reference { "gasnet-sci ref" } else { "gasnet-sci native" }
+    }
+}
+
+/// What a figure is given in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds per operation.
+    Ns,
+    /// Microseconds per operation.
+    Us,
+    /// Megabytes (10^6) per second; more is better.
+    Rate,
+    /// Nanoseconds per operation above those of the limit.
+    NsOver,
+}
+
+impl Unit {
+    /// Its name in the result.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Ns | Unit::NsOver => "ns",
+            Unit::Us => "us",
+            Unit::Rate => "MB/s",
+        }
+    }
+}
+
+/// What the machine itself can do.
+pub struct Limit {
+    pub operation: &'static str,
+    kernel: Kernel,
+    /// 0: of any size, as the measure beside it.
+    bytes: usize,
+    pub unit: Unit,
+    cost: f64,
+}
+
+const fn limit(operation: &'static str, kernel: Kernel, bytes: usize, unit: Unit, cost: f64) -> Limit {
+    Limit { operation, kernel, bytes, unit, cost }
+}
+
+static LINE_TRIP: Limit = limit("line ring round trip", k::LINE_TRIP, 64, Unit::Us, 250.0);
+static COPY_STREAM: Limit = limit("copy ring, one way", k::COPY_STREAM, 0, Unit::Rate, 50.0);
+static COPY_TO: Limit = limit("copy to the peer's segment", k::COPY_TO, 0, Unit::Ns, 3.0);
+static COPY_FROM: Limit = limit("copy from the peer's segment", k::COPY_FROM, 0, Unit::Ns, 3.0);
+static FILL: Limit = limit("memset of the peer's segment", k::FILL, 0, Unit::Ns, 3.0);
+static STORE: Limit = limit("store to the peer's segment", k::STORE, 8, Unit::Ns, 1.0);
+static LOAD: Limit = limit("load from the peer's segment", k::LOAD, 8, Unit::Ns, 1.0);
+static COPY_BLOCK: Limit = limit("copies of a block, both nodes", k::COPY_BLOCK, 0, Unit::Us, 3.0);
+static COPY_BLOCKS: Limit = limit("copies of two blocks, both nodes", k::COPY_BLOCKS, 0, Unit::Us, 6.0);
+static BARE_LOCK: Limit = limit("bare lock, exchange and store", k::BARE_LOCK, 8, Unit::Ns, 10.0);
+
+/// One way to show what a measure gave: a row.
+pub struct View {
+    pub operation: String,
+    pub unit: Unit,
+    pub target: Option<f64>,
+}
+
+/// What nodes measure in turns with its limit.
+pub struct Measure {
+    pub section: &'static str,
+    /// A limit too, one that stands beside another.
+    pub bare: bool,
+    pub bytes: usize,
+    pub limit: Option<&'static Limit>,
+    pub views: Vec<View>,
+    kernel: Kernel,
+    /// Nanoseconds, about, that one operation takes besides its bytes.
+    cost: f64,
+}
+
+/// Nanoseconds per byte, about: only the length of a batch depends on it.
+const BYTE: f64 = 0.12;
+
+/// A part of a measure that is run: the kernel, how often in a batch of `budget` nanoseconds, and the bytes.
+pub type Batch = (Kernel, u64, usize);
+
+fn batch(kernel: Kernel, cost: f64, bytes: usize, budget: f64) -> Batch {
+    (kernel, ((budget / (cost + BYTE * bytes as f64)) as u64).max(4), bytes)
+}
+
+impl Measure {
+    /// What is measured.
+    pub fn ours(&self, budget: f64) -> Batch {
+        batch(self.kernel, self.cost, self.bytes, budget)
+    }
+
+    /// What is measured beside it.
+    pub fn beside(&self, budget: f64) -> Option<Batch> {
+        self.limit.map(|limit| batch(limit.kernel, limit.cost, self.limit_bytes(limit), budget))
+    }
+
+    /// Bytes of the limit's row.
+    pub fn limit_bytes(&self, limit: &Limit) -> usize {
+        if limit.bytes > 0 { limit.bytes } else { self.bytes }
+    }
+}
+
+/// A list under construction.
+struct Plan<'a> {
+    wanted: &'a dyn Fn(&str) -> bool,
+    list: Vec<Measure>,
+}
+
+impl Plan<'_> {
+    fn add(&mut self, section: &'static str, kernel: Kernel, cost: f64, bytes: usize, limit: Option<&'static Limit>) {
+        let bare = section == "limit";
+        if (self.wanted)(section) {
+            self.list.push(Measure { section, bare, bytes, limit, views: Vec::new(), kernel, cost });
+        }
+    }
+
+    // Another row of the measure that was added last, if it was.
+    fn view(&mut self, section: &str, operation: &str, unit: Unit, target: Option<f64>) {
+        if (self.wanted)(section) {
+            let views = &mut self.list.last_mut().expect("a measure was added").views;
+            views.push(View { operation: operation.into(), unit, target });
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // a row of a table
+    fn row(
+        &mut self,
+        section: &'static str,
+        operation: &str,
+        kernel: Kernel,
+        cost: f64,
+        bytes: usize,
+        limit: Option<&'static Limit>,
+        unit: Unit,
+        target: Option<f64>,
+    ) {
+        self.add(section, kernel, cost, bytes, limit);
+        self.view(section, operation, unit, target);
+    }
+}
+
+/// What a job measures in the sections that are wanted.
+pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
+    let mut plan = Plan { wanted, list: Vec::new() };
+    match job {
+        Job::Native => {
+            limits(&mut plan);
+            messages(&mut plan);
+            transfers(&mut plan, true);
+            plan.row("barrier", "barrier", k::BARRIERS, 300.0, 0, Some(&LINE_TRIP), Unit::Us, Some(1.05));
+            plan.row("lock", "lock and unlock", k::LOCK, 10.0, 0, Some(&BARE_LOCK), Unit::Ns, None);
+            collectives(&mut plan);
+        }
+        Job::Reference => transfers(&mut plan, false),
+        Job::Crowd(nodes) => {
+            let at = |targets: [f64; 3]| CROWDS.iter().position(|n| *n == nodes).map(|i| targets[i]);
+            let operation = "short request-reply round trip, all pairs busy, 2 cores";
+            plan.row("am", operation, k::SHORT_REPLY_TRIP, 5e3, 0, None, Unit::Us, at([5.0, 8.0, 16.0]));
+            let target = at([0.0, 8.0, 25.0]).filter(|target| *target > 0.0);
+            plan.row("barrier", "barrier, 2 cores", k::BARRIERS, 5e3, 0, None, Unit::Us, target);
+        }
+        Job::Silent(nodes) => plan.row("poll", "idle poll", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes)),
+        // Of this one the kernel is `played`'s; the rest of the row is the same.
+        Job::Played(nodes) => {
+            plan.row("poll", "idle poll, peers played", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));
+        }
+        Job::Start(_) => {}
+    }
+    plan.list
+}
+
+fn poll_target(nodes: u32) -> Option<f64> {
+    [(64, 5.0), (PLAYED, 10.0)].into_iter().find(|(n, _)| *n == nodes).map(|(_, target)| target)
+}
+
+fn limits(plan: &mut Plan<'_>) {
+    plan.row("limit", "line stream, one way", k::LINE_STREAM, 20.0, 64, Some(&LINE_TRIP), Unit::Ns, None);
+    for bytes in MEDIUM {
+        plan.row("limit", "copy ring round trip", k::COPY_TRIP, 300.0, bytes, Some(&LINE_TRIP), Unit::Us, None);
+    }
+}
+
+const MEDIUM: [usize; 7] = [8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+const LONG: [usize; 7] = [8, 64, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 4 << 20];
+const TRANSFERS: [usize; 10] = [8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
+
+// The target of one of a row's sizes.
+fn of(bytes: usize, targets: &[(usize, f64)]) -> Option<f64> {
+    targets.iter().find(|(size, _)| *size == bytes).map(|(_, target)| *target)
+}
+
+fn messages(plan: &mut Plan<'_>) {
+    let line = Some(&LINE_TRIP);
+    plan.row("am", "short request-reply round trip", k::SHORT_REPLY_TRIP, 300.0, 0, line, Unit::Us, Some(1.15));
+    plan.row("am", "short request-request round trip", k::SHORT_REQUEST_TRIP, 300.0, 0, line, Unit::Us, Some(1.25));
+    plan.row("am", "short flood, one way", k::SHORT_FLOOD, 30.0, 0, line, Unit::Ns, Some(0.13));
+    plan.row("am", "short flood, request-reply", k::SHORT_REPLY_FLOOD, 60.0, 0, line, Unit::Ns, Some(0.25));
+    let trips = [(64, 1.4), (1 << 10, 2.5), (4 << 10, 4.6), (64 << 10, 48.0)];
+    for bytes in MEDIUM {
+        let (ring, full) = (Some(&COPY_STREAM), of(bytes, &[(64 << 10, 0.9)]));
+        let trip = of(bytes, &trips);
+        plan.row("am", "medium request-reply round trip", k::MEDIUM_REPLY_TRIP, 400.0, bytes, line, Unit::Us, trip);
+        plan.row("am", "medium request-request round trip", k::MEDIUM_REQUEST_TRIP, 400.0, bytes, line, Unit::Us, None);
+        plan.row("am", "medium flood, one way", k::MEDIUM_FLOOD, 50.0, bytes, ring, Unit::Rate, full);
+        plan.row("am", "medium flood, request-reply", k::MEDIUM_REPLY_FLOOD, 100.0, bytes, ring, Unit::Rate, None);
+    }
+    for bytes in LONG {
+        // A small one is bounded by the line that announces it, as a Medium is.
+        let copy = Some(if bytes > 64 << 10 { &COPY_TO } else { &COPY_STREAM });
+        let full = of(bytes, &[(1 << 20, 0.95)]);
+        let trip = of(bytes, &[(64, 1.6), (4 << 10, 4.6)]);
+        plan.row("am", "long request-reply round trip", k::LONG_REPLY_TRIP, 400.0, bytes, line, Unit::Us, trip);
+        plan.row("am", "long request-request round trip", k::LONG_REQUEST_TRIP, 400.0, bytes, line, Unit::Us, None);
+        plan.row("am", "long flood, one way", k::LONG_FLOOD, 50.0, bytes, copy, Unit::Rate, full);
+        plan.row("am", "long flood, request-reply", k::LONG_REPLY_FLOOD, 100.0, bytes, copy, Unit::Rate, None);
+    }
+}
+
+fn transfers(plan: &mut Plan<'_>, native: bool) {
+    let forms = [
+        ("put", k::PUT, &COPY_TO),
+        ("get", k::GET, &COPY_FROM),
+        ("put nb", k::PUT_NB, &COPY_TO),
+        ("get nb", k::GET_NB, &COPY_FROM),
+        ("put nbi", k::PUT_NBI, &COPY_TO),
+        ("get nbi", k::GET_NBI, &COPY_FROM),
+        ("memset", k::MEMSET, &FILL),
+    ];
+    for (name, kernel, copy) in forms {
+        let blocking = name == "put" || name == "get";
+        for bytes in TRANSFERS {
+            // Small transfers over messages are bounded by the line's way, not by the copy.
+            let (limit, cost) = match native {
+                true => (copy, 3.0),
+                false if bytes < 1 << 10 => (&LINE_TRIP, 300.0),
+                false => (copy, 400.0),
+            };
+            plan.add("rma", kernel, cost, bytes, Some(limit));
+            let target = (!native && blocking && bytes == 8).then_some(1.3);
+            plan.view("rma", name, Unit::Ns, target);
+            if native && blocking && bytes == 8 {
+                plan.view("rma", &format!("{name}, above the plain copy"), Unit::NsOver, Some(2.0));
+            }
+            if bytes >= 1 << 10 {
+                let target = (native && blocking).then_some(0.97);
+                plan.view("rma", &format!("{name} bandwidth"), Unit::Rate, target);
+            }
+        }
+    }
+    let values = [
+        ("put value", k::PUT_VAL, &STORE),
+        ("get value", k::GET_VAL, &LOAD),
+        ("put nb value", k::PUT_NB_VAL, &STORE),
+        ("get nb value", k::GET_NB_VAL, &LOAD),
+    ];
+    for (name, kernel, bare) in values {
+        let (limit, cost) = if native { (bare, 3.0) } else { (&LINE_TRIP, 300.0) };
+        plan.row("rma", name, kernel, cost, 8, Some(limit), Unit::Ns, None);
+    }
+}
+
+fn collectives(plan: &mut Plan<'_>) {
+    let kinds = [
+        ("broadcast", k::BROADCAST, &COPY_BLOCK),
+        ("gather_all", k::GATHER_ALL, &COPY_BLOCKS),
+        ("exchange", k::EXCHANGE, &COPY_BLOCKS),
+        ("reduce", k::REDUCE, &COPY_BLOCK),
+    ];
+    for (name, kernel, copies) in kinds {
+        for bytes in [8, 4 << 10, 64 << 10, 1 << 20] {
+            let limit = if bytes == 8 { &LINE_TRIP } else { copies };
+            plan.row("coll", name, kernel, 500.0, bytes, Some(limit), Unit::Us, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_have_the_names_that_the_command_line_knows() {
+        for name in super::super::JOBS {
+            assert_eq!(Job::parse(name, 4).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn rows_are_named_once() {
+        for job in [Job::Native, Job::Reference, Job::Crowd(8), Job::Silent(64), Job::Played(64)] {
+            let mut names = Vec::new();
+            for measure in measures(job, &|_| true) {
+                assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());
+                names
+                    .extend(measure.views.iter().map(|view| (view.operation.clone(), measure.bytes, view.unit.name())));
+            }
+            let all = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), all);
+        }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_not_measured() {
+        let sections = |job, wanted: &str| -> Vec<&str> {
+            measures(job, &|section| section == wanted).iter().map(|measure| measure.section).collect()
+        };
+        assert_eq!(sections(Job::Native, "barrier"), ["barrier"]);
+        assert!(sections(Job::Reference, "am").is_empty());
+        assert!(sections(Job::Silent(2), "start").is_empty());
+    }
+}

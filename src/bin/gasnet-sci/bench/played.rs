@@ -1,0 +1,65 @@
+//! An idle poll with more peers than there can be processes: the engine of one node, whose peers' regions are its own.
+//!
+//! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
+
+use super::kernels::processor_time;
+use gasnet_sci::am::{Am, Wiring};
+use gasnet_sci::config::Config;
+use gasnet_sci::error::Error;
+use gasnet_sci::job::sys;
+use gasnet_sci::region::{COMMAND, CONTROL, Layout};
+use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
+use gasnet_sci::wait::Waiter;
+use std::hint::black_box;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+const ME: NodeId = NodeId(0);
+
+/// Nanoseconds per poll of batches of `n`, with `nodes` - 1 silent peers.
+pub fn polls(nodes: u32, batches: u32, n: u64) -> io::Result<Vec<f64>> {
+    let am = engine(nodes).map_err(|error| io::Error::other(error.to_string()))?;
+    // A call, as it is one from the header.
+    let poll: fn(&Am<Host>) = black_box(Am::<Host>::poll_in_loop);
+    let batch = |_| {
+        let start = processor_time();
+        (0..n).for_each(|_| poll(&am));
+        (processor_time() - start) / n as f64
+    };
+    Ok((0..batches).map(batch).collect())
+}
+
+fn engine(nodes: u32) -> Result<Am<Host>, Error> {
+    let file = sys::memfd().map_err(|error| Error::resource(format_args!("memfd: {error}")))?;
+    let adapter = Host::join(file.as_fd(), 0, nodes, ME)?;
+    let (config, _) = Config::read(|_| None).map_err(Error::resource)?;
+    let layout = Layout::new(nodes, config.slots);
+    let own = |id, len| -> Result<_, SciError> {
+        let segment = adapter.create(id, len)?;
+        let map = segment.map(Placement::Anywhere)?;
+        segment.set_available()?;
+        std::mem::forget(segment); // it stays for the life of the process
+        Ok(map)
+    };
+    let control = own(CONTROL, layout.control_len())?;
+    let command = own(COMMAND, layout.command_len())?;
+    let connect = |_| -> Result<_, SciError> {
+        let region = |id, len| adapter.connect(ME, id, Duration::from_secs(1))?.map(0, len, Placement::Anywhere);
+        let queue = region(COMMAND, layout.queue_len())?;
+        Ok((queue, region(CONTROL, layout.control_len())?, adapter.connect_interrupt(ME)?))
+    };
+    let peers = (0..nodes).map(connect).collect::<Result<_, _>>()?;
+    let wiring = Wiring {
+        me: 0,
+        threaded: false,
+        layout,
+        command,
+        control,
+        interrupt: adapter.interrupt()?,
+        peers,
+        queue: adapter.dma_queue(64)?,
+    };
+    // SAFETY: this process has one thread.
+    Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
+}

@@ -1,0 +1,45 @@
+//! `gasnet-sci page`: results of `gasnet-sci bench` and `ci/bench-peers` as tables, and as one page of HTML.
+//!
+//! Data goes one way: `model` reads and merges files, `compare` judges rows, `curves` sorts them into charts; `text` prints, and
+//! `html` writes the page with the help of `svg`. Nothing here measures.
+
+mod compare;
+mod curves;
+mod html;
+mod model;
+mod show;
+mod svg;
+mod text;
+
+use clap::ArgMatches;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Reads the files, merges their rows, prints the tables, and writes what is asked for.
+pub fn run(options: &ArgMatches) -> io::Result<()> {
+    let files: Vec<&PathBuf> = options.get_many("files").into_iter().flatten().collect();
+    let bench = model::Bench::read(&files)?;
+    if let Some(path) = options.get_one::<PathBuf>("json") {
+        write(path, &bench.to_json()?)?;
+    }
+    if let Some(path) = options.get_one::<PathBuf>("html") {
+        write(path, &html::page(&bench))?;
+    }
+    let mut out = io::stdout().lock();
+    text::write(&mut out, &bench)?;
+    out.flush()
+}
+
+/// Writes the page of results that were just measured, as JSON of the format, to `path`.
+///
+/// # Errors
+/// JSON of another format, or a file that cannot be written; the message says which.
+pub fn write_results(json: &str, path: &Path) -> io::Result<()> {
+    write(path, &html::page(&model::Bench::parse(json).map_err(io::Error::other)?))
+}
+
+// Errors of `std::fs` do not say which file.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}

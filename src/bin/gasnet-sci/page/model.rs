@@ -1,0 +1,199 @@
+//! The file format of results: what `gasnet-sci bench --json` and `ci/bench-peers --json` write. Fields stay, new ones may come;
+//! readers pass over those they do not know.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The format that this program reads.
+pub const VERSION: u32 = 1;
+
+/// All results of one or more runs on one host.
+#[derive(Serialize, Deserialize)]
+pub struct Bench {
+    pub version: u32,
+    pub host: Host,
+    pub rounds: u32,
+    pub results: Vec<Row>,
+}
+
+/// Where it was measured.
+#[derive(Serialize, Deserialize, PartialEq)]
+pub struct Host {
+    pub cpu: String,
+    pub cores: u32,
+    pub kernel: String,
+    pub library: String,
+}
+
+/// One cell: an operation of somebody's, at one size, on so many nodes.
+#[derive(Serialize, Deserialize, Clone)]
+pub struct Row {
+    pub section: String,
+    pub operation: String,
+    /// `gasnet-sci native`, `gasnet-sci ref`, `limit`, or a peer's name.
+    pub who: String,
+    pub nodes: u32,
+    pub bytes: u64,
+    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`. Of MB/s more is better, of all others less.
+    pub unit: String,
+    /// Median, least and most of the rounds.
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+    /// What the hardware gives, measured in the same run: its name, its median in the row's unit, and the row's median over it.
+    pub limit: Option<String>,
+    pub limit_median: Option<f64>,
+    pub ratio: Option<f64>,
+    /// What `ratio` should reach; where there is no ratio, what `median` should.
+    pub target: Option<f64>,
+    /// Which of a peer's ways this is, where it has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+}
+
+impl Bench {
+    /// Reads the files. A row of a later file replaces an earlier one of the same cell; host and rounds are the first file's.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not of this format, or has no rows; the message names it.
+    pub fn read(files: &[impl AsRef<Path>]) -> io::Result<Bench> {
+        let mut all: Option<Bench> = None;
+        for file in files {
+            let file = file.as_ref();
+            let text = fs::read_to_string(file)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))?;
+            let one = Bench::parse(&text).map_err(|what| io::Error::other(format!("{}: {what}", file.display())))?;
+            match &mut all {
+                None => all = Some(one),
+                Some(all) => {
+                    if all.host.cpu != one.host.cpu || all.host.cores != one.host.cores {
+                        eprintln!(
+                            "gasnet-sci: {}: measured on {} with {} cores, the rows before on {} with {}",
+                            file.display(),
+                            one.host.cpu,
+                            one.host.cores,
+                            all.host.cpu,
+                            all.host.cores
+                        );
+                    }
+                    all.add(one.results);
+                }
+            }
+        }
+        all.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no files"))
+    }
+
+    /// Results as one text of JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it: no JSON, another format, no rows.
+    pub fn parse(json: &str) -> Result<Bench, String> {
+        let bench: Bench = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        if bench.version != VERSION {
+            return Err(format!("version {} of the format, this program reads {VERSION}", bench.version));
+        }
+        if bench.results.is_empty() {
+            return Err("no results".into());
+        }
+        Ok(bench)
+    }
+
+    /// The text of a file of this format, a line for each row.
+    ///
+    /// # Errors
+    /// A number that JSON does not have.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let host = serde_json::to_string(&self.host)?;
+        let rows: serde_json::Result<Vec<String>> = self.results.iter().map(serde_json::to_string).collect();
+        let Bench { version, rounds, .. } = self;
+        let rows = rows?.join(",\n");
+        Ok(format!("{{\"version\":{version},\n\"host\":{host},\n\"rounds\":{rounds},\n\"results\":[\n{rows}\n]}}\n"))
+    }
+
+    fn add(&mut self, rows: Vec<Row>) {
+        for row in rows {
+            match self.results.iter_mut().find(|old| old.same_cell(&row)) {
+                Some(old) => *old = row,
+                None => self.results.push(row),
+            }
+        }
+    }
+}
+
+impl Row {
+    /// Whether both are about the same thing.
+    pub fn same_cell(&self, other: &Row) -> bool {
+        self.who == other.who && self.comparable(other)
+    }
+
+    /// Whether both are the same operation at the same size, maybe of different libraries.
+    pub fn comparable(&self, other: &Row) -> bool {
+        self.section == other.section
+            && self.operation == other.operation
+            && self.nodes == other.nodes
+            && self.bytes == other.bytes
+            && self.unit == other.unit
+    }
+
+    /// Whether more is better.
+    pub fn more_is_better(&self) -> bool {
+        self.unit == "MB/s"
+    }
+
+    /// Whether the row is of a library that is not ours, and not of the hardware.
+    pub fn is_peer(&self) -> bool {
+        self.who != "limit" && !self.who.starts_with("gasnet-sci")
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn row(who: &str, operation: &str, bytes: u64, unit: &str, median: f64) -> Row {
+        Row {
+            section: "am".into(),
+            operation: operation.into(),
+            who: who.into(),
+            nodes: 2,
+            bytes,
+            unit: unit.into(),
+            median,
+            low: median * 0.9,
+            high: median * 1.1,
+            limit: None,
+            limit_median: None,
+            ratio: None,
+            target: None,
+            how: None,
+        }
+    }
+
+    #[test]
+    fn other_formats_are_refused() {
+        let with = |version: u32, results: &str| {
+            let host = r#"{"cpu":"c","cores":2,"kernel":"k","library":"l"}"#;
+            format!(r#"{{"version":{version},"host":{host},"rounds":1,"results":[{results}]}}"#)
+        };
+        let refused = |json: &str| Bench::parse(json).err().unwrap_or_default();
+        assert!(refused(&with(2, "")).contains("version 2"));
+        assert_eq!(refused(&with(1, "")), "no results");
+        assert!(refused("{}").contains("missing field"));
+        let row = serde_json::to_string(&row("a", "x", 8, "us", 1.0)).expect("plain values");
+        let bench = Bench::parse(&with(1, &row)).expect("the format");
+        let again = bench.to_json().map(|json| Bench::parse(&json).map(|bench| bench.results.len()));
+        assert_eq!(again.expect("plain values"), Ok(1));
+    }
+
+    #[test]
+    fn later_rows_replace_earlier_ones_of_the_same_cell() {
+        let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
+        let rows = vec![row("a", "x", 8, "us", 1.0), row("b", "x", 8, "us", 2.0)];
+        let mut bench = Bench { version: VERSION, host, rounds: 1, results: rows };
+        bench.add(vec![row("b", "x", 8, "us", 3.0), row("b", "x", 64, "us", 4.0)]);
+        let medians: Vec<f64> = bench.results.iter().map(|row| row.median).collect();
+        assert_eq!(medians, [1.0, 3.0, 4.0]);
+    }
+}
