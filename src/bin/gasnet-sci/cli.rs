@@ -10,6 +10,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(info())
+        .subcommand(tune())
         // For ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
@@ -31,4 +32,16 @@ fn info() -> Command {
                 .help("sizes for a job of N nodes [default: GASNET_SCI_NODES, at least 2]"),
         )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
+}
+
+fn tune() -> Command {
+    Command::new("tune")
+        .about("Measures on this host from which length on each way of moving bytes is worth it, and writes it into a file")
+        .after_help(
+            "The library reads the file when a job starts; its values stand in for the defaults, and the environment goes before \
+             them. Without --out it is etc/gasnet-sci/tune.conf of the installation, of / for what lies below /usr or is not \
+             installed; GASNET_SCI_TUNE_FILE names another. Run it while the host has nothing else to do.",
+        )
+        .arg(Arg::new("out").long("out").value_name("FILE").help("write FILE; - = standard output"))
+        .arg(Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("take a second, and be less exact"))
 }

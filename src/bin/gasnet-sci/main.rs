@@ -6,6 +6,7 @@ mod info;
 #[path = "../shared/man.rs"]
 mod man;
 mod report;
+mod tune;
 
 use gasnet_sci::config::table;
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let found = cli::command().get_matches();
     let result = match found.subcommand() {
         Some(("info", options)) => info::run(options),
+        Some(("tune", options)) => tune::run(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
         }
