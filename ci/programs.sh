@@ -45,6 +45,7 @@ testbarrierconf  |               |
 testsmall        | 20 4096       |
 testlarge        | 4 65536       |
 testcost         | 3 65536       |
+testoverlap      | 3 1024        |
 testthreads      |               |
 testlanding      |               |
 testcontend      |               | noise
@@ -61,6 +62,24 @@ testteambarrier  | 60            |
 testcount        |               |
 testcollperf     | 20 65536      |
 testsoak         | 1 24          |
+'
+
+# Those of them that have long non-blocking transfers.
+overlap_programs='
+testgasnet
+testgasnetstress
+testalign
+testslice
+testnb
+testqueue
+testtry
+testflight
+testlarge
+testoverlap
+testthreads
+testlanding
+testvis
+fft
 '
 
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }

@@ -322,6 +322,11 @@ extern void (*gasnet_client_attach_hook)(void*, size_t);
 extern gasneti_sci_reach_t gasneti_sci_reach;
 
 /*
+ Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. 0 where every
+ */
+extern size_t gasneti_sci_queued;
+
+/*
  Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
  */
 void gasneti_sci_object_0_1(uint32_t modes);
@@ -574,6 +579,11 @@ void gasneti_sci_memset(uint32_t node, void *dest, int val, size_t nbytes);
 size_t gasneti_sci_put_nb(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
+ As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
+ */
+size_t gasneti_sci_put_nb_bulk(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
  Get with an explicit handle.
  */
 size_t gasneti_sci_get_nb(void *dest, uint32_t node, const void *src, size_t nbytes);
@@ -587,6 +597,11 @@ size_t gasneti_sci_memset_nb(uint32_t node, void *dest, int val, size_t nbytes);
  Put counted by this thread's implicit set, or its open region.
  */
 void gasneti_sci_put_nbi(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
+ */
+void gasneti_sci_put_nbi_bulk(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
  Get counted by this thread's implicit set, or its open region.

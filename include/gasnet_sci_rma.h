@@ -1,7 +1,8 @@
 /* Puts, gets, memsets, their handles, value forms. Part of gasnet.h. Contract: extended.md sections 1-7.
  *
  * A transfer to a segment that is mapped here is a copy, inline, and complete at once: the non-blocking forms then return
- * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call. With a constant size of 1, 2, 4 or 8
+ * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call: also long non-blocking transfers that
+ * the client asked a DMA thread to make (GASNET_SCI_DMA). With a constant size of 1, 2, 4 or 8
  * the copy is one load and one store. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_rma.h"
@@ -76,6 +77,22 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, char **at) {
 #endif
 }
 
+/* Is a non-blocking transfer whose memory the client leaves alone until the sync a call, by its length? Where no thread makes
+ * transfers it is one compare with a constant of the job, and for short constants nothing: GASNET_SCI_DMA_THREAD_MIN
+ * is 64 at least. The call decides again, so nothing depends on the answer. */
+#if defined(__GNUC__)
+#define GASNETI_SCI_IS_QUEUED(n)                                                                                     \
+  (!(__builtin_constant_p(n) && (n) < 64) && GASNETI_SCI_EXPECT((n) >= gasneti_sci_queued, 0))
+#else
+#define GASNETI_SCI_IS_QUEUED(n) ((n) >= gasneti_sci_queued)
+#endif
+/* Is no transfer ever a call? */
+#if defined(GASNET_SEGMENT_EVERYTHING)
+#define GASNETI_SCI_ALL_INLINE() 0
+#else
+#define GASNETI_SCI_ALL_INLINE() GASNETI_SCI_EXPECT(gasneti_sci_queued == ~(size_t)0, 1)
+#endif
+
 /* ---- transfers of mapped memory. Each returns 0, and has done nothing, if the memory is not mapped here. A put is complete
         at its return: a later put, of a flag for instance, must not be seen before it, hence the release fence (no
         instruction on x86-64). The compiler's fence before it keeps the client's own stores before a put, and lets
@@ -129,8 +146,13 @@ GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb(gasnet_node_t node, voi
   if (gasneti_sci_near_put(node, dest, src, nbytes)) return GASNET_INVALID_HANDLE;
   return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, src, nbytes);
 }
+GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb_bulk(gasnet_node_t node, void *dest, const void *src,
+                                                              size_t nbytes) {
+  if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_put(node, dest, src, nbytes)) return GASNET_INVALID_HANDLE;
+  return (gasnet_handle_t)gasneti_sci_put_nb_bulk(node, dest, src, nbytes);
+}
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_get_nb(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
-  if (gasneti_sci_near_get(dest, node, src, nbytes)) return GASNET_INVALID_HANDLE;
+  if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_get(dest, node, src, nbytes)) return GASNET_INVALID_HANDLE;
   return (gasnet_handle_t)gasneti_sci_get_nb(dest, node, src, nbytes);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes) {
@@ -141,8 +163,13 @@ GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, 
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (!gasneti_sci_near_put(node, dest, src, nbytes)) gasneti_sci_put_nbi(node, dest, src, nbytes);
 }
+GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
+  if (GASNETI_SCI_IS_QUEUED(nbytes) || !gasneti_sci_near_put(node, dest, src, nbytes))
+    gasneti_sci_put_nbi_bulk(node, dest, src, nbytes);
+}
 GASNETI_SCI_ALWAYS void gasneti_sci_do_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
-  if (!gasneti_sci_near_get(dest, node, src, nbytes)) gasneti_sci_get_nbi(dest, node, src, nbytes);
+  if (GASNETI_SCI_IS_QUEUED(nbytes) || !gasneti_sci_near_get(dest, node, src, nbytes))
+    gasneti_sci_get_nbi(dest, node, src, nbytes);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   if (!gasneti_sci_near_memset(node, dest, val, nbytes)) gasneti_sci_memset_nbi(node, dest, val, nbytes);
@@ -217,7 +244,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_try_array(gasnet_handle_t *handles, size_t
 }
 /* Inline transfers are not counted anywhere: when all are inline there is nothing to wait for. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nbi(int sets) {
-  if (GASNETI_SCI_ALL_DIRECT()) {
+  if (GASNETI_SCI_ALL_INLINE()) {
     GASNETI_SCI_FENCE_ACQUIRE();
     gasneti_sci_tick(0);
   } else {
@@ -225,7 +252,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nbi(int sets) {
   }
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nbi(int sets) {
-  if (GASNETI_SCI_ALL_DIRECT()) {
+  if (GASNETI_SCI_ALL_INLINE()) {
     GASNETI_SCI_FENCE_ACQUIRE();
     gasneti_sci_tick(0);
     return GASNET_OK;
@@ -258,6 +285,14 @@ GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb, const void *src) {
 GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi, const void *src) {
   gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
   gasneti_sci_do_put_nbi(node, dest, src, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb_bulk, const void *src) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  return gasneti_sci_do_put_nb_bulk(node, dest, src, nbytes);
+}
+GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi_bulk, const void *src) {
+  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
+  gasneti_sci_do_put_nbi_bulk(node, dest, src, nbytes);
 }
 GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_memset, int val) {
   gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
@@ -345,13 +380,13 @@ GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
 
 #define gasnet_put_nb(...) GASNETI_SCI_PLACED("gasnet_put_nb", gasneti_sci_do_put_nb, __VA_ARGS__)
 #define gasnet_get_nb(...) GASNETI_SCI_PLACED("gasnet_get_nb", gasneti_sci_do_get_nb, __VA_ARGS__)
-#define gasnet_put_nb_bulk(...) GASNETI_SCI_PLACED("gasnet_put_nb_bulk", gasneti_sci_do_put_nb, __VA_ARGS__)
+#define gasnet_put_nb_bulk(...) GASNETI_SCI_PLACED("gasnet_put_nb_bulk", gasneti_sci_do_put_nb_bulk, __VA_ARGS__)
 #define gasnet_get_nb_bulk(...) GASNETI_SCI_PLACED("gasnet_get_nb_bulk", gasneti_sci_do_get_nb, __VA_ARGS__)
 #define gasnet_memset_nb(...) GASNETI_SCI_PLACED("gasnet_memset_nb", gasneti_sci_do_memset_nb, __VA_ARGS__)
 
 #define gasnet_put_nbi(...) GASNETI_SCI_PLACED("gasnet_put_nbi", gasneti_sci_do_put_nbi, __VA_ARGS__)
 #define gasnet_get_nbi(...) GASNETI_SCI_PLACED("gasnet_get_nbi", gasneti_sci_do_get_nbi, __VA_ARGS__)
-#define gasnet_put_nbi_bulk(...) GASNETI_SCI_PLACED("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi, __VA_ARGS__)
+#define gasnet_put_nbi_bulk(...) GASNETI_SCI_PLACED("gasnet_put_nbi_bulk", gasneti_sci_do_put_nbi_bulk, __VA_ARGS__)
 #define gasnet_get_nbi_bulk(...) GASNETI_SCI_PLACED("gasnet_get_nbi_bulk", gasneti_sci_do_get_nbi, __VA_ARGS__)
 #define gasnet_memset_nbi(...) GASNETI_SCI_PLACED("gasnet_memset_nbi", gasneti_sci_do_memset_nbi, __VA_ARGS__)
 

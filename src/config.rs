@@ -12,12 +12,14 @@ mod observe;
 mod parse;
 mod survey;
 pub mod table;
+pub mod tune;
 #[cfg(not(loom))]
 mod unknown;
 pub use heap::Heap;
 pub use observe::{Mask, Observe, Record};
 pub use parse::{NodeSet, YES_NO, memory_size, signal_number, yes_no};
-pub use survey::{Setting, environment};
+pub use survey::{Setting, Survey, environment};
+pub use tune::Tuned;
 #[cfg(not(loom))]
 pub use unknown::unknown_here;
 
@@ -38,6 +40,14 @@ pub struct Config {
     pub dma_min: u64,
     /// A Long payload this large or larger whose ends are unequally aligned is bounced for DMA; smaller: PIO.
     pub bounce_min: u64,
+    /// Who makes long non-blocking transfers.
+    pub dma: Dma,
+    /// Bytes; with a DMA thread, a non-blocking transfer this large or larger is its.
+    pub dma_thread_min: u64,
+    /// The file of measured thresholds, if the user names one ([`tune`] has read it).
+    pub tune_file: Option<String>,
+    /// What is wrong with that file, or with the default one; for the user.
+    pub tune_problem: Option<String>,
     /// Try the common address window.
     pub window: bool,
     /// Commit segment memory at attach.
@@ -102,6 +112,17 @@ pub const VIS_PACKET_WORDS: usize = 2 << 10;
 /// packing them (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 and 7.5 GB/s with 1 KiB, 16.6 and 10.5 with 8 KiB).
 pub const VIS_CMA_MIN: usize = 2 << 10;
 
+/// Who makes long non-blocking transfers of mapped memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dma {
+    /// The caller, at once.
+    Sync,
+    /// A thread of the node, if a core is free for it.
+    Thread,
+    /// A thread of the node.
+    Always,
+}
+
 /// Signals named by a variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalSet {
@@ -128,6 +149,10 @@ impl Default for Config {
             slots: 64,
             dma_min: 64 << 10,
             bounce_min: u64::MAX,
+            dma: Dma::Sync,
+            dma_thread_min: 64 << 10,
+            tune_file: None,
+            tune_problem: None,
             window: true,
             reserve: false,
             membarrier: true,
@@ -225,13 +250,16 @@ pub struct Reported {
     pub name: &'static str,
     /// Value in force, as text.
     pub value: String,
-    /// True when the environment does not set it.
+    /// Neither the environment nor the tune file sets it.
     pub is_default: bool,
+    /// The tune file sets it.
+    pub is_tuned: bool,
 }
 
 /// The value of one variable that is not in the table: of the system, or of a family with open names. Nothing, whatever the
 /// caller set, in a process with more rights than its caller: a setting can name files to write and programs to run.
 pub fn variable(name: &str) -> Option<String> {
+    #[cfg(not(loom))] // models have no process around them
     if crate::job::sys::is_privileged() {
         return None;
     }
@@ -240,30 +268,54 @@ pub fn variable(name: &str) -> Option<String> {
 }
 
 impl Config {
-    /// Reads the process environment.
+    /// Reads the process environment, and the tune file.
     pub fn from_env() -> Result<(Config, Vec<Reported>), ConfigError> {
-        Self::read(variable)
+        let (tuned, problem) = find_tuned();
+        let (mut config, report) = Self::read_over(tuned.as_ref(), variable)?;
+        config.tune_problem = problem;
+        Ok((config, report))
     }
 
     /// Reads from any source of values; the empty string counts as unset.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<(Config, Vec<Reported>), ConfigError> {
+        Self::read_over(None, get)
+    }
+
+    /// The same over a tune file's values.
+    fn read_over(
+        tuned: Option<&Tuned>,
+        get: impl Fn(&str) -> Option<String>,
+    ) -> Result<(Config, Vec<Reported>), ConfigError> {
         let mut config = Config::default();
         let mut report = Vec::with_capacity(VARS.len());
         for var in VARS {
             let found = std::iter::once(&var.name)
                 .chain(var.aliases)
                 .find_map(|name| get(name).filter(|v| !v.trim().is_empty()).map(|value| (name.to_string(), value)));
-            match found {
-                None => report.push(Reported { name: var.name, value: var.default.into(), is_default: true }),
-                Some((name, value)) => {
-                    if (var.set)(&mut config, &value).is_none() {
-                        return Err(ConfigError { name, value, form: var.form });
-                    }
-                    report.push(Reported { name: var.name, value, is_default: false });
-                }
+            let measured = tuned.and_then(|tuned| tuned.get(var.name)).filter(|_| found.is_none());
+            let is_default = found.is_none() && measured.is_none();
+            let (name, value) = match (found, measured) {
+                (Some(found), _) => found,
+                (None, Some(value)) => (var.name.into(), value.into()),
+                (None, None) => (var.name.into(), var.default.into()),
+            };
+            if !is_default && (var.set)(&mut config, &value).is_none() {
+                return Err(ConfigError { name, value, form: var.form });
             }
+            report.push(Reported { name: var.name, value, is_default, is_tuned: measured.is_some() });
         }
         Ok((config, report))
+    }
+}
+
+/// The tune file that counts for this process, or what is wrong with it.
+fn find_tuned() -> (Option<Tuned>, Option<String>) {
+    #[cfg(loom)]
+    return (None, None);
+    #[cfg(not(loom))]
+    match tune::find(variable(tune::VARIABLE).as_deref(), &tune::Asker::here()) {
+        Ok(tuned) => (tuned, None),
+        Err(problem) => (None, Some(problem)),
     }
 }
 
@@ -295,6 +347,26 @@ mod tests {
         assert!(text.contains("GASNET_SCI_STATS") && text.contains("maybe") && text.contains("yes or no"), "{text}");
         assert!(with(&[("GASNET_SCI_NODES", "0")]).is_err());
         assert!(with(&[("GASNET_BARRIER", "fancy")]).is_err());
+    }
+
+    #[test]
+    fn the_environment_goes_before_the_tune_file_and_that_before_the_default() {
+        let text = "GASNET_SCI_DMA_MIN = 16K\nGASNET_VIS_MAXCHUNK = 3K\n";
+        let tuned = Tuned { file: "x".into(), values: tune::parse(text).unwrap() };
+        let get = |name: &str| match name {
+            "GASNET_VIS_MAXCHUNK" => Some("5K".to_string()),
+            "GASNET_SCI_DMA_MIN" => Some(" ".to_string()),
+            _ => None,
+        };
+        let (config, report) = Config::read_over(Some(&tuned), get).unwrap();
+        assert_eq!((config.dma_min, config.vis_maxchunk), (16 << 10, 5 << 10));
+        assert_eq!(config.dma_thread_min, Config::default().dma_thread_min);
+        let of = |name| {
+            report.iter().find(|r| r.name == name).map(|r| (r.value.as_str(), r.is_default, r.is_tuned)).unwrap()
+        };
+        assert_eq!(of("GASNET_SCI_DMA_MIN"), ("16K", false, true));
+        assert_eq!(of("GASNET_VIS_MAXCHUNK"), ("5K", false, false));
+        assert_eq!(of("GASNET_SCI_DMA_THREAD_MIN"), ("64K", true, false));
     }
 
     #[test]

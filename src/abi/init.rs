@@ -158,7 +158,12 @@ fn report_environment(config: &CStr) {
     settings::report("GASNET_CONFIG_STRING", &config.to_string_lossy(), false);
     for found in job.report() {
         let unset = found.is_default && found.value.is_empty();
-        settings::report(found.name, settings::shown((!unset).then_some(&found.value)), found.is_default);
+        let value = settings::shown((!unset).then_some(&found.value));
+        let origin = if found.is_tuned { "   (tune file)" } else { "" };
+        settings::report(found.name, &format!("{value}{origin}"), found.is_default);
+    }
+    if let Some(problem) = job.config().tune_problem.as_deref().filter(|_| job.rank() == 0) {
+        log::advise(problem);
     }
     trace::note(
         b'I',

@@ -28,6 +28,11 @@ pub struct gasneti_sci_reach_t {
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
     gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
 
+/// Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. 0 where every
+/// transfer is a call, the largest number where none is. Filled by attach, constant afterwards.
+#[unsafe(no_mangle)]
+pub static mut gasneti_sci_queued: usize = 0;
+
 /// Tells the header how segments are reached. After attach, before the client goes on.
 pub(super) fn tell_header(job: &'static Job) {
     // Not what clients are told in gasnet_getNodeInfo: that says nothing of nodes of other supernodes, which are mapped too.
@@ -39,10 +44,18 @@ pub(super) fn tell_header(job: &'static Job) {
     let mapped = if inline { job.nodes() } else { 0 };
     let window = if job.has_window() { mapped } else { 0 };
     let offset = Box::leak(offsets).as_ptr();
+    let queued = match job.rma().overlap() {
+        _ if !inline => 0,
+        None => usize::MAX,
+        Some(overlap) => overlap.min(),
+    };
     let reach = gasneti_sci_reach_t { window, mapped, offset };
     let place = &raw mut gasneti_sci_reach;
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
     unsafe { place.write(reach) };
+    let place = &raw mut gasneti_sci_queued;
+    // SAFETY: as above.
+    unsafe { place.write(queued) };
 }
 
 pub(super) fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
@@ -68,8 +81,8 @@ pub(super) fn start(begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Res
     Ok((id, op))
 }
 
-fn wait_for(am: &Am<Host>, op: &Op) -> Result<(), Error> {
-    wait_until(am, || op.is_done())
+fn wait_for(am: &Am<Host>, rma: &Rma, op: &Op) -> Result<(), Error> {
+    wait_until(am, rma, || op.is_done())
 }
 
 /// Handlers do not run in handlers, and without one no answer is counted: such a wait would never end.
@@ -82,7 +95,7 @@ fn check_may_wait(am: &Am<Host>) -> Result<(), Error> {
 
 /// Waits, serving messages; once at least, so that a node that does nothing but blocking calls answers requests even if
 /// each of them is complete at once (behaviours 45).
-fn wait_until(am: &Am<Host>, done: impl Fn() -> bool) -> Result<(), Error> {
+fn wait_until(am: &Am<Host>, rma: &Rma, done: impl Fn() -> bool) -> Result<(), Error> {
     if done() {
         am.poll_in_loop(); // a client that gets a flag again and again is such a loop
         return Ok(());
@@ -90,14 +103,26 @@ fn wait_until(am: &Am<Host>, done: impl Fn() -> bool) -> Result<(), Error> {
     check_may_wait(am)?;
     let mut failed = 0;
     while !done() {
-        failed = am.wait_step(failed);
+        failed = wait_step(am, rma, failed);
     }
     Ok(())
 }
 
-pub(super) fn blocking(am: &Am<Host>, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
+/// One step of waiting: while the DMA engine has transfers that nobody makes, makes a part of one and polls.
+fn wait_step(am: &Am<Host>, rma: &Rma, failed: u32) -> u32 {
+    if rma.help() {
+        am.poll();
+        return 0;
+    }
+    am.wait_step(failed)
+}
+
+pub(super) fn blocking(
+    (am, rma): (&Am<Host>, &Rma),
+    begin: impl FnOnce(Counted<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let (id, op) = start(begin)?;
-    wait_for(am, op)?;
+    wait_for(am, rma, op)?;
     op::give(id, op);
     Ok(())
 }
@@ -129,7 +154,7 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
         check_node(am, node)?;
         // SAFETY: this function's own contract.
         let source = unsafe { Source::new(src.cast(), nbytes) };
-        blocking(am, |c| rma.put(am, node, dest as usize, source, c))
+        blocking((am, rma), |c| rma.put(am, node, dest as usize, source, c))
     });
 }
 
@@ -145,7 +170,7 @@ pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *con
         check_node(am, node)?;
         // SAFETY: this function's own contract; we return when it is done.
         let landing = unsafe { Landing::new(dest.cast(), nbytes) };
-        blocking(am, |c| rma.get(am, node, src as usize, landing, c))
+        blocking((am, rma), |c| rma.get(am, node, src as usize, landing, c))
     });
 }
 
@@ -156,7 +181,7 @@ pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, n
     must("gasnet_memset", || {
         let (am, rma) = am()?;
         check_node(am, node)?;
-        blocking(am, |c| rma.set(am, node, dest as usize, val as u8, nbytes, c))
+        blocking((am, rma), |c| rma.set(am, node, dest as usize, val as u8, nbytes, c))
     });
 }
 
@@ -176,6 +201,27 @@ pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *
     })
 }
 
+/// As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
+///
+/// # Safety
+/// `src` is readable for `nbytes` bytes until then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
+    node: u32,
+    dest: *mut c_void,
+    src: *const c_void,
+    nbytes: usize,
+) -> usize {
+    trace::event(Kind::PutNb, node, nbytes);
+    must("gasnet_put_nb_bulk", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        start(|c| rma.put_bulk(am, node, dest as usize, source, c)).map(handle)
+    })
+}
+
 /// Get with an explicit handle.
 ///
 /// # Safety
@@ -188,7 +234,7 @@ pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *
         check_node(am, node)?;
         // SAFETY: this function's own contract.
         let landing = unsafe { Landing::new(dest.cast(), nbytes) };
-        start(|c| rma.get(am, node, src as usize, landing, c)).map(handle)
+        start(|c| rma.get_later(am, node, src as usize, landing, c)).map(handle)
     })
 }
 
@@ -219,6 +265,22 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
     });
 }
 
+/// As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
+///
+/// # Safety
+/// `src` is readable for `nbytes` bytes until then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    trace::event(Kind::PutNbi, node, nbytes);
+    must("gasnet_put_nbi_bulk", || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        // SAFETY: this function's own contract.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        implicit(Set::Puts, |c| rma.put_bulk(am, node, dest as usize, source, c))
+    });
+}
+
 /// Get counted by this thread's implicit set, or its open region.
 ///
 /// # Safety
@@ -231,7 +293,7 @@ pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: 
         check_node(am, node)?;
         // SAFETY: this function's own contract.
         let landing = unsafe { Landing::new(dest.cast(), nbytes) };
-        implicit(Set::Gets, |c| rma.get(am, node, src as usize, landing, c))
+        implicit(Set::Gets, |c| rma.get_later(am, node, src as usize, landing, c))
     });
 }
 
@@ -291,9 +353,9 @@ pub extern "C" fn gasneti_sci_tick_poll() {
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
     let _recorded = trace::span(Kind::WaitValget, NO_NODE, 0);
     must("gasnet_wait_syncnb_valget", || {
-        let (am, _) = am()?;
+        let (am, rma) = am()?;
         let (id, op) = live(handle as usize)?;
-        wait_for(am, op)?;
+        wait_for(am, rma, op)?;
         let value = op.value();
         op::give(id, op);
         Ok(value)
@@ -332,13 +394,13 @@ fn sync(handle: usize) -> Result<bool, Error> {
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
     let _recorded = trace::span(Kind::WaitNb, NO_NODE, 0);
     must("gasnet_wait_syncnb", || {
-        let (am, _) = am()?;
+        let (am, rma) = am()?;
         if handle == 0 {
             am.poll_in_loop(); // as in `wait_until`
             return Ok(());
         }
         let (id, op) = live(handle)?;
-        wait_for(am, op)?;
+        wait_for(am, rma, op)?;
         op::give(id, op);
         Ok(())
     });
@@ -410,7 +472,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
     let _recorded = trace::span(Kind::WaitArray, NO_NODE, 0);
     must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
-        let (am, _) = am()?;
+        let (am, rma) = am()?;
         let mut failed = 0;
         loop {
             // SAFETY: this function's own contract.
@@ -418,7 +480,7 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
             let ready = found.pending == 0 || (all == 0 && found.synced > 0);
             if !ready {
                 check_may_wait(am)?;
-                failed = am.wait_step(failed);
+                failed = wait_step(am, rma, failed);
                 continue;
             }
             if failed == 0 {
@@ -448,9 +510,9 @@ pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
     let _recorded = trace::span(Kind::WaitNbi, NO_NODE, 0);
     let name = ["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][kind(sets)];
     must(name, || {
-        let (am, _) = am()?;
+        let (am, rma) = am()?;
         check_no_region()?;
-        wait_until(am, || is_done(sets))
+        wait_until(am, rma, || is_done(sets))
     });
 }
 

@@ -95,7 +95,7 @@ unsafe fn transfer<'a>(
         }
         let begin = |c: crate::rma::Counted<'_>| vis.start(am, rma, node, call, &what, c);
         match how {
-            GASNETI_SCI_VIS_BLOCKING => blocking(am, begin).map(|()| 0),
+            GASNETI_SCI_VIS_BLOCKING => blocking((am, rma), begin).map(|()| 0),
             GASNETI_SCI_VIS_NB => start(begin).map(handle),
             _ => implicit(if call.is_put() { Set::Puts } else { Set::Gets }, begin).map(|()| 0),
         }

@@ -1,6 +1,9 @@
 //! Variables of the job, its messages and its transfers. Contract: environment.md §2.
 
-use super::{NodeSet, Var, memory_size, parse, put};
+use super::{Dma, NodeSet, Var, memory_size, parse, put};
+
+/// Bytes; the least that GASNET_SCI_DMA_THREAD_MIN may be: `GASNETI_SCI_IS_QUEUED` of the header counts on it.
+const DMA_THREAD_LEAST: u64 = 64;
 
 pub(super) const VARS: &[Var] = &[
     Var {
@@ -59,6 +62,37 @@ pub(super) const VARS: &[Var] = &[
               goes through an aligned bounce buffer to DMA, a smaller one by PIO",
         form: "a memory size",
         set: |c, v| put(&mut c.bounce_min, memory_size(v, 1)),
+    },
+    Var {
+        name: "GASNET_SCI_DMA",
+        aliases: &[],
+        default: "sync",
+        doc: "who makes long non-blocking puts (bulk forms) and gets of mapped memory: sync = the caller, at once; thread = a thread of \
+              each node, while the client computes, if there are more cores than nodes; always = the thread on any number of cores",
+        form: "sync, thread or always",
+        set: |c, v| match v.trim().to_ascii_lowercase().as_str() {
+            "sync" => put(&mut c.dma, Some(Dma::Sync)),
+            "thread" => put(&mut c.dma, Some(Dma::Thread)),
+            "always" => put(&mut c.dma, Some(Dma::Always)),
+            _ => None,
+        },
+    },
+    Var {
+        name: "GASNET_SCI_DMA_THREAD_MIN",
+        aliases: &[],
+        default: "64K",
+        doc: "bytes; with a DMA thread (GASNET_SCI_DMA), a non-blocking transfer this large or larger is its",
+        form: "a memory size, 64 bytes or more",
+        // Shorter ones of constant size are inline whatever the variable says.
+        set: |c, v| put(&mut c.dma_thread_min, memory_size(v, 1).filter(|n| *n >= DMA_THREAD_LEAST)),
+    },
+    Var {
+        name: "GASNET_SCI_TUNE_FILE",
+        aliases: &[],
+        default: "etc/gasnet-sci/tune.conf of the installation",
+        doc: "file of thresholds that gasnet-sci tune measured on this host; they stand in for the defaults. none = no file",
+        form: "a file name, or none",
+        set: |c, v| put(&mut c.tune_file, Some(Some(v.trim().to_string()))),
     },
     Var {
         name: "GASNET_SCI_WINDOW",

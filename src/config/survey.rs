@@ -1,7 +1,7 @@
 //! The environment as a whole: for people who look at their settings, and for nodes that take another's. Must not know who
 //! uses a value.
 
-use super::{Config, VARS, Var};
+use super::{Config, Tuned, VARS, Var, find_tuned};
 
 /// The process environment as it is now: entries `name=value`, each ended by a zero byte, and one more at the end.
 pub fn environment() -> Vec<u8> {
@@ -20,18 +20,34 @@ pub struct Setting {
     pub var: &'static Var,
     /// Name under which it is set, which may be an alias, and its value; `None`: the default stands.
     pub found: Option<(String, String)>,
+    /// The tune file's value, if it has one and the environment does not set it.
+    pub tuned: Option<String>,
     /// The value makes sense.
     pub valid: bool,
 }
 
+/// The settings of this process.
+pub struct Survey {
+    /// What results.
+    pub config: Config,
+    /// Every variable.
+    pub settings: Vec<Setting>,
+    /// The tune file that counts.
+    pub tuned: Option<Tuned>,
+    /// What is wrong with it, so that none counts.
+    pub problem: Option<String>,
+}
+
 impl Config {
-    /// Every variable as the process environment has it, and the settings that result; values that make no sense count as
-    /// unset.
-    pub fn survey() -> (Config, Vec<Setting>) {
-        Self::survey_of(super::variable)
+    /// Every variable as the process environment and the tune file have it, and the settings that result; values that make no
+    /// sense count as unset.
+    pub fn survey() -> Survey {
+        let (tuned, problem) = find_tuned();
+        let (config, settings) = Self::survey_of(tuned.as_ref(), super::variable);
+        Survey { config, settings, tuned, problem }
     }
 
-    fn survey_of(get: impl Fn(&str) -> Option<String>) -> (Config, Vec<Setting>) {
+    fn survey_of(tuned: Option<&Tuned>, get: impl Fn(&str) -> Option<String>) -> (Config, Vec<Setting>) {
         let mut config = Config::default();
         let look = |var: &'static Var| {
             let names = std::iter::once(&var.name).chain(var.aliases);
@@ -39,8 +55,10 @@ impl Config {
                 let value = value.filter(|value| !value.trim().is_empty())?;
                 Some((name, value))
             });
-            let valid = found.as_ref().is_none_or(|(_, value)| (var.set)(&mut config, value).is_some());
-            Setting { var, found, valid }
+            let tuned = tuned.and_then(|tuned| tuned.get(var.name)).filter(|_| found.is_none()).map(String::from);
+            let value = found.as_ref().map(|(_, value)| value).or(tuned.as_ref());
+            let valid = value.is_none_or(|value| (var.set)(&mut config, value).is_some());
+            Setting { var, found, tuned, valid }
         };
         let settings = VARS.iter().map(look).collect();
         (config, settings)
@@ -58,7 +76,7 @@ mod tests {
             "GASNET_NETWORKDEPTH" => Some("16".to_string()),
             _ => None,
         };
-        let (config, settings) = Config::survey_of(get);
+        let (config, settings) = Config::survey_of(None, get);
         assert_eq!((config.nodes, config.slots), (1, 16));
         let of = |name| settings.iter().find(|setting| setting.var.name == name).unwrap();
         assert!(!of("GASNET_SCI_NODES").valid);

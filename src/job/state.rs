@@ -21,7 +21,7 @@ use std::time::Duration;
 
 pub(crate) mod attach;
 pub(crate) mod wiring;
-use wiring::{agree_on_window, check_agreement, connect, create, fetch_environment, publish_environment};
+use wiring::{agree_on_window, check_agreement, connect, create, fetch_environment, overlap, publish_environment};
 
 /// How the client was compiled: what its headers pass to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,12 +171,13 @@ impl Job {
             peers,
             queue: adapter.dma_queue(64)?,
         };
-        let waiter = Waiter::new(nodes, wait::shared_cores(posted.iter().map(|p| [p[6], p[7]])), config.spin);
+        let cores = wait::shared_cores(posted.iter().map(|p| [p[6], p[7]]));
+        let waiter = Waiter::new(nodes, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
-        let rma = Rma::new(config.native);
+        let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
         let vis = Vis::new(&config);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
         boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
@@ -352,6 +353,9 @@ pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     }
     let counters = job.am.counters().map(|mut list| {
         list.extend(job.vis.counters());
+        if let Some(work) = job.rma.overlap().map(|overlap| overlap.work()) {
+            list.extend([("DMA thread bytes", work.thread), ("bytes taken from it", work.helpers)]);
+        }
         list
     });
     if job.config.stats {

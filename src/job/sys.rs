@@ -2,11 +2,13 @@
 
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::ptr;
 use std::time::Duration;
 
@@ -47,6 +49,28 @@ fn check(call: &'static str, result: c_int) -> io::Result<c_int> {
 pub fn pid() -> i32 {
     // SAFETY: no arguments; always succeeds.
     unsafe { libc::getpid() }
+}
+
+/// Effective user id.
+pub fn effective_user() -> u32 {
+    // SAFETY: no arguments; always succeeds.
+    unsafe { libc::geteuid() }
+}
+
+/// The file that this code was loaded from, as the loader names it: the shared library, or the program.
+pub fn own_code() -> Option<PathBuf> {
+    // SAFETY: all-zero is a valid `Dl_info`.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: looks an address up; `info` is writable.
+    let found = unsafe { libc::dladdr(own_code as *const c_void, &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: a C string of the loader's, which stays while the code does.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    let name = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
+    // Of a program the loader knows what it was called by.
+    if name.to_str().is_some_and(|name| name.contains(".so")) { Some(name) } else { std::env::current_exe().ok() }
 }
 
 /// The parent process.

@@ -2,12 +2,14 @@
 //!
 //! `native` stores to and loads from the peer's mapped segment; what is not mapped (EVERYTHING) goes through
 //! process_vm_readv/writev, and where the kernel closes that way, as in `ref`. `ref` is the reference Extended API: built
-//! on nothing but Active Messages. The header does `native` transfers of mapped memory inline and calls here for the rest.
+//! on nothing but Active Messages. `overlap` hands long ones of mapped memory to the DMA engine's thread, where the user
+//! asks for one. The header does `native` transfers of mapped memory inline and calls here for the rest.
 //!
 //! Must not know: handles' C types, error codes.
 
 pub mod native;
 pub mod op;
+pub mod overlap;
 pub mod reference;
 
 use crate::am::Am;
@@ -15,6 +17,7 @@ use crate::am::source::Source;
 use crate::error::Error;
 use crate::sci::{Adapter, RemoteRead};
 use op::{Op, OpId};
+use overlap::Overlap;
 
 /// Memory of this process that a get fills: writable until the operation is synced.
 #[derive(Clone, Copy)]
@@ -64,12 +67,24 @@ pub struct Counted<'a> {
 /// The engine of one-sided transfers.
 pub struct Rma {
     native: bool,
+    overlap: Option<Overlap>,
 }
 
 impl Rma {
-    /// `native`: use the peers' mapped memory.
-    pub fn new(native: bool) -> Rma {
-        Rma { native }
+    /// `native`: use the peers' mapped memory. `overlap`: what makes long transfers of it, if not the caller.
+    pub fn new(native: bool, overlap: Option<Overlap>) -> Rma {
+        Rma { native, overlap }
+    }
+
+    /// What makes long transfers, if there is one.
+    pub fn overlap(&self) -> Option<&Overlap> {
+        self.overlap.as_ref()
+    }
+
+    /// Makes a part of the transfers that are queued, on the calling thread. False: there is nothing to take.
+    #[inline]
+    pub fn help(&self) -> bool {
+        self.overlap.as_ref().is_some_and(Overlap::help)
     }
 
     /// Is mapped memory used?
@@ -111,6 +126,35 @@ impl Rma {
             return Ok(());
         }
         reference::get(am, node, address, to, c)
+    }
+
+    /// As [`Self::put`], but the source stays as it is until the operation is done.
+    pub fn put_bulk<A>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        address: usize,
+        source: Source,
+        c: Counted<'_>,
+    ) -> Result<(), Error>
+    where
+        A: Adapter<Remote: RemoteRead>,
+    {
+        match &self.overlap {
+            Some(overlap) if overlap.put(am, node, address, source, c)? => Ok(()),
+            _ => self.put(am, node, address, source, c),
+        }
+    }
+
+    /// As [`Self::get`], for a caller that does something else before it wants the bytes.
+    pub fn get_later<A>(&self, am: &Am<A>, node: u32, address: usize, to: Landing, c: Counted<'_>) -> Result<(), Error>
+    where
+        A: Adapter<Remote: RemoteRead>,
+    {
+        match &self.overlap {
+            Some(overlap) if overlap.get(am, node, address, to, c)? => Ok(()),
+            _ => self.get(am, node, address, to, c),
+        }
     }
 
     /// Starts setting `len` bytes at `address` of `node` to `byte`.

@@ -1,11 +1,13 @@
 //! Operations in flight: what a handle stands for, and whose it is.
 //!
 //! An op counts the messages started for it and those done; it is complete when they are equal. Its number, one 32-bit
-//! argument, travels with each message and comes back with the answer. Ops are made in blocks that are never freed; a
+//! argument, travels with each message and comes back with the answer. Copies that the DMA engine makes for it have two
+//! more counts, since they are finished by other threads than messages. Ops are made in blocks that are never freed; a
 //! thread owns blocks, and when it ends they go to whoever needs one next, as soon as nothing of them is in flight. So
 //! there is no cap on operations in flight, and no leak by threads that come and go.
 //!
-//! Rules: only the owning thread starts; only the thread that runs replies (one at a time) counts done.
+//! Rules: only the owning thread starts and queues; only the thread that runs replies (one at a time) counts done; whoever
+//! copies counts what it has copied.
 
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fixed};
 use parking_lot::Mutex;
@@ -61,6 +63,10 @@ impl fmt::Display for NotLive {
 pub struct Op {
     started: AtomicU64,
     done: AtomicU64,
+    /// Copies that the DMA engine was given.
+    queued: AtomicU64,
+    /// Those that it has made.
+    copied: AtomicU64,
     /// Thread that it belongs to while it is live; 0 = free.
     owner: AtomicUsize,
     /// How often it was taken: tells its handles apart, so that one synced twice is found though the op is used again.
@@ -96,10 +102,19 @@ impl Op {
         self.done.load(Ordering::Relaxed) != self.started.load(Ordering::Relaxed) // Relaxed: as in `finish`
     }
 
+    /// One more copy is queued for it, or, if the engine refuses it, none. By its owner only. `enqueue` is given the count to
+    /// increase, with Release, when the copy is made.
+    pub fn queue<E>(&'static self, enqueue: impl FnOnce(&'static AtomicU64) -> Result<(), E>) -> Result<(), E> {
+        let queued = self.queued.load(Ordering::Relaxed); // Relaxed: only the owner reads and writes it
+        self.queued.store(queued + 1, Ordering::Relaxed); // Relaxed: as above
+        enqueue(&self.copied).inspect_err(|_| self.queued.store(queued, Ordering::Relaxed)) // Relaxed: as above
+    }
+
     /// Nothing is in flight.
     pub fn is_done(&self) -> bool {
-        // ORDERING: Acquire ↔ Release in `finish`. Relaxed: `started` is the owner's own.
+        // ORDERING: Acquire ↔ Release in `finish` and in the engine. Relaxed: the other two are the owner's own.
         self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed)
+            && self.copied.load(Ordering::Acquire) == self.queued.load(Ordering::Relaxed)
     }
 
     /// The client's handle, never 0: number in the low half, use in the high half.
@@ -390,6 +405,23 @@ mod tests {
         assert!(op.finish() && !op.is_done());
         assert!(op.finish() && op.is_done());
         assert!(!op.finish() && op.is_done(), "an answer that nobody waits for changes nothing");
+    }
+
+    #[test]
+    fn copies_are_counted_beside_messages_and_refused_ones_not_at_all() {
+        let op: &'static Op = Box::leak(Box::default());
+        let mut count = None;
+        let keep = |copied| {
+            count = Some(copied);
+            Ok::<(), ()>(())
+        };
+        op.queue(keep).unwrap();
+        op.start();
+        assert_eq!(op.queue(|_| Err("full")), Err("full"));
+        assert!(op.finish() && !op.is_done());
+        count.unwrap().fetch_add(1, Ordering::Release);
+        assert!(op.is_done());
+        assert!(!op.finish(), "a copy is not a message");
     }
 
     #[test]

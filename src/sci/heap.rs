@@ -5,7 +5,7 @@
 //! DMA runs in place; an interrupt's sleep is a short pause; maps cannot be placed.
 //! Must not know what the protocols are.
 
-use super::dma::{DmaEngine, DmaTarget, Queue};
+use super::dma::{DmaTarget, Queue};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, pause_for};
 use super::segment::{Found, Life, await_available};
 use super::storage::{PAGE, Storage, View};
@@ -129,7 +129,7 @@ impl Adapter for Heap {
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
-        Ok(Queue::new(self.properties(), depth, DmaEngine::Inline))
+        Ok(Queue::new(self.properties(), depth))
     }
 
     fn interrupt(&self) -> Result<Self::Interrupt, SciError> {

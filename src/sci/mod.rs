@@ -12,6 +12,7 @@ pub mod cma;
 #[cfg(all(test, not(loom)))]
 mod conformance;
 pub mod dma;
+pub mod engine;
 mod error;
 #[cfg(not(loom))]
 mod fabric;

@@ -6,7 +6,7 @@
 //! polls delivers everything in the end. 5. DMA does not pass the lines: it is ordered by its own completion only.
 //! A protocol that forgets a barrier fails under some seed.
 
-use super::dma::{DmaEngine, DmaTarget, Queue};
+use super::dma::{DmaTarget, Queue};
 use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ where
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
-        Ok(Queue::new(self.properties(), depth, DmaEngine::Inline))
+        Ok(Queue::new(self.properties(), depth))
     }
 
     fn interrupt(&self) -> Result<A::Interrupt, SciError> {

@@ -4,7 +4,7 @@
 //! memory; a removed segment's memory returns when its last user leaves, whichever node that is. One process may hold
 //! several nodes. Must not know how the nodes got the file, nor what segments are for.
 
-use super::dma::{DmaEngine, DmaTarget, Queue};
+use super::dma::{DmaTarget, Queue};
 use super::fabric::{self, Entry, Fabric, SEGMENTS};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};
 use super::mapping::Mapping;
@@ -47,8 +47,6 @@ struct Core {
     membarrier: AtomicBool,
     /// Not the whole job does: senders fence.
     senders_fence: AtomicBool,
-    /// Queues made from now on have an engine thread.
-    dma_thread: AtomicBool,
 }
 
 impl Shm {
@@ -70,7 +68,6 @@ impl Shm {
             can_membarrier,
             membarrier: AtomicBool::new(can_membarrier),
             senders_fence: AtomicBool::new(true),
-            dma_thread: AtomicBool::new(false),
         };
         Ok(Shm { core: Arc::new(core) })
     }
@@ -96,11 +93,6 @@ impl Shm {
         let light = self.core.fabric.all_membarrier();
         self.core.senders_fence.store(!light, Ordering::Relaxed); // Relaxed: either value is right from now on
         light
-    }
-
-    /// Who copies for DMA queues that are made from now on.
-    pub fn set_dma_engine(&self, engine: DmaEngine) {
-        self.core.dma_thread.store(engine == DmaEngine::Thread, Ordering::Relaxed); // Relaxed: stands alone
     }
 
     /// False when the client closed the descriptor that [`Self::join`] was given a copy of.
@@ -180,10 +172,7 @@ impl Adapter for Shm {
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
-        // Relaxed: stands alone.
-        let threaded = self.core.dma_thread.load(Ordering::Relaxed);
-        let engine = if threaded { DmaEngine::Thread } else { DmaEngine::Inline };
-        Ok(Queue::new(self.properties(), depth, engine))
+        Ok(Queue::new(self.properties(), depth))
     }
 
     fn interrupt(&self) -> Result<Self::Interrupt, SciError> {

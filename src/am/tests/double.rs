@@ -2,7 +2,7 @@
 
 use super::traffic::every_category_count_and_length;
 use super::world::Kit;
-use crate::sci::dma::{DmaEngine, Queue};
+use crate::sci::dma::Queue;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, NodeId, Properties, SciError, SegmentId};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl<const ALIGN: usize, const MIN: usize> Adapter for Card<ALIGN, MIN> {
     }
 
     fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
-        Ok(Queue::new(self.properties(), depth, DmaEngine::Inline))
+        Ok(Queue::new(self.properties(), depth))
     }
 
     fn interrupt(&self) -> Result<Self::Interrupt, SciError> {

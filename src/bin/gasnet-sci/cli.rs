@@ -16,6 +16,7 @@ pub fn command() -> Command {
         .subcommand(bench())
         .subcommand(bench_node())
         .subcommand(page())
+        .subcommand(tune())
         // For ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
@@ -120,4 +121,16 @@ fn page() -> Command {
         .arg(
             Arg::new("json").long("json").value_name("FILE").value_parser(file()).help("write all rows to one file"),
         )
+}
+
+fn tune() -> Command {
+    Command::new("tune")
+        .about("Measures on this host from which length on each way of moving bytes is worth it, and writes it into a file")
+        .after_help(
+            "The library reads the file when a job starts; its values stand in for the defaults, and the environment goes before \
+             them. Without --out it is etc/gasnet-sci/tune.conf of the installation, of / for what lies below /usr or is not \
+             installed; GASNET_SCI_TUNE_FILE names another. Run it while the host has nothing else to do.",
+        )
+        .arg(Arg::new("out").long("out").value_name("FILE").help("write FILE; - = standard output"))
+        .arg(Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("take a second, and be less exact"))
 }

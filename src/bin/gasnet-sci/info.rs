@@ -3,7 +3,7 @@
 use crate::host;
 use crate::report::*;
 use clap::ArgMatches;
-use gasnet_sci::config::{Config, Setting};
+use gasnet_sci::config::{Config, Setting, Survey, tune};
 use gasnet_sci::job::limits::{self, size};
 use gasnet_sci::region::{self, Layout};
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
 }
 
 fn report(nodes: Option<u32>) -> Report {
-    let (config, settings) = Config::survey();
+    let Survey { config, settings, tuned, problem } = Config::survey();
     let nodes = nodes.unwrap_or(config.nodes.max(2));
     let layout = Layout::new(nodes, config.slots);
     Report {
@@ -59,18 +59,29 @@ fn report(nodes: Option<u32>) -> Report {
         },
         thresholds: Thresholds {
             dma_min_bytes: config.dma_min,
+            dma_thread_min_bytes: config.dma_thread_min,
+            vis_maxchunk_bytes: config.vis_maxchunk,
             bounce_min_bytes: (config.bounce_min != u64::MAX).then_some(config.bounce_min),
             spin_polls: config.spin,
             exit_timeout_seconds: config.exit_seconds(nodes),
+        },
+        tune_file: TuneFile {
+            default: tune::place(tune::Asker::here().code.as_deref()),
+            read: tuned.map(|tuned| tuned.file),
+            problem,
         },
         environment: settings.into_iter().map(variable).collect(),
         host: host::look(),
     }
 }
 
+/// The origin of values that the tune file sets.
+const TUNED: &str = "tune file";
+
 fn variable(setting: Setting) -> Variable {
-    let Setting { var, found, valid } = setting;
-    let (origin, value) = found.unwrap_or(("default".into(), var.default.into()));
+    let Setting { var, found, tuned, valid } = setting;
+    let tuned = tuned.map(|value| (TUNED.into(), value));
+    let (origin, value) = found.or(tuned).unwrap_or(("default".into(), var.default.into()));
     Variable {
         name: var.name,
         aliases: var.aliases,
@@ -133,12 +144,31 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
     let thresholds = &report.thresholds;
     writeln!(out, "\nThresholds")?;
-    row(out, "Long by DMA", format_args!("from {}", bytes(thresholds.dma_min_bytes)))?;
-    let bounce = thresholds.bounce_min_bytes.map_or("never".into(), |min| format!("from {}", bytes(min)));
-    row(out, "unaligned Long by bounce", bounce)?;
+    let origin = |name: &str| {
+        let found = report.environment.iter().find(|variable| variable.name == name);
+        match found.map_or("default", |variable| variable.origin.as_str()) {
+            origin @ ("default" | TUNED) => format!("   ({origin})"),
+            name => format!("   (set by {name})"),
+        }
+    };
+    let from = |least: u64, name| format!("from {}{}", bytes(least), origin(name));
+    row(out, "Long by DMA", from(thresholds.dma_min_bytes, "GASNET_SCI_DMA_MIN"))?;
+    let bounce = "GASNET_SCI_BOUNCE_MIN";
+    let never = || format!("never{}", origin(bounce));
+    row(out, "unaligned Long by bounce", thresholds.bounce_min_bytes.map_or_else(never, |least| from(least, bounce)))?;
+    row(out, "by a DMA thread, if any", from(thresholds.dma_thread_min_bytes, "GASNET_SCI_DMA_THREAD_MIN"))?;
+    let pieces = format!("up to {}{}", bytes(thresholds.vis_maxchunk_bytes), origin("GASNET_VIS_MAXCHUNK"));
+    row(out, "pieces packed by messages", pieces)?;
     let spin = thresholds.spin_polls.map_or("by nodes per core".into(), |polls| format!("{polls} polls"));
-    row(out, "spinning before sleep", spin)?;
+    row(out, "spinning before sleep", format!("{spin}{}", origin("GASNET_SCI_SPIN")))?;
     row(out, "orderly exit", format_args!("{} s", thresholds.exit_timeout_seconds))?;
+    let tune_file = &report.tune_file;
+    let file = match (&tune_file.read, &tune_file.problem) {
+        (Some(file), _) => file.display().to_string(),
+        (None, Some(problem)) => format!("NOT READ: {problem}"),
+        (None, None) => format!("none; gasnet-sci tune writes {}", tune_file.default.display()),
+    };
+    row(out, "tune file", file)?;
 
     write_host(out, &report.host)?;
     write_environment(out, &report.environment)
@@ -203,6 +233,7 @@ fn write_environment(out: &mut impl Write, variables: &[Variable]) -> io::Result
         let value = if variable.value.is_empty() { "none" } else { &variable.value };
         let origin = match variable.origin.as_str() {
             "default" => "default".to_string(),
+            TUNED => format!("tune file; default: {}", or_none(variable.default)),
             name if name == variable.name => format!("set; default: {}", or_none(variable.default)),
             name => format!("set by {name}; default: {}", or_none(variable.default)),
         };

@@ -8,6 +8,7 @@ mod info;
 mod man;
 mod page;
 mod report;
+mod tune;
 
 use gasnet_sci::config::table;
 use std::io::{self, Write};
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Some(("bench", options)) => bench::run(options),
         Some(("bench-node", options)) => bench::node::run(options),
         Some(("page", options)) => page::run(options),
+        Some(("tune", options)) => tune::run(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
         }

@@ -11,6 +11,7 @@ pub struct Report {
     pub limits: Limits,
     pub regions: Regions,
     pub thresholds: Thresholds,
+    pub tune_file: TuneFile,
     pub environment: Vec<Variable>,
     pub host: Host,
 }
@@ -63,11 +64,25 @@ pub struct Regions {
 #[derive(Serialize)]
 pub struct Thresholds {
     pub dma_min_bytes: u64,
+    /// With GASNET_SCI_DMA.
+    pub dma_thread_min_bytes: u64,
+    pub vis_maxchunk_bytes: u64,
     /// `null`: never.
     pub bounce_min_bytes: Option<u64>,
     /// `null`: by nodes per core.
     pub spin_polls: Option<u32>,
     pub exit_timeout_seconds: f64,
+}
+
+/// Where thresholds measured on this host come from.
+#[derive(Serialize)]
+pub struct TuneFile {
+    /// Where this installation looks for it.
+    pub default: PathBuf,
+    /// The file that counts; `null`: none.
+    pub read: Option<PathBuf>,
+    /// Why it does not count.
+    pub problem: Option<String>,
 }
 
 /// One environment variable.
@@ -77,7 +92,7 @@ pub struct Variable {
     pub aliases: &'static [&'static str],
     pub value: String,
     pub default: &'static str,
-    /// `default`, or the name under which the environment sets it.
+    /// `default`, `tune file`, or the name under which the environment sets it.
     pub origin: String,
     pub valid: bool,
     pub form: &'static str,

@@ -5,7 +5,7 @@ use super::debugger;
 use super::options::{Order, Output};
 use super::program::{self, NOT_EXECUTABLE};
 use super::stop::{Stop, advise};
-use gasnet_sci::config::Config;
+use gasnet_sci::config::{Config, tune};
 use gasnet_sci::job::boot::{HANDOFF, handoff};
 use gasnet_sci::job::header::JobHeader;
 use gasnet_sci::job::spawn::{self, Spawned, Streams};
@@ -28,7 +28,8 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
     let places = places(&order)?;
     let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
-    let job = Job { order, file, zeroth, places, debug };
+    let tune_file = tune_file(&config);
+    let job = Job { order, file, zeroth, places, debug, tune_file };
     if job.order.verbose {
         job.show();
     }
@@ -38,6 +39,20 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     }
     job.prepare_files()?;
     job.run(&config)
+}
+
+// The file of our own installation, unless the user names one; what is wrong with it is told here, once.
+fn tune_file(config: &Config) -> Option<OsString> {
+    if config.tune_file.is_some() {
+        return None;
+    }
+    match tune::find(None, &tune::Asker::here()) {
+        Ok(tuned) => tuned.map(|tuned| tuned.file.into()),
+        Err(problem) => {
+            advise(&problem);
+            Some(tune::NONE.into())
+        }
+    }
 }
 
 // --- binding -------------------------------------------------------------------------------------
@@ -75,6 +90,8 @@ struct Job {
     zeroth: OsString,
     places: Vec<Place>,
     debug: Option<debugger::Plan>,
+    /// Value of [`tune::VARIABLE`] for the nodes, if they must be told.
+    tune_file: Option<OsString>,
 }
 
 // What a new process needs to become its node's program.
@@ -219,6 +236,11 @@ impl Job {
         if self.order.verbose {
             // SAFETY: as above.
             unsafe { std::env::set_var("GASNET_VERBOSEENV", "1") };
+        }
+        if let Some(file) = &self.tune_file {
+            // A program that the library is linked into does not know the installation; we do.
+            // SAFETY: as above.
+            unsafe { std::env::set_var(tune::VARIABLE, file) };
         }
         if self.debug.as_ref().is_some_and(|debug| debug.waits(rank)) {
             // SAFETY: as above.

@@ -1,11 +1,15 @@
 //! What nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the address window.
 
-use super::CONNECT;
+use super::{CONNECT, Client};
+use crate::config::{Config, Dma};
 use crate::error::Error;
 use crate::job::{Boot, environment, limits, sys};
+use crate::log;
 use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
+use crate::rma::overlap::Overlap;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SegmentId};
+use crate::wait;
 
 /// An own region of `len` bytes, which peers can connect to.
 pub(super) fn create(
@@ -48,6 +52,31 @@ pub(super) fn fetch_environment(adapter: &Host) -> Result<(), Error> {
 pub(super) fn apply_memory_policy(base: *mut u8, len: usize) {
     // SAFETY: a map of ours, of that length, which lives as long as the job.
     unsafe { sys::apply_memory_policy(base.cast(), len) };
+}
+
+/// The node's DMA engine, if the user wants one and it is of use. `cores`: those that all nodes have together.
+pub(super) fn overlap(config: &Config, client: &Client, me: u32, nodes: u32, cores: u32) -> Option<Overlap> {
+    let why = match config.dma {
+        Dma::Sync => return None,
+        _ if !config.native => "GASNET_SCI_EXTENDED=ref transfers by messages".to_string(),
+        _ if client.everything => "in GASNET_SEGMENT_EVERYTHING no memory is mapped".to_string(),
+        Dma::Always => String::new(),
+        // Threads run where their process may: one that is bound to a core has no other for them.
+        Dma::Thread if wait::cores() < 2 => {
+            "each node has one core; GASNET_SCI_DMA=always starts a thread all the same".into()
+        }
+        Dma::Thread if cores <= nodes => {
+            format!("no core is free: {nodes} nodes on {cores}; GASNET_SCI_DMA=always starts threads all the same")
+        }
+        Dma::Thread => String::new(),
+    };
+    if why.is_empty() {
+        return Some(Overlap::new(usize::try_from(config.dma_thread_min).unwrap_or(usize::MAX)));
+    }
+    if me == 0 {
+        log::advise(&format!("no DMA thread, transfers are made at once: {why}"));
+    }
+    None
 }
 
 pub(super) type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt);

@@ -1,8 +1,8 @@
-//! What only shared memory has: memory that returns, windows, fences agreed upon, an engine thread.
+//! What only shared memory has: memory that returns, windows, fences agreed upon.
 
 use super::*;
 use crate::sci::window::Window;
-use crate::sci::{DmaQueue, DmaState, LocalMap, RemoteMap};
+use crate::sci::{LocalMap, RemoteMap};
 use std::os::fd::{AsFd, FromRawFd};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -166,35 +166,4 @@ fn a_node_that_is_missing_forbids_fence_free_sending() {
     assert!(!a.agree_on_fences());
     assert!(matches!(Shm::join(file.as_fd(), 0, 3, NodeId(0)), Err(SciError::LayoutMismatch { .. })));
     assert!(matches!(Shm::join(file.as_fd(), 0, 2, NodeId(2)), Err(SciError::NoSuchNode { .. })));
-}
-
-#[test]
-fn an_engine_thread_copies_in_order_and_stops_when_told() {
-    let nodes = job(1);
-    nodes[0].set_dma_engine(DmaEngine::Thread);
-    let len = 64 << 20;
-    let own = nodes[0].create(SegmentId(1), len).unwrap();
-    own.set_available().unwrap();
-    let local = own.map(Placement::Anywhere).unwrap();
-    let remote = nodes[0].connect(NodeId(0), SegmentId(1), SOON).unwrap();
-    let queue = nodes[0].dma_queue(2).unwrap();
-    let source = vec![0x0101_0101_0101_0101u64; len / 8];
-    // SAFETY: `source` outlives the queue's use of it: each transfer is waited for or aborted below.
-    let enqueue = || unsafe { queue.enqueue(source.as_ptr().cast(), &remote, 0, len) };
-    let first = enqueue().unwrap();
-    assert_eq!(queue.wait(first, SOON), Ok(DmaState::Done));
-    assert_eq!(local.word(len - 8).load(Ordering::Relaxed), source[0]);
-    let tickets = [enqueue().unwrap(), enqueue().unwrap()];
-    let third = enqueue(); // full, unless the engine has finished one already
-    assert!(third.is_ok() || third == Err(SciError::QueueFull { depth: 2 }));
-    queue.abort();
-    for ticket in tickets {
-        assert_ne!(queue.poll(ticket), DmaState::Pending);
-    }
-    assert_eq!(queue.poll(first), DmaState::Done);
-    let after = enqueue().unwrap();
-    assert_eq!(queue.wait(after, SOON), Ok(DmaState::Done));
-    assert_eq!(queue.wait(crate::sci::DmaTicket(after.0 + 1), Duration::ZERO), Err(SciError::TimedOut));
-    let _ = enqueue().unwrap();
-    drop(queue);
 }
