@@ -334,7 +334,18 @@ pub struct Recv<'a, A: Mapped> {
 impl<'a, A: Mapped> Recv<'a, A> {
     /// Fills `into` with what `from` sends.
     pub fn new(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
-        Recv { phase, from, into, land: false, told: false, got: 0, landing: None, whole: None, lend: false, lent: None }
+        Recv {
+            phase,
+            from,
+            into,
+            land: false,
+            told: false,
+            got: 0,
+            landing: None,
+            whole: None,
+            lend: false,
+            lent: None,
+        }
     }
 
     /// `len` bytes, to be looked at ([`Self::bytes`]) until they are given back: where they lie, if that is mapped.

@@ -45,7 +45,7 @@ pub(super) fn run(data: &[u8]) {
         layout: Layout::new(shape.nodes, shape.slots),
         seats,
         op,
-        rma: Rma::new(false),
+        rma: Rma::new(false, None),
         landing: vec![0; PRIVATE].into(),
         private: vec![SECRET; PRIVATE].into(),
     };
