@@ -4,7 +4,7 @@
 //! Rules: 1. Transfers are begun in the order in which they were queued, piece by piece; a piece is copied by the thread, or by
 //! a client thread that waits ([`Engine::help`]). 2. A transfer is counted finished when its last piece is in place, and
 //! whoever sees the count sees every byte. 3. Its memory is not touched afterwards. 4. The thread holds no lock while it
-//! copies, takes no signal but faults of its own, and ends when it has had nothing to do for [`IDLE`]: the threads of a
+//! copies, takes no signal but faults of its own, and ends when it has had nothing to do for `IDLE`: the threads of a
 //! process whose client has ended must not keep it. The next transfer starts it again.
 //! Must not know what a transfer is for, nor whose memory it is.
 
