@@ -1,18 +1,20 @@
 //! The receiving half: which queue to look at, running what waits there, giving slots back (contract: core.md §10).
 //!
 //! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
-//! nothing is there, or every `SCAN_EVERY` polls, the ready counts of all peers are compared with what was consumed.
-//! So a failed poll costs a few lines that stay in the cache, whatever the number of nodes.
+//! nothing is there, or every `SCAN_EVERY` polls, the ready counts of all peers are compared with what was consumed; where
+//! every peer is predicted, only before a sleep. So a failed poll costs a few lines that stay in the cache, whatever the
+//! number of nodes.
 //!
 //! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
 //! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
 //! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
 
 use super::handlers::{self, FIRST_CLIENT};
+use super::outbox::Peer;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, slot};
-use crate::region::{GROUP, LINE, Layout, MAX_ARGS, RING};
+use crate::region::{GROUP, LINE, Layout, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{Ordering, fence};
 use std::cell::Cell;
@@ -21,8 +23,18 @@ use std::cell::Cell;
 const PREDICTED: usize = 4;
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
 const BUDGET: u32 = 32;
-/// Successful polls between looks at all peers, so that a busy peer does not starve the others.
-const SCAN_EVERY: u32 = 16;
+/// Polls between looks at all peers, so that a busy peer does not starve the others.
+const SCAN_EVERY: u64 = 16;
+/// Polls between looks at all predicted peers. Divides [`SCAN_EVERY`].
+const SERVE_ALL_EVERY: u64 = 4;
+
+/// What a look at the predicted peers found, and of which.
+enum Found {
+    /// Replies, or requests that were given back.
+    Replies(usize),
+    /// Requests.
+    Requests(usize),
+}
 
 /// What is known of one peer's messages. 64 bytes: a line per peer.
 #[derive(Default)]
@@ -71,7 +83,8 @@ pub struct Inbox<A: Adapter> {
     pub(crate) streams: Box<[Stream]>,
     predicted: [Cell<u32>; PREDICTED],
     predictions: usize,
-    tick: Cell<u32>,
+    /// Every peer is predicted: its slots are looked at in each poll.
+    covered: bool,
     /// Groups whose scan was cut short by the budget.
     unfinished: Box<[Cell<bool>]>,
     request_token: &'static Token,
@@ -82,10 +95,10 @@ pub struct Inbox<A: Adapter> {
 /// What polling did; read at exit.
 #[derive(Default)]
 pub struct Counters {
+    /// Polls.
+    pub polls: Cell<u64>,
     /// Polls that found something.
     pub polls_hit: Cell<u64>,
-    /// Polls that found nothing.
-    pub polls_missed: Cell<u64>,
     /// Looks at all ready counts.
     pub scans: Cell<u64>,
     /// Credit counts sent.
@@ -122,7 +135,7 @@ impl<A: Adapter> Inbox<A> {
             streams: (0..nodes).map(|_| Stream::default()).collect(),
             predictions: predicted.len(),
             predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
-            tick: Cell::new(0),
+            covered: predicted.len() + 1 == nodes,
             unfinished: vec![Cell::new(false); nodes.div_ceil(GROUP)].into(),
             request_token: Token::leak(),
             reply_token: Token::leak(),
@@ -146,43 +159,195 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Looks at the predicted peers, then, now and then or if there was nothing, at all. `last`: before a sleep.
-    #[inline]
+    /// Looks at the predicted peers, then, now and then or if there was nothing, at all. `last`: before a sleep, at all.
+    #[inline(always)]
     pub(crate) fn poll(&self, am: &Am<A>, last: bool) -> bool {
+        if last {
+            return self.look_everywhere(am);
+        }
+        match self.look_for(am) {
+            Some(Found::Replies(peer)) => self.replies_now(am, peer),
+            Some(Found::Requests(peer)) => self.requests_now(am, peer),
+            // With every peer predicted, nothing is left for a scan: the line of ready counts then stays with the senders,
+            // whose stores to it wait for nobody.
+            None => !self.covered && self.nothing_predicted(am),
+        }
+    }
+
+    /// A poll that misses nothing: not even behind a reply of which not all has arrived.
+    #[cold]
+    #[inline(never)]
+    fn look_everywhere(&self, am: &Am<A>) -> bool {
+        Counters::add(&self.counters.polls, 1);
         let mut found = 0;
         for predicted in &self.predicted[..self.predictions] {
             found += self.serve(am, predicted.get() as usize);
         }
-        let tick = self.tick.get().wrapping_add(1);
-        self.tick.set(tick);
-        let covered = self.predictions + 1 == self.layout.nodes();
-        // With every peer predicted, the scan only finds replies behind unanswered requests: every 8th failed poll will
-        // do, and the line of ready counts stays with the senders meanwhile.
-        if (found == 0 && (!covered || last || tick & 7 == 0)) || tick & (SCAN_EVERY - 1) == 0 {
+        if found == 0 {
+            found = self.scan(am);
+        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    /// [`Self::poll`] for a client's own loop, which the waiter is told of. Up to the calls, which come last, nothing but looks,
+    /// and hence no register to save: that is what a poll in vain costs, and what a message waits for half of.
+    #[inline(always)]
+    pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
+        match self.look_for(am) {
+            Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
+            Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
+            None if self.covered => am.waiter.polled(false),
+            None => self.nothing_in_loop(am),
+        }
+    }
+
+    #[inline(never)]
+    fn replies_now(&self, am: &Am<A>, peer: usize) -> bool {
+        self.replies_found(am, peer)
+    }
+
+    #[inline(never)]
+    fn requests_now(&self, am: &Am<A>, peer: usize) -> bool {
+        self.requests_found(am, peer)
+    }
+
+    #[inline(never)]
+    fn replies_in_loop(&self, am: &Am<A>, peer: usize) {
+        let found = self.replies_found(am, peer);
+        am.waiter.polled(found);
+    }
+
+    #[inline(never)]
+    fn requests_in_loop(&self, am: &Am<A>, peer: usize) {
+        let found = self.requests_found(am, peer);
+        am.waiter.polled(found);
+    }
+
+    #[inline(never)]
+    fn nothing_in_loop(&self, am: &Am<A>) {
+        let found = self.nothing_predicted(am);
+        am.waiter.polled(found);
+    }
+
+    /// What waits at the first predicted peer where anything does. Counts the poll.
+    #[inline(always)]
+    fn look_for(&self, am: &Am<A>) -> Option<Found> {
+        Counters::add(&self.counters.polls, 1);
+        for predicted in &self.predicted[..self.predictions] {
+            let peer = predicted.get() as usize;
+            let (way, from) = (&am.peers[peer], &self.from[peer]);
+            if way.outstanding() > 0 && (self.reply_waits(peer, from) || self.has_credit(way, peer, from)) {
+                return Some(Found::Replies(peer));
+            }
+            if self.request_waits(peer, from) {
+                return Some(Found::Requests(peer));
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn request_waits(&self, peer: usize, from: &From) -> bool {
+        let index = from.next_request.get();
+        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(index));
+        slot.fetch_rest();
+        slot.look(self.layout.sequence(index)).is_some()
+    }
+
+    #[inline(always)]
+    fn reply_waits(&self, peer: usize, from: &From) -> bool {
+        let index = from.next_reply.get();
+        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.reply(index));
+        slot.fetch_rest();
+        slot.look(self.layout.sequence(index)).is_some()
+    }
+
+    /// Has `peer` given back requests that it did not answer, so that replies to later ones are found by [`Self::retire`] only?
+    /// The count is stored once for many messages: the look stays in our cache.
+    #[inline(always)]
+    fn has_credit(&self, way: &Peer<A>, peer: usize, from: &From) -> bool {
+        // Relaxed: a hint; `retire` looks with Acquire.
+        let consumed = self.control.word(self.layout.credit(peer)).load(Ordering::Relaxed) as u32;
+        let next = from.next_reply.get();
+        let sent = way.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
+        consumed.wrapping_sub(next).wrapping_sub(1) < sent.wrapping_sub(next)
+    }
+
+    // What is found is served at once, and nothing else in three polls of four: a client's next request waits for the reply's
+    // poll to return. The fourth looks everywhere, so that a busy peer does not starve the others, nor replies requests.
+
+    #[inline(always)]
+    fn replies_found(&self, am: &Am<A>, peer: usize) -> bool {
+        let found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
+        self.found(am, found)
+    }
+
+    #[inline(always)]
+    fn requests_found(&self, am: &Am<A>, peer: usize) -> bool {
+        let found = self.serve_requests(am, peer, 0);
+        self.found(am, found)
+    }
+
+    #[inline(always)]
+    fn found(&self, am: &Am<A>, found: u32) -> bool {
+        let polls = self.counters.polls.get();
+        if polls.is_multiple_of(SERVE_ALL_EVERY) {
+            return self.serve_all(am, found, polls);
+        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn serve_all(&self, am: &Am<A>, before: u32, polls: u64) -> bool {
+        let mut found = before;
+        for predicted in &self.predicted[..self.predictions] {
+            found += self.serve(am, predicted.get() as usize);
+        }
+        if !self.covered && polls.is_multiple_of(SCAN_EVERY) {
             found += self.scan(am);
         }
-        let counter = if found > 0 { &self.counters.polls_hit } else { &self.counters.polls_missed };
-        Counters::add(counter, 1);
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    #[inline(never)]
+    fn nothing_predicted(&self, am: &Am<A>) -> bool {
+        let found = self.scan(am);
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }
 
     /// Runs what `peer` sent, replies first: they free what senders wait for.
-    #[inline(always)]
+    #[inline(never)]
     fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
-        let mut found = 0;
-        if am.peers[peer].outstanding() > 0 {
-            found += self.serve_replies(am, peer);
-        }
+        let replies = self.serve_replies(am, peer) + self.serve_credit(am, peer);
+        replies + self.serve_requests(am, peer, replies)
+    }
+
+    /// Runs the requests of `peer` that wait, as many as the budget leaves after `before` others.
+    #[inline(always)]
+    fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
         let from = &self.from[peer];
         let queue = self.layout.queue(peer);
-        while found < BUDGET {
+        let mut found = 0;
+        while before + found < BUDGET {
             let index = from.next_request.get();
             let slot = Slot::at(&self.command, queue + self.layout.request(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            self.run_request(am, peer, index, &slot, meta);
+            self.run_request(am, peer, from, index, &slot, meta);
             found += 1;
         }
         found
+    }
+
+    /// Retires what `peer` gave back without an answer.
+    #[inline(always)]
+    fn serve_credit(&self, am: &Am<A>, peer: usize) -> u32 {
+        let (way, from) = (&am.peers[peer], &self.from[peer]);
+        if way.outstanding() > 0 && self.has_credit(way, peer, from) { self.retire(am, peer) } else { 0 }
     }
 
     /// Compares the ready counts of all peers with what was consumed, and serves those that differ.
@@ -261,18 +426,18 @@ impl<A: Adapter> Inbox<A> {
     /// Runs the replies of `peer` that wait in order.
     #[inline(always)]
     fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
-        let from = &self.from[peer];
+        let (way, from) = (&am.peers[peer], &self.from[peer]);
         let queue = self.layout.queue(peer);
         let mut found = 0;
-        while found < BUDGET {
+        while way.outstanding() > 0 && found < BUDGET {
             let index = from.next_reply.get();
             let slot = Slot::at(&self.command, queue + self.layout.reply(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
             // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
-            if index == am.peers[peer].sent.load(Ordering::Relaxed) {
+            if index == way.sent.load(Ordering::Relaxed) {
                 corrupt(peer as u32, "answer to a request that was not sent");
             }
-            if !self.run_reply(am, peer, index, &slot, meta) {
+            if !self.run_reply(am, peer, from, index, &slot, meta) {
                 break; // a stream of which not all has arrived
             }
             found += 1;
@@ -333,8 +498,7 @@ impl<A: Adapter> Inbox<A> {
 
     /// Runs the handler of one request, and gives the slot back unless its reply did.
     #[inline(always)]
-    fn run_request(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
-        let from = &self.from[peer];
+    fn run_request(&self, am: &Am<A>, peer: usize, from: &From, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
         let token = self.request_token;
         let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
         token.open(Kind::Request, peer as u32, index, holds_buffer);
@@ -363,8 +527,8 @@ impl<A: Adapter> Inbox<A> {
 
     /// Gives back the requests before `index` that were not answered, if there are any: before a reply overtakes them.
     #[inline(always)]
-    pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, index: u32) {
-        if self.from[peer].unacked.get() > 0 {
+    pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, from: &From, index: u32) {
+        if from.unacked.get() > 0 {
             // No barrier before the reply: without the count its requester does not find it yet, and looks again.
             self.give_back(am, peer, index);
         }
@@ -388,7 +552,15 @@ impl<A: Adapter> Inbox<A> {
 
     /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived.
     #[inline(always)]
-    fn run_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
+    fn run_reply(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+    ) -> bool {
         let meta = match meta.carry() {
             Some(Carry::Stream) => match am.stream_in(self, peer, index, slot, meta) {
                 Some(meta) => meta,
@@ -396,7 +568,6 @@ impl<A: Adapter> Inbox<A> {
             },
             _ => meta,
         };
-        let from = &self.from[peer];
         let token = self.reply_token;
         token.open(Kind::Reply, peer as u32, index, false);
         let ring = self.layout.queue(peer) + self.layout.reply_ring();
@@ -430,12 +601,33 @@ impl<A: Adapter> Inbox<A> {
     /// Calls the handler that `meta` names. Returns the ring bytes that the message held.
     #[inline(always)]
     fn run(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, ring: usize) -> usize {
+        if !meta.is_short() {
+            return self.run_payload(am, slot, meta, token, ring);
+        }
+        let function = function(am, token, meta);
+        super::record_handler(token, 0);
+        let depth = am.enter_handler();
+        // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
+        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
+        am.leave_handler(depth);
+        0
+    }
+
+    /// As [`Self::run`], for a Medium or a Long. A function of its own, and one for requests and replies: the path of a Short
+    /// then fits few lines of instructions.
+    #[inline(never)]
+    fn run_payload(
+        &self,
+        am: &Am<A>,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+        token: &'static Token,
+        ring: usize,
+    ) -> usize {
         let source = token.source();
         let Some(carry) = meta.carry() else { corrupt(source, "unknown kind of message") };
-        let first = if matches!(carry, Carry::Short | Carry::Inline) { 1 } else { 2 };
-        let args: [i32; MAX_ARGS] = slot.args(first, meta.args());
+        let first = if carry == Carry::Inline { 1 } else { 2 };
         let (buf, bytes) = match carry {
-            Carry::Short => (std::ptr::null_mut(), 0),
             Carry::Inline if meta.len() <= slot::inline_max(meta.args()) => {
                 (slot.ptr(slot::inline_offset(meta.args())), 0)
             }
@@ -454,26 +646,29 @@ impl<A: Adapter> Inbox<A> {
             Carry::Stream => return am.piece_in(self, slot, meta, source),
             Carry::Bounced => (am.finish_bounced(slot, meta, source), 0),
             Carry::Inline => corrupt(source, "inline payload longer than its slot"),
+            Carry::Short => unreachable!("run by `run`"),
         };
-        let function = am.handlers.function(meta.handler());
-        if function == 0 {
-            unregistered(source, meta.handler());
-        }
+                let function = function(am, token, meta);
         if meta.handler() < FIRST_CLIENT && !handlers::takes(meta.handler(), token.kind(), carry, meta.args()) {
             corrupt(source, "message of another kind than its handler takes");
         }
         super::record_handler(token, meta.len());
         let depth = am.enter_handler();
-        if carry == Carry::Short {
-            // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
-            unsafe { dispatch::short(function, token.raw(), &args, meta.args()) };
-        } else {
-            // SAFETY: as above.
-            unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), &args, meta.args()) };
-        }
+        // SAFETY: as in `run`.
+        unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };
         am.leave_handler(depth);
         bytes
     }
+}
+
+/// The function that `meta` names.
+#[inline(always)]
+fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
+    let function = am.handlers.function(meta.handler());
+    if function == 0 {
+        unregistered(token.source(), meta.handler());
+    }
+    function
 }
 
 /// The ring offset that a peer claims for `len` bytes, checked.

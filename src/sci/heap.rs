@@ -272,6 +272,10 @@ impl LocalMap for HeapLocal {
         word
     }
 
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        self.0.view.words(offset)
+    }
+
     fn ptr(&self, offset: usize) -> *mut u8 {
         self.0.view.ptr(offset)
     }

@@ -73,13 +73,12 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     }
     /// The 8-byte word at `offset` (a multiple of 8, inside the map, else a panic).
     fn word(&self, offset: usize) -> &AtomicU64;
-    /// Reads `out.len()` words from `offset` on, each whole, unordered: for words that an Acquire load announced.
+    /// The block of `N` words (a power of two) at `offset`, a multiple of the block's bytes (and inside, else a panic): one
+    /// check for all of them.
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N];
+    /// A hint: the line at `offset` will be read soon.
     #[inline(always)]
-    fn load(&self, offset: usize, out: &mut [u64]) {
-        for (i, word) in out.iter_mut().enumerate() {
-            *word = self.word(offset + 8 * i).load(crate::sync::Ordering::Relaxed); // Relaxed: see above
-        }
-    }
+    fn fetch(&self, _offset: usize) {}
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
 }
@@ -102,6 +101,12 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn publish(&self, offset: usize, value: u64);
     /// As [`RemoteMap::publish`], 4 bytes (`offset` a multiple of 4).
     fn publish32(&self, offset: usize, value: u32);
+    /// A hint: the owner waits for what was just stored in the line at `offset`.
+    #[inline(always)]
+    fn hand_over(&self, _offset: usize) {}
+    /// A hint: this node will store to the line at `offset` soon, and nobody reads it until then.
+    #[inline(always)]
+    fn claim(&self, _offset: usize) {}
     /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
     ///
     /// # Safety

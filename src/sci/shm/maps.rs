@@ -53,8 +53,13 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
-    fn load(&self, offset: usize, out: &mut [u64]) {
-        self.span.load(offset, out)
+    fn fetch(&self, offset: usize) {
+        self.span.fetch(offset);
+    }
+
+    #[inline(always)]
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        self.span.words(offset)
     }
 
     #[inline(always)]
@@ -103,6 +108,16 @@ impl RemoteMap for ShmRemote {
     #[inline(always)]
     fn store(&self, offset: usize, words: &[u64]) {
         self.span.store(offset, words);
+    }
+
+    #[inline(always)]
+    fn hand_over(&self, offset: usize) {
+        self.span.hand_over(offset);
+    }
+
+    #[inline(always)]
+    fn claim(&self, offset: usize) {
+        self.span.claim(offset);
     }
 
     #[inline(always)]
