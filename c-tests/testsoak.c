@@ -171,7 +171,8 @@ static void compare(const char *what, gasnet_node_t to, int actor, const unsigne
       gasnet_wait_syncnbi_gets();
   }
   for (i = 0; i < SLOT && here[i] == model[i]; i++) {}
-  CHECK(i == SLOT, "%s: byte %lu of node %u's slot is %x, not %x", what, (unsigned long)i, (unsigned)to, here[i], model[i]);
+  CHECK(i == SLOT, "%s: byte %lu of node %u's slot is %x, not %x", what, (unsigned long)i, (unsigned)to, here[i % SLOT],
+        model[i % SLOT]);
   verified(0, SLOT);
   GASNET_SAFE(gasnet_AMRequestShort2(to, H_CHECK, actor, (gasnet_handlerarg_t)digest(model, SLOT)));
   GASNET_BLOCKUNTIL(AREA_LOAD(&done[actor]) == wanted);

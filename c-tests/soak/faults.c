@@ -96,7 +96,8 @@ long syscall(long number, ...) {
   va_start(list, number);
   for (i = 0; i < 6; i++) a[i] = va_arg(list, long);
   va_end(list);
-  if (number == SYS_futex) name = (a[1] & 127) == 1 ? "futex_wake" : "futex_wait";
+  /* A lock between threads of one process (flag 128) relies on its wake, as pthreads do; between processes ours does not. */
+  if (number == SYS_futex) name = (a[1] & 128) != 0 ? "futex_private" : (a[1] & 127) == 1 ? "futex_wake" : "futex_wait";
   else if (number == SYS_membarrier) name = "membarrier";
   else if (number == SYS_pidfd_open) name = "pidfd_open";
   if (fails(name)) return -1;

@@ -10,8 +10,8 @@ use crate::sync::{AtomicUsize, Ordering};
 /// First index that clients may use.
 pub const FIRST_CLIENT: u8 = 128;
 
-// Indices of the library's own handlers, and the messages they are run for: one list, so that no two are the same. 64 on: `rma::reference`; 96 on: `vis::pack`;
-// 112 on: `coll::cells` and `coll::moves`.
+// Indices of the library's own handlers, and the messages they are run for: one list, so that no two are the same. 64 on:
+// `rma::reference`; 96 on: `vis::pack`; 112 on: `coll::cells` and `coll::moves`.
 macro_rules! internal {
     ($($(#[doc = $doc:literal])* $name:ident = $index:literal: $kind:ident $category:ident $args:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: u8 = $index;)*

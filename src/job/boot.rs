@@ -36,6 +36,8 @@ pub enum JobError {
     },
     /// This process is a node already.
     Twice,
+    /// Its place in a job that it made itself could not be taken.
+    Place(String),
 }
 
 impl fmt::Display for JobError {
@@ -45,6 +47,7 @@ impl fmt::Display for JobError {
                 write!(f, "cannot join the job that {HANDOFF}='{value}' names: {problem}")
             }
             JobError::System { what, error } => write!(f, "{what}: {error}"),
+            JobError::Place(problem) => write!(f, "cannot join the job: {problem}"),
             JobError::Twice => f.write_str("this process is a node of a job already"),
         }
     }
@@ -206,7 +209,7 @@ fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
 
 fn alone(config: &Config) -> Result<Boot, JobError> {
     let (memory, header) = JobHeader::create(1).map_err(JobError::system("memory for the job's header"))?;
-    enter(header, 0, memory, None, config).map_err(|_| JobError::Twice)
+    enter(header, 0, memory, None, config).map_err(JobError::Place)
 }
 
 fn forked(config: &Config) -> Result<Boot, JobError> {
@@ -224,8 +227,9 @@ fn forked(config: &Config) -> Result<Boot, JobError> {
     let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
     match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
+            log::set_identity(rank, nodes); // errors from here on are this node's
             sys::restore_alarm(&alarm);
-            enter(header, rank, memory, Some(lifeline), config).map_err(|_| JobError::Twice)
+            enter(header, rank, memory, Some(lifeline), config).map_err(JobError::Place)
         }
         Spawned::Supervisor(children) => {
             // The memory stays open, for nodes whose client closes their descriptors; it ends with this process anyway.

@@ -50,14 +50,9 @@ impl Overlap {
     where
         A: Adapter<Remote: RemoteRead>,
     {
-        if source.len() < self.min {
-            return Ok(false);
-        }
-        match place(am, node, address, source.len())? {
-            // SAFETY: the caller of a bulk put promises the source (contract: extended.md §3); the target was checked.
-            Some(to) => Ok(unsafe { self.queue(source.ptr(), to, source.len(), c) }),
-            None => Ok(false),
-        }
+        let Some(to) = self.place(am, node, address, source.len())? else { return Ok(false) };
+        // SAFETY: the caller of a bulk put promises the source (contract: extended.md §3); the target was checked.
+        Ok(unsafe { self.queue(source.ptr(), to, source.len(), c) })
     }
 
     /// Queues a get. False: nothing has been done.
@@ -72,14 +67,26 @@ impl Overlap {
     where
         A: Adapter<Remote: RemoteRead>,
     {
-        if to.len() < self.min {
-            return Ok(false);
+        let Some(from) = self.place(am, node, address, to.len())? else { return Ok(false) };
+        // SAFETY: the source was checked; `Landing` promises the target until the operation is done.
+        Ok(unsafe { self.queue(from, to.ptr(), to.len(), c) })
+    }
+
+    /// Where the peer's side of a transfer for the engine is in this process: `len` bytes at `address` of `node`, if they
+    /// are long enough, and mapped.
+    fn place<A>(&self, am: &Am<A>, node: u32, address: usize, len: usize) -> Result<Option<*mut u8>, Error>
+    where
+        A: Adapter<Remote: RemoteRead>,
+    {
+        if len < self.min {
+            return Ok(None);
         }
-        match place(am, node, address, to.len())? {
-            // SAFETY: the source was checked; `Landing` promises the target until the operation is done.
-            Some(from) => Ok(unsafe { self.queue(from, to.ptr(), to.len(), c) }),
-            None => Ok(false),
+        if node == am.me() {
+            return Ok(Some(address as *mut u8)); // valid by the client's promise (contract: extended.md §1)
         }
+        am.payloads().check(node, address, len)?;
+        let mapped = am.payloads().map(node);
+        Ok(mapped.and_then(|(map, base)| Some(map.memory()?.wrapping_add(address - base))))
     }
 
     /// # Safety
@@ -116,17 +123,4 @@ impl Overlap {
     pub fn work(&self) -> Work {
         self.engine.work()
     }
-}
-
-/// Where `len` bytes at `address` of `node` are in this process, if they are.
-fn place<A>(am: &Am<A>, node: u32, address: usize, len: usize) -> Result<Option<*mut u8>, Error>
-where
-    A: Adapter<Remote: RemoteRead>,
-{
-    if node == am.me() {
-        return Ok(Some(address as *mut u8)); // valid by the client's promise (contract: extended.md §1)
-    }
-    am.payloads().check(node, address, len)?;
-    let mapped = am.payloads().map(node);
-    Ok(mapped.and_then(|(map, base)| Some(map.memory()?.wrapping_add(address - base))))
 }

@@ -79,13 +79,8 @@ pub fn goals<'a>(bench: &'a Bench) -> Vec<Goal<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Host, tests::row};
+    use super::super::model::tests::{bench, row};
     use super::*;
-
-    fn bench(results: Vec<Row>) -> Bench {
-        let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
-        Bench { version: 1, host, rounds: 1, results }
-    }
 
     #[test]
     fn the_best_peer_decides_and_the_unit_says_which_way() {

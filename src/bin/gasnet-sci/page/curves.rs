@@ -145,13 +145,8 @@ fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Host, tests::row};
+    use super::super::model::tests::{bench, row};
     use super::*;
-
-    fn bench(results: Vec<Row>) -> Bench {
-        let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
-        Bench { version: 1, host, rounds: 1, results }
-    }
 
     #[test]
     fn three_sizes_make_a_curve_and_fewer_do_not() {

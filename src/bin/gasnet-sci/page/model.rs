@@ -152,6 +152,12 @@ impl Row {
 pub mod tests {
     use super::*;
 
+    /// Results of one round on a host that does not matter.
+    pub fn bench(results: Vec<Row>) -> Bench {
+        let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
+        Bench { version: 1, host, rounds: 1, results }
+    }
+
     pub fn row(who: &str, operation: &str, bytes: u64, unit: &str, median: f64) -> Row {
         Row {
             section: "am".into(),
