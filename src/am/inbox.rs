@@ -1,40 +1,24 @@
-//! The receiving half: which queue to look at, running what waits there, giving slots back (contract: core.md §10).
+//! The receiving half: running in order what waits in a peer's queue, giving its slots back (contract: core.md §10).
 //!
-//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
-//! nothing is there, or every `SCAN_EVERY` polls, the ready counts of all peers are compared with what was consumed; where
-//! every peer is predicted, only before a sleep. So a failed poll costs a few lines that stay in the cache, whatever the
-//! number of nodes.
+//! Which queue is looked at is `poll`'s affair, what one message says is `run`'s.
 //!
 //! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
 //! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
 //! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
 
-use super::handlers::{self, FIRST_CLIENT};
+use super::Am;
 use super::outbox::Peer;
+use super::poll::PREDICTED;
+use super::run::corrupt;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
-use super::{Am, dispatch, slot};
 use crate::region::{GROUP, LINE, Layout, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
-use crate::sync::{Ordering, fence};
+use crate::sync::Ordering;
 use std::cell::Cell;
 
-/// Peers that are looked at directly.
-const PREDICTED: usize = 4;
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
 const BUDGET: u32 = 32;
-/// Polls between looks at all peers, so that a busy peer does not starve the others.
-const SCAN_EVERY: u64 = 16;
-/// Polls between looks at all predicted peers. Divides [`SCAN_EVERY`].
-const SERVE_ALL_EVERY: u64 = 4;
-
-/// What a look at the predicted peers found, and of which.
-enum Found {
-    /// Replies, or requests that were given back.
-    Replies(usize),
-    /// Requests.
-    Requests(usize),
-}
 
 /// What is known of one peer's messages. 64 bytes: a line per peer.
 #[derive(Default)]
@@ -52,7 +36,7 @@ pub(crate) struct From {
     /// Replies sent to the peer: our half of its ready counts.
     pub(crate) replies_sent: Cell<u32>,
     /// Replies of the peer that were run.
-    replies_seen: Cell<u32>,
+    pub(super) replies_seen: Cell<u32>,
     /// Position up to which we wrote the reply ring at the peer.
     pub(crate) reply_head: Cell<u64>,
     /// Position up to which we consumed our own reply ring, and what the peer was told of it.
@@ -74,19 +58,19 @@ pub(crate) struct Stream {
 
 /// State of the receiving half. One thread at a time has it; the cells make entering again on that thread harmless.
 pub struct Inbox<A: Adapter> {
-    me: usize,
-    layout: Layout,
+    pub(super) me: usize,
+    pub(super) layout: Layout,
     pub(crate) command: A::Local,
     pub(crate) control: A::Local,
     pub(crate) from: Box<[From]>,
     /// Beside `from`, which fills its lines: few jobs have streams.
     pub(crate) streams: Box<[Stream]>,
-    predicted: [Cell<u32>; PREDICTED],
-    predictions: usize,
+    pub(super) predicted: [Cell<u32>; PREDICTED],
+    pub(super) predictions: usize,
     /// Every peer is predicted: its slots are looked at in each poll.
-    covered: bool,
+    pub(super) covered: bool,
     /// Groups whose scan was cut short by the budget.
-    unfinished: Box<[Cell<bool>]>,
+    pub(super) unfinished: Box<[Cell<bool>]>,
     request_token: &'static Token,
     reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -159,177 +143,9 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Looks at the predicted peers, then, now and then or if there was nothing, at all. `last`: before a sleep, at all.
-    #[inline(always)]
-    pub(crate) fn poll(&self, am: &Am<A>, last: bool) -> bool {
-        if last {
-            return self.look_everywhere(am);
-        }
-        match self.look_for(am) {
-            Some(Found::Replies(peer)) => self.replies_now(am, peer),
-            Some(Found::Requests(peer)) => self.requests_now(am, peer),
-            // With every peer predicted, nothing is left for a scan: the line of ready counts then stays with the senders,
-            // whose stores to it wait for nobody.
-            None => !self.covered && self.nothing_predicted(am),
-        }
-    }
-
-    /// A poll that misses nothing: not even behind a reply of which not all has arrived.
-    #[cold]
-    #[inline(never)]
-    fn look_everywhere(&self, am: &Am<A>) -> bool {
-        Counters::add(&self.counters.polls, 1);
-        let mut found = 0;
-        for predicted in &self.predicted[..self.predictions] {
-            found += self.serve(am, predicted.get() as usize);
-        }
-        if found == 0 {
-            found = self.scan(am);
-        }
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
-        found > 0
-    }
-
-    /// [`Self::poll`] for a client's own loop, which the waiter is told of. Up to the calls, which come last, nothing but looks,
-    /// and hence no register to save: that is what a poll in vain costs, and what a message waits for half of.
-    #[inline(always)]
-    pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
-        match self.look_for(am) {
-            Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
-            Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
-            None if self.covered => am.waiter.polled(false),
-            None => self.nothing_in_loop(am),
-        }
-    }
-
-    #[inline(never)]
-    fn replies_now(&self, am: &Am<A>, peer: usize) -> bool {
-        self.replies_found(am, peer)
-    }
-
-    #[inline(never)]
-    fn requests_now(&self, am: &Am<A>, peer: usize) -> bool {
-        self.requests_found(am, peer)
-    }
-
-    #[inline(never)]
-    fn replies_in_loop(&self, am: &Am<A>, peer: usize) {
-        let found = self.replies_found(am, peer);
-        am.waiter.polled(found);
-    }
-
-    #[inline(never)]
-    fn requests_in_loop(&self, am: &Am<A>, peer: usize) {
-        let found = self.requests_found(am, peer);
-        am.waiter.polled(found);
-    }
-
-    #[inline(never)]
-    fn nothing_in_loop(&self, am: &Am<A>) {
-        let found = self.nothing_predicted(am);
-        am.waiter.polled(found);
-    }
-
-    /// What waits at the first predicted peer where anything does. Counts the poll.
-    #[inline(always)]
-    fn look_for(&self, am: &Am<A>) -> Option<Found> {
-        Counters::add(&self.counters.polls, 1);
-        for predicted in &self.predicted[..self.predictions] {
-            let peer = predicted.get() as usize;
-            let (way, from) = (&am.peers[peer], &self.from[peer]);
-            if way.outstanding() > 0 && (self.reply_waits(peer, from) || self.has_credit(way, peer, from)) {
-                return Some(Found::Replies(peer));
-            }
-            if self.request_waits(peer, from) {
-                return Some(Found::Requests(peer));
-            }
-        }
-        None
-    }
-
-    #[inline(always)]
-    fn request_waits(&self, peer: usize, from: &From) -> bool {
-        let index = from.next_request.get();
-        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(index));
-        slot.fetch_rest();
-        slot.look(self.layout.sequence(index)).is_some()
-    }
-
-    #[inline(always)]
-    fn reply_waits(&self, peer: usize, from: &From) -> bool {
-        let index = from.next_reply.get();
-        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.reply(index));
-        slot.fetch_rest();
-        slot.look(self.layout.sequence(index)).is_some()
-    }
-
-    /// Has `peer` given back requests that it did not answer, so that replies to later ones are found by [`Self::retire`] only?
-    /// The count is stored once for many messages: the look stays in our cache.
-    #[inline(always)]
-    fn has_credit(&self, way: &Peer<A>, peer: usize, from: &From) -> bool {
-        // Relaxed: a hint; `retire` looks with Acquire.
-        let consumed = self.control.word(self.layout.credit(peer)).load(Ordering::Relaxed) as u32;
-        let next = from.next_reply.get();
-        let sent = way.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
-        consumed.wrapping_sub(next).wrapping_sub(1) < sent.wrapping_sub(next)
-    }
-
-    // What is found is served at once, and nothing else in three polls of four: a client's next request waits for the reply's
-    // poll to return. The fourth looks everywhere, so that a busy peer does not starve the others, nor replies requests.
-
-    #[inline(always)]
-    fn replies_found(&self, am: &Am<A>, peer: usize) -> bool {
-        let found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
-        self.found(am, found)
-    }
-
-    #[inline(always)]
-    fn requests_found(&self, am: &Am<A>, peer: usize) -> bool {
-        let found = self.serve_requests(am, peer, 0);
-        self.found(am, found)
-    }
-
-    #[inline(always)]
-    fn found(&self, am: &Am<A>, found: u32) -> bool {
-        let polls = self.counters.polls.get();
-        if polls.is_multiple_of(SERVE_ALL_EVERY) {
-            return self.serve_all(am, found, polls);
-        }
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
-        found > 0
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn serve_all(&self, am: &Am<A>, before: u32, polls: u64) -> bool {
-        let mut found = before;
-        for predicted in &self.predicted[..self.predictions] {
-            found += self.serve(am, predicted.get() as usize);
-        }
-        if !self.covered && polls.is_multiple_of(SCAN_EVERY) {
-            found += self.scan(am);
-        }
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
-        found > 0
-    }
-
-    #[inline(never)]
-    fn nothing_predicted(&self, am: &Am<A>) -> bool {
-        let found = self.scan(am);
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
-        found > 0
-    }
-
-    /// Runs what `peer` sent, replies first: they free what senders wait for.
-    #[inline(never)]
-    fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
-        let replies = self.serve_replies(am, peer) + self.serve_credit(am, peer);
-        replies + self.serve_requests(am, peer, replies)
-    }
-
     /// Runs the requests of `peer` that wait, as many as the budget leaves after `before` others.
     #[inline(always)]
-    fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
+    pub(super) fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
         let from = &self.from[peer];
         let queue = self.layout.queue(peer);
         let mut found = 0;
@@ -343,93 +159,30 @@ impl<A: Adapter> Inbox<A> {
         found
     }
 
+    /// Has `peer` given back requests that it did not answer, so that replies to later ones are found by [`Self::retire`] only?
+    /// The count is stored once for many messages: the look stays in our cache. Where no request is outstanding there is none.
+    #[inline(always)]
+    pub(super) fn has_credit(&self, way: &Peer<A>, peer: usize, from: &From) -> bool {
+        // Relaxed: a hint; `retire` looks with Acquire.
+        let consumed = self.control.word(self.layout.credit(peer)).load(Ordering::Relaxed) as u32;
+        let next = from.next_reply.get();
+        let sent = way.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
+        consumed.wrapping_sub(next).wrapping_sub(1) < sent.wrapping_sub(next)
+    }
+
     /// Retires what `peer` gave back without an answer.
     #[inline(always)]
-    fn serve_credit(&self, am: &Am<A>, peer: usize) -> u32 {
-        let (way, from) = (&am.peers[peer], &self.from[peer]);
-        if way.outstanding() > 0 && self.has_credit(way, peer, from) { self.retire(am, peer) } else { 0 }
+    pub(super) fn serve_credit(&self, am: &Am<A>, peer: usize) -> u32 {
+        if self.has_credit(&am.peers[peer], peer, &self.from[peer]) { self.retire(am, peer) } else { 0 }
     }
 
-    /// Compares the ready counts of all peers with what was consumed, and serves those that differ.
-    #[cold]
-    #[inline(never)]
-    fn scan(&self, am: &Am<A>) -> u32 {
-        Counters::add(&self.counters.scans, 1);
-        if !self.layout.grouped() {
-            return self.scan_peers(am, 0..self.layout.nodes());
-        }
-        let mut found = 0;
-        for (group, unfinished) in self.unfinished.iter().enumerate() {
-            let first = group * GROUP;
-            let word = self.control.word(self.layout.exist(first));
-            // Relaxed: what it announces is looked at with Acquire, slot by slot.
-            let exist = word.load(Ordering::Relaxed) != 0;
-            if !exist && !unfinished.replace(false) {
-                continue;
-            }
-            word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
-            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
-            // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
-            // on its way, after we read the ready count from before it: the message would wait for the next one.
-            fence(Ordering::SeqCst);
-            let served = self.scan_peers(am, first..(first + GROUP).min(self.layout.nodes()));
-            unfinished.set(served > 0); // look again: the budget may have left something
-            found += served;
-        }
-        found
-    }
-
-    fn scan_peers(&self, am: &Am<A>, peers: std::ops::Range<usize>) -> u32 {
-        let mut found = 0;
-        for peer in peers {
-            if peer == self.me {
-                continue;
-            }
-            // Relaxed: a hint; the slot itself is looked at with Acquire.
-            let ready = self.control.word(self.layout.ready(peer)).load(Ordering::Relaxed);
-            let from = &self.from[peer];
-            if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
-                continue;
-            }
-            let served = self.retire(am, peer) + self.serve(am, peer);
-            if served > 0 {
-                self.predict(peer as u32);
-            }
-            found += served;
-        }
-        found
-    }
-
-    /// Moves `peer` to the front of the predicted ones.
-    fn predict(&self, peer: u32) {
-        let mut carried = peer;
-        for place in &self.predicted[..self.predictions] {
-            carried = place.replace(carried);
-            if carried == peer {
-                return;
-            }
-        }
-    }
-
-    /// Runs replies of all peers, and nothing else: what a reply that waits for space may do (contract: core.md §9.5).
-    #[cold]
-    pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
-        let mut found = 0;
-        for peer in 0..self.layout.nodes() {
-            if am.peers[peer].outstanding() > 0 {
-                found += self.retire(am, peer);
-            }
-        }
-        found > 0
-    }
-
-    /// Runs the replies of `peer` that wait in order.
+    /// Runs the replies of `peer` that wait in order. The look behind the last of them is also the check for one too many.
     #[inline(always)]
-    fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
+    pub(super) fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
         let (way, from) = (&am.peers[peer], &self.from[peer]);
         let queue = self.layout.queue(peer);
         let mut found = 0;
-        while way.outstanding() > 0 && found < BUDGET {
+        while found < BUDGET {
             let index = from.next_reply.get();
             let slot = Slot::at(&self.command, queue + self.layout.reply(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
@@ -597,97 +350,4 @@ impl<A: Adapter> Inbox<A> {
             way.bell.trigger_if_armed();
         }
     }
-
-    /// Calls the handler that `meta` names. Returns the ring bytes that the message held.
-    #[inline(always)]
-    fn run(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, ring: usize) -> usize {
-        if !meta.is_short() {
-            return self.run_payload(am, slot, meta, token, ring);
-        }
-        let function = function(am, token, meta);
-        super::record_handler(token, 0);
-        let depth = am.enter_handler();
-        // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
-        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
-        am.leave_handler(depth);
-        0
-    }
-
-    /// As [`Self::run`], for a Medium or a Long. A function of its own, and one for requests and replies: the path of a Short
-    /// then fits few lines of instructions.
-    #[inline(never)]
-    fn run_payload(
-        &self,
-        am: &Am<A>,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-        token: &'static Token,
-        ring: usize,
-    ) -> usize {
-        let source = token.source();
-        let Some(carry) = meta.carry() else { corrupt(source, "unknown kind of message") };
-        let first = if carry == Carry::Inline { 1 } else { 2 };
-        let (buf, bytes) = match carry {
-            Carry::Inline if meta.len() <= slot::inline_max(meta.args()) => {
-                (slot.ptr(slot::inline_offset(meta.args())), 0)
-            }
-            Carry::Ring => {
-                let offset = ring_offset(slot.word(1), meta.len(), source);
-                (self.command.ptr(ring + offset), meta.len().next_multiple_of(LINE))
-            }
-            Carry::Long => {
-                let address = slot.word(1) as usize;
-                if meta.len() > 0 && !am.payloads.holds(am.me, address, meta.len()) {
-                    corrupt(source, "Long target outside the segment");
-                }
-                (address as *mut u8, 0)
-            }
-            Carry::Stream if token.kind() == Kind::Reply => (self.streams[source as usize].address.get() as *mut u8, 0),
-            Carry::Stream => return am.piece_in(self, slot, meta, source),
-            Carry::Bounced => (am.finish_bounced(slot, meta, source), 0),
-            Carry::Inline => corrupt(source, "inline payload longer than its slot"),
-            Carry::Short => unreachable!("run by `run`"),
-        };
-                let function = function(am, token, meta);
-        if meta.handler() < FIRST_CLIENT && !handlers::takes(meta.handler(), token.kind(), carry, meta.args()) {
-            corrupt(source, "message of another kind than its handler takes");
-        }
-        super::record_handler(token, meta.len());
-        let depth = am.enter_handler();
-        // SAFETY: as in `run`.
-        unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };
-        am.leave_handler(depth);
-        bytes
-    }
-}
-
-/// The function that `meta` names.
-#[inline(always)]
-fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
-    let function = am.handlers.function(meta.handler());
-    if function == 0 {
-        unregistered(token.source(), meta.handler());
-    }
-    function
-}
-
-/// The ring offset that a peer claims for `len` bytes, checked.
-#[inline(always)]
-pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
-    let offset = word as usize;
-    if !offset.is_multiple_of(LINE) || offset >= RING || len > RING - offset {
-        corrupt(source, "payload outside its ring");
-    }
-    offset
-}
-
-/// A peer's memory is not to be trusted: what no sender of ours writes ends the job here.
-#[cold]
-pub(crate) fn corrupt(source: u32, what: &str) -> ! {
-    crate::job::fatal(format_args!("corrupt message from node {source}: {what}"))
-}
-
-#[cold]
-pub(crate) fn unregistered(source: u32, handler: u8) -> ! {
-    crate::job::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
 }

@@ -5,7 +5,7 @@
 
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
-use super::{Am, dispatch, inbox};
+use super::{Am, dispatch, run};
 use crate::region::MAX_MEDIUM;
 use crate::sci::Adapter;
 use crate::sync::{AtomicU64, ModeLock, Ordering};
@@ -94,7 +94,7 @@ impl<A: Adapter> Am<A> {
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
         let function = self.handlers.function(handler);
         if function == 0 {
-            inbox::unregistered(self.me, handler);
+            run::unregistered(self.me, handler);
         }
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
         token.open(kind, self.me, 0, false);

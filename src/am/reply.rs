@@ -3,8 +3,9 @@
 //! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
 //! replies, are run until the requester has given some back.
 
-use super::inbox::{Counters, From, Inbox, corrupt};
+use super::inbox::{Counters, From, Inbox};
 use super::outbox::{self, Peer, Span};
+use super::run::corrupt;
 use super::slot::{Body, Carry, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};

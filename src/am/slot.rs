@@ -14,11 +14,12 @@
 //! Lines: word 0 is meta; arguments follow, two per word, so a Short of up to 14 arguments is one line. A Long carries
 //! its target address, a Medium in the ring its offset, in word 1. A small Medium lies behind its arguments, 16-aligned.
 //!
-//! Must not know: who sends, credits, handlers.
+//! Must not know: who sends, credits, what handlers do.
 
+use super::handlers::FIRST_CLIENT;
 use crate::region::{LINE, MAX_ARGS, SLOT};
-use crate::sci::{LocalMap, RemoteMap};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sci::{LocalMap, RemoteMap, Words};
+use crate::sync::Ordering;
 
 /// How a message's payload travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +89,12 @@ impl Meta {
         })
     }
 
-    /// No payload?
+    /// A Short to a handler of the client's? One test for both: most messages are, and nothing else is to be asked of them.
     #[inline(always)]
-    pub fn is_short(self) -> bool {
-        (self.0 >> 29) & 7 == Carry::Short as u64
+    pub fn is_clients_short(self) -> bool {
+        const CARRY: u64 = 7 << 29;
+        const CLIENT: u64 = (FIRST_CLIENT as u64) << 16;
+        self.0 & (CARRY | CLIENT) == CLIENT | (Carry::Short as u64) << 29
     }
 
     /// Payload bytes.
@@ -216,7 +219,7 @@ pub struct Slot<'a, L: LocalMap> {
     map: &'a L,
     offset: usize,
     /// All of it, so that the place is checked once for a message: 15 compares fewer for a Short.
-    words: &'a [AtomicU64; SLOT / 8],
+    words: Words<'a, { SLOT / 8 }>,
 }
 
 impl<'a, L: LocalMap> Slot<'a, L> {
@@ -237,7 +240,7 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     #[inline(always)]
     pub fn look(&self, sequence: u16) -> Option<Meta> {
         // ORDERING: Acquire ↔ the Release in `RemoteMap::packet`: who sees this sequence sees the words stored before (rule 1).
-        let meta = Meta(self.words[0].load(Ordering::Acquire));
+        let meta = Meta(self.words.word(0).load(Ordering::Acquire));
         (meta.sequence() == sequence).then_some(meta)
     }
 
@@ -245,7 +248,7 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     #[inline(always)]
     pub fn word(&self, i: usize) -> u64 {
         // Relaxed: ordered by the Acquire in `look`, and the sender leaves it alone until it gets the slot back (rule 2).
-        self.words[i].load(Ordering::Relaxed)
+        self.words.word(i).load(Ordering::Relaxed)
     }
 
     /// Argument `k` of those packed from word `first` on.
@@ -257,13 +260,13 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     /// Word `i`, which the sender counts up while the message is under way.
     pub fn count(&self, i: usize) -> u64 {
         // ORDERING: Acquire ↔ the Release in `RemoteMap::publish`: who sees the count sees the bytes that it covers.
-        self.words[i].load(Ordering::Acquire)
+        self.words.word(i).load(Ordering::Acquire)
     }
 
     /// Makes the slot no message of any lap.
     pub fn clear(&self) {
         // Relaxed: the slot is ours; the Release in `Inbox::retired` comes before the peer's next store (rule 3).
-        self.words[0].store(0, Ordering::Relaxed);
+        self.words.word(0).store(0, Ordering::Relaxed);
     }
 
     /// Address of the slot's byte `at`.
@@ -273,6 +276,7 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     }
 }
 
+const _: () = assert!(FIRST_CLIENT == 128, "one bit tells a client's handler");
 const _: () = assert!(8 + 4 * 14 == LINE, "a Short of 14 arguments must touch one line only");
 const _: () = assert!(2 + MAX_ARGS / 2 <= BOUNCE_WORD, "address and arguments leave the last two words free");
 
@@ -286,6 +290,22 @@ mod tests {
             let m = Meta::new(0xffff, 255, 16, carry, i32::MAX as usize);
             assert_eq!((m.sequence(), m.handler(), m.args(), m.len()), (0xffff, 255, 16, i32::MAX as usize));
             assert_eq!(m.carry(), Some(carry));
+        }
+    }
+
+    #[test]
+    fn a_clients_short_is_told_by_one_test() {
+        for handler in [0, 1, 64, 127, 128, 200, 255] {
+            for carry in [Carry::Short, Carry::Inline, Carry::Ring, Carry::Long, Carry::Bounced, Carry::Stream] {
+                let m = Meta::new(0xffff, handler, 16, carry, i32::MAX as usize);
+                assert_eq!(
+                    m.is_clients_short(),
+                    handler >= FIRST_CLIENT && carry == Carry::Short,
+                    "{handler} {carry:?}"
+                );
+            }
+            let unknown = Meta(u64::from(handler) << 16 | 7 << 29);
+            assert!(!unknown.is_clients_short());
         }
     }
 

@@ -6,8 +6,9 @@
 
 use super::Am;
 use super::bulk;
-use super::inbox::{Inbox, corrupt, ring_offset};
+use super::inbox::Inbox;
 use super::outbox::{Peer, take};
+use super::run::{corrupt, ring_offset};
 use super::slot::{Body, COUNT_WORD, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use super::token::{Deferred, Token};

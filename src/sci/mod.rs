@@ -75,12 +75,27 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     fn word(&self, offset: usize) -> &AtomicU64;
     /// The block of `N` words (a power of two) at `offset`, a multiple of the block's bytes (and inside, else a panic): one
     /// check for all of them.
-    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N];
+    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
     /// A hint: the line at `offset` will be read soon.
     #[inline(always)]
     fn fetch(&self, _offset: usize) {}
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
+}
+
+/// A block of words of a mapped local segment.
+#[derive(Clone, Copy)]
+pub struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
+
+impl<'a, const N: usize> Words<'a, N> {
+    /// Word `i` of the block, else a panic.
+    #[inline(always)]
+    pub fn word(&self, i: usize) -> &'a AtomicU64 {
+        let word = &self.0[i];
+        #[cfg(all(any(test, fuzzing), not(loom)))]
+        heap::fickle::touch(word);
+        word
+    }
 }
 
 /// A mapped remote segment for commands: stores only. Stores to different 64-byte lines may arrive in any order, and

@@ -87,6 +87,7 @@ pub(crate) use span::Span;
 #[cfg(not(loom))]
 mod span {
     use super::*;
+    use crate::sci::Words;
     use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
     /// Mapped memory, without its owner: who keeps a `Span` keeps the mapping next to it.
@@ -155,12 +156,12 @@ mod span {
         }
 
         #[inline(always)]
-        pub(crate) fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
             let block = block_index(offset, 8 * N, self.len);
             // SAFETY: inside the memory that `new` was promised.
             let words: *const [AtomicU64; N] = unsafe { self.base.add(block * 8 * N) }.cast();
             // SAFETY: as in `at`, for each of the words.
-            unsafe { &*words }
+            Words(unsafe { &*words })
         }
 
         #[inline(always)]

@@ -149,10 +149,10 @@ mod modelled {
             self.at(pio::word_index(offset, self.len))
         }
 
-        pub(crate) fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
             let block = pio::block_index(offset, 8 * N, self.len);
             // SAFETY: inside, as checked; the storage is kept next to the view.
-            unsafe { &*self.words.wrapping_add(block * N).cast() }
+            Words(unsafe { &*self.words.wrapping_add(block * N).cast() })
         }
 
         fn at(&self, index: usize) -> &AtomicU64 {

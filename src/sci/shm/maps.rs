@@ -6,7 +6,7 @@
 use super::Lease;
 use crate::sci::mapping::Mapping;
 use crate::sci::pio::Span;
-use crate::sci::{LocalMap, Placement, RemoteMap, RemoteRead, SciError};
+use crate::sci::{LocalMap, Placement, RemoteMap, RemoteRead, SciError, Words};
 use crate::sync::AtomicU64;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
-    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
         self.span.words(offset)
     }
 
