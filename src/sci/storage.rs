@@ -81,7 +81,7 @@ mod plain {
 /// what the owner stores by `word` or through `ptr` stays there.
 #[cfg(loom)]
 mod modelled {
-    use crate::sci::{SciError, pio};
+    use crate::sci::{SciError, Words, pio};
     use crate::sync::{AtomicU64, Ordering, fence};
 
     /// Bytes; small, because every word is an object of the model.

@@ -284,7 +284,7 @@ fn loom_polls_alone_run_a_request_beside_a_stream_that_has_not_come_to_its_end()
             with_args(&[], |args| a.am.request_short(1, STREAM, args)).unwrap();
             let mut seen = a.poll_until(2);
             seen.sort();
-            assert_eq!(seen, [7, (0..160).sum()]);
+            assert_eq!(seen, [7, (0..160).sum::<i32>()]);
         },
         |b| {
             b.short(0, NOTE, 7);
@@ -314,7 +314,7 @@ fn loom_ring_bytes_of_a_streamed_reply_are_reused_only_when_they_were_read() {
         (0, true),
         |a| {
             with_args(&[], |args| a.am.request_short(1, STREAM, args)).unwrap();
-            assert_eq!(a.serve_until(1), [(0..160).sum()]);
+            assert_eq!(a.serve_until(1), [(0..160).sum::<i32>()]);
         },
         |b| {
             let mut failed = 0;
