@@ -125,6 +125,8 @@ fn print_something(name: &str, value: &str) {
         // SAFETY: C's stdout.
         "flush" => drop(unsafe { libc::fflush(stdout) }),
         "lines" => lines(value.parse().unwrap()),
+        // Megabytes of one line.
+        "long" => (0..value.parse().unwrap()).for_each(|_| write_whole(&[b'y'; 1 << 20])),
         "dispositions" => dispositions(),
         _ => panic!("unknown operation {name}"),
     }
