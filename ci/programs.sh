@@ -82,6 +82,23 @@ testvis
 fft
 '
 
+# Those that have threads of their own.
+threaded_programs='
+testhsl
+testcorethreads
+testthreads
+testlanding
+testcontend
+'
+
+# A sample for a run that takes fifty times as long: all categories of messages, memory and transfers.
+sample_programs='
+testhello
+testcore
+testam
+testgasnet
+'
+
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
 
 # Arguments, and "noise" or nothing, of the program named.
