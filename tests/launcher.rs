@@ -287,6 +287,20 @@ fn signal_to_the_supervisor_reaches_all_nodes() {
 }
 
 #[test]
+fn nodes_that_are_stopped_hear_that_they_shall_end() {
+    // Else they take the exit timeout, and a line says so. 19: SIGSTOP.
+    for start in both(3, "join attach quit_handler fence ready @1:raise:19 spin") {
+        let outcome = run(start.with_signals(&[libc::SIGTERM]));
+        assert_eq!((outcome.status, outcome.err.contains("killing")), (143, false), "{outcome:?}");
+        assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
+    }
+    for start in both(3, "join attach quit_handler fence @1:raise:19 @0:exit:7 spin") {
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.err.contains("killing")), (7, false), "{outcome:?}");
+    }
+}
+
+#[test]
 fn signal_before_attach_ends_the_job_too() {
     for start in both(3, "join fence ready spin") {
         assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);

@@ -163,6 +163,7 @@ impl Supervisor {
                     .zip(0..)
                     .filter(|(node, _)| !node.ended)
                     .for_each(|(node, rank)| ask(self.header, node, rank));
+                self.go_on();
             }
             Step::Kill => {
                 *killed_at = Some(Instant::now());
@@ -269,6 +270,12 @@ impl Supervisor {
         if first && !from_terminal {
             self.forward(signal);
         }
+        self.go_on();
+    }
+
+    // A node that is stopped does not hear that it shall end.
+    fn go_on(&self) {
+        self.forward(libc::SIGCONT);
     }
 
     fn forward(&self, signal: c_int) {
