@@ -334,6 +334,21 @@ fn user_signals_are_passed_on() {
 // --- nothing is left behind (`run` looks for processes after every job) --------------------------
 
 #[test]
+fn node_that_becomes_another_program_is_still_the_jobs() {
+    let line = ["node 1/3", "exited with status 7 without gasnet_exit"];
+    expect_line(3, "join attach fence @1:exec:exit${IFS}7 spin", 7, &line);
+    let before = run(launched(3, "@1:exec:exit${IFS}7 join attach fence spin"));
+    assert_eq!(before.status, 7, "{before:?}");
+    assert!(before.err.contains("node 1/3") && before.err.contains("before gasnet_init"), "{before:?}");
+    for start in both(3, "join attach fence ready @1:exec:exec${IFS}sleep${IFS}1000 spin") {
+        assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
+    }
+    for start in both(3, "join attach fence @1:exec:exec${IFS}sleep${IFS}1000 spin") {
+        assert_eq!(run(start.with_kill(Duration::from_millis(700), Victim::Supervisor)).status, 137);
+    }
+}
+
+#[test]
 fn sigkill_of_the_supervisor_kills_all_nodes() {
     for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep", "ready spin"] {
         for start in both(4, script) {

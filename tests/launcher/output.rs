@@ -229,6 +229,6 @@ fn megabytes_without_a_newline_from_every_node_end() {
     for start in both(3, "join fence long:20 exit:0") {
         let outcome = run(start);
         assert_eq!(outcome.status, 0, "{}", outcome.err);
-        assert_eq!(outcome.out.matches('y').count(), 3 * 20 << 20);
+        assert_eq!(outcome.out.matches('y').count(), 60 << 20);
     }
 }
