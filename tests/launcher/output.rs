@@ -216,7 +216,8 @@ fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
 #[test]
 fn output_that_cannot_be_written_is_no_success() {
     for (code, status) in [(0, 1), (3, 3)] {
-        for start in both(2, &format!("join attach fence buffer:x flush fence exit:{code}")) {
+        // Of one node only: who writes after the failure gets SIGPIPE.
+        for start in both(2, &format!("join attach fence @0:buffer:x @0:flush fence exit:{code}")) {
             let outcome = run(start.under(&["sh", "-c", "exec \"$@\" >/dev/full", "sh"]));
             assert_eq!(outcome.status, status, "{outcome:?}");
             assert!(outcome.err.contains("writing stdout failed: No space left on device"), "{outcome:?}");
