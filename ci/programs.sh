@@ -82,10 +82,9 @@ testvis
 fft
 '
 
-# Those that have threads of their own.
+# Those that have threads of their own; not testcorethreads, whose handlers set plain flags on purpose, as clients' do.
 threaded_programs='
 testhsl
-testcorethreads
 testthreads
 testlanding
 testcontend
