@@ -209,6 +209,66 @@ static void empty(void) {
   CHECK(memcmp(in, out, 8) == 0, "an entry between empty ones");
 }
 
+/* ---- few pieces of one size, which the header may copy itself: every size that it knows, and some others; around the most
+        that it takes. Lists are of a type of our own (vis.md 1). ---- */
+
+struct pair {
+  void *addr;
+  size_t len;
+};
+static const char *const few_names[] = {"vector", "indexed", "one level", "two levels"};
+
+/* Where piece `i` lies, of two rows where there are two levels. */
+static size_t few_place(size_t i, size_t per, size_t step) { return i / per * (per * step + 5) + i % per * step; }
+
+static void few_case(size_t len, size_t n, int kind, int put) {
+  const size_t per = kind == 3 ? n / 2 : n, steps[2] = {2 * len + 1, len + 3}; /* here, there */
+  size_t room[2], strides[2][2], count[3], i;
+  unsigned char *there = slice_of(right()), *here, *back, *model[2];
+  struct pair *pairs[2];
+  void **places[2];
+  int k;
+  for (k = 0; k < 2; k++) {
+    room[k] = few_place(n - 1, per, steps[k]) + len + 1;
+    model[k] = (unsigned char *)rma_malloc(room[k]);
+    core_fill(model[k], room[k], (unsigned)(len + n + (size_t)k));
+    pairs[k] = (struct pair *)rma_malloc(n * sizeof *pairs[k]);
+    places[k] = (void **)rma_malloc(n * sizeof *places[k]);
+    strides[k][0] = steps[k], strides[k][1] = per * steps[k] + 5;
+  }
+  here = (unsigned char *)rma_malloc(room[0]), back = (unsigned char *)rma_malloc(room[1]);
+  memcpy(here, model[0], room[0]);
+  gasnet_put_bulk(right(), there, model[1], room[1]);
+  count[0] = len, count[1] = per, count[2] = 2;
+  for (i = 0; i < n; i++) {
+    const size_t near = few_place(i, per, steps[0]), far = few_place(i, per, steps[1]);
+    pairs[0][i].addr = places[0][i] = here + near, pairs[1][i].addr = places[1][i] = there + far;
+    pairs[0][i].len = pairs[1][i].len = len;
+    if (put) memcpy(model[1] + far, model[0] + near, len);
+    else memcpy(model[0] + near, model[1] + far, len);
+  }
+  if (kind == 0 && put) gasnet_putv_bulk(right(), n, (gasnet_memvec_t *)pairs[1], n, (gasnet_memvec_t *)pairs[0]);
+  else if (kind == 0) gasnet_getv_bulk(n, (gasnet_memvec_t *)pairs[0], right(), n, (gasnet_memvec_t *)pairs[1]);
+  else if (kind == 1 && put) gasnet_puti_bulk(right(), n, places[1], len, n, places[0], len);
+  else if (kind == 1) gasnet_geti_bulk(n, places[0], len, right(), n, places[1], len);
+  else if (put) gasnet_puts_bulk(right(), there, strides[1], here, strides[0], count, (size_t)kind - 1);
+  else gasnet_gets_bulk(here, strides[0], right(), there, strides[1], count, (size_t)kind - 1);
+  gasnet_get_bulk(back, right(), there, room[1]);
+  CHECK(!memcmp(here, model[0], room[0]) && !memcmp(back, model[1], room[1]), "%s of %lu pieces of %lu bytes, %s",
+        put ? "put" : "get", (unsigned long)n, (unsigned long)len, few_names[kind]);
+  for (k = 0; k < 2; k++) free(model[k]), free(pairs[k]), free(places[k]);
+  free(here), free(back);
+}
+
+static void few_pieces(void) {
+  static const size_t lengths[] = {1, 2, 3, 4, 8, 16, 24, 32, 64, 128, 256}, numbers[] = {2, 6, 512, 514};
+  size_t i, j;
+  int kind;
+  for (i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    for (j = 0; j < sizeof numbers / sizeof *numbers; j++)
+      for (kind = 0; kind < 8; kind++) few_case(lengths[i], numbers[j], kind / 2, kind % 2);
+}
+
 /* ---- V7: every small length at every offset ---- */
 
 static void odd_places(void) {
@@ -361,6 +421,7 @@ int main(int argc, char **argv) {
   test_barrier();
   same_bytes();
   empty();
+  few_pieces();
   odd_places();
   at_the_end();
   sets_and_regions();

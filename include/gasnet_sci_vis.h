@@ -32,6 +32,14 @@
   }
 #define GASNETI_SCI_FEW_PIECE(to, from, bytes) memcpy((void *)(to), (const void *)(from), bytes);
 
+/* A piece of a client's list. Runtimes reinterpret lists of a pair of their own (vis.md section 1): the library read them where
+ * no compiler saw it; here it is done by bytes, lest the client's stores be taken for those to something else. */
+GASNETI_SCI_ALWAYS gasnet_memvec_t gasneti_sci_few_piece(gasnet_memvec_t const *list, size_t i) {
+  gasnet_memvec_t piece;
+  memcpy(&piece, list + i, sizeof piece);
+  return piece;
+}
+
 /* What to add to an address of `node`'s segment; 0 if it is not mapped here. */
 GASNETI_SCI_ALWAYS int gasneti_sci_few_offset(gasnet_node_t node, uintptr_t *offset) {
   *offset = 0;
@@ -45,12 +53,14 @@ GASNETI_SCI_ALWAYS int gasneti_sci_few_offset(gasnet_node_t node, uintptr_t *off
 GASNETI_SCI_INLINE int gasneti_sci_few_pieces(gasnet_memvec_t const *dst, gasnet_memvec_t const *src, size_t n,
                                               const uintptr_t move[2]) {
   const uintptr_t to = move[0], from = move[1];
-  const size_t len = n ? dst[0].len : 1;
+  const size_t len = n ? gasneti_sci_few_piece(dst, 0).len : 1;
   size_t i;
   for (i = 0; i < n; i++)
-    if (dst[i].len != len || src[i].len != len) return 0;
+    if (gasneti_sci_few_piece(dst, i).len != len || gasneti_sci_few_piece(src, i).len != len) return 0;
 #define GASNETI_SCI_FEW_COPY(N)                                                                                      \
-  for (i = 0; i < n; i++) GASNETI_SCI_FEW_PIECE((uintptr_t)dst[i].addr + to, (uintptr_t)src[i].addr + from, N)
+  for (i = 0; i < n; i++)                                                                                            \
+    GASNETI_SCI_FEW_PIECE((uintptr_t)gasneti_sci_few_piece(dst, i).addr + to,                                        \
+                          (uintptr_t)gasneti_sci_few_piece(src, i).addr + from, N)
   GASNETI_SCI_FEW_SIZES(len, GASNETI_SCI_FEW_COPY)
 #undef GASNETI_SCI_FEW_COPY
   return 1;
@@ -92,8 +102,8 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
 
 #define GASNETI_SCI_FEW_LISTS(n, m, dst, src) ((n) == (m) && (n) <= gasneti_sci_few && (dst) && (src))
 
-/* `move`: what to add to addresses of the destination, and of the source; `side`: which of the two is remote. A fence costs nothing on x86-64; a get's acquire belongs to
- * the blocking form or to the sync, but so short a transfer may have both. */
+/* `move`: what to add to addresses of the destination, and of the source; `side`: which of the two is remote. A fence costs
+ * nothing on x86-64; a get's acquire belongs to the blocking form or to the sync, but so short a transfer may have both. */
 #define GASNETI_SCI_FEW_DO(condition, side, copied)                                                                  \
   if (condition) {                                                                                                   \
     uintptr_t move[2] = {0, 0};                                                                                      \
