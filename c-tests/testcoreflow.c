@@ -5,7 +5,7 @@
  * Nothing here polls explicitly while it sends: a request that must wait has to serve others meanwhile. */
 #include "testcoream.h"
 
-enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK };
+enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP };
 enum { HIDX_WINDOW = 211, HIDX_WINDOW_MEDIUM, HIDX_WINDOW_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_DONE_LONG, HIDX_TOTAL };
 
 #define WINDOW 16   /* requests in flight per peer */
@@ -162,6 +162,33 @@ static void item42_floods(void) {
     for (i = 0; i < nodes; i++) flood((me + i) % nodes, n);
   GASNET_BLOCKUNTIL(all_handled(count) && answered >= (long)nodes * count / 2);
   check_no_more("all to all", count);
+}
+
+/* ---- who does nothing but send, to one that keeps up or to itself, serves the others too ---- */
+
+static volatile int stopped;
+static void stop_h(gasnet_token_t token) {
+  core_source(token);
+  stopped = 1;
+}
+
+static void sending_serves_others(void) {
+  const gasnet_node_t to[] = {nodes > 1 ? 1 : 0, 0};
+  long n, sent = 0;
+  int k;
+  for (k = 0; k < 2; k++) {
+    const double end = test_now() + 60;
+    forget();
+    stopped = 0;
+    test_barrier();
+    if (me == nodes - 1) GASNET_SAFE(gasnet_AMRequestShort0(0, HIDX_STOP));
+    if (me == 0)
+      for (; !stopped && test_now() < end; sent++) GASNET_SAFE(gasnet_AMRequestShort1(to[k], HIDX_COUNT, 0));
+    CHECK(me != 0 || stopped, "a request waited for %ld others of its target", sent);
+    test_barrier();
+  }
+  for (n = 0; n < 100; n++) GASNET_SAFE(gasnet_AMPoll());
+  test_barrier();
 }
 
 /* ---- 43: each reply lets main code send the next request ---- */
@@ -347,6 +374,7 @@ int main(int argc, char **argv) {
                                          {HIDX_PONG, (void (*)())pong_h},
                                          {HIDX_FLOOD, (void (*)())flood_h},
                                          {HIDX_FLOOD_BACK, (void (*)())flood_back_h},
+                                         {HIDX_STOP, (void (*)())stop_h},
                                          {HIDX_WINDOW, (void (*)())window_short_h},
                                          {HIDX_WINDOW_LONG, (void (*)())window_long_h},
                                          {HIDX_WINDOW_MEDIUM, (void (*)())window_medium_h},
@@ -383,6 +411,7 @@ int main(int argc, char **argv) {
   item40_functions_differ();
   item41_loopback();
   item42_floods();
+  sending_serves_others();
   item43_ping_pong();
   item44_window();
   test_end();

@@ -66,6 +66,10 @@ fn on_thread() -> u32 {
     HANDLERS.with(Cell::get)
 }
 
+/// After so many times of making room by one receiver's answers alone, a sender serves everybody. Room is made for several
+/// messages at a time, so that a poll costs each below a nanosecond.
+const ROOMS_PER_POLL: u32 = 16;
+
 /// How this process is embedded in its job.
 pub struct Wiring<A: Adapter> {
     /// Own rank.
@@ -104,6 +108,8 @@ pub struct Am<A: Adapter> {
     pub(crate) interrupt: A::Interrupt,
     /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
     running: AtomicU32,
+    /// Times that a sender found no room, and room was made by its receiver's replies and credits alone.
+    rooms: AtomicU32,
     threaded: bool,
     /// Called at each handler's return, when a debug client asked for it.
     check: OnceLock<fn()>,
@@ -146,6 +152,7 @@ impl<A: Adapter> Am<A> {
             adapter: adapter.clone(),
             interrupt,
             running: AtomicU32::new(0),
+            rooms: AtomicU32::new(0),
             threaded,
             check: OnceLock::new(),
             background: AtomicU32::new(0),
@@ -359,7 +366,17 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
         }
-        Ok(if self.collect(dest) { 0 } else { self.wait_step_for(failed, || self.collect(dest)) })
+        if !self.collect(dest) {
+            return Ok(self.wait_step_for(failed, || self.collect(dest)));
+        }
+        // A receiver that keeps up always gives room; the others must not wait until the flood ends.
+        // Relaxed, and no read-modify-write: a count that another thread's overwrites is a poll that comes later.
+        let rooms = self.rooms.load(Ordering::Relaxed).wrapping_add(1);
+        self.rooms.store(rooms, Ordering::Relaxed);
+        if rooms.is_multiple_of(ROOMS_PER_POLL) {
+            self.poll();
+        }
+        Ok(0)
     }
 
     /// Runs replies of `dest` and takes its credits. True when there was anything.
