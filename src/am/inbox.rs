@@ -170,7 +170,7 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
         let mut found = 0;
-        if am.peers[peer].outstanding() > 0 {
+        if am.peers.known(peer).is_some_and(|way| way.outstanding() > 0) {
             found += self.serve_replies(am, peer);
         }
         let from = &self.from[peer];
@@ -251,7 +251,7 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
         let mut found = 0;
         for peer in 0..self.layout.nodes() {
-            if am.peers[peer].outstanding() > 0 {
+            if am.peers.known(peer).is_some_and(|way| way.outstanding() > 0) {
                 found += self.retire(am, peer);
             }
         }
@@ -292,7 +292,8 @@ impl<A: Adapter> Inbox<A> {
             let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
             found += self.serve_replies(am, peer);
             let next = from.next_reply.get();
-            let sent = am.peers[peer].sent.load(Ordering::Relaxed); // Relaxed: only bounds what the peer may claim
+            // Relaxed: only bounds what the peer may claim.
+            let sent = am.peers.known(peer).map_or(next, |way| way.sent.load(Ordering::Relaxed));
             let (consumed, replied_to) = (credit as u32, (credit >> 32) as u32);
             let silent = consumed.wrapping_sub(next);
             if silent == 0 || silent > sent.wrapping_sub(next) {

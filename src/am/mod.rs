@@ -17,6 +17,7 @@ pub mod handlers;
 pub mod inbox;
 pub mod loopback;
 pub mod outbox;
+pub mod peers;
 pub mod reply;
 pub mod slot;
 pub mod source;
@@ -37,6 +38,7 @@ use handlers::Handlers;
 use inbox::Inbox;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
+use peers::{Peers, Reach};
 use slot::{Body, Carry, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
@@ -61,8 +63,8 @@ pub struct Wiring<A: Adapter> {
     pub control: A::Local,
     /// Own interrupt.
     pub interrupt: A::Interrupt,
-    /// For each rank: our queue there, its control region, its interrupt.
-    pub peers: Vec<(A::Remote, A::Remote, A::RemoteInterrupt)>,
+    /// Connects peers.
+    pub reach: Box<dyn Reach<A>>,
     /// DMA queue for Long payloads.
     pub queue: A::Queue,
 }
@@ -73,7 +75,7 @@ pub struct Am<A: Adapter> {
     pub(crate) layout: Layout,
     /// Own control region: what peers tell us.
     pub(crate) control: A::Local,
-    pub(crate) peers: Box<[Peer<A>]>,
+    pub(crate) peers: Peers<A>,
     pub(crate) inbox: ModeLock<Inbox<A>>,
     pub(crate) handlers: Handlers,
     pub(crate) payloads: Payloads<A>,
@@ -100,21 +102,13 @@ impl<A: Adapter> Am<A> {
     /// # Safety
     /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
-        let Wiring { me, threaded, layout, command, control, interrupt, peers, queue } = wiring;
-        let peer = |(queue, control, bell)| Peer {
-            queue,
-            control,
-            bell,
-            // SAFETY: the caller's promise.
-            outbox: unsafe { ModeLock::new(threaded, Outbox::new(layout.slots())) },
-            sent: AtomicU32::new(0),
-            retired: AtomicU32::new(0),
-        };
+        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue } = wiring;
         Am {
             me,
             layout,
             control: control.clone(),
-            peers: peers.into_iter().map(peer).collect(),
+            // SAFETY: the caller's promise.
+            peers: unsafe { Peers::new(threaded, layout.nodes(), layout.slots(), reach) },
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             handlers: Handlers::default(),
@@ -137,7 +131,7 @@ impl<A: Adapter> Am<A> {
     /// As if `n` answered requests had gone before on every way; all nodes must start alike, before the first message.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn start_at(&self, n: u32) {
-        for peer in &self.peers {
+        for peer in self.peers.all_known() {
             peer.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
             peer.retired.store(n, Ordering::Relaxed); // Relaxed: as above
         }
@@ -212,23 +206,15 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    #[inline(always)]
-    fn peer(&self, dest: u32) -> Result<&Peer<A>, Error> {
-        match self.peers.get(dest as usize) {
-            Some(peer) => Ok(peer),
-            None => bad_arg(format_args!("node {dest} is out of range: the job has {} nodes", self.nodes())),
-        }
-    }
-
     /// Short request.
     #[inline]
     pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
-        let peer = self.peer(dest)?;
         if dest == self.me {
             self.loop_short(handler, args);
             return Ok(());
         }
+        let peer = self.peers.way(dest)?;
         self.with_slot(dest, peer, 0, |outbox, taken| {
             let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
             if args.words().len() <= 7 {
@@ -243,7 +229,6 @@ impl<A: Adapter> Am<A> {
     #[inline]
     pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
-        let peer = self.peer(dest)?;
         if source.len() > MAX_MEDIUM {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
         }
@@ -251,6 +236,7 @@ impl<A: Adapter> Am<A> {
             self.loop_medium(handler, source, args);
             return Ok(());
         }
+        let peer = self.peers.way(dest)?;
         let inline = source.len() <= slot::inline_max(args.count());
         let ring = if inline { 0 } else { source.len() };
         self.with_slot(dest, peer, ring, |outbox, taken| {
@@ -274,12 +260,13 @@ impl<A: Adapter> Am<A> {
         args: Args<'_>,
     ) -> Result<(), Error> {
         args.check()?;
-        let peer = self.peer(dest)?;
-        self.check_long(dest, source.len(), address)?;
         if dest == self.me {
+            self.check_long(dest, source.len(), address)?;
             self.loop_long(handler, source, address, args);
             return Ok(());
         }
+        let peer = self.peers.way(dest)?;
+        self.check_long(dest, source.len(), address)?;
         let placed = match self.place(dest, source, address)? {
             Some(placed) => placed,
             None => {

@@ -21,7 +21,9 @@ use std::time::Duration;
 
 pub(crate) mod attach;
 pub(crate) mod wiring;
-use wiring::{agree_on_window, check_agreement, connect, create, fetch_environment, overlap, publish_environment};
+use wiring::{
+    agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file,
+};
 
 /// How the client was compiled: what its headers pass to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +162,7 @@ impl Job {
         check_agreement(me, &posted)?;
         let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
         let stride = posted.iter().map(|p| p[4]).max().unwrap_or(max_local);
-        let peers = (0..nodes).map(|p| connect(&adapter, &layout, me, p)).collect::<Result<_, Error>>()?;
+        let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *boot.header() };
         let wiring = Wiring {
             me,
             threaded: client.threaded,
@@ -168,7 +170,7 @@ impl Job {
             command,
             control,
             interrupt: adapter.interrupt()?,
-            peers,
+            reach: Box::new(reach),
             queue: adapter.dma_queue(64)?,
         };
         let cores = wait::shared_cores(posted.iter().map(|p| [p[6], p[7]]));
@@ -278,7 +280,7 @@ impl Job {
 
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
-        self.restore_file()?;
+        restore_file(&self.adapter, self.boot.header())?;
         let direct = self.config.native;
         let connect = |node: u32| -> Result<_, Error> {
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;

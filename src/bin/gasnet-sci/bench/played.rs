@@ -3,12 +3,13 @@
 //! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
 
 use super::kernels::processor_time;
+use gasnet_sci::am::peers::Reach;
 use gasnet_sci::am::{Am, Wiring};
 use gasnet_sci::config::Config;
 use gasnet_sci::error::Error;
 use gasnet_sci::job::sys;
 use gasnet_sci::region::{COMMAND, CONTROL, Layout};
-use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
+use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
 use gasnet_sci::wait::Waiter;
 use std::hint::black_box;
 use std::io;
@@ -44,12 +45,6 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     };
     let control = own(CONTROL, layout.control_len())?;
     let command = own(COMMAND, layout.command_len())?;
-    let connect = |_| -> Result<_, SciError> {
-        let region = |id, len| adapter.connect(ME, id, Duration::from_secs(1))?.map(0, len, Placement::Anywhere);
-        let queue = region(COMMAND, layout.queue_len())?;
-        Ok((queue, region(CONTROL, layout.control_len())?, adapter.connect_interrupt(ME)?))
-    };
-    let peers = (0..nodes).map(connect).collect::<Result<_, _>>()?;
     let wiring = Wiring {
         me: 0,
         threaded: false,
@@ -57,9 +52,34 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         command,
         control,
         interrupt: adapter.interrupt()?,
-        peers,
+        reach: Box::new(Mirror { adapter: adapter.clone(), layout }),
         queue: adapter.dma_queue(64)?,
     };
     // SAFETY: this process has one thread.
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
+}
+
+/// Every peer is this node itself.
+struct Mirror {
+    adapter: Host,
+    layout: Layout,
+}
+
+type Remote = <Host as Adapter>::Remote;
+
+impl Mirror {
+    fn region(&self, id: SegmentId, len: usize) -> Result<Remote, Error> {
+        let segment = self.adapter.connect(ME, id, Duration::from_secs(1))?;
+        Ok(segment.map(0, len, Placement::Anywhere)?)
+    }
+}
+
+impl Reach<Host> for Mirror {
+    fn post(&self, _: u32) -> Result<(Remote, <Host as Adapter>::RemoteInterrupt), Error> {
+        Ok((self.region(CONTROL, self.layout.control_len())?, self.adapter.connect_interrupt(ME)?))
+    }
+
+    fn queue(&self, _: u32) -> Result<Remote, Error> {
+        self.region(COMMAND, self.layout.queue_len())
+    }
 }

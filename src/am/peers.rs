@@ -1,0 +1,142 @@
+//! Ways to peers, made on first contact: a node pays for the peers that it talks to, not for those that there are.
+//!
+//! Two steps, because barriers and collectives tell every peer something without sending it a message: a [`Post`] is
+//! where a peer is told of news; a [`Peer`] has the queue as well, and what a sender must know of it.
+//! Must not know what is sent, nor how regions are connected.
+
+use super::outbox::{Outbox, Peer};
+use crate::error::{Error, bad_arg};
+use crate::sci::Adapter;
+use crate::sync::{AtomicU32, ModeLock};
+use std::ops::Index;
+use std::sync::OnceLock;
+
+/// Connects what peers have made before this node may reach them. May be called by several threads at once, at any time
+/// between init and exit, in handlers too.
+pub trait Reach<A: Adapter>: Send + Sync {
+    /// `peer`'s control region and its interrupt.
+    fn post(&self, peer: u32) -> Result<(A::Remote, A::RemoteInterrupt), Error>;
+    /// Our queue in `peer`'s command region.
+    fn queue(&self, peer: u32) -> Result<A::Remote, Error>;
+}
+
+/// Where a peer is told of news.
+pub struct Post<A: Adapter> {
+    /// The peer's control region.
+    pub control: A::Remote,
+    /// The peer's interrupt.
+    pub bell: A::RemoteInterrupt,
+}
+
+/// The ways to all nodes, this one included. `peers[rank]` makes the way if there is none yet; where that fails the job
+/// ends with a line, because who is answered or told of a barrier can't be left out.
+pub struct Peers<A: Adapter> {
+    posts: Box<[OnceLock<Post<A>>]>,
+    ways: Box<[OnceLock<Box<Peer<A>>>]>,
+    reach: Box<dyn Reach<A>>,
+    slots: usize,
+    threaded: bool,
+}
+
+impl<A: Adapter> Peers<A> {
+    /// No ways yet, to `nodes` nodes with `slots` request slots each.
+    ///
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool, nodes: usize, slots: usize, reach: Box<dyn Reach<A>>) -> Peers<A> {
+        Peers {
+            posts: (0..nodes).map(|_| OnceLock::new()).collect(),
+            ways: (0..nodes).map(|_| OnceLock::new()).collect(),
+            reach,
+            slots,
+            threaded,
+        }
+    }
+
+    /// Number of nodes.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)] // a job has a node at least
+    pub fn len(&self) -> usize {
+        self.ways.len()
+    }
+
+    /// The way to node `rank`, made now if need be. `BadArg`: there is no such node. `Resource`: it cannot be made.
+    #[inline(always)]
+    pub fn way(&self, rank: u32) -> Result<&Peer<A>, Error> {
+        match self.ways.get(rank as usize).and_then(OnceLock::get) {
+            Some(way) => Ok(way),
+            None => self.make_way(rank),
+        }
+    }
+
+    /// The way to node `rank` (below the number of nodes), if there is one.
+    #[inline(always)]
+    pub fn known(&self, rank: usize) -> Option<&Peer<A>> {
+        self.ways[rank].get().map(|way| &**way)
+    }
+
+    /// The ways that there are.
+    pub fn all_known(&self) -> impl Iterator<Item = &Peer<A>> {
+        self.ways.iter().filter_map(OnceLock::get).map(|way| &**way)
+    }
+
+    /// Where node `rank` (below the number of nodes) is told of news. Ends the job if it cannot be reached.
+    #[inline(always)]
+    pub fn post(&self, rank: usize) -> &Post<A> {
+        match self.posts[rank].get() {
+            Some(post) => post,
+            None => self.make_post(rank as u32).unwrap_or_else(|error| lost(rank, &error)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_post(&self, rank: u32) -> Result<&Post<A>, Error> {
+        let (control, bell) = self.reach.post(rank)?;
+        // Of two threads that come here at once one is in vain: `get_or_init` keeps the first.
+        Ok(self.posts[rank as usize].get_or_init(|| Post { control, bell }))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_way(&self, rank: u32) -> Result<&Peer<A>, Error> {
+        if rank as usize >= self.len() {
+            return bad_arg(format_args!("node {rank} is out of range: the job has {} nodes", self.len()));
+        }
+        let post = match self.posts[rank as usize].get() {
+            Some(post) => post,
+            None => self.make_post(rank)?,
+        };
+        let queue = self.reach.queue(rank)?;
+        let make = || {
+            // SAFETY: the promise made to `new`.
+            let outbox = unsafe { ModeLock::new(self.threaded, Outbox::new(self.slots)) };
+            Box::new(Peer {
+                queue,
+                control: post.control.clone(),
+                bell: post.bell.clone(),
+                outbox,
+                sent: AtomicU32::new(0),
+                retired: AtomicU32::new(0),
+            })
+        };
+        Ok(self.ways[rank as usize].get_or_init(make))
+    }
+}
+
+impl<A: Adapter> Index<usize> for Peers<A> {
+    type Output = Peer<A>;
+
+    #[inline(always)]
+    fn index(&self, rank: usize) -> &Peer<A> {
+        match self.ways[rank].get() {
+            Some(way) => way,
+            None => self.make_way(rank as u32).unwrap_or_else(|error| lost(rank, &error)),
+        }
+    }
+}
+
+#[cold]
+fn lost(rank: usize, error: &Error) -> ! {
+    crate::job::fatal(format_args!("no way to node {rank}: {error}"))
+}
