@@ -32,7 +32,7 @@ use crate::error::{Error, bad_arg};
 use crate::region::{Layout, MAX_LONG, MAX_MEDIUM};
 use crate::sci::Adapter;
 use crate::sync::{AtomicU32, ModeLock, Ordering};
-use crate::wait::Waiter;
+use crate::wait::{Look, Waiter};
 use bulk::{Payloads, Transfer};
 use handlers::Handlers;
 use inbox::Inbox;
@@ -333,7 +333,7 @@ impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
     #[inline]
     pub fn poll(&self) -> bool {
-        self.serve(false)
+        self.serve(Look::Glance)
     }
 
     /// A poll that may be one of a loop of the client's own: gives the core away after many in vain, so that such a loop
@@ -345,15 +345,15 @@ impl<A: Adapter> Am<A> {
         self.waiter.polled(found);
     }
 
-    /// A poll; `last`: one that must miss nothing, because a sleep follows.
+    /// A poll, as thorough as asked.
     #[inline]
-    fn serve(&self, last: bool) -> bool {
+    fn serve(&self, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
             return false;
         }
         self.adapter.progress();
-        let found = self.inbox.try_with(|inbox| inbox.poll(self, last)).unwrap_or(false);
+        let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
         // Relaxed: a hint; whoever adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
     }
@@ -384,7 +384,7 @@ impl<A: Adapter> Am<A> {
     /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
     /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
     pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        self.waiter.step(failed, &self.interrupt, |last| self.serve(last) || (last && ready()))
+        self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, exit, limits, signals};
+use super::{Boot, Phase, exit, limits, signals, sys};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
 use crate::coll::area::Area;
@@ -142,17 +142,9 @@ impl Job {
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
-        let mask = wait::affinity();
-        boot.post(&[
-            client.configuration,
-            version,
-            slots,
-            ring,
-            max_local,
-            u64::from(std::process::id()),
-            mask[0],
-            mask[1],
-        ]);
+        let cpus = sys::usable_cpus();
+        boot.header().add_cpus(&cpus);
+        boot.post(&[client.configuration, version, slots, ring, max_local, u64::from(std::process::id()), 0, 0]);
         boot.fence();
         adapter.agree_on_fences();
         if me > 0 {
@@ -173,7 +165,7 @@ impl Job {
             reach: Box::new(reach),
             queue: adapter.dma_queue(64)?,
         };
-        let cores = wait::shared_cores(posted.iter().map(|p| [p[6], p[7]]));
+        let cores = wait::shared_cores(boot.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };

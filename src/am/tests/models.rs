@@ -8,6 +8,7 @@ use crate::explore::explore;
 use crate::sci::heap::Heap;
 use crate::sci::{Interrupt, LocalMap, RemoteMap};
 use crate::sync::Ordering;
+use crate::wait::Look;
 use loom::thread;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -275,9 +276,9 @@ fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
         |a| a.short(1, NOTE, 1),
         |b| {
             b.am.interrupt.arm();
-            if !b.am.serve(true) {
+            if !b.am.serve(Look::Last) {
                 assert!(b.am.interrupt.wait(Duration::MAX));
-                assert!(b.am.serve(true), "who was woken finds the message");
+                assert!(b.am.serve(Look::Last), "who was woken finds the message");
             }
             b.am.interrupt.disarm();
             assert_eq!(b.noted(), [1]);
