@@ -172,7 +172,11 @@ impl Waiter {
         if failed < spin {
             spin_loop();
         } else if failed - spin < self.yields {
-            self.give_core();
+            if self.least == self.most {
+                yield_now(); // nothing to learn, and two looks at the clock are a tenth of it
+            } else {
+                self.give_core();
+            }
             // The count goes on from where it was among the yields, wherever these begin now.
             let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
             return now.saturating_add(failed - spin + 1);

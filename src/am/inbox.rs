@@ -1,10 +1,7 @@
 //! The receiving half: which queue to look at, running what waits there, giving slots back (contract: core.md §10).
 //!
-//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. When
-//! nothing is there, a poll looks at one line of what peers announce, the next poll at the next line: eight peers' ready
-//! counts, or beyond 64 nodes the exist words of eight groups. So a failed poll touches as much whatever the number of
-//! nodes, and what it misses the next seven find (beyond 512 nodes: one more for each 512). Everything is looked at
-//! before the core is given away, and after every `SCAN_EVERY` successful polls.
+//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves; what other
+//! peers announce is the business of `scan`.
 //!
 //! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
 //! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
@@ -14,20 +11,19 @@ use super::handlers::{self, FIRST_CLIENT};
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, slot};
-use crate::region::{GROUP, LINE, Layout, MAX_ARGS, RING};
+use crate::region::{LINE, Layout, MAX_ARGS, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
-use crate::sync::{Ordering, fence};
+use crate::sync::Ordering;
 use crate::wait::Look;
 use std::cell::Cell;
+
+mod scan;
+use scan::Lookout;
 
 /// Peers that are looked at directly.
 const PREDICTED: usize = 4;
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
 const BUDGET: u32 = 32;
-/// Failed polls in a row after which only the newest prediction is looked at.
-const QUIET: u32 = 8;
-/// Words of a line: ready counts, or exist words.
-const WORDS: usize = LINE / 8;
 /// Successful polls between looks at all peers, so that a busy peer does not starve the others.
 const SCAN_EVERY: u32 = 16;
 
@@ -79,14 +75,7 @@ pub struct Inbox<A: Adapter> {
     predicted: [Cell<u32>; PREDICTED],
     predictions: usize,
     tick: Cell<u32>,
-    /// Failed polls in a row.
-    missed: Cell<u32>,
-    /// The line that a failed poll looks at next.
-    line: Cell<usize>,
-    /// For each peer: its ready counts when all that they announce had been run.
-    seen: Box<[Cell<u64>]>,
-    /// For each line of exist words, a bit for each group whose scan was cut short by the budget.
-    unfinished: Box<[Cell<u8>]>,
+    lookout: Lookout,
     request_token: &'static Token,
     reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -136,10 +125,7 @@ impl<A: Adapter> Inbox<A> {
             predictions: predicted.len(),
             predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
             tick: Cell::new(0),
-            missed: Cell::new(0),
-            line: Cell::new(0),
-            seen: vec![Cell::new(0); nodes.next_multiple_of(WORDS)].into(),
-            unfinished: vec![Cell::new(0); nodes.div_ceil(GROUP * WORDS)].into(),
+            lookout: Lookout::new(nodes),
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),
@@ -162,37 +148,35 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Looks at the predicted peers, then, if there was nothing, at a line of what all peers announce, or at all of it.
-    #[inline]
+    /// Serves what has come. The quick way out comes first: where clients poll in vain, a poll is this.
+    #[inline(always)]
     pub(crate) fn poll(&self, am: &Am<A>, look: Look) -> bool {
+        if look == Look::Glance && self.is_quiet() {
+            Counters::add(&self.counters.polls_missed, 1);
+            return false;
+        }
+        self.poll_all(am, look)
+    }
+
+    /// Looks at the predicted peers, then, if there was nothing, at some of what all peers announce, or at all of it.
+    #[inline]
+    fn poll_all(&self, am: &Am<A>, look: Look) -> bool {
         let mut found = 0;
-        let covered = self.predictions + 1 == self.layout.nodes();
-        let missed = self.missed.get();
-        let likely = if covered || missed < QUIET { self.predictions } else { 1 };
-        for predicted in &self.predicted[..likely] {
+        for predicted in self.likely() {
             found += self.serve(am, predicted.get() as usize);
         }
         let tick = self.tick.get().wrapping_add(1);
         self.tick.set(tick);
         if found == 0 {
-            if look == Look::Last || (look == Look::Whole && !covered) {
-                found += self.scan(am);
-            } else if !covered {
-                found += self.glance(am);
-            } else if tick & 7 == 0 {
-                // With every peer predicted, the scan only finds replies behind unanswered requests: every 8th failed
-                // poll will do, and the line of ready counts stays with the senders meanwhile.
-                found += self.scan(am);
-            }
+            found = self.look_around(am, look, tick);
+        } else if tick & (SCAN_EVERY - 1) == 0 {
+            found += self.scan(am);
         }
+        self.lookout.found(found > 0);
         if found == 0 {
-            self.missed.set(missed.saturating_add(1));
+            self.watch();
             Counters::add(&self.counters.polls_missed, 1);
             return false;
-        }
-        self.missed.set(0);
-        if tick & (SCAN_EVERY - 1) == 0 {
-            self.scan(am);
         }
         Counters::add(&self.counters.polls_hit, 1);
         true
@@ -213,107 +197,6 @@ impl<A: Adapter> Inbox<A> {
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
             self.run_request(am, peer, index, &slot, meta);
             found += 1;
-        }
-        found
-    }
-
-    /// Looks at one line of what peers announce, another one each time.
-    #[inline(always)]
-    fn glance(&self, am: &Am<A>) -> u32 {
-        let line = self.line.get();
-        let next = line + 1;
-        if self.layout.grouped() {
-            self.line.set(if next == self.unfinished.len() { 0 } else { next });
-            if self.announced(line) == 0 { 0 } else { self.scan_groups(am, line) }
-        } else {
-            self.line.set(if next * WORDS == self.seen.len() { 0 } else { next });
-            if self.is_seen(line) { 0 } else { self.scan_line(am, line) }
-        }
-    }
-
-    /// Compares all ready counts with what was consumed, and serves the peers where they differ.
-    #[cold]
-    #[inline(never)]
-    fn scan(&self, am: &Am<A>) -> u32 {
-        Counters::add(&self.counters.scans, 1);
-        if self.layout.grouped() {
-            let lines = 0..self.unfinished.len();
-            return lines.map(|line| if self.announced(line) == 0 { 0 } else { self.scan_groups(am, line) }).sum();
-        }
-        self.scan_lines(am, 0..self.seen.len() / WORDS)
-    }
-
-    /// Not zero when a group in this line of exist words has something to look at.
-    #[inline(always)]
-    fn announced(&self, line: usize) -> u64 {
-        let mut words = [0; WORDS];
-        // What is announced is looked at with Acquire, slot by slot.
-        self.control.load(self.layout.exist(line * WORDS * GROUP), &mut words);
-        words.iter().fold(u64::from(self.unfinished[line].get()), |all, word| all | word)
-    }
-
-    /// Are these eight peers' ready counts as they were when all had been run?
-    #[inline(always)]
-    fn is_seen(&self, line: usize) -> bool {
-        let mut words = [0; WORDS];
-        // A hint; the slots themselves are looked at with Acquire.
-        self.control.load(self.layout.ready(line * WORDS), &mut words);
-        let seen = &self.seen[line * WORDS..][..WORDS];
-        words.iter().zip(seen).fold(0, |differ, (word, seen)| differ | (word ^ seen.get())) == 0
-    }
-
-    /// Serves the groups of one line of exist words that have something.
-    #[cold]
-    #[inline(never)]
-    fn scan_groups(&self, am: &Am<A>, line: usize) -> u32 {
-        let nodes = self.layout.nodes();
-        let unfinished = &self.unfinished[line];
-        let mut found = 0;
-        for bit in 0..WORDS.min(nodes.div_ceil(GROUP) - line * WORDS) {
-            let first = (line * WORDS + bit) * GROUP;
-            let word = self.control.word(self.layout.exist(first));
-            // Relaxed: what it announces is looked at with Acquire, slot by slot.
-            let exist = word.load(Ordering::Relaxed) != 0;
-            if !exist && unfinished.get() & 1 << bit == 0 {
-                continue;
-            }
-            word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
-            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
-            // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
-            // on its way, after we read the ready count from before it: the message would wait for the next one.
-            fence(Ordering::SeqCst);
-            let last = (first + GROUP).min(nodes);
-            let served = self.scan_lines(am, first / WORDS..last.div_ceil(WORDS));
-            // Look again: the budget may have left something.
-            let others = unfinished.get() & !(1 << bit);
-            unfinished.set(others | u8::from(served > 0) << bit);
-            found += served;
-        }
-        found
-    }
-
-    fn scan_lines(&self, am: &Am<A>, lines: std::ops::Range<usize>) -> u32 {
-        lines.map(|line| if self.is_seen(line) { 0 } else { self.scan_line(am, line) }).sum()
-    }
-
-    /// Serves those of eight peers whose ready counts differ from what was consumed.
-    #[cold]
-    #[inline(never)]
-    fn scan_line(&self, am: &Am<A>, line: usize) -> u32 {
-        let mut found = 0;
-        for peer in line * WORDS..(line * WORDS + WORDS).min(self.layout.nodes()) {
-            // Relaxed: a hint; the slot itself is looked at with Acquire.
-            let ready = self.control.word(self.layout.ready(peer)).load(Ordering::Relaxed);
-            let from = &self.from[peer];
-            if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
-                self.seen[peer].set(ready);
-                continue;
-            }
-            let served = self.retire(am, peer) + self.serve(am, peer);
-            if served > 0 {
-                self.predict(peer as u32);
-            }
-            found += served;
         }
         found
     }
@@ -394,6 +277,7 @@ impl<A: Adapter> Inbox<A> {
                 self.clear_replies(peer, next, step);
             }
             self.retired(am, peer, next.wrapping_add(step));
+            self.lookout.unwatch(); // the next reply is expected elsewhere, and nobody wrote where it was
             found += 1;
         }
     }

@@ -4,6 +4,7 @@ use super::{CONNECT, Client};
 use crate::am::peers::Reach;
 use crate::config::{Config, Dma};
 use crate::error::Error;
+use crate::job::spawn::HIGH;
 use crate::job::{Boot, JobHeader, environment, limits, sys};
 use crate::log;
 use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
@@ -11,6 +12,7 @@ use crate::rma::overlap::Overlap;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
 use crate::wait;
+use std::os::fd::AsFd;
 
 /// An own region of `len` bytes, which peers can connect to.
 pub(super) fn create(
@@ -117,6 +119,8 @@ pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Err
         return Ok(());
     }
     let again = if header.nodes() == 1 { sys::memfd() } else { header.reopen() };
+    // High up, because the client has reasons to count on the lowest numbers.
+    let again = again.and_then(|fd| sys::duplicate_high(fd.as_fd(), HIGH));
     let again = again.map_err(|_| Error::from(SciError::FileLost))?;
     Ok(adapter.take_file(again)?)
 }
