@@ -1,4 +1,4 @@
-//! An idle poll with more peers than there can be processes: the engine of one node, whose peers' regions are its own.
+//! An idle poll with more peers than there can be processes: the engine of one node, whose peers are silent.
 //!
 //! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
 
@@ -9,12 +9,11 @@ use gasnet_sci::config::Config;
 use gasnet_sci::error::Error;
 use gasnet_sci::job::sys;
 use gasnet_sci::region::{COMMAND, CONTROL, Layout};
-use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
+use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, SciError};
 use gasnet_sci::wait::Waiter;
 use std::hint::black_box;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 const ME: NodeId = NodeId(0);
 
@@ -52,34 +51,24 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         command,
         control,
         interrupt: adapter.interrupt()?,
-        reach: Box::new(Mirror { adapter: adapter.clone(), layout }),
+        reach: Box::new(Silence),
         queue: adapter.dma_queue(64)?,
     };
     // SAFETY: this process has one thread.
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
 }
 
-/// Every peer is this node itself.
-struct Mirror {
-    adapter: Host,
-    layout: Layout,
-}
+/// Nobody is ever sent anything.
+struct Silence;
 
 type Remote = <Host as Adapter>::Remote;
 
-impl Mirror {
-    fn region(&self, id: SegmentId, len: usize) -> Result<Remote, Error> {
-        let segment = self.adapter.connect(ME, id, Duration::from_secs(1))?;
-        Ok(segment.map(0, len, Placement::Anywhere)?)
-    }
-}
-
-impl Reach<Host> for Mirror {
-    fn post(&self, _: u32) -> Result<(Remote, <Host as Adapter>::RemoteInterrupt), Error> {
-        Ok((self.region(CONTROL, self.layout.control_len())?, self.adapter.connect_interrupt(ME)?))
+impl Reach<Host> for Silence {
+    fn post(&self, peer: u32) -> Result<(Remote, <Host as Adapter>::RemoteInterrupt), Error> {
+        Err(Error::resource(format_args!("node {peer} was sent something")))
     }
 
-    fn queue(&self, _: u32) -> Result<Remote, Error> {
-        self.region(COMMAND, self.layout.queue_len())
+    fn queue(&self, peer: u32) -> Result<Remote, Error> {
+        Err(Error::resource(format_args!("node {peer} was sent something")))
     }
 }
