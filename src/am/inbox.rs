@@ -21,7 +21,7 @@ mod scan;
 use scan::Lookout;
 
 /// Peers that are looked at directly.
-const PREDICTED: usize = 4;
+const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
 const BUDGET: u32 = 32;
 /// Successful polls between looks at all peers, so that a busy peer does not starve the others.
@@ -186,7 +186,7 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
         let mut found = 0;
-        if am.peers.known(peer).is_some_and(|way| way.outstanding() > 0) {
+        if am.peers.is_answer_due(peer) {
             found += self.serve_replies(am, peer);
         }
         let from = &self.from[peer];
@@ -217,7 +217,7 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
         let mut found = 0;
         for peer in 0..self.layout.nodes() {
-            if am.peers.known(peer).is_some_and(|way| way.outstanding() > 0) {
+            if am.peers.is_answer_due(peer) {
                 found += self.retire(am, peer);
             }
         }
@@ -234,8 +234,7 @@ impl<A: Adapter> Inbox<A> {
             let index = from.next_reply.get();
             let slot = Slot::at(&self.command, queue + self.layout.reply(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
-            if index == am.peers[peer].sent.load(Ordering::Relaxed) {
+            if index == am.peers.sent(peer) {
                 corrupt(peer as u32, "answer to a request that was not sent");
             }
             if !self.run_reply(am, peer, index, &slot, meta) {
@@ -258,8 +257,7 @@ impl<A: Adapter> Inbox<A> {
             let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
             found += self.serve_replies(am, peer);
             let next = from.next_reply.get();
-            // Relaxed: only bounds what the peer may claim.
-            let sent = am.peers.known(peer).map_or(next, |way| way.sent.load(Ordering::Relaxed));
+            let sent = am.peers.sent(peer); // bounds what the peer may claim
             let (consumed, replied_to) = (credit as u32, (credit >> 32) as u32);
             let silent = consumed.wrapping_sub(next);
             if silent == 0 || silent > sent.wrapping_sub(next) {

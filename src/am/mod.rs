@@ -44,9 +44,15 @@ use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
+#[cfg(not(loom))]
 thread_local! {
     /// Handlers that run on this thread, in PAR.
     static HANDLERS: Cell<u32> = const { Cell::new(0) };
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static HANDLERS: Cell<u32> = Cell::new(0);
 }
 
 /// How this process is embedded in its job.

@@ -7,9 +7,8 @@
 use super::outbox::{Outbox, Peer};
 use crate::error::{Error, bad_arg};
 use crate::sci::Adapter;
-use crate::sync::{AtomicU32, ModeLock};
+use crate::sync::{AtomicU32, ModeLock, OnceBox, Ordering};
 use std::ops::Index;
-use std::sync::OnceLock;
 
 /// Connects what peers have made before this node may reach them. May be called by several threads at once, at any time
 /// between init and exit, in handlers too.
@@ -31,8 +30,8 @@ pub struct Post<A: Adapter> {
 /// The ways to all nodes, this one included. `peers[rank]` makes the way if there is none yet; where that fails the job
 /// ends with a line, because who is answered or told of a barrier can't be left out.
 pub struct Peers<A: Adapter> {
-    posts: Box<[OnceLock<Post<A>>]>,
-    ways: Box<[OnceLock<Box<Peer<A>>>]>,
+    posts: Box<[OnceBox<Post<A>>]>,
+    ways: Box<[OnceBox<Peer<A>>]>,
     reach: Box<dyn Reach<A>>,
     slots: usize,
     threaded: bool,
@@ -45,8 +44,8 @@ impl<A: Adapter> Peers<A> {
     /// As [`ModeLock::new`].
     pub unsafe fn new(threaded: bool, nodes: usize, slots: usize, reach: Box<dyn Reach<A>>) -> Peers<A> {
         Peers {
-            posts: (0..nodes).map(|_| OnceLock::new()).collect(),
-            ways: (0..nodes).map(|_| OnceLock::new()).collect(),
+            posts: (0..nodes).map(|_| OnceBox::default()).collect(),
+            ways: (0..nodes).map(|_| OnceBox::default()).collect(),
             reach,
             slots,
             threaded,
@@ -63,7 +62,7 @@ impl<A: Adapter> Peers<A> {
     /// The way to node `rank`, made now if need be. `BadArg`: there is no such node. `Resource`: it cannot be made.
     #[inline(always)]
     pub fn way(&self, rank: u32) -> Result<&Peer<A>, Error> {
-        match self.ways.get(rank as usize).and_then(OnceLock::get) {
+        match self.ways.get(rank as usize).and_then(OnceBox::get) {
             Some(way) => Ok(way),
             None => self.make_way(rank),
         }
@@ -72,12 +71,25 @@ impl<A: Adapter> Peers<A> {
     /// The way to node `rank` (below the number of nodes), if there is one.
     #[inline(always)]
     pub fn known(&self, rank: usize) -> Option<&Peer<A>> {
-        self.ways[rank].get().map(|way| &**way)
+        self.ways[rank].get()
+    }
+
+    /// Number of requests that were sent to node `rank` (below the number of nodes), modulo 2³².
+    #[inline(always)]
+    pub fn sent(&self, rank: usize) -> u32 {
+        // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
+        self.known(rank).map_or(0, |way| way.sent.load(Ordering::Relaxed))
+    }
+
+    /// Is there a request to node `rank` (below the number of nodes) that is not retired?
+    #[inline(always)]
+    pub fn is_answer_due(&self, rank: usize) -> bool {
+        self.known(rank).is_some_and(|way| way.outstanding() > 0)
     }
 
     /// The ways that there are.
     pub fn all_known(&self) -> impl Iterator<Item = &Peer<A>> {
-        self.ways.iter().filter_map(OnceLock::get).map(|way| &**way)
+        self.ways.iter().filter_map(OnceBox::get)
     }
 
     /// Where node `rank` (below the number of nodes) is told of news. Ends the job if it cannot be reached.
@@ -93,8 +105,8 @@ impl<A: Adapter> Peers<A> {
     #[inline(never)]
     fn make_post(&self, rank: u32) -> Result<&Post<A>, Error> {
         let (control, bell) = self.reach.post(rank)?;
-        // Of two threads that come here at once one is in vain: `get_or_init` keeps the first.
-        Ok(self.posts[rank as usize].get_or_init(|| Post { control, bell }))
+        // Of two threads that come here at once one is in vain.
+        Ok(self.posts[rank as usize].get_or_keep(Box::new(Post { control, bell })))
     }
 
     #[cold]
@@ -108,19 +120,16 @@ impl<A: Adapter> Peers<A> {
             None => self.make_post(rank)?,
         };
         let queue = self.reach.queue(rank)?;
-        let make = || {
-            // SAFETY: the promise made to `new`.
-            let outbox = unsafe { ModeLock::new(self.threaded, Outbox::new(self.slots)) };
-            Box::new(Peer {
-                queue,
-                control: post.control.clone(),
-                bell: post.bell.clone(),
-                outbox,
-                sent: AtomicU32::new(0),
-                retired: AtomicU32::new(0),
-            })
-        };
-        Ok(self.ways[rank as usize].get_or_init(make))
+        // SAFETY: the promise made to `new`.
+        let outbox = unsafe { ModeLock::new(self.threaded, Outbox::new(self.slots)) };
+        Ok(self.ways[rank as usize].get_or_keep(Box::new(Peer {
+            queue,
+            control: post.control.clone(),
+            bell: post.bell.clone(),
+            outbox,
+            sent: AtomicU32::new(0),
+            retired: AtomicU32::new(0),
+        })))
     }
 }
 

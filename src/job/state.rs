@@ -21,9 +21,7 @@ use std::time::Duration;
 
 pub(crate) mod attach;
 pub(crate) mod wiring;
-use wiring::{
-    agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file,
-};
+use wiring::{agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file};
 
 /// How the client was compiled: what its headers pass to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

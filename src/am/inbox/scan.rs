@@ -113,8 +113,7 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         let lookout = &self.lookout;
-        // For loom these looks would only multiply the orders to try: what they miss a thorough poll finds.
-        if cfg!(loom) || !lookout.armed.get() {
+        if !lookout.armed.get() {
             return false;
         }
         for watched in &lookout.watched[..lookout.watching.get()] {
@@ -155,10 +154,10 @@ impl<A: Adapter> Inbox<A> {
     /// What a thorough poll does when the predicted peers sent nothing.
     #[inline(always)]
     pub(super) fn look_around(&self, am: &Am<A>, look: Look, tick: u32) -> u32 {
-        let whole = match self.is_covered() {
-            true => look == Look::Last || tick & (THOROUGH_COVERED - 1) == 0,
-            false => look != Look::Glance,
-        };
+        if look == Look::Last {
+            return self.scan_everything(am);
+        }
+        let whole = if self.is_covered() { tick & (THOROUGH_COVERED - 1) == 0 } else { look != Look::Glance };
         if whole {
             return self.scan(am);
         }
@@ -177,6 +176,16 @@ impl<A: Adapter> Inbox<A> {
         Counters::add(&self.counters.scans, 1);
         let line = |line| if self.is_line_quiet(line) { 0 } else { self.scan_announced(am, line) };
         (0..self.lookout.lines).map(line).sum()
+    }
+
+    /// Before a sleep: looks at all ready counts, whatever exist words say. Who announces a message sets its exist word
+    /// before it looks whether we sleep; but of several that set one word the last alone is who we see it from.
+    #[cold]
+    #[inline(never)]
+    fn scan_everything(&self, am: &Am<A>) -> u32 {
+        Counters::add(&self.counters.scans, 1);
+        let lines = 0..self.layout.nodes().div_ceil(WORDS);
+        lines.map(|line| if self.is_seen(line) { 0 } else { self.scan_peers(am, line) }).sum()
     }
 
     #[cold]
