@@ -125,7 +125,7 @@ impl<A: Adapter> Inbox<A> {
             predictions: predicted.len(),
             predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
             tick: Cell::new(0),
-            lookout: Lookout::new(nodes),
+            lookout: Lookout::new(&layout),
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),
@@ -159,7 +159,8 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// Looks at the predicted peers, then, if there was nothing, at some of what all peers announce, or at all of it.
-    #[inline]
+    /// Not inlined: what it needs of the stack would cost each poll in vain.
+    #[inline(never)]
     fn poll_all(&self, am: &Am<A>, look: Look) -> bool {
         let mut found = 0;
         for predicted in self.likely() {

@@ -125,6 +125,12 @@ mod span {
             self.at(word_index(offset, self.len))
         }
 
+        #[inline(always)]
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> [&AtomicU64; N] {
+            let first = words_index(offset, N, self.len);
+            std::array::from_fn(|i| self.at(first + i))
+        }
+
         // Callers checked `index` with the functions above.
         #[inline(always)]
         fn at(&self, index: usize) -> &AtomicU64 {

@@ -11,9 +11,9 @@
 
 use super::super::Am;
 use super::{Counters, Inbox};
-use crate::region::{GROUP, LINE};
+use crate::region::{GROUP, LINE, Layout};
 use crate::sci::{Adapter, LocalMap};
-use crate::sync::{Ordering, fence};
+use crate::sync::{AtomicU64, Ordering, fence};
 use crate::wait::Look;
 use std::cell::Cell;
 
@@ -39,18 +39,19 @@ pub(super) struct Lookout {
     armed: Cell<bool>,
     /// Thorough polls in a row that found nothing.
     missed: Cell<u32>,
-    /// The line of announcements that comes next.
+    /// The line of announcements that comes next, how many there are, and where they begin.
     line: Cell<usize>,
     lines: usize,
-    /// For each peer: its ready counts when all that they announce had been run.
-    seen: Box<[Cell<u64>]>,
+    first: usize,
+    /// For each line of ready counts: these, peer by peer, when all that they announce had been run.
+    seen: Box<[[Cell<u64>; WORDS]]>,
     /// For each line of exist words, a bit for each group whose scan was cut short by the budget.
     unfinished: Box<[Cell<u8>]>,
 }
 
 impl Lookout {
-    pub(super) fn new(nodes: usize) -> Lookout {
-        let grouped = nodes > GROUP;
+    pub(super) fn new(layout: &Layout) -> Lookout {
+        let (nodes, grouped) = (layout.nodes(), layout.grouped());
         Lookout {
             watched: Default::default(),
             watching: Cell::new(0),
@@ -58,7 +59,8 @@ impl Lookout {
             missed: Cell::new(0),
             line: Cell::new(0),
             lines: nodes.div_ceil(if grouped { GROUP * WORDS } else { WORDS }),
-            seen: vec![Cell::new(0); nodes.next_multiple_of(WORDS)].into(),
+            first: if grouped { layout.exist(0) } else { layout.ready(0) },
+            seen: (0..nodes.div_ceil(WORDS)).map(|_| Default::default()).collect(),
             unfinished: vec![Cell::new(0); nodes.div_ceil(GROUP * WORDS)].into(),
         }
     }
@@ -148,7 +150,8 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(always)]
     fn is_line_quiet(&self, line: usize) -> bool {
-        if self.layout.grouped() { self.announced(line) == 0 } else { self.is_seen(line) }
+        let first = self.lookout.first + LINE * line;
+        if self.layout.grouped() { !self.is_announced(line, first) } else { self.is_seen(line, first) }
     }
 
     /// What a thorough poll does when the predicted peers sent nothing.
@@ -185,7 +188,7 @@ impl<A: Adapter> Inbox<A> {
     fn scan_everything(&self, am: &Am<A>) -> u32 {
         Counters::add(&self.counters.scans, 1);
         let lines = 0..self.layout.nodes().div_ceil(WORDS);
-        lines.map(|line| if self.is_seen(line) { 0 } else { self.scan_peers(am, line) }).sum()
+        lines.map(|line| self.scan_line(am, line)).sum()
     }
 
     #[cold]
@@ -194,24 +197,29 @@ impl<A: Adapter> Inbox<A> {
         if self.layout.grouped() { self.scan_groups(am, line) } else { self.scan_peers(am, line) }
     }
 
-    /// Not zero when a group in this line of exist words has something to look at.
+    /// Has a group in this line of exist words, which lies at `first`, something to look at?
     #[inline(always)]
-    fn announced(&self, line: usize) -> u64 {
-        let first = self.layout.exist(line * WORDS * GROUP);
+    fn is_announced(&self, line: usize, first: usize) -> bool {
+        let words: [_; WORDS] = self.control.words(first);
         // Relaxed: what is announced is looked at with Acquire, slot by slot.
-        let word = |i| self.control.word(first + 8 * i).load(Ordering::Relaxed);
-        (0..WORDS).fold(u64::from(self.lookout.unfinished[line].get()), |all, i| all | word(i))
+        let any = words.iter().fold(0, |any, word| any | word.load(Ordering::Relaxed));
+        any | u64::from(self.lookout.unfinished[line].get()) != 0
     }
 
-    /// Are these eight peers' ready counts as they were when all had been run?
+    /// Are these eight peers' ready counts, which lie at `first`, as they were when all had been run?
     #[inline(always)]
-    fn is_seen(&self, line: usize) -> bool {
-        let first = self.layout.ready(line * WORDS);
-        let seen = &self.lookout.seen[line * WORDS..][..WORDS];
-        // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, not by way of an array: its stores
-        // would hold up the wider loads behind them.
-        let word = |i: usize| self.control.word(first + 8 * i).load(Ordering::Relaxed);
-        (0..WORDS).fold(0, |differ, i| differ | (word(i) ^ seen[i].get())) == 0
+    fn is_seen(&self, line: usize, first: usize) -> bool {
+        let words: [_; WORDS] = self.control.words(first);
+        // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, not by way of an array: its
+        // stores would hold up the wider loads behind them.
+        let differ = |(word, seen): (&AtomicU64, &Cell<u64>)| word.load(Ordering::Relaxed) ^ seen.get();
+        words.into_iter().zip(&self.lookout.seen[line]).fold(0, |any, pair| any | differ(pair)) == 0
+    }
+
+    /// Serves those of eight peers whose ready counts are not as they were when all had been run.
+    #[inline]
+    fn scan_line(&self, am: &Am<A>, line: usize) -> u32 {
+        if self.is_seen(line, self.layout.ready(line * WORDS)) { 0 } else { self.scan_peers(am, line) }
     }
 
     /// Serves the groups of one line of exist words that have something.
@@ -233,7 +241,7 @@ impl<A: Adapter> Inbox<A> {
             // on its way, after we read the ready count from before it: the message would wait for the next one.
             fence(Ordering::SeqCst);
             let lines = first / WORDS..(first + GROUP).min(nodes).div_ceil(WORDS);
-            let served: u32 = lines.map(|line| if self.is_seen(line) { 0 } else { self.scan_peers(am, line) }).sum();
+            let served: u32 = lines.map(|line| self.scan_line(am, line)).sum();
             // Look again: the budget may have left something.
             let others = unfinished.get() & !(1 << bit);
             unfinished.set(others | u8::from(served > 0) << bit);
@@ -250,7 +258,7 @@ impl<A: Adapter> Inbox<A> {
             let ready = self.control.word(self.layout.ready(peer)).load(Ordering::Relaxed);
             let from = &self.from[peer];
             if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
-                self.lookout.seen[peer].set(ready);
+                self.lookout.seen[line][peer % WORDS].set(ready);
                 continue;
             }
             let served = self.retire(am, peer) + self.serve(am, peer);

@@ -53,6 +53,11 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
+    fn words<const N: usize>(&self, offset: usize) -> [&AtomicU64; N] {
+        self.span.words(offset)
+    }
+
+    #[inline(always)]
     fn load(&self, offset: usize, out: &mut [u64]) {
         self.span.load(offset, out)
     }
