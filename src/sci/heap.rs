@@ -272,6 +272,13 @@ impl LocalMap for HeapLocal {
         word
     }
 
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        let words = self.0.view.words(offset);
+        #[cfg(all(any(test, fuzzing), not(loom)))]
+        words.iter().for_each(fickle::touch);
+        words
+    }
+
     fn ptr(&self, offset: usize) -> *mut u8 {
         self.0.view.ptr(offset)
     }

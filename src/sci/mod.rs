@@ -73,11 +73,8 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     }
     /// The 8-byte word at `offset` (a multiple of 8, inside the map, else a panic).
     fn word(&self, offset: usize) -> &AtomicU64;
-    /// The `N` words from `offset` on (inside the map, else a panic).
-    #[inline(always)]
-    fn words<const N: usize>(&self, offset: usize) -> [&AtomicU64; N] {
-        std::array::from_fn(|i| self.word(offset + 8 * i))
-    }
+    /// The `N` words from `offset` on (a multiple of 8; inside the map, else a panic): one check for all of them.
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N];
     /// Reads `out.len()` words from `offset` on, each whole, unordered: for words that an Acquire load announced.
     #[inline(always)]
     fn load(&self, offset: usize, out: &mut [u64]) {

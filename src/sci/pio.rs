@@ -126,9 +126,11 @@ mod span {
         }
 
         #[inline(always)]
-        pub(crate) fn words<const N: usize>(&self, offset: usize) -> [&AtomicU64; N] {
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
             let first = words_index(offset, N, self.len);
-            std::array::from_fn(|i| self.at(first + i))
+            let words = std::ptr::from_ref(self.at(first)).cast::<[AtomicU64; N]>();
+            // SAFETY: `N` words from `first` on are inside the memory that `new` was promised; else as in `at`.
+            unsafe { &*words }
         }
 
         // Callers checked `index` with the functions above.

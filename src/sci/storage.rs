@@ -149,6 +149,12 @@ mod modelled {
             self.at(pio::word_index(offset, self.len))
         }
 
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+            let first = pio::words_index(offset, N, self.len);
+            // SAFETY: `N` words from `first` on are inside; the storage is kept next to the view.
+            unsafe { &*self.words.wrapping_add(first).cast() }
+        }
+
         fn at(&self, index: usize) -> &AtomicU64 {
             // SAFETY: callers checked `index`; the storage is kept next to the view.
             unsafe { &*self.words.wrapping_add(index) }

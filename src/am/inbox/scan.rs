@@ -200,7 +200,7 @@ impl<A: Adapter> Inbox<A> {
     /// Has a group in this line of exist words, which lies at `first`, something to look at?
     #[inline(always)]
     fn is_announced(&self, line: usize, first: usize) -> bool {
-        let words: [_; WORDS] = self.control.words(first);
+        let words: &[_; WORDS] = self.control.words(first);
         // Relaxed: what is announced is looked at with Acquire, slot by slot.
         let any = words.iter().fold(0, |any, word| any | word.load(Ordering::Relaxed));
         any | u64::from(self.lookout.unfinished[line].get()) != 0
@@ -209,11 +209,11 @@ impl<A: Adapter> Inbox<A> {
     /// Are these eight peers' ready counts, which lie at `first`, as they were when all had been run?
     #[inline(always)]
     fn is_seen(&self, line: usize, first: usize) -> bool {
-        let words: [_; WORDS] = self.control.words(first);
+        let words: &[_; WORDS] = self.control.words(first);
         // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, not by way of an array: its
         // stores would hold up the wider loads behind them.
         let differ = |(word, seen): (&AtomicU64, &Cell<u64>)| word.load(Ordering::Relaxed) ^ seen.get();
-        words.into_iter().zip(&self.lookout.seen[line]).fold(0, |any, pair| any | differ(pair)) == 0
+        words.iter().zip(&self.lookout.seen[line]).fold(0, |any, pair| any | differ(pair)) == 0
     }
 
     /// Serves those of eight peers whose ready counts are not as they were when all had been run.

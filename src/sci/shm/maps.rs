@@ -53,7 +53,7 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
-    fn words<const N: usize>(&self, offset: usize) -> [&AtomicU64; N] {
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
         self.span.words(offset)
     }
 
