@@ -134,7 +134,8 @@ static void send_mark(int round) {
 
 static void await_mark(int round) {
   const gasnet_node_t previous = (me + nodes - 1) % nodes;
-  const int start = marks;
+  static int awaited;
+  const int start = awaited++; /* not `marks`: without cells a mark may have come already, in the barrier */
   int before, done = 0;
   if (cell_of(previous, 0)) {
     *cell_of(previous, 0) = round;

@@ -327,6 +327,11 @@ extern gasneti_sci_reach_t gasneti_sci_reach;
 extern size_t gasneti_sci_queued;
 
 /*
+ Vector, indexed and strided transfers of so many pieces or fewer, of a few common sizes, are inline; 0 where every one
+ */
+extern size_t gasneti_sci_few;
+
+/*
  Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
  */
 void gasneti_sci_object_0_1(uint32_t modes);

@@ -74,7 +74,20 @@ GASNETI_SCI_VIS_WRAP(gets, strided,
 }
 #endif
 #endif
+#define GASNETI_SCI_IN_VIS_H 1
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "gasnet_sci_vis.h"
+#ifdef __cplusplus
+}
+#endif
+#undef GASNETI_SCI_IN_VIS_H
+#if defined(GASNETI_SCI_VIS_INLINE)
+#define GASNETI_SCI_VIS(name, verb, ...) gasneti_sci_do_##verb(__VA_ARGS__)
+#else
 #define GASNETI_SCI_VIS(name, verb, ...) GASNETI_SCI_PLACED(name, gasneti_sci_##verb, __VA_ARGS__)
+#endif
 
 /* The arguments are the macro's variable ones, so that a list may be written in place, with commas. */
 #define GASNETI_SCI_VIS_BULK(name, verb, ...)                                                                        \

@@ -50,21 +50,32 @@ const PAGE: usize = if cfg!(loom) { LINE } else { 4096 };
 pub struct Layout {
     nodes: usize,
     slots: usize,
+    // What follows is derived from these two, once: every message asks for it (32 instructions of 100 in a poll that finds
+    // nothing).
+    shift: u32,
+    ready: usize,
+    credit: usize,
+    queue_len: usize,
 }
 
 impl Layout {
     /// `slots`: request slots per queue, a power of two.
     pub fn new(nodes: u32, slots: u32) -> Layout {
         assert!(slots.is_power_of_two() && nodes > 0);
-        Layout { nodes: nodes as usize, slots: slots as usize }
+        let (nodes, shift, slots) = (nodes as usize, slots.trailing_zeros(), slots as usize);
+        let ready = LINE + lines(8 * nodes.div_ceil(GROUP));
+        let credit = ready + lines(8 * nodes);
+        Layout { nodes, slots, shift, ready, credit, queue_len: pages(2 * slots * SLOT + 2 * RING) }
     }
 
     /// Number of nodes.
+    #[inline(always)]
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
     /// Request (and reply) slots of a queue.
+    #[inline(always)]
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -75,6 +86,7 @@ impl Layout {
     }
 
     /// Is there more than one group of peers, so that exist words are used?
+    #[inline(always)]
     pub fn grouped(&self) -> bool {
         self.nodes > GROUP
     }
@@ -85,13 +97,15 @@ impl Layout {
     }
 
     /// Ready counts that `peer` writes: requests in the low half, replies in the high half.
+    #[inline(always)]
     pub fn ready(&self, peer: usize) -> usize {
-        LINE + lines(8 * self.nodes.div_ceil(GROUP)) + 8 * peer
+        self.ready + 8 * peer
     }
 
     /// Requests that `peer` has consumed (low half), and one more than the last of them it replied to (high half).
+    #[inline(always)]
     pub fn credit(&self, peer: usize) -> usize {
-        self.ready(0) + lines(8 * self.nodes) + 8 * peer
+        self.credit + 8 * peer
     }
 
     /// Position up to which `peer` has consumed our reply ring at its side.
@@ -110,11 +124,13 @@ impl Layout {
     }
 
     /// Bytes of one peer's queue.
+    #[inline(always)]
     pub fn queue_len(&self) -> usize {
-        pages(2 * self.slots * SLOT + 2 * RING)
+        self.queue_len
     }
 
     /// Offset of `peer`'s queue in the command region.
+    #[inline(always)]
     pub fn queue(&self, peer: usize) -> usize {
         peer * self.queue_len()
     }
@@ -137,11 +153,13 @@ impl Layout {
     }
 
     /// Start of the request ring within a queue.
+    #[inline(always)]
     pub fn request_ring(&self) -> usize {
         2 * self.slots * SLOT
     }
 
     /// Start of the reply ring within a queue.
+    #[inline(always)]
     pub fn reply_ring(&self) -> usize {
         self.request_ring() + RING
     }
@@ -149,7 +167,7 @@ impl Layout {
     /// Sequence that request or reply number `index` carries: the lap modulo 2¹⁵, never that of the lap before, never 0.
     #[inline(always)]
     pub fn sequence(&self, index: u32) -> u16 {
-        (index >> self.slots.trailing_zeros()) as u16 | 0x8000
+        (index >> (self.shift & 31)) as u16 | 0x8000
     }
 
     /// Does one of these requests belong to a lap in which stale reply slots are cleared (slot rule 4)? Such laps come

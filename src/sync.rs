@@ -98,6 +98,13 @@ impl<T> ModeLock<T> {
         f(unsafe { &*self.value.get() })
     }
 
+    /// The value where no lock is needed (SEQ and PARSYNC); `None` in threaded mode.
+    #[inline(always)]
+    pub fn unguarded(&self) -> Option<&T> {
+        // SAFETY: promised exclusive at `new`; only shared references ever exist.
+        (!self.threaded).then(|| unsafe { &*self.value.get() })
+    }
+
     /// As [`Self::with`], but gives up at once when another thread is inside.
     #[inline(always)]
     pub fn try_with<R>(&self, f: impl FnOnce(&T) -> R) -> Option<R> {

@@ -2,7 +2,7 @@
 //! what the library was compiled with, in the two extreme configurations of a client.
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
-use gasnet_sci::abi::{constants::*, hsl::*, init::*, query::*, rma::gasneti_sci_reach_t};
+use gasnet_sci::abi::{constants::*, hsl::*, init::*, query::*, reach::gasneti_sci_reach_t};
 use gasnet_sci::region;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};

@@ -12,6 +12,7 @@ pub mod debug;
 pub mod hsl;
 pub mod init;
 pub mod query;
+pub mod reach;
 mod reference;
 pub mod rma;
 mod threads;

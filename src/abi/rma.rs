@@ -8,55 +8,9 @@ use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::op::{self, Op, OpId, Set, Table};
 use crate::rma::{Counted, Landing, Rma};
-use crate::sci::{Adapter, Host, RemoteRead};
+use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op as Kind};
 use std::ffi::{CStr, c_char, c_int, c_void};
-
-/// What the header's inline transfers need to know. Filled by attach, constant afterwards.
-#[repr(C)]
-pub struct gasneti_sci_reach_t {
-    /// Nodes below this one have their segments mapped here at their own addresses: all nodes, or none.
-    pub window: u32,
-    /// Nodes below this one have their segments mapped here, by offset: all nodes, or none. For the others call the library.
-    pub mapped: u32,
-    /// What to add to an address in each node's segment.
-    pub offset: *const usize,
-}
-
-/// See [`gasneti_sci_reach_t`].
-#[unsafe(no_mangle)]
-pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
-    gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
-
-/// Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. 0 where every
-/// transfer is a call, the largest number where none is. Filled by attach, constant afterwards.
-#[unsafe(no_mangle)]
-pub static mut gasneti_sci_queued: usize = 0;
-
-/// Tells the header how segments are reached. After attach, before the client goes on.
-pub(super) fn tell_header(job: &'static Job) {
-    // Not what clients are told in gasnet_getNodeInfo: that says nothing of nodes of other supernodes, which are mapped too.
-    let payloads = job.am().payloads();
-    let offset = |(map, base): (&<Host as Adapter>::Remote, usize)| Some((map.memory()? as usize).wrapping_sub(base));
-    let offsets: Box<[usize]> = (0..job.nodes()).map(|p| payloads.map(p).and_then(offset).unwrap_or(0)).collect();
-    // What is recorded must come by here, so then nothing is inline.
-    let inline = job.rma().is_native() && !job.client().everything && !trace::is_on();
-    let mapped = if inline { job.nodes() } else { 0 };
-    let window = if job.has_window() { mapped } else { 0 };
-    let offset = Box::leak(offsets).as_ptr();
-    let queued = match job.rma().overlap() {
-        _ if !inline => 0,
-        None => usize::MAX,
-        Some(overlap) => overlap.min(),
-    };
-    let reach = gasneti_sci_reach_t { window, mapped, offset };
-    let place = &raw mut gasneti_sci_reach;
-    // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
-    unsafe { place.write(reach) };
-    let place = &raw mut gasneti_sci_queued;
-    // SAFETY: as above.
-    unsafe { place.write(queued) };
-}
 
 pub(super) fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
     let job = Job::attached()?;

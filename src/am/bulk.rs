@@ -6,7 +6,7 @@
 //! `bounce_min` on, through an aligned buffer.
 
 use super::Am;
-use super::inbox::corrupt;
+use super::run::corrupt;
 use super::slot::{BOUNCE_WORD, Body, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use crate::config::Config;

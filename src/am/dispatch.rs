@@ -2,7 +2,6 @@
 //!
 //! Calling a C function through a type with another parameter count is undefined, so there is one type per count.
 
-use crate::region::MAX_ARGS;
 use std::ffi::c_void;
 
 type Token = *mut c_void;
@@ -14,7 +13,7 @@ macro_rules! handler {
 }
 
 macro_rules! invoke {
-    ($f:ident ($($lead:expr),*) $a:ident $($k:literal)*) => { $f($($lead),* $(, $a[$k])*) };
+    ($f:ident ($($lead:expr),*) $a:ident $($k:literal)*) => { $f($($lead),* $(, $a($k))*) };
 }
 
 macro_rules! call {
@@ -54,13 +53,14 @@ macro_rules! by_count {
     };
 }
 
-/// Calls a Short handler with the first `count` of `args`.
+/// Calls a Short handler with the first `count` of what `arg` gives: only those are asked for, each once, where it is handed
+/// over.
 ///
 /// # Safety
 /// `address` is a C function `void (token, int32_t × count)`.
 #[inline(always)]
-pub unsafe fn short(address: usize, token: Token, args: &[i32; MAX_ARGS], count: usize) {
-    by_count!(address, (token), (Token), count, args)
+pub unsafe fn short(address: usize, token: Token, arg: impl Fn(usize) -> i32, count: usize) {
+    by_count!(address, (token), (Token), count, arg)
 }
 
 /// Calls a Medium or Long handler.
@@ -68,11 +68,18 @@ pub unsafe fn short(address: usize, token: Token, args: &[i32; MAX_ARGS], count:
 /// # Safety
 /// `address` is a C function `void (token, void *, size_t, int32_t × count)`.
 #[inline(always)]
-pub unsafe fn payload(address: usize, token: Token, buf: *mut u8, len: usize, args: &[i32; MAX_ARGS], count: usize) {
+pub unsafe fn payload(
+    address: usize,
+    token: Token,
+    buf: *mut u8,
+    len: usize,
+    arg: impl Fn(usize) -> i32,
+    count: usize,
+) {
     #[cfg(all(any(test, fuzzing), not(loom)))]
     crate::fuzzing::watch::look(buf, len);
     let buf: *mut c_void = buf.cast();
-    by_count!(address, (token, buf, len), (Token, *mut c_void, usize), count, args)
+    by_count!(address, (token, buf, len), (Token, *mut c_void, usize), count, arg)
 }
 
 #[cfg(test)]
@@ -92,11 +99,11 @@ mod tests {
 
     #[test]
     fn handlers_get_their_arguments_in_order() {
-        let args = std::array::from_fn(|i| i32::MIN + i as i32);
+        let arg = |i| i32::MIN + i as i32;
         // SAFETY: the function takes a token and three arguments.
-        unsafe { short(three as *const () as usize, 7 as Token, &args, 3) };
+        unsafe { short(three as *const () as usize, 7 as Token, arg, 3) };
         // SAFETY: the function takes a token, a buffer and two arguments.
-        unsafe { payload(buffer_and_two as *const () as usize, 7 as Token, 9 as *mut u8, 5, &args, 2) };
+        unsafe { payload(buffer_and_two as *const () as usize, 7 as Token, 9 as *mut u8, 5, arg, 2) };
         let min = i64::from(i32::MIN);
         SEEN.with(|s| assert_eq!(*s.borrow(), [7, min, min + 1, min + 2, 9, 5, min, min + 1]));
     }

@@ -1,31 +1,25 @@
-//! The receiving half: which queue to look at, running what waits there, giving slots back (contract: core.md §10).
+//! The receiving half: running in order what waits in a peer's queue, giving its slots back (contract: core.md §10).
 //!
-//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves; what other
-//! peers announce is the business of `scan`.
+//! Which queue is looked at is the affair of `poll` and `announced`, what one message says is `run`'s.
 //!
 //! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
 //! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
 //! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
 
-use super::handlers::{self, FIRST_CLIENT};
+use super::Am;
+use super::announced::Lookout;
+use super::outbox::Peer;
+use super::poll::PREDICTED;
+use super::run::corrupt;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
-use super::{Am, dispatch, slot};
-use crate::region::{LINE, Layout, MAX_ARGS, RING};
+use crate::region::{LINE, Layout, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
-use crate::wait::Look;
 use std::cell::Cell;
 
-mod scan;
-use scan::Lookout;
-
-/// Peers that are looked at directly.
-const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
 const BUDGET: u32 = 32;
-/// Successful polls between looks at all peers, so that a busy peer does not starve the others.
-const SCAN_EVERY: u32 = 16;
 
 /// What is known of one peer's messages. 64 bytes: a line per peer.
 #[derive(Default)]
@@ -43,7 +37,7 @@ pub(crate) struct From {
     /// Replies sent to the peer: our half of its ready counts.
     pub(crate) replies_sent: Cell<u32>,
     /// Replies of the peer that were run.
-    replies_seen: Cell<u32>,
+    pub(super) replies_seen: Cell<u32>,
     /// Position up to which we wrote the reply ring at the peer.
     pub(crate) reply_head: Cell<u64>,
     /// Position up to which we consumed our own reply ring, and what the peer was told of it.
@@ -65,17 +59,20 @@ pub(crate) struct Stream {
 
 /// State of the receiving half. One thread at a time has it; the cells make entering again on that thread harmless.
 pub struct Inbox<A: Adapter> {
-    me: usize,
-    layout: Layout,
+    pub(super) me: usize,
+    pub(super) layout: Layout,
     pub(crate) command: A::Local,
     pub(crate) control: A::Local,
     pub(crate) from: Box<[From]>,
     /// Beside `from`, which fills its lines: few jobs have streams.
     pub(crate) streams: Box<[Stream]>,
-    predicted: [Cell<u32>; PREDICTED],
-    predictions: usize,
-    tick: Cell<u32>,
-    lookout: Lookout,
+    pub(super) predicted: [Cell<u32>; PREDICTED],
+    pub(super) predictions: usize,
+    /// How many of them are looked at now, the newest ones.
+    pub(super) likely: Cell<usize>,
+    /// Every peer is predicted: its slots are looked at in each poll.
+    pub(super) covered: bool,
+    pub(super) lookout: Lookout,
     request_token: &'static Token,
     reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -84,10 +81,10 @@ pub struct Inbox<A: Adapter> {
 /// What polling did; read at exit.
 #[derive(Default)]
 pub struct Counters {
+    /// Polls.
+    pub polls: Cell<u64>,
     /// Polls that found something.
     pub polls_hit: Cell<u64>,
-    /// Polls that found nothing.
-    pub polls_missed: Cell<u64>,
     /// Looks at all ready counts.
     pub scans: Cell<u64>,
     /// Credit counts sent.
@@ -124,7 +121,8 @@ impl<A: Adapter> Inbox<A> {
             streams: (0..nodes).map(|_| Stream::default()).collect(),
             predictions: predicted.len(),
             predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
-            tick: Cell::new(0),
+            covered: predicted.len() + 1 == nodes,
+            likely: Cell::new(predicted.len()),
             lookout: Lookout::new(&layout),
             request_token: Token::leak(),
             reply_token: Token::leak(),
@@ -148,86 +146,42 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Serves what has come. The quick way out comes first: where clients poll in vain, a poll is this.
+    /// Runs the requests of `peer` that wait, as many as the budget leaves after `before` others.
     #[inline(always)]
-    pub(crate) fn poll(&self, am: &Am<A>, look: Look) -> bool {
-        if look == Look::Glance && self.is_quiet() {
-            Counters::add(&self.counters.polls_missed, 1);
-            return false;
-        }
-        self.poll_all(am, look)
-    }
-
-    /// Looks at the predicted peers, then, if there was nothing, at some of what all peers announce, or at all of it.
-    /// Not inlined: what it needs of the stack would cost each poll in vain.
-    #[inline(never)]
-    fn poll_all(&self, am: &Am<A>, look: Look) -> bool {
-        let mut found = 0;
-        for predicted in self.likely() {
-            found += self.serve(am, predicted.get() as usize);
-        }
-        let tick = self.tick.get().wrapping_add(1);
-        self.tick.set(tick);
-        if found == 0 {
-            found = self.look_around(am, look, tick);
-        } else if tick & (SCAN_EVERY - 1) == 0 {
-            found += self.scan(am);
-        }
-        self.lookout.found(found > 0);
-        if found == 0 {
-            self.watch();
-            Counters::add(&self.counters.polls_missed, 1);
-            return false;
-        }
-        Counters::add(&self.counters.polls_hit, 1);
-        true
-    }
-
-    /// Runs what `peer` sent, replies first: they free what senders wait for.
-    #[inline(always)]
-    fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
-        let mut found = 0;
-        if am.peers.is_answer_due(peer) {
-            found += self.serve_replies(am, peer);
-        }
+    pub(super) fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
         let from = &self.from[peer];
         let queue = self.layout.queue(peer);
-        while found < BUDGET {
+        let mut found = 0;
+        while before + found < BUDGET {
             let index = from.next_request.get();
             let slot = Slot::at(&self.command, queue + self.layout.request(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            self.run_request(am, peer, index, &slot, meta);
+            self.run_request(am, peer, from, index, &slot, meta);
             found += 1;
         }
         found
     }
 
-    /// Moves `peer` to the front of the predicted ones.
-    fn predict(&self, peer: u32) {
-        let mut carried = peer;
-        for place in &self.predicted[..self.predictions] {
-            carried = place.replace(carried);
-            if carried == peer {
-                return;
-            }
-        }
-    }
-
-    /// Runs replies of all peers, and nothing else: what a reply that waits for space may do (contract: core.md §9.5).
-    #[cold]
-    pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
-        let mut found = 0;
-        for peer in 0..self.layout.nodes() {
-            if am.peers.is_answer_due(peer) {
-                found += self.retire(am, peer);
-            }
-        }
-        found > 0
-    }
-
-    /// Runs the replies of `peer` that wait in order.
+    /// Has `peer` given back requests that it did not answer, so that replies to later ones are found by [`Self::retire`] only?
+    /// The count is stored once for many messages: the look stays in our cache. Where no request is outstanding there is none.
     #[inline(always)]
-    fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
+    pub(super) fn has_credit(&self, way: &Peer<A>, peer: usize, from: &From) -> bool {
+        // Relaxed: a hint; `retire` looks with Acquire.
+        let consumed = self.control.word(self.layout.credit(peer)).load(Ordering::Relaxed) as u32;
+        let next = from.next_reply.get();
+        let sent = way.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
+        consumed.wrapping_sub(next).wrapping_sub(1) < sent.wrapping_sub(next)
+    }
+
+    /// Retires what `peer` gave back without an answer.
+    #[inline(always)]
+    pub(super) fn serve_credit(&self, am: &Am<A>, peer: usize) -> u32 {
+        if self.has_credit(&am.peers[peer], peer, &self.from[peer]) { self.retire(am, peer) } else { 0 }
+    }
+
+    /// Runs the replies of `peer` that wait in order. The look behind the last of them is also the check for one too many.
+    #[inline(always)]
+    pub(super) fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
         let from = &self.from[peer];
         let queue = self.layout.queue(peer);
         let mut found = 0;
@@ -238,7 +192,7 @@ impl<A: Adapter> Inbox<A> {
             if index == am.peers.sent(peer) {
                 corrupt(peer as u32, "answer to a request that was not sent");
             }
-            if !self.run_reply(am, peer, index, &slot, meta) {
+            if !self.run_reply(am, peer, from, index, &slot, meta) {
                 break; // a stream of which not all has arrived
             }
             found += 1;
@@ -276,7 +230,6 @@ impl<A: Adapter> Inbox<A> {
                 self.clear_replies(peer, next, step);
             }
             self.retired(am, peer, next.wrapping_add(step));
-            self.lookout.unwatch(); // the next reply is expected elsewhere, and nobody wrote where it was
             found += 1;
         }
     }
@@ -300,8 +253,7 @@ impl<A: Adapter> Inbox<A> {
 
     /// Runs the handler of one request, and gives the slot back unless its reply did.
     #[inline(always)]
-    fn run_request(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
-        let from = &self.from[peer];
+    fn run_request(&self, am: &Am<A>, peer: usize, from: &From, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
         let token = self.request_token;
         let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
         token.open(Kind::Request, peer as u32, index, holds_buffer);
@@ -330,8 +282,8 @@ impl<A: Adapter> Inbox<A> {
 
     /// Gives back the requests before `index` that were not answered, if there are any: before a reply overtakes them.
     #[inline(always)]
-    pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, index: u32) {
-        if self.from[peer].unacked.get() > 0 {
+    pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, from: &From, index: u32) {
+        if from.unacked.get() > 0 {
             // No barrier before the reply: without the count its requester does not find it yet, and looks again.
             self.give_back(am, peer, index);
         }
@@ -355,7 +307,15 @@ impl<A: Adapter> Inbox<A> {
 
     /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived.
     #[inline(always)]
-    fn run_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
+    fn run_reply(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+    ) -> bool {
         let meta = match meta.carry() {
             Some(Carry::Stream) => match am.stream_in(self, peer, index, slot, meta) {
                 Some(meta) => meta,
@@ -363,7 +323,6 @@ impl<A: Adapter> Inbox<A> {
             },
             _ => meta,
         };
-        let from = &self.from[peer];
         let token = self.reply_token;
         token.open(Kind::Reply, peer as u32, index, false);
         let ring = self.layout.queue(peer) + self.layout.reply_ring();
@@ -393,73 +352,4 @@ impl<A: Adapter> Inbox<A> {
             way.bell.trigger_if_armed();
         }
     }
-
-    /// Calls the handler that `meta` names. Returns the ring bytes that the message held.
-    #[inline(always)]
-    fn run(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, ring: usize) -> usize {
-        let source = token.source();
-        let Some(carry) = meta.carry() else { corrupt(source, "unknown kind of message") };
-        let first = if matches!(carry, Carry::Short | Carry::Inline) { 1 } else { 2 };
-        let args: [i32; MAX_ARGS] = slot.args(first, meta.args());
-        let (buf, bytes) = match carry {
-            Carry::Short => (std::ptr::null_mut(), 0),
-            Carry::Inline if meta.len() <= slot::inline_max(meta.args()) => {
-                (slot.ptr(slot::inline_offset(meta.args())), 0)
-            }
-            Carry::Ring => {
-                let offset = ring_offset(slot.word(1), meta.len(), source);
-                (self.command.ptr(ring + offset), meta.len().next_multiple_of(LINE))
-            }
-            Carry::Long => {
-                let address = slot.word(1) as usize;
-                if meta.len() > 0 && !am.payloads.holds(am.me, address, meta.len()) {
-                    corrupt(source, "Long target outside the segment");
-                }
-                (address as *mut u8, 0)
-            }
-            Carry::Stream if token.kind() == Kind::Reply => (self.streams[source as usize].address.get() as *mut u8, 0),
-            Carry::Stream => return am.piece_in(self, slot, meta, source),
-            Carry::Bounced => (am.finish_bounced(slot, meta, source), 0),
-            Carry::Inline => corrupt(source, "inline payload longer than its slot"),
-        };
-        let function = am.handlers.function(meta.handler());
-        if function == 0 {
-            unregistered(source, meta.handler());
-        }
-        if meta.handler() < FIRST_CLIENT && !handlers::takes(meta.handler(), token.kind(), carry, meta.args()) {
-            corrupt(source, "message of another kind than its handler takes");
-        }
-        super::record_handler(token, meta.len());
-        let depth = am.enter_handler();
-        if carry == Carry::Short {
-            // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
-            unsafe { dispatch::short(function, token.raw(), &args, meta.args()) };
-        } else {
-            // SAFETY: as above.
-            unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), &args, meta.args()) };
-        }
-        am.leave_handler(depth);
-        bytes
-    }
-}
-
-/// The ring offset that a peer claims for `len` bytes, checked.
-#[inline(always)]
-pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
-    let offset = word as usize;
-    if !offset.is_multiple_of(LINE) || offset >= RING || len > RING - offset {
-        corrupt(source, "payload outside its ring");
-    }
-    offset
-}
-
-/// A peer's memory is not to be trusted: what no sender of ours writes ends the job here.
-#[cold]
-pub(crate) fn corrupt(source: u32, what: &str) -> ! {
-    crate::job::fatal(format_args!("corrupt message from node {source}: {what}"))
-}
-
-#[cold]
-pub(crate) fn unregistered(source: u32, handler: u8) -> ! {
-    crate::job::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
 }

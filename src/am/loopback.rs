@@ -5,7 +5,7 @@
 
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
-use super::{Am, dispatch, inbox};
+use super::{Am, dispatch, run};
 use crate::region::MAX_MEDIUM;
 use crate::sci::Adapter;
 use crate::sync::{AtomicU64, ModeLock, Ordering};
@@ -94,20 +94,19 @@ impl<A: Adapter> Am<A> {
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
         let function = self.handlers.function(handler);
         if function == 0 {
-            inbox::unregistered(self.me, handler);
+            run::unregistered(self.me, handler);
         }
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
         token.open(kind, self.me, 0, false);
         let unpacked = args.unpacked();
+        let arg = |k: usize| unpacked[k];
         super::record_handler(token, if let Load::Bytes(_, len) = load { len } else { 0 });
         let depth = self.enter_handler();
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
-            Load::Short => unsafe { dispatch::short(function, token.raw(), &unpacked, args.count()) },
+            Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },
             // SAFETY: as above.
-            Load::Bytes(buf, len) => unsafe {
-                dispatch::payload(function, token.raw(), buf, len, &unpacked, args.count())
-            },
+            Load::Bytes(buf, len) => unsafe { dispatch::payload(function, token.raw(), buf, len, arg, args.count()) },
         }
         self.leave_handler(depth);
         token.close();

@@ -11,6 +11,7 @@
 //!
 //! Must not know: `gasnet_*` names, error codes, processes.
 
+pub mod announced;
 pub mod bulk;
 pub mod dispatch;
 pub mod handlers;
@@ -18,7 +19,9 @@ pub mod inbox;
 pub mod loopback;
 pub mod outbox;
 pub mod peers;
+pub mod poll;
 pub mod reply;
+pub mod run;
 pub mod slot;
 pub mod source;
 pub mod stats;
@@ -53,6 +56,23 @@ thread_local! {
 #[cfg(loom)]
 loom::thread_local! {
     static HANDLERS: Cell<u32> = Cell::new(0);
+}
+
+// Functions of their own: the compiler takes the look-up of a thread's variable, about 5 ns in a shared library, for free,
+// and would do it ahead of the branch that decides whether it is needed: in each poll of SEQ as well.
+#[inline(never)]
+fn enter_on_thread() -> u32 {
+    HANDLERS.with(|depth| depth.replace(depth.get() + 1))
+}
+
+#[inline(never)]
+fn leave_on_thread(depth: u32) {
+    HANDLERS.with(|d| d.set(depth));
+}
+
+#[inline(never)]
+fn on_thread() -> u32 {
+    HANDLERS.with(Cell::get)
 }
 
 /// How this process is embedded in its job.
@@ -175,8 +195,7 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub(crate) fn enter_handler(&self) -> u32 {
         if self.threaded {
-            // About 5 ns in a shared library; PAR only.
-            return HANDLERS.with(|depth| depth.replace(depth.get() + 1));
+            return enter_on_thread();
         }
         // Relaxed: one thread at a time (SEQ, PARSYNC).
         let depth = self.running.load(Ordering::Relaxed);
@@ -196,7 +215,7 @@ impl<A: Adapter> Am<A> {
             check();
         }
         if self.threaded {
-            HANDLERS.with(|d| d.set(depth));
+            leave_on_thread(depth);
         } else {
             self.running.store(depth, Ordering::Relaxed); // Relaxed: one thread at a time
         }
@@ -206,14 +225,14 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn in_handler(&self) -> bool {
         if self.threaded {
-            HANDLERS.with(|depth| depth.get() > 0)
+            on_thread() > 0
         } else {
             self.running.load(Ordering::Relaxed) > 0 // Relaxed: one thread at a time
         }
     }
 
     /// Short request.
-    #[inline]
+    #[inline(always)]
     pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
         if dest == self.me {
@@ -226,9 +245,15 @@ impl<A: Adapter> Am<A> {
             if args.words().len() <= 7 {
                 peer.send_packet(outbox, &self.layout, taken, self.me as usize, meta, args.words());
             } else {
-                peer.send(outbox, &self.layout, taken, self.me as usize, meta, &Body::args(args.words()));
+                self.send_long_short(peer, outbox, taken, meta, args);
             }
         })
+    }
+
+    /// A Short of two lines.
+    #[inline(never)]
+    fn send_long_short(&self, peer: &Peer<A>, outbox: &Outbox, taken: Taken, meta: Meta, args: Args<'_>) {
+        peer.send(outbox, &self.layout, taken, self.me as usize, meta, &Body::args(args.words()));
     }
 
     /// Medium request: `source` is free for reuse at return.
@@ -337,7 +362,7 @@ impl<A: Adapter> Am<A> {
     }
 
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&self) -> bool {
         self.serve(Look::Glance)
     }
@@ -345,14 +370,27 @@ impl<A: Adapter> Am<A> {
     /// A poll that may be one of a loop of the client's own: gives the core away after many in vain, so that such a loop
     /// does not keep off the peer that it waits for. What the client's call comes to says nothing: a flag is got with
     /// success again and again.
-    #[inline]
+    #[inline(always)]
     pub fn poll_in_loop(&self) {
+        // Relaxed, both: one thread at a time where there is no lock; a hint, as in `serve`.
+        let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
+        match self.inbox.unguarded() {
+            Some(inbox) if idle => {
+                self.adapter.progress();
+                inbox.poll_in_loop(self);
+            }
+            _ => self.poll_guarded(),
+        }
+    }
+
+    #[inline(never)]
+    fn poll_guarded(&self) {
         let found = self.poll();
         self.waiter.polled(found);
     }
 
     /// A poll, as thorough as asked.
-    #[inline]
+    #[inline(always)]
     fn serve(&self, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {

@@ -3,8 +3,9 @@
 //! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
 //! replies, are run until the requester has given some back.
 
-use super::inbox::{Counters, Inbox, corrupt};
-use super::outbox::{self, Span};
+use super::inbox::{Counters, From, Inbox};
+use super::outbox::{self, Peer, Span};
+use super::run::corrupt;
 use super::slot::{Body, Carry, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
@@ -17,7 +18,7 @@ use crate::wait::Look;
 
 impl<A: Adapter> Am<A> {
     /// Short reply to the request of `token`.
-    #[inline]
+    #[inline(always)]
     pub fn reply_short(&self, token: &Token, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
         if answer(token)? == Kind::LoopRequest {
@@ -26,7 +27,16 @@ impl<A: Adapter> Am<A> {
         }
         let inbox = self.inbox_of(token);
         let meta = self.reply_meta(token, handler, args, Carry::Short, 0);
-        self.send_reply(inbox, token, meta, &Body::args(args.words()));
+        if args.words().len() > 7 || token.holds_buffer() {
+            self.send_reply(inbox, token, meta, &Body::args(args.words()));
+            return Ok(());
+        }
+        let peer = token.source() as usize;
+        let (way, from) = (&self.peers[peer], &inbox.from[peer]);
+        self.before_reply(inbox, token, from);
+        way.queue.packet(self.layout.reply(token.index()), meta.bits(), args.words());
+        way.queue.hand_over(self.layout.reply(token.index()));
+        self.announce_reply(inbox, way, from);
         Ok(())
     }
 
@@ -120,30 +130,39 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Publishes a reply, now or, if the handler still holds a buffer that this would give back, at its return.
+    /// What comes before any reply: the requests that it overtakes are given back.
     #[inline(always)]
+    pub(crate) fn before_reply(&self, inbox: &Inbox<A>, token: &Token, from: &From) {
+        inbox.give_back_before(self, token.source() as usize, from, token.index());
+        from.replied_to.set(token.index().wrapping_add(1));
+    }
+
+    /// Publishes a reply, now or, if the handler still holds a buffer that this would give back, at its return.
+    #[inline(never)]
     pub(crate) fn send_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, body: &Body) {
         let peer = token.source() as usize;
+        let (way, from) = (&self.peers[peer], &inbox.from[peer]);
         let offset = self.layout.reply(token.index());
-        inbox.give_back_before(self, peer, token.index());
-        inbox.from[peer].replied_to.set(token.index().wrapping_add(1));
+        self.before_reply(inbox, token, from);
         if token.holds_buffer() {
-            let first = body.store_rest(&self.peers[peer].queue, offset);
+            let first = body.store_rest(&way.queue, offset);
             token.defer(Deferred::Packet(offset, meta.bits(), first));
         } else {
-            body.publish(&self.peers[peer].queue, offset, meta);
-            self.announce_reply(inbox, peer);
+            body.publish(&way.queue, offset, meta, true);
+            self.announce_reply(inbox, way, from);
         }
     }
 
     /// Makes a deferred store, at the handler's return.
     #[inline(always)]
     pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, peer: usize, deferred: &Deferred) {
-        let queue = &self.peers[peer].queue;
+        let way = &self.peers[peer];
+        let queue = &way.queue;
         match deferred {
             Deferred::Packet(offset, meta, body) => {
                 queue.packet(*offset, *meta, body);
-                self.announce_reply(inbox, peer);
+                queue.hand_over(*offset);
+                self.announce_reply(inbox, way, &inbox.from[peer]);
             }
             Deferred::Count(offset, value) => {
                 queue.publish(*offset, *value);
@@ -161,9 +180,7 @@ impl<A: Adapter> Am<A> {
 
     /// Counts the reply in the peer's ready counts and wakes the peer if it sleeps.
     #[inline(always)]
-    pub(crate) fn announce_reply(&self, inbox: &Inbox<A>, peer: usize) {
-        let way = &self.peers[peer];
-        let from = &inbox.from[peer];
+    pub(crate) fn announce_reply(&self, inbox: &Inbox<A>, way: &Peer<A>, from: &From) {
         let sent = from.replies_sent.get().wrapping_add(1);
         from.replies_sent.set(sent);
         way.control.publish32(self.layout.ready(self.me as usize) + 4, sent);

@@ -24,7 +24,7 @@ impl<A: Adapter> Am<A> {
                 ("Medium reply bytes", c.reply_bytes.get()),
                 ("credits returned", c.credits.get()),
                 ("polls that found messages", c.polls_hit.get()),
-                ("polls that found none", c.polls_missed.get()),
+                ("polls that found none", c.polls.get() - c.polls_hit.get()),
                 ("looks at all ready counts", c.scans.get()),
             ]);
         })?;

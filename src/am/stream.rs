@@ -6,8 +6,9 @@
 
 use super::Am;
 use super::bulk;
-use super::inbox::{Inbox, corrupt, ring_offset};
+use super::inbox::Inbox;
 use super::outbox::{Peer, take};
+use super::run::{corrupt, ring_offset};
 use super::slot::{Body, COUNT_WORD, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use super::token::{Deferred, Token};
@@ -80,10 +81,10 @@ impl<A: Adapter> Am<A> {
         let mut body = Body::placed(address as u64, args.words());
         body.bounce(0, 0); // the count starts at none
         let meta = self.reply_meta(token, handler, args, Carry::Stream, source.len());
-        inbox.give_back_before(self, peer, token.index());
-        inbox.from[peer].replied_to.set(token.index().wrapping_add(1));
-        body.publish(&way.queue, slot, meta);
-        self.announce_reply(inbox, peer);
+        let from = &inbox.from[peer];
+        self.before_reply(inbox, token, from);
+        body.publish(&way.queue, slot, meta, true);
+        self.announce_reply(inbox, way, from);
         let mut at = 0;
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));

@@ -18,7 +18,7 @@ use crate::am::Am;
 use crate::am::handlers::COLL_STORE;
 use crate::am::source::{Args, Source};
 use crate::error::Error;
-use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
 
 /// Words of the answer line.
@@ -152,9 +152,8 @@ impl<A: Adapter> Cells<A> {
     /// The message's words, after its head was seen.
     #[inline]
     pub fn body(&self, seq: u32, from: usize) -> [u64; 7] {
-        let mut words = [0; 7];
-        self.local.load(self.base + self.block.message(seq, from) + 8, &mut words);
-        words
+        let line: Words<'_, 8> = self.local.words(self.base + self.block.message(seq, from));
+        std::array::from_fn(|i| line.word(1 + i).load(Ordering::Relaxed)) // Relaxed: ordered by the Acquire in `head`
     }
 
     /// Writes a word of the answer line.

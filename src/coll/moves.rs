@@ -18,7 +18,7 @@ use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
 use crate::am::handlers::COLL_DATA;
-use crate::am::inbox::corrupt;
+use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::region::MAX_MEDIUM;
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};

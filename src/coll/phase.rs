@@ -10,7 +10,7 @@ use super::cells::Word;
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
-use crate::am::inbox::corrupt;
+use crate::am::run::corrupt;
 use std::future::poll_fn;
 use std::task::Poll;
 

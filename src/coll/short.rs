@@ -36,7 +36,7 @@ impl<A: Mapped> Coll<A> {
         } else {
             self.wait_until(|| cells.head(seq, root).is_some());
             if cells.head(seq, root) != Some(head) {
-                crate::am::inbox::corrupt(cells.rank(root), "a broadcast of another length");
+                crate::am::run::corrupt(cells.rank(root), "a broadcast of another length");
             }
             call.dst(0, call.each).set_words(&cells.body(seq, root));
         }

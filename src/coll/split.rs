@@ -7,7 +7,7 @@ use super::phase::Context;
 use super::span::{Buffer, Span};
 use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, Mapped, mutual, select};
-use crate::am::inbox::corrupt;
+use crate::am::run::corrupt;
 use crate::error::{Error, bad_arg};
 use crate::region::LINE;
 use std::sync::Arc;

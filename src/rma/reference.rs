@@ -8,7 +8,7 @@ use super::op::{Op, OpId, Table};
 use super::{Counted, Landing};
 use crate::am::Am;
 use crate::am::handlers::{RMA_ARRIVED, RMA_DONE, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_SET};
-use crate::am::inbox::corrupt;
+use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::error::Error;

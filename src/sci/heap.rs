@@ -10,7 +10,8 @@ use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, pause_for};
 use super::segment::{Found, Life, await_available};
 use super::storage::{PAGE, Storage, View};
 use super::{
-    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId, pio,
+    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId,
+    Words, pio,
 };
 use crate::sync::{AtomicU64, Ordering, fence};
 use parking_lot::Mutex;
@@ -272,11 +273,8 @@ impl LocalMap for HeapLocal {
         word
     }
 
-    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
-        let words = self.0.view.words(offset);
-        #[cfg(all(any(test, fuzzing), not(loom)))]
-        words.iter().for_each(fickle::touch);
-        words
+    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+        self.0.view.words(offset)
     }
 
     fn ptr(&self, offset: usize) -> *mut u8 {
@@ -345,7 +343,7 @@ pub(crate) mod fickle {
         NEXT.replace((looks, bits))
     }
 
-    pub(super) fn touch(word: &AtomicU64) {
+    pub(in crate::sci) fn touch(word: &AtomicU64) {
         let (looks, bits) = NEXT.get();
         if looks > 0 {
             NEXT.set((looks - 1, bits));

@@ -73,17 +73,29 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     }
     /// The 8-byte word at `offset` (a multiple of 8, inside the map, else a panic).
     fn word(&self, offset: usize) -> &AtomicU64;
-    /// The `N` words from `offset` on (a multiple of 8; inside the map, else a panic): one check for all of them.
-    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N];
-    /// Reads `out.len()` words from `offset` on, each whole, unordered: for words that an Acquire load announced.
+    /// The block of `N` words (a power of two) at `offset`, a multiple of the block's bytes (and inside, else a panic): one
+    /// check for all of them.
+    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
+    /// A hint: the line at `offset` will be read soon.
     #[inline(always)]
-    fn load(&self, offset: usize, out: &mut [u64]) {
-        for (i, word) in out.iter_mut().enumerate() {
-            *word = self.word(offset + 8 * i).load(crate::sync::Ordering::Relaxed); // Relaxed: see above
-        }
-    }
+    fn fetch(&self, _offset: usize) {}
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
+}
+
+/// A block of words of a mapped local segment.
+#[derive(Clone, Copy)]
+pub struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
+
+impl<'a, const N: usize> Words<'a, N> {
+    /// Word `i` of the block, else a panic.
+    #[inline(always)]
+    pub fn word(&self, i: usize) -> &'a AtomicU64 {
+        let word = &self.0[i];
+        #[cfg(all(any(test, fuzzing), not(loom)))]
+        heap::fickle::touch(word);
+        word
+    }
 }
 
 /// A mapped remote segment for commands: stores only. Stores to different 64-byte lines may arrive in any order, and
@@ -104,6 +116,12 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn publish(&self, offset: usize, value: u64);
     /// As [`RemoteMap::publish`], 4 bytes (`offset` a multiple of 4).
     fn publish32(&self, offset: usize, value: u32);
+    /// A hint: the owner waits for what was just stored in the line at `offset`.
+    #[inline(always)]
+    fn hand_over(&self, _offset: usize) {}
+    /// A hint: this node will store to the line at `offset` soon, and nobody reads it until then.
+    #[inline(always)]
+    fn claim(&self, _offset: usize) {}
     /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
     ///
     /// # Safety

@@ -1,6 +1,6 @@
 //! PIO: word and byte stores into mapped memory, each bounds-checked by one compare.
 //!
-//! Invariant: no reference to mapped bytes is ever made, only to single atomic words, because peers write them.
+//! Invariant: no reference to mapped bytes is ever made, only to atomic words, because peers write them.
 //! Must not know how the memory was mapped. The checks are shared with adapters that have no raw memory (loom).
 
 use super::SciError;
@@ -22,6 +22,16 @@ pub(crate) fn half_index(offset: usize, len: usize) -> usize {
     let index = offset.rotate_right(2);
     if index >= len >> 2 {
         outside(offset, 4, len);
+    }
+    index
+}
+
+/// Index of the block of `bytes` (a power of two) at `offset`; as [`word_index`].
+#[inline(always)]
+pub(crate) fn block_index(offset: usize, bytes: usize, len: usize) -> usize {
+    let index = offset.rotate_right(bytes.trailing_zeros());
+    if index >= len / bytes {
+        outside(offset, bytes, len);
     }
     index
 }
@@ -77,6 +87,7 @@ pub(crate) use span::Span;
 #[cfg(not(loom))]
 mod span {
     use super::*;
+    use crate::sci::Words;
     use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
     /// Mapped memory, without its owner: who keeps a `Span` keeps the mapping next to it.
@@ -125,14 +136,6 @@ mod span {
             self.at(word_index(offset, self.len))
         }
 
-        #[inline(always)]
-        pub(crate) fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
-            let first = words_index(offset, N, self.len);
-            let words = std::ptr::from_ref(self.at(first)).cast::<[AtomicU64; N]>();
-            // SAFETY: `N` words from `first` on are inside the memory that `new` was promised; else as in `at`.
-            unsafe { &*words }
-        }
-
         // Callers checked `index` with the functions above.
         #[inline(always)]
         fn at(&self, index: usize) -> &AtomicU64 {
@@ -153,11 +156,12 @@ mod span {
         }
 
         #[inline(always)]
-        pub(crate) fn load(&self, offset: usize, out: &mut [u64]) {
-            let first = words_index(offset, out.len(), self.len);
-            for (i, word) in out.iter_mut().enumerate() {
-                *word = self.at(first + i).load(Ordering::Relaxed); // Relaxed: ordered by the caller's Acquire load
-            }
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+            let block = block_index(offset, 8 * N, self.len);
+            // SAFETY: inside the memory that `new` was promised.
+            let words: *const [AtomicU64; N] = unsafe { self.base.add(block * 8 * N) }.cast();
+            // SAFETY: as in `at`, for each of the words.
+            Words(unsafe { &*words })
         }
 
         #[inline(always)]
@@ -231,6 +235,47 @@ mod span {
             // SAFETY: inside, as checked.
             unsafe { std::ptr::write_bytes(target, byte, len) };
             Ok(())
+        }
+
+        /// Asks for the line at `offset`, to read it. Where it is outside, nothing happens: hints do not fault.
+        #[inline(always)]
+        pub(crate) fn fetch(&self, offset: usize) {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                // SAFETY: a hint: it neither faults nor changes what a program can see.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(self.base.wrapping_add(offset).cast()) };
+            }
+            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+            let _ = offset;
+        }
+
+        /// Asks for the line at `offset`, to write it. As [`Self::fetch`].
+        #[inline(always)]
+        pub(crate) fn claim(&self, offset: usize) {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            {
+                let line = self.base.wrapping_add(offset);
+                // SAFETY: as in `fetch`. Processors without it do nothing.
+                unsafe { std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags)) };
+            }
+            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+            let _ = offset;
+        }
+
+        /// Moves the line at `offset` out of this core's own caches, towards the core that reads it next (CLDEMOTE): bare ring
+        /// of one line 260 -> 247 ns per round trip, with a second line of payload 314 -> 283 ns. Long payloads are slower
+        /// with it (4 KiB 1.1 -> 1.8 µs). As [`Self::fetch`].
+        #[inline(always)]
+        pub(crate) fn hand_over(&self, offset: usize) {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            {
+                let line = self.base.wrapping_add(offset);
+                // SAFETY: as in `claim`.
+                unsafe { std::arch::asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags)) };
+            }
+            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+            let _ = offset;
         }
 
         /// Orders this thread's stores: those before, of every kind, are visible before those after, of every kind.

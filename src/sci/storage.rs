@@ -81,7 +81,7 @@ mod plain {
 /// what the owner stores by `word` or through `ptr` stays there.
 #[cfg(loom)]
 mod modelled {
-    use crate::sci::{SciError, pio};
+    use crate::sci::{SciError, Words, pio};
     use crate::sync::{AtomicU64, Ordering, fence};
 
     /// Bytes; small, because every word is an object of the model.
@@ -149,10 +149,10 @@ mod modelled {
             self.at(pio::word_index(offset, self.len))
         }
 
-        pub(crate) fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
-            let first = pio::words_index(offset, N, self.len);
-            // SAFETY: `N` words from `first` on are inside; the storage is kept next to the view.
-            unsafe { &*self.words.wrapping_add(first).cast() }
+        pub(crate) fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+            let block = pio::block_index(offset, 8 * N, self.len);
+            // SAFETY: inside, as checked; the storage is kept next to the view.
+            Words(unsafe { &*self.words.wrapping_add(block * N).cast() })
         }
 
         fn at(&self, index: usize) -> &AtomicU64 {

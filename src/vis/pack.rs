@@ -15,7 +15,7 @@ use super::shape::Run;
 use super::{Algorithm, Call, Vis};
 use crate::am::Am;
 use crate::am::handlers::{RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT};
-use crate::am::inbox::corrupt;
+use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::config::{VIS_PACKET, VIS_PACKET_WORDS};

@@ -9,6 +9,7 @@ use crate::explore::explore;
 use crate::region::COLLECTIVE;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, Interrupt, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::sync::Ordering;
 use loom::thread;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,9 +153,9 @@ fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
             let seq = b.begin();
             for chunk in 1..=3u32 {
                 until(|| b.team.cells.head(seq, 0) == Some(chunk));
-                let mut word = [0];
-                crate::sci::LocalMap::load(&b.own, beside(), &mut word);
-                assert_eq!((word[0], b.team.cells.body(seq, 0)[0]), (u64::from(chunk) * 7, 9));
+                // Relaxed: ordered by the Acquire in `head`.
+                let word = crate::sci::LocalMap::word(&b.own, beside()).load(Ordering::Relaxed);
+                assert_eq!((word, b.team.cells.body(seq, 0)[0]), (u64::from(chunk) * 7, 9));
                 b.team.cells.tell(&b.node.am, 0, seq, Word::Taken, chunk);
             }
             b.end(seq);

@@ -69,16 +69,29 @@ fn fatal_text<R: std::fmt::Debug>(f: impl FnOnce() -> R) -> String {
     catch(f).expect_err("a fatal error")
 }
 
+/// The ways in which a node looks: a library call's poll, a client's own, the one before a sleep.
+const POLLS: [fn(&Node<Heap>); 3] = [
+    |a| {
+        a.am.poll();
+    },
+    |a| a.am.poll_in_loop(),
+    |a| {
+        a.am.serve(Look::Last);
+    },
+];
+
 #[test]
 fn an_answer_to_a_request_that_was_not_sent_is_fatal() {
-    let [a, b] = pair();
-    a.am.request_short(1, NOTE, none()).unwrap();
-    for index in 0..2 {
-        forge(&b, a.am.layout.reply(index), NOTE, 0, Carry::Inline, 0, &[]);
+    for poll in POLLS {
+        let [a, b] = pair();
+        a.am.request_short(1, NOTE, none()).unwrap();
+        for index in 0..2 {
+            forge(&b, a.am.layout.reply(index), NOTE, 0, Carry::Inline, 0, &[]);
+        }
+        let text = fatal_text(|| poll(&a));
+        assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
+        assert_eq!(a.am.peers[1].outstanding(), 0, "the count of requests under way has not come by 0");
     }
-    let text = fatal_text(|| a.am.poll());
-    assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
-    assert_eq!(a.am.peers[1].outstanding(), 0, "the count of requests under way has not come by 0");
 }
 
 /// Node 0 has no way to node 1, and makes none for it.
@@ -189,11 +202,13 @@ fn the_librarys_handlers_are_run_for_their_own_messages_only() {
     let one_too_few = (RMA_ARRIVED, Carry::Inline, 3);
     let of_another_category = (RMA_ARRIVED, Carry::Short, 4);
     let answers_as_requests = (RMA_ARRIVED, Carry::Inline, 4);
-    for (handler, carry, args) in [one_too_few, of_another_category, answers_as_requests, (RMA_DONE, Carry::Long, 1)] {
+    let no_request = (RMA_DONE, Carry::Short, 1);
+    let forged = [one_too_few, of_another_category, answers_as_requests, no_request, (RMA_DONE, Carry::Long, 1)];
+    for ((handler, carry, args), poll) in forged.into_iter().flat_map(|forged| POLLS.map(|poll| (forged, poll))) {
         let [a, b] = pair();
         let words = [(1, a.bases[0] as u64)];
         forge(&b, a.am.layout.request(0), handler, args, carry, 8, &words);
-        let text = fatal_text(|| a.am.poll());
+        let text = fatal_text(|| poll(&a));
         assert!(text.contains("another kind"), "{handler} {carry:?} {args}: {text}");
         assert_eq!(SEEN.take(), []);
     }

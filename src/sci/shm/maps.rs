@@ -6,7 +6,7 @@
 use super::Lease;
 use crate::sci::mapping::Mapping;
 use crate::sci::pio::Span;
-use crate::sci::{LocalMap, Placement, RemoteMap, RemoteRead, SciError};
+use crate::sci::{LocalMap, Placement, RemoteMap, RemoteRead, SciError, Words};
 use crate::sync::AtomicU64;
 use std::sync::Arc;
 
@@ -53,13 +53,13 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
-    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
-        self.span.words(offset)
+    fn fetch(&self, offset: usize) {
+        self.span.fetch(offset);
     }
 
     #[inline(always)]
-    fn load(&self, offset: usize, out: &mut [u64]) {
-        self.span.load(offset, out)
+    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+        self.span.words(offset)
     }
 
     #[inline(always)]
@@ -108,6 +108,16 @@ impl RemoteMap for ShmRemote {
     #[inline(always)]
     fn store(&self, offset: usize, words: &[u64]) {
         self.span.store(offset, words);
+    }
+
+    #[inline(always)]
+    fn hand_over(&self, offset: usize) {
+        self.span.hand_over(offset);
+    }
+
+    #[inline(always)]
+    fn claim(&self, offset: usize) {
+        self.span.claim(offset);
     }
 
     #[inline(always)]

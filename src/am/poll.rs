@@ -1,0 +1,236 @@
+//! Which queue to look at: polls and prediction of the receiving half (contract: core.md §10).
+//!
+//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
+//! nothing is there, or every `SCAN_EVERY` polls, what all peers announce is looked at (`announced`), and of that one line
+//! by a poll in vain; where every peer is predicted, only before a sleep: their slots and credits say it all. When it has
+//! been quiet, the newest of the predicted peers is looked at alone, for others are announced. So a poll in vain costs a few
+//! lines that stay in the cache, whatever the number of nodes.
+//!
+//! Here is only looked; what is found `inbox` runs, after looks of its own: so nothing here is ordered.
+//!
+//! Must not know: what a message says.
+
+use super::Am;
+use super::inbox::{Counters, From, Inbox};
+use super::slot::Slot;
+use crate::sci::Adapter;
+use crate::wait::Look;
+
+/// Peers that are looked at directly.
+pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
+/// Polls between looks at all peers, so that a busy peer does not starve the others.
+const SCAN_EVERY: u64 = 16;
+/// Polls between looks at all predicted peers. Divides [`SCAN_EVERY`].
+const SERVE_ALL_EVERY: u64 = 4;
+
+/// Polls between those that, finding nothing, leave but the newest peer to look at.
+const FORGET_EVERY: u64 = 64;
+
+const _: () = assert!(SCAN_EVERY.is_multiple_of(SERVE_ALL_EVERY), "a look at all peers is one at the predicted ones");
+
+/// What a look at the predicted peers found, and of which.
+enum Found {
+    /// Replies, or requests that were given back.
+    Replies(usize),
+    /// Requests.
+    Requests(usize),
+}
+
+impl<A: Adapter> Inbox<A> {
+    /// Looks at the predicted peers, then, now and then or if there was nothing, at what is announced.
+    #[inline(always)]
+    pub(crate) fn poll(&self, am: &Am<A>, look: Look) -> bool {
+        if look == Look::Last {
+            return self.look_everywhere(am);
+        }
+        match self.look_for(am) {
+            Some(Found::Replies(peer)) => self.replies_now(am, peer),
+            Some(Found::Requests(peer)) => self.requests_now(am, peer),
+            // With every peer predicted, nothing is left for a scan: the line of ready counts then stays with the senders,
+            // whose stores to it wait for nobody.
+            None if self.covered || (look == Look::Glance && self.is_quiet()) => false,
+            None => self.nothing_predicted(am, look),
+        }
+    }
+
+    /// A poll that misses nothing: not even behind a reply of which not all has arrived.
+    #[cold]
+    #[inline(never)]
+    fn look_everywhere(&self, am: &Am<A>) -> bool {
+        Counters::add(&self.counters.polls, 1);
+        let mut found = 0;
+        for predicted in &self.predicted[..self.predictions] {
+            found += self.serve(am, predicted.get() as usize);
+        }
+        if found == 0 {
+            found = self.scan_everything(am);
+        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    /// [`Self::poll`] for a client's own loop, which the waiter is told of. Up to the calls, which come last, nothing but looks,
+    /// and hence no register to save: that is what a poll in vain costs, and what a message waits for half of.
+    #[inline(always)]
+    pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
+        match self.look_for(am) {
+            Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
+            Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
+            None if self.covered || self.is_quiet() => am.waiter.polled(false),
+            None => self.nothing_in_loop(am),
+        }
+    }
+
+    #[inline(never)]
+    fn replies_now(&self, am: &Am<A>, peer: usize) -> bool {
+        self.replies_found(am, peer)
+    }
+
+    #[inline(never)]
+    fn requests_now(&self, am: &Am<A>, peer: usize) -> bool {
+        self.requests_found(am, peer)
+    }
+
+    #[inline(never)]
+    fn replies_in_loop(&self, am: &Am<A>, peer: usize) {
+        let found = self.replies_found(am, peer);
+        am.waiter.polled(found);
+    }
+
+    #[inline(never)]
+    fn requests_in_loop(&self, am: &Am<A>, peer: usize) {
+        let found = self.requests_found(am, peer);
+        am.waiter.polled(found);
+    }
+
+    #[inline(never)]
+    fn nothing_in_loop(&self, am: &Am<A>) {
+        let found = self.nothing_predicted(am, Look::Glance);
+        am.waiter.polled(found);
+    }
+
+    /// What waits at the first predicted peer where anything does. Counts the poll.
+    #[inline(always)]
+    fn look_for(&self, am: &Am<A>) -> Option<Found> {
+        Counters::add(&self.counters.polls, 1);
+        for predicted in &self.predicted[..self.likely.get()] {
+            let peer = predicted.get() as usize;
+            let from = &self.from[peer];
+            if let Some(way) = am.peers.known(peer)
+                && way.outstanding() > 0
+                && (self.reply_waits(peer, from) || self.has_credit(way, peer, from))
+            {
+                return Some(Found::Replies(peer));
+            }
+            if self.request_waits(peer, from) {
+                return Some(Found::Requests(peer));
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn request_waits(&self, peer: usize, from: &From) -> bool {
+        let index = from.next_request.get();
+        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(index));
+        slot.fetch_rest();
+        slot.look(self.layout.sequence(index)).is_some()
+    }
+
+    #[inline(always)]
+    fn reply_waits(&self, peer: usize, from: &From) -> bool {
+        let index = from.next_reply.get();
+        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.reply(index));
+        slot.fetch_rest();
+        slot.look(self.layout.sequence(index)).is_some()
+    }
+
+    // What is found is served at once, and nothing else in three polls of four: a client's next request waits for the reply's
+    // poll to return. The fourth looks everywhere, so that a busy peer does not starve the others, nor replies requests.
+
+    #[inline(always)]
+    fn replies_found(&self, am: &Am<A>, peer: usize) -> bool {
+        let found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
+        self.found(am, found)
+    }
+
+    #[inline(always)]
+    fn requests_found(&self, am: &Am<A>, peer: usize) -> bool {
+        let found = self.serve_requests(am, peer, 0);
+        self.found(am, found)
+    }
+
+    #[inline(always)]
+    fn found(&self, am: &Am<A>, found: u32) -> bool {
+        let polls = self.counters.polls.get();
+        if polls.is_multiple_of(SERVE_ALL_EVERY) {
+            return self.serve_all(am, found, polls);
+        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn serve_all(&self, am: &Am<A>, before: u32, polls: u64) -> bool {
+        let mut found = before;
+        for predicted in &self.predicted[..self.predictions] {
+            found += self.serve(am, predicted.get() as usize);
+        }
+        if !self.covered && polls.is_multiple_of(SCAN_EVERY) {
+            found += self.scan(am);
+        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    /// After a look at the predicted peers that found nothing: has this poll's line of announcements nothing either?
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        if self.counters.polls.get().is_multiple_of(FORGET_EVERY) {
+            self.likely.set(1);
+        }
+        self.is_line_quiet_in_turn()
+    }
+
+    #[inline(never)]
+    fn nothing_predicted(&self, am: &Am<A>, look: Look) -> bool {
+        let found = if look == Look::Glance { self.scan_line_in_turn(am) } else { self.scan(am) };
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        found > 0
+    }
+
+    /// Runs what `peer` sent, replies first: they free what senders wait for.
+    #[inline(never)]
+    pub(super) fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
+        let mut found = 0;
+        if am.peers.is_answer_due(peer) {
+            found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
+        }
+        found + self.serve_requests(am, peer, found)
+    }
+
+    /// Runs replies of all peers, and nothing else: what a reply that waits for space may do (contract: core.md §9.5).
+    #[cold]
+    pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
+        let mut found = 0;
+        for peer in 0..self.layout.nodes() {
+            if am.peers.is_answer_due(peer) {
+                found += self.retire(am, peer);
+            }
+        }
+        found > 0
+    }
+
+    /// Moves `peer` to the front of the predicted ones, which are all looked at for now.
+    pub(super) fn predict(&self, peer: u32) {
+        self.likely.set(self.predictions);
+        let mut carried = peer;
+        for place in &self.predicted[..self.predictions] {
+            carried = place.replace(carried);
+            if carried == peer {
+                return;
+            }
+        }
+    }
+}

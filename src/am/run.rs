@@ -1,0 +1,122 @@
+//! Running one message: where its payload is, which handler it names, and whether a peer may say so.
+//!
+//! A peer's memory is not trusted: the meta word is read once, and what it and the words behind it say is checked before it
+//! is used.
+//!
+//! Must not know: queues, credits, who is looked at next.
+
+use super::handlers::{self, FIRST_CLIENT};
+use super::inbox::Inbox;
+use super::slot::{Carry, Meta, Slot};
+use super::token::{Kind, Token};
+use super::{Am, dispatch, slot};
+use crate::region::{LINE, RING};
+use crate::sci::{Adapter, LocalMap};
+
+impl<A: Adapter> Inbox<A> {
+    /// Calls the handler that `meta` names. Returns the ring bytes that the message held.
+    #[inline(always)]
+    pub(super) fn run(
+        &self,
+        am: &Am<A>,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+        token: &'static Token,
+        ring: usize,
+    ) -> usize {
+        if !meta.is_clients_short() {
+            return self.run_checked(am, slot, meta, token, ring);
+        }
+        let function = function(am, token, meta);
+        super::record_handler(token, 0);
+        let depth = am.enter_handler();
+        // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
+        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
+        am.leave_handler(depth);
+        0
+    }
+
+    /// As [`Self::run`], for all but a Short to a client's handler. A function of its own, and one for requests and replies:
+    /// the path of that Short then fits few lines of instructions.
+    #[inline(never)]
+    fn run_checked(
+        &self,
+        am: &Am<A>,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+        token: &'static Token,
+        ring: usize,
+    ) -> usize {
+        let source = token.source();
+        let Some(carry) = meta.carry() else { corrupt(source, "unknown kind of message") };
+        let first = if matches!(carry, Carry::Short | Carry::Inline) { 1 } else { 2 };
+        let (buf, bytes) = match carry {
+            Carry::Short => (std::ptr::null_mut(), 0),
+            Carry::Inline if meta.len() <= slot::inline_max(meta.args()) => {
+                (slot.ptr(slot::inline_offset(meta.args())), 0)
+            }
+            Carry::Ring => {
+                let offset = ring_offset(slot.word(1), meta.len(), source);
+                (self.command.ptr(ring + offset), meta.len().next_multiple_of(LINE))
+            }
+            Carry::Long => {
+                let address = slot.word(1) as usize;
+                if meta.len() > 0 && !am.payloads.holds(am.me, address, meta.len()) {
+                    corrupt(source, "Long target outside the segment");
+                }
+                (address as *mut u8, 0)
+            }
+            Carry::Stream if token.kind() == Kind::Reply => (self.streams[source as usize].address.get() as *mut u8, 0),
+            Carry::Stream => return am.piece_in(self, slot, meta, source),
+            Carry::Bounced => (am.finish_bounced(slot, meta, source), 0),
+            Carry::Inline => corrupt(source, "inline payload longer than its slot"),
+        };
+        let function = function(am, token, meta);
+        if meta.handler() < FIRST_CLIENT && !handlers::takes(meta.handler(), token.kind(), carry, meta.args()) {
+            corrupt(source, "message of another kind than its handler takes");
+        }
+        super::record_handler(token, meta.len());
+        let depth = am.enter_handler();
+        let arg = |k| slot.arg(first, k);
+        if carry == Carry::Short {
+            // SAFETY: the library's own handler, which takes such a message, as checked.
+            unsafe { dispatch::short(function, token.raw(), arg, meta.args()) };
+        } else {
+            // SAFETY: as above, or as in `run`.
+            unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), arg, meta.args()) };
+        }
+        am.leave_handler(depth);
+        bytes
+    }
+}
+
+/// The function that `meta` names.
+#[inline(always)]
+fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
+    let function = am.handlers.function(meta.handler());
+    if function == 0 {
+        unregistered(token.source(), meta.handler());
+    }
+    function
+}
+
+/// The ring offset that a peer claims for `len` bytes, checked.
+#[inline(always)]
+pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
+    let offset = word as usize;
+    if !offset.is_multiple_of(LINE) || offset >= RING || len > RING - offset {
+        corrupt(source, "payload outside its ring");
+    }
+    offset
+}
+
+/// A peer's memory is not to be trusted: what no sender of ours writes ends the job here.
+#[cold]
+pub(crate) fn corrupt(source: u32, what: &str) -> ! {
+    crate::job::fatal(format_args!("corrupt message from node {source}: {what}"))
+}
+
+#[cold]
+pub(crate) fn unregistered(source: u32, handler: u8) -> ! {
+    crate::job::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
+}
