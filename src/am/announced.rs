@@ -94,18 +94,18 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn is_announced(&self, line: usize, first: usize) -> bool {
         let words = self.control.words::<WORDS>(first);
-        // Relaxed: what is announced is looked at with Acquire, slot by slot.
-        let any = (0..WORDS).fold(0, |any, i| any | words.word(i).load(Ordering::Relaxed));
-        any | u64::from(self.lookout.unfinished[line].get()) != 0
+        // Relaxed: what is announced is looked at with Acquire, slot by slot. Word by word: all at once take registers that a
+        // poll would have to save.
+        let any = (0..WORDS).any(|i| words.word(i).load(Ordering::Relaxed) != 0);
+        any || self.lookout.unfinished[line].get() != 0
     }
 
     /// Are these eight peers' ready counts, which lie at `first`, as they were when all had been run?
     #[inline(always)]
     fn is_seen(&self, line: usize, first: usize) -> bool {
         let (words, seen) = (self.control.words::<WORDS>(first), &self.lookout.seen[line]);
-        // Relaxed: a hint; the slots themselves are looked at with Acquire.
-        let differ = |i: usize| words.word(i).load(Ordering::Relaxed) ^ seen[i].get();
-        (0..WORDS).fold(0, |any, i| any | differ(i)) == 0
+        // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, as above.
+        (0..WORDS).all(|i| words.word(i).load(Ordering::Relaxed) == seen[i].get())
     }
 
     #[cold]
