@@ -188,7 +188,7 @@ static void play(int index) {
       break;
     case GUARD:
       GASNET_BLOCKUNTIL(AREA_LOAD(&released));
-      CHECK(nodes > 1 || AREA_LOAD(&senders_left) == 0, "released while %d senders are at it", senders_left);
+      CHECK(nodes > 1 || AREA_LOAD(&senders_left) == 0, "released while %d senders are at it", AREA_LOAD(&senders_left));
       break;
   }
 }

@@ -111,8 +111,7 @@ mark_runs() {
   export TMPDIR
   trap 'stop_runs; rm -rf "$TMPDIR"' EXIT
   trap 'exit 130' INT TERM HUP
-  shm_before=$(ls -A /dev/shm 2>/dev/null)
-  tmp_before=$(ls -Ad /tmp/*[gG][aA][sS][nN][eE][tT]* /tmp/*gasnt* /tmp/*GASNT* 2>/dev/null)
+  names_before=$(our_names)
 }
 
 # Process ids of the runs, one per line.
@@ -144,10 +143,13 @@ stop_runs() {
   [ -z "$pids" ] || kill -9 $pids 2>/dev/null
 }
 
-# New names in /dev/shm, in /tmp (if ours), and anything in the runs' own TMPDIR.
+# What lies in common places under a name of ours. Other programs of the machine have names there too, which come and go.
+our_names() {
+  find /dev/shm /dev/mqueue /tmp /var/tmp -maxdepth 1 \( -iname '*gasnet*' -o -iname '*gasnt*' \) 2>/dev/null | sort
+}
+
+# New names of ours in common places, and anything in the runs' own TMPDIR.
 left_files() {
-  comm -13 <(sort <<<"$shm_before") <(ls -A /dev/shm 2>/dev/null | sort) | sed 's,^,/dev/shm/,'
-  comm -13 <(sort <<<"$tmp_before") \
-    <(ls -Ad /tmp/*[gG][aA][sS][nN][eE][tT]* /tmp/*gasnt* /tmp/*GASNT* 2>/dev/null | sort)
+  comm -13 <(printf '%s\n' "$names_before") <(our_names)
   ls -A "$TMPDIR" | sed "s,^,$TMPDIR/,"
 }

@@ -82,6 +82,22 @@ testvis
 fft
 '
 
+# Those that have threads of their own; not testcorethreads, whose handlers set plain flags on purpose, as clients' do.
+threaded_programs='
+testhsl
+testthreads
+testlanding
+testcontend
+'
+
+# A sample for a run that takes fifty times as long: all categories of messages, memory and transfers.
+sample_programs='
+testhello
+testcore
+testam
+testgasnet
+'
+
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
 
 # Arguments, and "noise" or nothing, of the program named.

@@ -665,8 +665,8 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
 
 #if defined(__GNUC__)
 #define GASNETI_SCI_FENCE_COMPILER() __asm__ __volatile__("" : : : "memory")
-#define GASNETI_SCI_FENCE_ACQUIRE() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#define GASNETI_SCI_FENCE_RELEASE() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define GASNETI_SCI_FENCE_ACQUIRE() GASNETI_SCI_FENCE(__ATOMIC_ACQUIRE)
+#define GASNETI_SCI_FENCE_RELEASE() GASNETI_SCI_FENCE(__ATOMIC_RELEASE)
 #else
 #define GASNETI_SCI_FENCE_COMPILER() ((void)0) /* the call of an unknown function is one */
 #define GASNETI_SCI_FENCE_ACQUIRE() ((void)0)

@@ -138,10 +138,22 @@ GASNETI_SCI_INLINE void gasneti_sci_hsl_prepare(gasnet_hsl_t *hsl) {
 #if defined(GASNET_DEBUG)
 #define gasnet_hsl_init(hsl) gasneti_sci_hsl_init_debug((hsl), __FILE__, __LINE__)
 #define gasnet_hsl_destroy(hsl) gasneti_sci_hsl_destroy_debug((hsl), __FILE__, __LINE__)
-#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_lock_debug((hsl), __FILE__, __LINE__)
-#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_unlock_debug((hsl), __FILE__, __LINE__)
-#define gasnet_hsl_trylock(hsl)                                                                                      \
-  (gasneti_sci_hsl_trylock_debug((hsl), __FILE__, __LINE__) ? GASNET_OK : GASNET_ERR_NOT_READY)
+GASNETI_SCI_INLINE void gasneti_sci_hsl_get(gasnet_hsl_t *hsl, const char *file, int line) {
+  gasneti_sci_hsl_lock_debug(hsl, file, line);
+  GASNETI_SCI_TAKEN(hsl);
+}
+GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl, const char *file, int line) {
+  GASNETI_SCI_GIVEN(hsl);
+  gasneti_sci_hsl_unlock_debug(hsl, file, line);
+}
+GASNETI_SCI_INLINE int gasneti_sci_hsl_take(gasnet_hsl_t *hsl, const char *file, int line) {
+  if (!gasneti_sci_hsl_trylock_debug(hsl, file, line)) return GASNET_ERR_NOT_READY;
+  GASNETI_SCI_TAKEN(hsl);
+  return GASNET_OK;
+}
+#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_get((hsl), __FILE__, __LINE__)
+#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_give((hsl), __FILE__, __LINE__)
+#define gasnet_hsl_trylock(hsl) gasneti_sci_hsl_take((hsl), __FILE__, __LINE__)
 #else
 #define gasnet_hsl_init(hsl) gasneti_sci_hsl_prepare(hsl)
 #define gasnet_hsl_destroy(hsl) ((void)(hsl))
@@ -161,12 +173,17 @@ GASNETI_SCI_INLINE int gasneti_sci_hsl_take(gasnet_hsl_t *hsl) {
   return __atomic_compare_exchange_n(&hsl->gasneti_state, &expected, 1u, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 GASNETI_SCI_INLINE void gasneti_sci_hsl_get(gasnet_hsl_t *hsl) {
-  if_pf (!gasneti_sci_hsl_take(hsl)) gasneti_sci_hsl_lock(hsl);
+  if_pf (!gasneti_sci_hsl_take(hsl)) {
+    gasneti_sci_hsl_lock(hsl);
+    GASNETI_SCI_TAKEN(hsl);
+  }
 }
 GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl) {
   uint32_t expected = 1;
-  if_pf (!__atomic_compare_exchange_n(&hsl->gasneti_state, &expected, 0u, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+  if_pf (!__atomic_compare_exchange_n(&hsl->gasneti_state, &expected, 0u, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    GASNETI_SCI_GIVEN(hsl);
     gasneti_sci_hsl_unlock(hsl); /* somebody sleeps */
+  }
 }
 #define gasnet_hsl_lock(hsl) gasneti_sci_hsl_get(hsl)
 #define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_give(hsl)

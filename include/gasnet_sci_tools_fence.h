@@ -16,17 +16,17 @@ GASNETI_SCI_INLINE void gasneti_sci_compiler_fence(void) { __asm__ __volatile__(
 /* Stores, and what was loaded before, come before later stores. */
 GASNETI_SCI_INLINE void gasneti_sci_wmb(void) {
   gasneti_sci_compiler_fence();
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  GASNETI_SCI_FENCE(__ATOMIC_RELEASE);
 }
 /* Loads come before later loads and stores. */
 GASNETI_SCI_INLINE void gasneti_sci_rmb(void) {
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  GASNETI_SCI_FENCE(__ATOMIC_ACQUIRE);
   gasneti_sci_compiler_fence();
 }
 /* Everything, a store and a later load included. */
 GASNETI_SCI_INLINE void gasneti_sci_mb(void) {
   gasneti_sci_compiler_fence();
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  GASNETI_SCI_FENCE(__ATOMIC_SEQ_CST);
   gasneti_sci_compiler_fence();
 }
 

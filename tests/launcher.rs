@@ -287,6 +287,20 @@ fn signal_to_the_supervisor_reaches_all_nodes() {
 }
 
 #[test]
+fn nodes_that_are_stopped_hear_that_they_shall_end() {
+    // Else they take the exit timeout, and a line says so. 19: SIGSTOP.
+    for start in both(3, "join attach quit_handler fence ready @1:raise:19 spin") {
+        let outcome = run(start.with_signals(&[libc::SIGTERM]));
+        assert_eq!((outcome.status, outcome.err.contains("killing")), (143, false), "{outcome:?}");
+        assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
+    }
+    for start in both(3, "join attach quit_handler fence @1:raise:19 @0:exit:7 spin") {
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.err.contains("killing")), (7, false), "{outcome:?}");
+    }
+}
+
+#[test]
 fn signal_before_attach_ends_the_job_too() {
     for start in both(3, "join fence ready spin") {
         assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
@@ -318,6 +332,21 @@ fn user_signals_are_passed_on() {
 }
 
 // --- nothing is left behind (`run` looks for processes after every job) --------------------------
+
+#[test]
+fn node_that_becomes_another_program_is_still_the_jobs() {
+    let line = ["node 1/3", "exited with status 7 without gasnet_exit"];
+    expect_line(3, "join attach fence @1:exec:exit${IFS}7 spin", 7, &line);
+    let before = run(launched(3, "@1:exec:exit${IFS}7 join attach fence spin"));
+    assert_eq!(before.status, 7, "{before:?}");
+    assert!(before.err.contains("node 1/3") && before.err.contains("before gasnet_init"), "{before:?}");
+    for start in both(3, "join attach fence ready @1:exec:exec${IFS}sleep${IFS}1000 spin") {
+        assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
+    }
+    for start in both(3, "join attach fence @1:exec:exec${IFS}sleep${IFS}1000 spin") {
+        assert_eq!(run(start.with_kill(Duration::from_millis(700), Victim::Supervisor)).status, 137);
+    }
+}
 
 #[test]
 fn sigkill_of_the_supervisor_kills_all_nodes() {

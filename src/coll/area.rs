@@ -122,6 +122,12 @@ impl Area {
         self.base(2)
     }
 
+    /// Can `block` lie at `base`, as its owner says? The owner's memory is not trusted.
+    pub fn may_hold(&self, block: &Block, base: u64) -> bool {
+        let end = usize::try_from(base).ok().and_then(|base| base.checked_add(block.bytes()));
+        end.is_some_and(|end| end <= self.bytes()) && base.is_multiple_of(LINE as u64)
+    }
+
     /// Number of stage buffers.
     pub fn buffers(&self) -> usize {
         self.buffers
@@ -212,6 +218,15 @@ mod tests {
             let (last, len) = fields[fields.len() - 1];
             assert!(last + len <= b.bytes());
         }
+    }
+
+    #[test]
+    fn a_block_that_a_peer_says_lies_outside_its_region_is_none() {
+        let (area, block) = (Area::new(3, 2 << 20, false), Block::new(2, false));
+        let last = (area.bytes() - block.bytes()) / LINE * LINE;
+        assert!([0, LINE, last].iter().all(|base| area.may_hold(&block, *base as u64)));
+        let wrong = [last as u64 + LINE as u64, area.bytes() as u64, 1, 8, 1 << 40, u64::MAX, u64::MAX - 63, 1 << 63];
+        assert!(!wrong.iter().any(|base| area.may_hold(&block, *base)));
     }
 
     #[test]

@@ -9,7 +9,6 @@ use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, Mapped, mutual, select};
 use crate::am::run::corrupt;
 use crate::error::{Error, bad_arg};
-use crate::region::LINE;
 use std::sync::Arc;
 
 impl<A: Mapped> Coll<A> {
@@ -30,11 +29,7 @@ impl<A: Mapped> Coll<A> {
             )));
         };
         let bases = self.collect_after(&parent, (base, used), block, &members);
-        let inside = |base: u64| {
-            let end = (base as usize).checked_add(block.bytes()).filter(|_| (base as usize).is_multiple_of(LINE));
-            end.is_some_and(|end| end <= self.area.bytes())
-        };
-        if let Some(other) = members.iter().find(|m| !inside(bases[**m])) {
+        if let Some(other) = members.iter().find(|m| !self.area.may_hold(&block, bases[**m])) {
             corrupt(parent.cells.rank(*other), "a team's cells outside the collective region");
         }
         let me = members.iter().position(|m| *m == parent.me()).expect("we gave the color");

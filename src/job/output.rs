@@ -8,6 +8,7 @@
 
 use super::sys;
 use libc::pollfd;
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -40,8 +41,17 @@ struct Sink {
     // The source whose line has been shown and not ended.
     open: Option<i32>,
     // What others wrote since, and when they began.
-    behind: Vec<(i32, String, Vec<u8>)>,
+    behind: VecDeque<Waiting>,
     behind_since: Instant,
+}
+
+// What a source wrote while another's line was open.
+struct Waiting {
+    source: i32,
+    tag: String,
+    bytes: Vec<u8>,
+    // The last that comes from it, whose line nobody will end; with tags, the end of the line is ours.
+    last: bool,
 }
 
 impl Sink {
@@ -59,7 +69,14 @@ impl Sink {
         } else {
             Way::Direct(shared)
         };
-        Ok(Sink { way, held: Vec::new(), closed: false, open: None, behind: Vec::new(), behind_since: Instant::now() })
+        Ok(Sink {
+            way,
+            held: Vec::new(),
+            closed: false,
+            open: None,
+            behind: VecDeque::new(),
+            behind_since: Instant::now(),
+        })
     }
 
     fn file(&self) -> &File {
@@ -69,7 +86,7 @@ impl Sink {
     }
 
     fn is_full(&self) -> bool {
-        self.held.len() + self.behind.iter().map(|(_, _, bytes)| bytes.len()).sum::<usize>() >= LIMIT
+        self.held.len() + self.behind.iter().map(|waiting| waiting.bytes.len()).sum::<usize>() >= LIMIT
     }
 
     // Takes what `source` wrote, each line with `tag` in front, unless another's line is open: then it waits.
@@ -81,12 +98,18 @@ impl Sink {
             if self.behind.is_empty() {
                 self.behind_since = Instant::now();
             }
-            self.behind.push((source, tag.into(), bytes.into()));
+            self.behind.push_back(Waiting { source, tag: tag.into(), bytes: bytes.into(), last: false });
             if self.is_full() {
                 self.break_line();
             }
             return;
         }
+        self.take(source, tag, bytes);
+        self.catch_up();
+    }
+
+    // Nobody else's line is open.
+    fn take(&mut self, source: i32, tag: &str, bytes: &[u8]) {
         let mut begins = self.open.is_none();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             if begins {
@@ -95,37 +118,48 @@ impl Sink {
             self.held.extend_from_slice(line);
             begins = true;
         }
-        if bytes.ends_with(b"\n") {
-            self.catch_up();
-        } else {
-            self.open = Some(source);
+        self.open = if bytes.ends_with(b"\n") { None } else { Some(source) };
+    }
+
+    // Those that waited follow, each source in its own order, until one leaves its line open and others come after it.
+    fn catch_up(&mut self) {
+        let mut at = 0;
+        while let Some(waiting) = self.behind.get(at) {
+            if self.open.is_some_and(|open| open != waiting.source) {
+                at += 1;
+                continue;
+            }
+            let Some(Waiting { source, tag, bytes, last }) = self.behind.remove(at) else { return };
+            self.take(source, &tag, &bytes);
+            if last {
+                self.end_line(!tag.is_empty());
+            }
+            if self.open.is_none() {
+                at = 0; // who waited for longer goes first
+            }
         }
     }
 
-    // No line is open any more: those that waited follow.
-    fn catch_up(&mut self) {
-        self.open = None;
-        for (source, tag, bytes) in std::mem::take(&mut self.behind) {
-            self.accept(source, &tag, &bytes);
+    fn end_line(&mut self, newline: bool) {
+        if self.open.take().is_some() && newline {
+            self.held.push(b'\n');
         }
     }
 
     // `source` has ended: nobody waits for the rest of its line. With tags it is a line of its own.
     fn close(&mut self, source: i32, tagged: bool) {
         if self.open == Some(source) {
-            if tagged {
-                self.held.push(b'\n');
-            }
+            self.end_line(tagged);
             self.catch_up();
+        } else if let Some(waiting) = self.behind.iter_mut().rev().find(|waiting| waiting.source == source) {
+            waiting.last = true;
         }
     }
 
     // Ends the open line for those that wait.
     fn break_line(&mut self) {
-        if self.open.is_some() {
-            self.held.push(b'\n');
-            self.catch_up();
-        }
+        self.end_line(true);
+        self.catch_up();
     }
 
     // When those that wait have waited long enough.
@@ -212,6 +246,7 @@ pub struct Output {
     sinks: Vec<Sink>,
     sources: Vec<Source>,
     scratch: Vec<u8>,
+    lost: bool,
 }
 
 impl Output {
@@ -237,7 +272,7 @@ impl Output {
                 });
             }
         }
-        Ok(Output { sinks, sources, scratch: vec![0; 64 << 10] })
+        Ok(Output { sinks, sources, scratch: vec![0; 64 << 10], lost: false })
     }
 
     /// A line of the supervisor's own, to stderr.
@@ -257,6 +292,11 @@ impl Output {
     /// Bytes wait for a reader, or for the end of another node's line.
     pub fn is_holding(&self) -> bool {
         self.sinks.iter().any(|sink| !sink.held.is_empty() || !sink.behind.is_empty())
+    }
+
+    /// What nodes printed could not be written, for another reason than that nobody reads any more.
+    pub fn has_lost(&self) -> bool {
+        self.lost
     }
 
     /// Some stream may bring more.
@@ -281,7 +321,7 @@ impl Output {
     /// Reads what poll(2) found, shows what has been kept back long enough, writes what goes without waiting. True if
     /// anything was read.
     pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
-        let Output { sinks, sources, scratch } = self;
+        let Output { sinks, sources, scratch, .. } = self;
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let now = Instant::now();
         let mut any = false;
@@ -318,6 +358,7 @@ impl Output {
     fn flush(&mut self) {
         for at in 0..self.sinks.len() {
             if let Some(error) = self.sinks[at].flush() {
+                self.lost = true;
                 self.tell_failure(at, &error);
             }
         }

@@ -188,8 +188,9 @@ fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     io::pipe().map_err(sys::refused("pipe2"))
 }
 
-// A pipe must not land on the number of a standard descriptor that happens to be closed.
-fn fill_standard_descriptors() -> io::Result<()> {
+/// Opens the null device on each of the descriptors 0 to 2 that is closed, so that nothing else of ours lands on their
+/// numbers and nodes write into it.
+pub fn fill_standard_descriptors() -> io::Result<()> {
     loop {
         let file = null()?;
         if file.as_raw_fd() > 2 {

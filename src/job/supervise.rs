@@ -163,6 +163,7 @@ impl Supervisor {
                     .zip(0..)
                     .filter(|(node, _)| !node.ended)
                     .for_each(|(node, rank)| ask(self.header, node, rank));
+                self.go_on();
             }
             Step::Kill => {
                 *killed_at = Some(Instant::now());
@@ -269,6 +270,12 @@ impl Supervisor {
         if first && !from_terminal {
             self.forward(signal);
         }
+        self.go_on();
+    }
+
+    // A node that is stopped does not hear that it shall end.
+    fn go_on(&self) {
+        self.forward(libc::SIGCONT);
     }
 
     fn forward(&self, signal: c_int) {
@@ -382,8 +389,8 @@ impl Supervisor {
             }
             let mut set = vec![readable(&self.signals)];
             self.output.interests(&mut set);
-            let timeout = self.output.has_sources().then(|| give_up.saturating_duration_since(now));
-            self.poll(&mut set, timeout);
+            let due = [self.output.has_sources().then_some(give_up), self.output.next()].into_iter().flatten().min();
+            self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
             let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
             if self.output.transfer(&set[1..]) || self.output.is_clogged() || heard_nothing {
                 give_up = Instant::now() + LINGER;
@@ -422,11 +429,13 @@ impl Supervisor {
     }
 
     fn status(&self) -> i32 {
-        match (self.requested, self.header.exit_code()) {
+        let status = match (self.requested, self.header.exit_code()) {
             (Some(signal), _) => 128 + signal,
             (None, Some(code)) => code.into(),
             (None, None) => self.failed.into(),
-        }
+        };
+        // Who writes to a full disk must not be told that all went well.
+        if status == 0 { self.output.has_lost().into() } else { status }
     }
 }
 

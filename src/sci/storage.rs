@@ -12,7 +12,6 @@ pub(crate) use modelled::{PAGE, Storage, View};
 mod plain {
     use crate::sci::SciError;
     pub(crate) use crate::sci::pio::Span as View;
-    use std::alloc::{Layout, alloc_zeroed, dealloc};
 
     /// Bytes; segments are whole pages, and maps begin on one.
     pub(crate) const PAGE: usize = 4096;
@@ -21,16 +20,7 @@ mod plain {
     pub(crate) struct Storage {
         base: *mut u8,
         len: usize,
-        block: *mut u8,
-    }
-
-    /// Memory that is asked for on page boundaries is zeroed by hand, 64 MB of it for a collective region; else by the
-    /// system, when it is touched. Fuzzers want to know of accesses behind the last byte.
-    const ALIGN: usize = if cfg!(fuzzing) { PAGE } else { 16 };
-    const SLACK: usize = if cfg!(fuzzing) { 0 } else { PAGE };
-
-    fn layout(len: usize) -> Option<Layout> {
-        Layout::from_size_align(len.checked_add(SLACK)?, ALIGN).ok()
+        block: Block,
     }
 
     // SAFETY: a plain address; access to the memory is the business of who gets a view.
@@ -41,17 +31,12 @@ mod plain {
     impl Storage {
         /// `len` bytes, whole pages.
         pub(crate) fn new(len: usize) -> Result<Self, SciError> {
-            let no_room = SciError::System { call: "malloc", errno: libc::ENOMEM };
             if len == 0 {
-                return Ok(Self { base: std::ptr::without_provenance_mut(PAGE), len, block: std::ptr::null_mut() });
+                return Ok(Self { base: std::ptr::without_provenance_mut(PAGE), len, block: Block::none() });
             }
-            let Some(layout) = layout(len) else {
-                return Err(no_room);
-            };
-            // SAFETY: `len` is not zero.
-            let block = unsafe { alloc_zeroed(layout) };
-            let base = block.wrapping_add(block.addr().wrapping_neg() % PAGE);
-            if block.is_null() { Err(no_room) } else { Ok(Self { base, len, block }) }
+            let block = len.checked_add(Block::MORE).and_then(Block::new);
+            let block = block.ok_or(SciError::System { call: "malloc", errno: libc::ENOMEM })?;
+            Ok(Self { base: block.first_page(), len, block })
         }
 
         /// Bytes.
@@ -69,9 +54,103 @@ mod plain {
 
     impl Drop for Storage {
         fn drop(&mut self) {
-            if let (1.., Some(layout)) = (self.len, layout(self.len)) {
-                // SAFETY: allocated in `new` with this layout.
-                unsafe { dealloc(self.block, layout) };
+            if self.len > 0 {
+                // SAFETY: made in `new` with this length; no view is left.
+                unsafe { self.block.free(self.len + Block::MORE) };
+            }
+        }
+    }
+
+    #[cfg(not(fuzzing))]
+    pub(crate) use heap::Block;
+
+    #[cfg(fuzzing)]
+    pub(crate) use guarded::Block;
+
+    /// From the allocator. It zeroes by hand what is asked for on page boundaries, 64 MB of it for a collective region; the
+    /// rest is zeroed by the system, when it is touched. Hence one page more.
+    #[cfg(not(fuzzing))]
+    mod heap {
+        use super::PAGE;
+        use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+        pub(crate) struct Block(*mut u8);
+
+        impl Block {
+            /// Bytes beside those that are asked for.
+            pub(super) const MORE: usize = PAGE;
+
+            pub(super) fn none() -> Block {
+                Block(std::ptr::null_mut())
+            }
+
+            fn layout(len: usize) -> Option<Layout> {
+                Layout::from_size_align(len, 16).ok()
+            }
+
+            /// `len` bytes, `MORE` included.
+            pub(super) fn new(len: usize) -> Option<Block> {
+                // SAFETY: `len` is not zero: it includes `MORE`.
+                let block = unsafe { alloc_zeroed(Self::layout(len)?) };
+                (!block.is_null()).then_some(Block(block))
+            }
+
+            pub(super) fn first_page(&self) -> *mut u8 {
+                self.0.wrapping_add(self.0.addr().wrapping_neg() % PAGE)
+            }
+
+            /// # Safety
+            /// Made by `new` with this `len`; nobody uses the memory any more.
+            pub(super) unsafe fn free(&self, len: usize) {
+                if let Some(layout) = Self::layout(len) {
+                    // SAFETY: allocated in `new` with this layout.
+                    unsafe { dealloc(self.0, layout) };
+                }
+            }
+        }
+    }
+
+    /// From the system, between two pages that nobody may touch: fuzzers want to know of accesses outside. The allocator of
+    /// AddressSanitizer does that too, but writes to every page of megabytes that most runs hardly touch.
+    #[cfg(fuzzing)]
+    mod guarded {
+        use super::PAGE;
+
+        pub(crate) struct Block(*mut u8);
+
+        impl Block {
+            /// Bytes beside those that are asked for.
+            pub(super) const MORE: usize = 2 * PAGE;
+
+            pub(super) fn none() -> Block {
+                Block(std::ptr::null_mut())
+            }
+
+            /// `len` bytes, `MORE` included.
+            pub(super) fn new(len: usize) -> Option<Block> {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+                // SAFETY: memory of its own, wherever there is room.
+                let block = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+                if block == libc::MAP_FAILED {
+                    return None;
+                }
+                let block = Block(block.cast());
+                let inside = block.first_page();
+                // SAFETY: part of what was just mapped.
+                let open =
+                    unsafe { libc::mprotect(inside.cast(), len - Self::MORE, libc::PROT_READ | libc::PROT_WRITE) };
+                (open == 0).then_some(block)
+            }
+
+            pub(super) fn first_page(&self) -> *mut u8 {
+                self.0.wrapping_add(PAGE)
+            }
+
+            /// # Safety
+            /// Made by `new` with this `len`; nobody uses the memory any more.
+            pub(super) unsafe fn free(&self, len: usize) {
+                // SAFETY: mapped in `new` with this length.
+                unsafe { libc::munmap(self.0.cast(), len) };
             }
         }
     }

@@ -5,6 +5,7 @@ use gasnet_sci::config::{Config, signal_number};
 use gasnet_sci::job::{self, Boot, Phase, exit, signals};
 use std::fmt::Write as _;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
@@ -95,6 +96,8 @@ fn perform(name: &str, value: &str) {
         "atexit_fence" => drop(unsafe { libc::atexit(at_exit) }),
         "daemon" => drop(std::process::Command::new("setsid").args(["sleep", "1000"]).spawn().unwrap()),
         "twice" => twice(),
+        // A shell command becomes the process.
+        "exec" => panic!("{}", std::process::Command::new("sh").args(["-c", value]).exec()),
         _ => print_something(name, value),
     }
 }
@@ -125,6 +128,8 @@ fn print_something(name: &str, value: &str) {
         // SAFETY: C's stdout.
         "flush" => drop(unsafe { libc::fflush(stdout) }),
         "lines" => lines(value.parse().unwrap()),
+        // Megabytes of one line.
+        "long" => (0..value.parse().unwrap()).for_each(|_| write_whole(&[b'y'; 1 << 20])),
         "dispositions" => dispositions(),
         _ => panic!("unknown operation {name}"),
     }

@@ -185,3 +185,51 @@ fn line_that_is_ended_in_time_stays_whole() {
         assert!(outcome.out.starts_with("name?end"), "{outcome:?}");
     }
 }
+
+#[test]
+fn unfinished_lines_of_several_ended_nodes_behind_a_prompt_all_appear() {
+    // Node 0's line is open when the others leave theirs unfinished and end: nobody else ends those.
+    let script = "join fence @0:buffer:name? @0:flush @0:sleep_ms:700 @1,2,3:sleep_ms:300 @1:buffer:one @2:buffer:two \
+                  @3:buffer:three exit:0";
+    for start in both(4, script) {
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+        let parts = ["name?", "one", "two", "three"];
+        assert!(outcome.out.starts_with("name?"), "{outcome:?}");
+        assert!(parts.iter().all(|part| outcome.out.matches(part).count() == 1), "{outcome:?}");
+        assert_eq!(outcome.out.trim().len(), parts.concat().len(), "{outcome:?}");
+    }
+}
+
+#[test]
+fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
+    // What the nodes print must not land in a pipe of the launcher's that has the number of a closed stream.
+    for closed in [">&-", "<&- >&-", "<&-"] {
+        let shell = ["sh", "-c", &format!("exec \"$@\" {closed}"), "sh"];
+        for start in both(3, "join attach fence buffer:x flush fence exit:5") {
+            let outcome = run(start.under(&shell));
+            assert_eq!((outcome.status, outcome.err.as_str()), (5, ""), "{closed}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_success() {
+    for (code, status) in [(0, 1), (3, 3)] {
+        // Of one node only: who writes after the failure gets SIGPIPE.
+        for start in both(2, &format!("join attach fence @0:buffer:x @0:flush fence exit:{code}")) {
+            let outcome = run(start.under(&["sh", "-c", "exec \"$@\" >/dev/full", "sh"]));
+            assert_eq!(outcome.status, status, "{outcome:?}");
+            assert!(outcome.err.contains("writing stdout failed: No space left on device"), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn megabytes_without_a_newline_from_every_node_end() {
+    for start in both(3, "join fence long:20 exit:0") {
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        assert_eq!(outcome.out.matches('y').count(), 60 << 20);
+    }
+}

@@ -24,6 +24,8 @@ const DAYS: Duration = Duration::from_secs(100 * 86400);
 
 /// Runs the job; its status.
 pub fn launch(order: Order) -> Result<i32, Stop> {
+    // Before anything else is opened: a pipe on the number of a closed stdout would get what the nodes print.
+    spawn::fill_standard_descriptors().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?;
     let (file, zeroth) = program::find(&order.program)?;
     let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
     let places = places(&order)?;
