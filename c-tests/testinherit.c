@@ -1,10 +1,11 @@
 /* What a process brings into gasnet_init, and what it does to itself before attach (contract: core.md §6.1, §7).
  *
- *   testinherit            all of the following but -s; what one environment cannot show is left out
+ *   testinherit            all of the following but streams and late; what one environment cannot show is left out
  *   testinherit alarm      a timer that was started before init rings in every node, and in nobody else
  *   testinherit close      descriptors from 3 on are closed between init and attach, and others get their numbers
  *   testinherit dump       no memory of other nodes goes into a core dump (Linux)
  *   testinherit getenv     gasnet_getenv is the same on all nodes though their environments differ, and stays so
+ *   testinherit late       the same after attach, before any node has sent another anything; not one of all
  *   testinherit streams    descriptors 0 to 2 are closed before init; the status alone tells the result */
 #include "test.h"
 
@@ -66,6 +67,14 @@ static void check_own_file(void) {
   for (i = 0; i < files; i++) close(own[i]);
 }
 
+/* First contact of all with all. */
+static void check_everyone(void) {
+  gasnet_node_t i;
+  for (i = 0; i < gasnet_nodes(); i++) GASNET_SAFE(gasnet_AMRequestMedium0(i, H_BYTES, (void *)"to all", 7));
+  GASNET_BLOCKUNTIL(arrived == (int)gasnet_nodes());
+  CHECK(strcmp(others, "to all") == 0, "what arrived is '%s'", others);
+}
+
 /* ---- dump: of the mappings of the job's memory none but the small header may be dumped --------------------------- */
 
 static void check_dump(void) {
@@ -124,7 +133,7 @@ int main(int argc, char **argv) {
   gasnet_handlerentry_t table[] = {{H_BYTES, bytes}};
   gasnet_seginfo_t *segments;
   const char *what = argc > 1 ? argv[1] : NULL;
-  int streams = what && strcmp(what, "streams") == 0, fd;
+  int streams = what && strcmp(what, "streams") == 0, late = what && strcmp(what, "late") == 0, fd;
   char value[64];
 
   snprintf(value, sizeof value, "set by process %ld", (long)getpid());
@@ -140,11 +149,13 @@ int main(int argc, char **argv) {
   segments = malloc(gasnet_nodes() * sizeof *segments);
   if (!segments) gasnet_exit(99);
   GASNET_SAFE(gasnet_getSegmentInfo(segments, (int)gasnet_nodes()));
+  if (late) close_everything();
   test_begin("testinherit");
+  if (late) check_everyone();
 #ifndef GASNET_SEGMENT_EVERYTHING
   check_transfers(segments);
 #endif
-  if (wants(what, "close")) check_own_file();
+  if (wants(what, "close") || late) check_own_file();
   if (wants(what, "dump")) check_dump();
   if (wants(what, "getenv")) check_getenv();
   if (wants(what, "alarm")) check_alarm();

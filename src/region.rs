@@ -27,7 +27,7 @@ pub const MAX_ARGS: usize = 16;
 /// Bytes of a request or reply ring.
 pub const RING: usize = 4 * MAX_MEDIUM;
 /// Peers that share one exist word.
-pub const GROUP: usize = 64;
+pub const GROUP: usize = if cfg!(loom) { LINE / 8 } else { 64 }; // as above
 
 /// The control region's segment id.
 pub const CONTROL: SegmentId = SegmentId(1);

@@ -26,6 +26,38 @@ pub mod fixed {
 
 use parking_lot::lock_api::RawMutex as _;
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::ptr;
+
+#[cfg(not(loom))]
+use parking_lot::RawMutex;
+
+/// Loom's threads share one real thread, which must not sleep: who finds the lock taken lets the others run.
+#[cfg(loom)]
+struct RawMutex(AtomicBool);
+
+#[cfg(loom)]
+// SAFETY: one thread at a time succeeds in `try_lock` until it calls `unlock`.
+unsafe impl parking_lot::lock_api::RawMutex for RawMutex {
+    type GuardMarker = parking_lot::lock_api::GuardNoSend;
+    #[allow(clippy::declare_interior_mutable_const)] // the trait has it so; loom's can't be made at compile time
+    const INIT: Self = panic!("made by `ModeLock::new`");
+
+    fn lock(&self) {
+        while !self.try_lock() {
+            yield_now();
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        // ORDERING: Acquire ↔ the Release in `unlock`: who has the lock sees what was done under it before.
+        self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    unsafe fn unlock(&self) {
+        self.0.store(false, Ordering::Release); // ORDERING: as above
+    }
+}
 
 /// A value that one thread at a time may look at: guarded by a lock when client threads run concurrently, by the
 /// client's own promise when they do not (SEQ: one thread; PARSYNC: threads ordered by the client).
@@ -34,7 +66,7 @@ use std::cell::UnsafeCell;
 /// thread (a reply handler run inside a reply, in SEQ) is harmless; in threaded mode it would deadlock, and callers
 /// that may be inside already keep the reference they have.
 pub struct ModeLock<T> {
-    raw: parking_lot::RawMutex,
+    raw: RawMutex,
     threaded: bool,
     value: UnsafeCell<T>,
 }
@@ -47,8 +79,12 @@ impl<T> ModeLock<T> {
     /// # Safety
     /// With `threaded == false` the caller promises that no two threads ever use this lock at the same time, and that
     /// uses on different threads are ordered by happens-before (GASNET_SEQ and GASNET_PARSYNC; contract: core.md §5).
-    pub const unsafe fn new(threaded: bool, value: T) -> Self {
-        Self { raw: parking_lot::RawMutex::INIT, threaded, value: UnsafeCell::new(value) }
+    pub unsafe fn new(threaded: bool, value: T) -> Self {
+        #[cfg(not(loom))]
+        let raw = RawMutex::INIT;
+        #[cfg(loom)]
+        let raw = RawMutex(AtomicBool::new(false));
+        Self { raw, threaded, value: UnsafeCell::new(value) }
     }
 
     /// Runs `f` with the value, after waiting for the lock in threaded mode. In SEQ it costs one predicted branch.
@@ -101,6 +137,56 @@ impl<T> Drop for Unlock<'_, T> {
         if self.0.threaded {
             // SAFETY: locked by the `with`/`try_with` that made this guard, on this thread.
             unsafe { self.0.raw.unlock() }
+        }
+    }
+}
+
+/// A value that is made by whoever needs it first, and stays: where several make one at once, one of them is kept.
+pub struct OnceBox<T> {
+    value: AtomicPtr<T>,
+    /// Shared between threads under the same conditions.
+    _like: PhantomData<std::sync::OnceLock<T>>,
+}
+
+impl<T> OnceBox<T> {
+    /// The value, if it was made.
+    #[inline(always)]
+    pub fn get(&self) -> Option<&T> {
+        // ORDERING: Acquire ↔ the Release in `get_or_keep`: the value is seen as it was made.
+        let value = self.value.load(Ordering::Acquire);
+        // SAFETY: null, or from the box that `get_or_keep` gave up to `self`, which lives as long.
+        unsafe { value.as_ref() }
+    }
+
+    /// The value; `made`, if there was none.
+    pub fn get_or_keep(&self, made: Box<T>) -> &T {
+        let made = Box::into_raw(made);
+        // ORDERING: Release and Acquire as in `get`.
+        let kept = match self.value.compare_exchange(ptr::null_mut(), made, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => made,
+            Err(first) => {
+                // SAFETY: from the line above, and nobody else has seen it.
+                drop(unsafe { Box::from_raw(made) });
+                first
+            }
+        };
+        // SAFETY: as in `get`.
+        unsafe { &*kept }
+    }
+}
+
+impl<T> Default for OnceBox<T> {
+    fn default() -> Self {
+        Self { value: AtomicPtr::new(ptr::null_mut()), _like: PhantomData }
+    }
+}
+
+impl<T> Drop for OnceBox<T> {
+    fn drop(&mut self) {
+        let value = self.value.load(Ordering::Relaxed); // Relaxed: whoever drops it has it alone
+        if !value.is_null() {
+            // SAFETY: `get_or_keep` took it from a box, and no reference outlives `self`.
+            drop(unsafe { Box::from_raw(value) });
         }
     }
 }

@@ -1,18 +1,19 @@
 //! The receiving half: running in order what waits in a peer's queue, giving its slots back (contract: core.md §10).
 //!
-//! Which queue is looked at is `poll`'s affair, what one message says is `run`'s.
+//! Which queue is looked at is the affair of `poll` and `announced`, what one message says is `run`'s.
 //!
 //! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
 //! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
 //! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
 
 use super::Am;
+use super::announced::Lookout;
 use super::outbox::Peer;
 use super::poll::PREDICTED;
 use super::run::corrupt;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
-use crate::region::{GROUP, LINE, Layout, RING};
+use crate::region::{LINE, Layout, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 use std::cell::Cell;
@@ -67,10 +68,11 @@ pub struct Inbox<A: Adapter> {
     pub(crate) streams: Box<[Stream]>,
     pub(super) predicted: [Cell<u32>; PREDICTED],
     pub(super) predictions: usize,
+    /// How many of them are looked at now, the newest ones.
+    pub(super) likely: Cell<usize>,
     /// Every peer is predicted: its slots are looked at in each poll.
     pub(super) covered: bool,
-    /// Groups whose scan was cut short by the budget.
-    pub(super) unfinished: Box<[Cell<bool>]>,
+    pub(super) lookout: Lookout,
     request_token: &'static Token,
     reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -120,7 +122,8 @@ impl<A: Adapter> Inbox<A> {
             predictions: predicted.len(),
             predicted: std::array::from_fn(|i| Cell::new(predicted.get(i).copied().unwrap_or(0))),
             covered: predicted.len() + 1 == nodes,
-            unfinished: vec![Cell::new(false); nodes.div_ceil(GROUP)].into(),
+            likely: Cell::new(predicted.len()),
+            lookout: Lookout::new(&layout),
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),
@@ -179,15 +182,14 @@ impl<A: Adapter> Inbox<A> {
     /// Runs the replies of `peer` that wait in order. The look behind the last of them is also the check for one too many.
     #[inline(always)]
     pub(super) fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
-        let (way, from) = (&am.peers[peer], &self.from[peer]);
+        let from = &self.from[peer];
         let queue = self.layout.queue(peer);
         let mut found = 0;
         while found < BUDGET {
             let index = from.next_reply.get();
             let slot = Slot::at(&self.command, queue + self.layout.reply(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
-            if index == way.sent.load(Ordering::Relaxed) {
+            if index == am.peers.sent(peer) {
                 corrupt(peer as u32, "answer to a request that was not sent");
             }
             if !self.run_reply(am, peer, from, index, &slot, meta) {
@@ -210,7 +212,7 @@ impl<A: Adapter> Inbox<A> {
             let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
             found += self.serve_replies(am, peer);
             let next = from.next_reply.get();
-            let sent = am.peers[peer].sent.load(Ordering::Relaxed); // Relaxed: only bounds what the peer may claim
+            let sent = am.peers.sent(peer); // bounds what the peer may claim
             let (consumed, replied_to) = (credit as u32, (credit >> 32) as u32);
             let silent = consumed.wrapping_sub(next);
             if silent == 0 || silent > sent.wrapping_sub(next) {

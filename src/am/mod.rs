@@ -11,12 +11,14 @@
 //!
 //! Must not know: `gasnet_*` names, error codes, processes.
 
+pub mod announced;
 pub mod bulk;
 pub mod dispatch;
 pub mod handlers;
 pub mod inbox;
 pub mod loopback;
 pub mod outbox;
+pub mod peers;
 pub mod poll;
 pub mod reply;
 pub mod run;
@@ -33,20 +35,27 @@ use crate::error::{Error, bad_arg};
 use crate::region::{Layout, MAX_LONG, MAX_MEDIUM};
 use crate::sci::Adapter;
 use crate::sync::{AtomicU32, ModeLock, Ordering};
-use crate::wait::Waiter;
+use crate::wait::{Look, Waiter};
 use bulk::{Payloads, Transfer};
 use handlers::Handlers;
 use inbox::Inbox;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
+use peers::{Peers, Reach};
 use slot::{Body, Carry, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
+#[cfg(not(loom))]
 thread_local! {
     /// Handlers that run on this thread, in PAR.
     static HANDLERS: Cell<u32> = const { Cell::new(0) };
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static HANDLERS: Cell<u32> = Cell::new(0);
 }
 
 // Functions of their own: the compiler takes the look-up of a thread's variable, about 5 ns in a shared library, for free,
@@ -84,8 +93,8 @@ pub struct Wiring<A: Adapter> {
     pub control: A::Local,
     /// Own interrupt.
     pub interrupt: A::Interrupt,
-    /// For each rank: our queue there, its control region, its interrupt.
-    pub peers: Vec<(A::Remote, A::Remote, A::RemoteInterrupt)>,
+    /// Connects peers.
+    pub reach: Box<dyn Reach<A>>,
     /// DMA queue for Long payloads.
     pub queue: A::Queue,
 }
@@ -96,7 +105,7 @@ pub struct Am<A: Adapter> {
     pub(crate) layout: Layout,
     /// Own control region: what peers tell us.
     pub(crate) control: A::Local,
-    pub(crate) peers: Box<[Peer<A>]>,
+    pub(crate) peers: Peers<A>,
     pub(crate) inbox: ModeLock<Inbox<A>>,
     pub(crate) handlers: Handlers,
     pub(crate) payloads: Payloads<A>,
@@ -125,21 +134,13 @@ impl<A: Adapter> Am<A> {
     /// # Safety
     /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
-        let Wiring { me, threaded, layout, command, control, interrupt, peers, queue } = wiring;
-        let peer = |(queue, control, bell)| Peer {
-            queue,
-            control,
-            bell,
-            // SAFETY: the caller's promise.
-            outbox: unsafe { ModeLock::new(threaded, Outbox::new(layout.slots())) },
-            sent: AtomicU32::new(0),
-            retired: AtomicU32::new(0),
-        };
+        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue } = wiring;
         Am {
             me,
             layout,
             control: control.clone(),
-            peers: peers.into_iter().map(peer).collect(),
+            // SAFETY: the caller's promise.
+            peers: unsafe { Peers::new(threaded, layout.nodes(), layout.slots(), reach) },
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             handlers: Handlers::default(),
@@ -163,7 +164,7 @@ impl<A: Adapter> Am<A> {
     /// As if `n` answered requests had gone before on every way; all nodes must start alike, before the first message.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn start_at(&self, n: u32) {
-        for peer in &self.peers {
+        for peer in self.peers.all_known() {
             peer.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
             peer.retired.store(n, Ordering::Relaxed); // Relaxed: as above
         }
@@ -237,23 +238,15 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    #[inline(always)]
-    fn peer(&self, dest: u32) -> Result<&Peer<A>, Error> {
-        match self.peers.get(dest as usize) {
-            Some(peer) => Ok(peer),
-            None => bad_arg(format_args!("node {dest} is out of range: the job has {} nodes", self.nodes())),
-        }
-    }
-
     /// Short request.
     #[inline(always)]
     pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
-        let peer = self.peer(dest)?;
         if dest == self.me {
             self.loop_short(handler, args);
             return Ok(());
         }
+        let peer = self.peers.way(dest)?;
         self.with_slot(dest, peer, 0, |outbox, taken| {
             let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
             if args.words().len() <= 7 {
@@ -274,7 +267,6 @@ impl<A: Adapter> Am<A> {
     #[inline]
     pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
-        let peer = self.peer(dest)?;
         if source.len() > MAX_MEDIUM {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
         }
@@ -282,6 +274,7 @@ impl<A: Adapter> Am<A> {
             self.loop_medium(handler, source, args);
             return Ok(());
         }
+        let peer = self.peers.way(dest)?;
         let inline = source.len() <= slot::inline_max(args.count());
         let ring = if inline { 0 } else { source.len() };
         self.with_slot(dest, peer, ring, |outbox, taken| {
@@ -305,12 +298,13 @@ impl<A: Adapter> Am<A> {
         args: Args<'_>,
     ) -> Result<(), Error> {
         args.check()?;
-        let peer = self.peer(dest)?;
-        self.check_long(dest, source.len(), address)?;
         if dest == self.me {
+            self.check_long(dest, source.len(), address)?;
             self.loop_long(handler, source, address, args);
             return Ok(());
         }
+        let peer = self.peers.way(dest)?;
+        self.check_long(dest, source.len(), address)?;
         let placed = match self.place(dest, source, address)? {
             Some(placed) => placed,
             None => {
@@ -387,7 +381,7 @@ impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
     #[inline(always)]
     pub fn poll(&self) -> bool {
-        self.serve(false)
+        self.serve(Look::Glance)
     }
 
     /// A poll that may be one of a loop of the client's own: gives the core away after many in vain, so that such a loop
@@ -412,15 +406,15 @@ impl<A: Adapter> Am<A> {
         self.waiter.polled(found);
     }
 
-    /// A poll; `last`: one that must miss nothing, because a sleep follows.
+    /// A poll, as thorough as asked.
     #[inline(always)]
-    fn serve(&self, last: bool) -> bool {
+    fn serve(&self, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
             return false;
         }
         self.adapter.progress();
-        let found = self.inbox.try_with(|inbox| inbox.poll(self, last)).unwrap_or(false);
+        let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
         // Relaxed: a hint; whoever adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
     }
@@ -451,7 +445,7 @@ impl<A: Adapter> Am<A> {
     /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
     /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
     pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        self.waiter.step(failed, &self.interrupt, |last| self.serve(last) || (last && ready()))
+        self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()))
     }
 }
 

@@ -1,27 +1,30 @@
-//! Which queue to look at: polls, prediction and scans of the receiving half (contract: core.md §10).
+//! Which queue to look at: polls and prediction of the receiving half (contract: core.md §10).
 //!
 //! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
-//! nothing is there, or every `SCAN_EVERY` polls, the ready counts of all peers are compared with what was consumed; where
-//! every peer is predicted, only before a sleep: their slots and credits say it all. So a failed poll costs a few lines that
-//! stay in the cache, whatever the number of nodes.
+//! nothing is there, or every `SCAN_EVERY` polls, what all peers announce is looked at (`announced`), and of that one line
+//! by a poll in vain; where every peer is predicted, only before a sleep: their slots and credits say it all. When it has
+//! been quiet, the newest of the predicted peers is looked at alone, for others are announced. So a poll in vain costs a few
+//! lines that stay in the cache, whatever the number of nodes.
 //!
-//! Here is only looked; what is found `inbox` runs, after looks of its own: so nothing here is ordered but in `scan`.
+//! Here is only looked; what is found `inbox` runs, after looks of its own: so nothing here is ordered.
 //!
 //! Must not know: what a message says.
 
 use super::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::slot::Slot;
-use crate::region::GROUP;
-use crate::sci::{Adapter, LocalMap};
-use crate::sync::{Ordering, fence};
+use crate::sci::Adapter;
+use crate::wait::Look;
 
 /// Peers that are looked at directly.
-pub(super) const PREDICTED: usize = 4;
+pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
 /// Polls between looks at all peers, so that a busy peer does not starve the others.
 const SCAN_EVERY: u64 = 16;
 /// Polls between looks at all predicted peers. Divides [`SCAN_EVERY`].
 const SERVE_ALL_EVERY: u64 = 4;
+
+/// Polls between those that, finding nothing, leave but the newest peer to look at.
+const FORGET_EVERY: u64 = 64;
 
 const _: () = assert!(SCAN_EVERY.is_multiple_of(SERVE_ALL_EVERY), "a look at all peers is one at the predicted ones");
 
@@ -34,10 +37,10 @@ enum Found {
 }
 
 impl<A: Adapter> Inbox<A> {
-    /// Looks at the predicted peers, then, now and then or if there was nothing, at all. `last`: before a sleep, at all.
+    /// Looks at the predicted peers, then, now and then or if there was nothing, at what is announced.
     #[inline(always)]
-    pub(crate) fn poll(&self, am: &Am<A>, last: bool) -> bool {
-        if last {
+    pub(crate) fn poll(&self, am: &Am<A>, look: Look) -> bool {
+        if look == Look::Last {
             return self.look_everywhere(am);
         }
         match self.look_for(am) {
@@ -45,7 +48,8 @@ impl<A: Adapter> Inbox<A> {
             Some(Found::Requests(peer)) => self.requests_now(am, peer),
             // With every peer predicted, nothing is left for a scan: the line of ready counts then stays with the senders,
             // whose stores to it wait for nobody.
-            None => !self.covered && self.nothing_predicted(am),
+            None if self.covered || (look == Look::Glance && self.is_quiet()) => false,
+            None => self.nothing_predicted(am, look),
         }
     }
 
@@ -59,7 +63,7 @@ impl<A: Adapter> Inbox<A> {
             found += self.serve(am, predicted.get() as usize);
         }
         if found == 0 {
-            found = self.scan(am);
+            found = self.scan_everything(am);
         }
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
@@ -72,7 +76,7 @@ impl<A: Adapter> Inbox<A> {
         match self.look_for(am) {
             Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
             Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
-            None if self.covered => am.waiter.polled(false),
+            None if self.covered || self.is_quiet() => am.waiter.polled(false),
             None => self.nothing_in_loop(am),
         }
     }
@@ -101,7 +105,7 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(never)]
     fn nothing_in_loop(&self, am: &Am<A>) {
-        let found = self.nothing_predicted(am);
+        let found = self.nothing_predicted(am, Look::Glance);
         am.waiter.polled(found);
     }
 
@@ -109,10 +113,13 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn look_for(&self, am: &Am<A>) -> Option<Found> {
         Counters::add(&self.counters.polls, 1);
-        for predicted in &self.predicted[..self.predictions] {
+        for predicted in &self.predicted[..self.likely.get()] {
             let peer = predicted.get() as usize;
-            let (way, from) = (&am.peers[peer], &self.from[peer]);
-            if way.outstanding() > 0 && (self.reply_waits(peer, from) || self.has_credit(way, peer, from)) {
+            let from = &self.from[peer];
+            if let Some(way) = am.peers.known(peer)
+                && way.outstanding() > 0
+                && (self.reply_waits(peer, from) || self.has_credit(way, peer, from))
+            {
                 return Some(Found::Replies(peer));
             }
             if self.request_waits(peer, from) {
@@ -177,82 +184,30 @@ impl<A: Adapter> Inbox<A> {
         found > 0
     }
 
+    /// After a look at the predicted peers that found nothing: has this poll's line of announcements nothing either?
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        if self.counters.polls.get().is_multiple_of(FORGET_EVERY) {
+            self.likely.set(1);
+        }
+        self.is_line_quiet_in_turn()
+    }
+
     #[inline(never)]
-    fn nothing_predicted(&self, am: &Am<A>) -> bool {
-        let found = self.scan(am);
+    fn nothing_predicted(&self, am: &Am<A>, look: Look) -> bool {
+        let found = if look == Look::Glance { self.scan_line_in_turn(am) } else { self.scan(am) };
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }
 
     /// Runs what `peer` sent, replies first: they free what senders wait for.
     #[inline(never)]
-    fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
+    pub(super) fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
         let mut found = 0;
-        if am.peers[peer].outstanding() > 0 {
+        if am.peers.is_answer_due(peer) {
             found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
         }
         found + self.serve_requests(am, peer, found)
-    }
-
-    /// Compares the ready counts of all peers with what was consumed, and serves those that differ.
-    #[cold]
-    #[inline(never)]
-    fn scan(&self, am: &Am<A>) -> u32 {
-        Counters::add(&self.counters.scans, 1);
-        if !self.layout.grouped() {
-            return self.scan_peers(am, 0..self.layout.nodes());
-        }
-        let mut found = 0;
-        for (group, unfinished) in self.unfinished.iter().enumerate() {
-            let first = group * GROUP;
-            let word = self.control.word(self.layout.exist(first));
-            // Relaxed: what it announces is looked at with Acquire, slot by slot.
-            let exist = word.load(Ordering::Relaxed) != 0;
-            if !exist && !unfinished.replace(false) {
-                continue;
-            }
-            word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
-            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
-            // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
-            // on its way, after we read the ready count from before it: the message would wait for the next one.
-            fence(Ordering::SeqCst);
-            let served = self.scan_peers(am, first..(first + GROUP).min(self.layout.nodes()));
-            unfinished.set(served > 0); // look again: the budget may have left something
-            found += served;
-        }
-        found
-    }
-
-    fn scan_peers(&self, am: &Am<A>, peers: std::ops::Range<usize>) -> u32 {
-        let mut found = 0;
-        for peer in peers {
-            if peer == self.me {
-                continue;
-            }
-            // Relaxed: a hint; the slot itself is looked at with Acquire.
-            let ready = self.control.word(self.layout.ready(peer)).load(Ordering::Relaxed);
-            let from = &self.from[peer];
-            if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
-                continue;
-            }
-            let served = self.retire(am, peer) + self.serve(am, peer);
-            if served > 0 {
-                self.predict(peer as u32);
-            }
-            found += served;
-        }
-        found
-    }
-
-    /// Moves `peer` to the front of the predicted ones.
-    fn predict(&self, peer: u32) {
-        let mut carried = peer;
-        for place in &self.predicted[..self.predictions] {
-            carried = place.replace(carried);
-            if carried == peer {
-                return;
-            }
-        }
     }
 
     /// Runs replies of all peers, and nothing else: what a reply that waits for space may do (contract: core.md §9.5).
@@ -260,10 +215,22 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
         let mut found = 0;
         for peer in 0..self.layout.nodes() {
-            if am.peers[peer].outstanding() > 0 {
+            if am.peers.is_answer_due(peer) {
                 found += self.retire(am, peer);
             }
         }
         found > 0
+    }
+
+    /// Moves `peer` to the front of the predicted ones, which are all looked at for now.
+    pub(super) fn predict(&self, peer: u32) {
+        self.likely.set(self.predictions);
+        let mut carried = peer;
+        for place in &self.predicted[..self.predictions] {
+            carried = place.replace(carried);
+            if carried == peer {
+                return;
+            }
+        }
     }
 }

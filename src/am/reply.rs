@@ -14,6 +14,7 @@ use crate::error::{Error, bad_arg};
 use crate::region::{MAX_MEDIUM, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
+use crate::wait::Look;
 
 impl<A: Adapter> Am<A> {
     /// Short reply to the request of `token`.
@@ -122,9 +123,9 @@ impl<A: Adapter> Am<A> {
                 from.reply_head.set(span.end);
                 return span;
             }
-            failed = self.waiter.step(failed, &self.interrupt, |last| {
+            failed = self.waiter.step(failed, &self.interrupt, |look| {
                 self.adapter.progress();
-                inbox.poll_replies(self) || (last && room().is_some())
+                inbox.poll_replies(self) || (look == Look::Last && room().is_some())
             });
         }
     }

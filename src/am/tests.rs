@@ -16,6 +16,8 @@ mod handlers;
 mod hostile;
 #[cfg(loom)]
 mod models;
+#[cfg(loom)]
+mod news;
 #[cfg(not(loom))]
 mod plan;
 #[cfg(not(loom))]

@@ -4,9 +4,11 @@
 
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
+use crate::am::peers::Reach;
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
 use crate::config::Config;
+use crate::error::Error;
 use crate::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
@@ -61,6 +63,8 @@ pub(crate) struct Shape {
     /// No node's memory is mapped at another.
     pub everything: bool,
     pub threaded: bool,
+    /// Nodes have the ways to each other beforehand.
+    pub acquainted: bool,
     /// Answered requests that every pair has behind it.
     pub start: u32,
     pub config: Config,
@@ -78,6 +82,7 @@ impl Shape {
             claimed: 0,
             everything: false,
             threaded: false,
+            acquainted: false,
             start: 0,
             config,
         }
@@ -132,6 +137,27 @@ pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
     made
 }
 
+/// Nobody sends to a rank that does not exist: it has no command region.
+struct Regions<A> {
+    adapter: A,
+    layout: Layout,
+    me: u32,
+}
+
+impl<A: Adapter> Reach<A> for Regions<A> {
+    fn post(&self, peer: u32) -> Result<(A::Remote, A::RemoteInterrupt), Error> {
+        let segment = self.adapter.connect(NodeId(peer as u16), CONTROL, Duration::ZERO)?;
+        let control = segment.map(0, self.layout.control_len(), Placement::Anywhere)?;
+        Ok((control, self.adapter.connect_interrupt(NodeId(peer as u16))?))
+    }
+
+    fn queue(&self, peer: u32) -> Result<A::Remote, Error> {
+        let segment = self.adapter.connect(NodeId(peer as u16), COMMAND, Duration::ZERO)?;
+        let at = self.layout.queue(self.me as usize);
+        Ok(segment.map(at, self.layout.queue_len(), Placement::Anywhere)?)
+    }
+}
+
 type Parts<A> = [((Region<A>, Option<Region<A>>), Option<Region<A>>)];
 
 fn node<A: Adapter>(
@@ -148,15 +174,6 @@ fn node<A: Adapter>(
         let map = segment.map(offset, len, Placement::Anywhere).unwrap();
         (segment, map)
     };
-    let way = |rank: usize| {
-        let control = reach(rank, CONTROL, 0, layout.control_len()).1;
-        // Nobody sends to a rank that does not exist.
-        let queue = match parts[rank].0.1 {
-            Some(_) => reach(rank, COMMAND, layout.queue(me as usize), layout.queue_len()).1,
-            None => control.clone(),
-        };
-        (queue, control, adapter.connect_interrupt(NodeId(rank as u16)).unwrap())
-    };
     let (control, command) = &parts[me as usize].0;
     let wiring = Wiring {
         me,
@@ -165,7 +182,7 @@ fn node<A: Adapter>(
         command: command.as_ref().unwrap().1.clone(),
         control: control.1.clone(),
         interrupt: adapter.interrupt().unwrap(),
-        peers: (0..parts.len()).map(way).collect(),
+        reach: Box::new(Regions { adapter: adapter.clone(), layout, me }),
         queue: adapter.dma_queue(4).unwrap(),
     };
     // The threads share few cores with everything else.
@@ -189,6 +206,11 @@ fn node<A: Adapter>(
     };
     let payloads = (0..parts.len()).map(&mut payload).collect();
     am.payloads().set(payloads, shape.everything);
+    if shape.acquainted || shape.start > 0 {
+        (0..parts.len()).filter(|rank| parts[*rank].0.1.is_some()).for_each(|rank| {
+            let _ = &am.peers[rank];
+        });
+    }
     am.start_at(shape.start);
     // SAFETY: as for the engine.
     let barrier = unsafe { Barrier::new(shape.threaded) };

@@ -106,7 +106,7 @@ impl<A: Adapter> Hall for Am<A> {
     }
 
     fn arrive(&self, member: usize, parity: usize, word: u64) {
-        let peer = &self.peers[member];
+        let peer = self.peers.post(member);
         // What we stored before must be visible to whoever sees the arrival. ORDERING: Release (publish) ↔
         // Acquire in `arrival`.
         peer.control.barrier();

@@ -118,7 +118,7 @@ impl<A: Adapter> Cells<A> {
             Some(map) => {
                 map.barrier(); // rule 3
                 map.packet(at, word(seq, head), body);
-                am.peers[way.rank as usize].bell.trigger_if_armed();
+                am.peers.post(way.rank as usize).bell.trigger_if_armed();
             }
             None => {
                 let mut words = [0; 8];
@@ -236,7 +236,7 @@ impl<A: Adapter> Cells<A> {
             Some(map) => {
                 map.barrier(); // rule 3
                 map.publish(way.base + offset, word);
-                am.peers[way.rank as usize].bell.trigger_if_armed();
+                am.peers.post(way.rank as usize).bell.trigger_if_armed();
             }
             None => self.post(am, way.rank, way.base + offset, &[word]),
         }

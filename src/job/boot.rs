@@ -5,7 +5,7 @@
 use super::header::{BULLETIN, JobHeader, Phase};
 use super::node::{self, Node};
 use super::spawn::{self, Spawned};
-use super::{supervise, sys};
+use super::{limits, supervise, sys};
 use crate::config::Config;
 use crate::log;
 use std::fmt;
@@ -34,6 +34,8 @@ pub enum JobError {
         /// Its answer.
         error: io::Error,
     },
+    /// So many nodes do not fit this host: what is asked for, and the limit.
+    TooMany(String),
     /// This process is a node already.
     Twice,
     /// Its place in a job that it made itself could not be taken.
@@ -48,6 +50,7 @@ impl fmt::Display for JobError {
             }
             JobError::System { what, error } => write!(f, "{what}: {error}"),
             JobError::Place(problem) => write!(f, "cannot join the job: {problem}"),
+            JobError::TooMany(problem) => f.write_str(problem),
             JobError::Twice => f.write_str("this process is a node of a job already"),
         }
     }
@@ -214,6 +217,7 @@ fn alone(config: &Config) -> Result<Boot, JobError> {
 
 fn forked(config: &Config) -> Result<Boot, JobError> {
     let nodes = config.nodes;
+    limits::check(nodes).map_err(JobError::TooMany)?;
     if thread_count() > 1 {
         log::advise(
             "this process has several threads; gasnet_init forks the nodes, and only the calling thread lives on in \

@@ -17,9 +17,11 @@ use std::time::Duration;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Layout version; the launcher hands it to the nodes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Words of a node's bulletin.
 pub const BULLETIN: usize = 8;
+/// CPUs that are told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
+const CPUS: usize = 8192;
 const PAGE: usize = 4096;
 /// A fence looks by itself this often, for the case that the kernel refuses to wake it.
 const NO_NEWS: Duration = Duration::from_millis(10);
@@ -62,6 +64,8 @@ struct Fixed {
     fence_generation: AtomicU32,
     // The supervisor's descriptor of this memory, plus one; 0: none.
     memory_number: AtomicU32,
+    // A bit for each CPU that some node may use.
+    cpus: [AtomicU64; CPUS / 64],
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -76,7 +80,7 @@ pub struct NodeRecord {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Fixed>() == 128, "records start on their own line");
+const _: () = assert!(size_of::<Fixed>().is_multiple_of(128), "records start on their own line");
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<NodeRecord>() == 256, "a node's writes must not share a line with another's");
 
@@ -217,6 +221,19 @@ impl JobHeader {
         Ok(std::fs::OpenOptions::new().read(true).write(true).open(path)?.into())
     }
 
+    /// A node may use these CPUs. Before the fence behind which [`JobHeader::cpus`] is asked. Numbers from 8,192 on are not
+    /// counted.
+    pub fn add_cpus(&self, cpus: &[usize]) {
+        for cpu in cpus.iter().filter(|cpu| **cpu < CPUS) {
+            self.fixed.cpus[cpu / 64].fetch_or(1 << (cpu % 64), Ordering::Relaxed); // Relaxed: the fence orders
+        }
+    }
+
+    /// How many CPUs the nodes may use together.
+    pub fn cpus(&self) -> u32 {
+        self.fixed.cpus.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum() // Relaxed: the fence orders
+    }
+
     /// Record of node `rank` (below [`JobHeader::nodes`], else a panic).
     pub fn record(&self, rank: u32) -> &'static NodeRecord {
         &self.records[rank as usize]
@@ -327,6 +344,14 @@ mod tests {
         let other = std::fs::File::from(sys::memfd().unwrap());
         other.set_len(PAGE as u64).unwrap();
         assert!(JobHeader::open(other.as_fd(), 2, 0).err().unwrap().contains("magic"));
+    }
+
+    #[test]
+    fn cpus_of_any_number_are_counted_once() {
+        let (_fd, header) = JobHeader::create(2).unwrap();
+        header.add_cpus(&[0, 127, 128, 8191]);
+        header.add_cpus(&[128, 1000, 8192]);
+        assert_eq!(header.cpus(), 5);
     }
 
     #[test]

@@ -13,10 +13,10 @@ const PROCESS_SPACE: u64 = 8 << 20;
 /// What segments leave for the program itself under a limit on address space: heap, libraries, stacks. A guess.
 const PROGRAM_SPACE: u64 = 128 << 20;
 /// Memory that a node takes even if it does nothing, and what each peer adds, page tables included: lower bounds of what
-/// nodes that only attach and sleep take. Measured (proportional set sizes and page tables, x86-64, glibc, 2026-11-21):
-/// 0.39 MB a node in a job of 2, 0.65 in one of 128, 0.94 in one of 256.
+/// nodes that only attach, meet in barriers and sleep take. Measured (proportional set sizes and page tables, x86-64, glibc,
+/// 2026-11-21): 0.51 MiB a node in a job of 64, 0.63 in one of 256: 0.64 KiB a peer.
 const PROCESS_MEMORY: u64 = 256 << 10;
-const PEER_MEMORY: u64 = 2 << 10;
+const PEER_MEMORY: u64 = 512;
 
 /// A limit on memory of one kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,7 +138,7 @@ pub fn check(nodes: u32) -> Result<(), String> {
     let (_, hard) = sys::resource_limit(libc::RLIMIT_NOFILE);
     if descriptors > hard {
         return Err(format!(
-            "{nodes} nodes are too many: gasnetrun_sci needs {descriptors} descriptors, the hard limit is {hard} \
+            "{nodes} nodes are too many: who starts them needs {descriptors} descriptors, the hard limit is {hard} \
              (RLIMIT_NOFILE: ulimit -Hn, or limits.conf)"
         ));
     }

@@ -1,7 +1,7 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, exit, limits, signals};
+use super::{Boot, Phase, exit, limits, signals, sys};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
 use crate::coll::area::Area;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 pub(crate) mod attach;
 pub(crate) mod wiring;
-use wiring::{agree_on_window, check_agreement, connect, create, fetch_environment, overlap, publish_environment};
+use wiring::{agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file};
 
 /// How the client was compiled: what its headers pass to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,17 +140,9 @@ impl Job {
         let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
-        let mask = wait::affinity();
-        boot.post(&[
-            client.configuration,
-            version,
-            slots,
-            ring,
-            max_local,
-            u64::from(std::process::id()),
-            mask[0],
-            mask[1],
-        ]);
+        let cpus = sys::usable_cpus();
+        boot.header().add_cpus(&cpus);
+        boot.post(&[client.configuration, version, slots, ring, max_local, u64::from(std::process::id()), 0, 0]);
         boot.fence();
         adapter.agree_on_fences();
         if me > 0 {
@@ -160,7 +152,7 @@ impl Job {
         check_agreement(me, &posted)?;
         let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
         let stride = posted.iter().map(|p| p[4]).max().unwrap_or(max_local);
-        let peers = (0..nodes).map(|p| connect(&adapter, &layout, me, p)).collect::<Result<_, Error>>()?;
+        let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *boot.header() };
         let wiring = Wiring {
             me,
             threaded: client.threaded,
@@ -168,10 +160,10 @@ impl Job {
             command,
             control,
             interrupt: adapter.interrupt()?,
-            peers,
+            reach: Box::new(reach),
             queue: adapter.dma_queue(64)?,
         };
-        let cores = wait::shared_cores(posted.iter().map(|p| [p[6], p[7]]));
+        let cores = wait::shared_cores(boot.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
@@ -278,7 +270,7 @@ impl Job {
 
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
-        self.restore_file()?;
+        restore_file(&self.adapter, self.boot.header())?;
         let direct = self.config.native;
         let connect = |node: u32| -> Result<_, Error> {
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;

@@ -1,7 +1,8 @@
 //! The fabric: what all nodes of a host share besides segments. It lies at the start of the job's memory file.
 //!
-//! Per node a table of segments and a bell; for all, the cursor that hands out file space. Zero-filled memory is its
-//! valid initial state, so nobody has to create it. File space is never handed out twice: there are 2^63 bytes of it,
+//! Per node a bell and a table of segments; for all, the cursor that hands out file space. The bells lie side by side,
+//! because a barrier looks at all of them: those of 32 nodes on one page. Zero-filled memory is the fabric's valid
+//! initial state, so nobody has to create it. File space is never handed out twice: there are 2^63 bytes of it,
 //! and a peer may still have mapped what was removed.
 //! Must not know what segments are for.
 
@@ -10,14 +11,13 @@ use super::segment::Life;
 use super::{NodeId, SciError};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
-use std::mem::offset_of;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Most segments of a node.
 pub(crate) const SEGMENTS: usize = 32;
 
 /// Raised whenever the layout below changes.
-const LAYOUT: u64 = 1;
+const LAYOUT: u64 = 2;
 
 /// Extents of this size start on a multiple of it, so that the kernel can use huge pages for them.
 const HUGE: u64 = 2 << 20;
@@ -54,7 +54,6 @@ impl Entry {
 /// What belongs to one node.
 #[repr(C, align(128))]
 pub(crate) struct Record {
-    pub(crate) bell: Bell,
     /// `JOINED` or `MEMBARRIER`; written by the node.
     fences: AtomicU32,
     pub(crate) entries: [Entry; SEGMENTS],
@@ -68,9 +67,8 @@ struct Head {
     cursor: AtomicU64,
 }
 
-const _: () = assert!(size_of::<Head>() == 128, "records follow the head at their own alignment");
-const _: () = assert!(offset_of!(Record, bell) == 0, "a bell's pair of lines is shared with nothing");
-const _: () = assert!(offset_of!(Record, fences) == 128, "a bell's pair of lines is shared with nothing");
+const _: () = assert!(size_of::<Head>() == 128, "bells follow the head at their own alignment");
+const _: () = assert!(size_of::<Bell>() == 128, "a bell's pair of lines is shared with nothing, and records follow");
 
 /// The mapped fabric.
 pub(crate) struct Fabric {
@@ -83,9 +81,9 @@ pub(crate) struct Fabric {
 impl Fabric {
     /// Bytes that the fabric of a job of `nodes` needs in the file: a multiple of 64 KiB, every page size in use.
     pub(crate) fn bytes(nodes: u32) -> u64 {
-        let used = size_of::<Head>() as u64 + u64::from(nodes) * size_of::<Record>() as u64;
+        let used = size_of::<Head>() + nodes as usize * (size_of::<Bell>() + size_of::<Record>());
         // One byte more: the file is grown by writing the last one, which therefore must mean nothing.
-        (used + 1).next_multiple_of(64 << 10)
+        (used as u64 + 1).next_multiple_of(64 << 10)
     }
 
     /// Maps the fabric at `base` of the file; extends the file over it.
@@ -117,15 +115,29 @@ impl Fabric {
 
     /// What belongs to `node`.
     pub(crate) fn record(&self, node: NodeId) -> Result<&Record, SciError> {
-        if u32::from(node.0) >= self.nodes {
-            return Err(SciError::NoSuchNode { node, nodes: self.nodes });
-        }
-        let at = size_of::<Head>() + usize::from(node.0) * size_of::<Record>();
-        // SAFETY: `bytes(nodes)` made room for the records of all nodes.
+        let index = self.index(node)?;
+        let at = size_of::<Head>() + self.nodes as usize * size_of::<Bell>() + index * size_of::<Record>();
+        // SAFETY: `bytes(nodes)` made room for the bells and records of all nodes.
         let record = unsafe { self.map.as_mut_ptr().add(at) };
         // SAFETY: page-aligned base, sizes multiples of 128; all fields are atomics, valid when zero; mapped while
         // self lives.
         Ok(unsafe { &*record.cast::<Record>() })
+    }
+
+    /// `node`'s bell.
+    pub(crate) fn bell(&self, node: NodeId) -> Result<&Bell, SciError> {
+        let at = size_of::<Head>() + self.index(node)? * size_of::<Bell>();
+        // SAFETY: as in `record`.
+        let bell = unsafe { self.map.as_mut_ptr().add(at) };
+        // SAFETY: as in `record`.
+        Ok(unsafe { &*bell.cast::<Bell>() })
+    }
+
+    fn index(&self, node: NodeId) -> Result<usize, SciError> {
+        match u32::from(node.0) < self.nodes {
+            true => Ok(usize::from(node.0)),
+            false => Err(SciError::NoSuchNode { node, nodes: self.nodes }),
+        }
     }
 
     fn head(&self) -> &Head {

@@ -107,7 +107,7 @@ impl Shm {
     }
 
     fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {
-        let bell = std::ptr::from_ref(&self.core.fabric.record(node)?.bell);
+        let bell = std::ptr::from_ref(self.core.fabric.bell(node)?);
         Ok(ShmBell { bell, core: self.core.clone() })
     }
 

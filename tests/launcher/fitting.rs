@@ -36,6 +36,13 @@ fn more_nodes_than_memory_can_hold_are_refused() {
 }
 
 #[test]
+fn a_program_that_forks_more_nodes_than_fit_is_refused_before_it_forks_any() {
+    let outcome = run(forked(65535, "join"));
+    assert_ne!(outcome.status, 0);
+    assert!(outcome.err.contains("65535 nodes") && outcome.err.contains("limit is"), "{}", outcome.err);
+}
+
+#[test]
 fn two_hundred_and_fifty_six_nodes_start_exchange_and_end() {
     for start in [launched(256, "join exchange:2 exit:0"), forked(256, "join exchange:2 exit:0")] {
         let outcome = run(start);

@@ -1,6 +1,7 @@
 //! Jobs of more than 64 nodes, where a receiver looks at exist words before it looks at ready counts.
 
 use super::plan::{Leg, Message};
+use super::steps::{ECHO, NOTE, Steps, note_of};
 use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape};
 use crate::sci::heap::Heap;
@@ -54,4 +55,105 @@ fn a_reply_behind_an_unanswered_request_is_found() {
     }
     behind::<Heap>();
     behind::<Reorder<Heap>>();
+}
+
+/// Nodes of the largest job that this is meant for: two lines of exist words.
+const MANY: u32 = 1024;
+
+/// One thread plays node 0 of 1,024 and `peers` others, in this order; the rest is silent.
+fn many(peers: &[u32]) -> Steps {
+    Steps::new(&Shape { active: [&[0], peers].concat(), everything: true, ..Shape::new(MANY, 4) })
+}
+
+fn random(state: &mut u64) -> u32 {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*state >> 33) as u32
+}
+
+/// Ranks all over the job: the edges of groups and of lines, and others.
+fn all_over() -> Vec<u32> {
+    let mut state = 7;
+    let mut ranks: Vec<u32> = (0..10).map(|_| 1 + random(&mut state) % (MANY - 1)).collect();
+    ranks.extend([1, 63, 64, 511, 512, 575, 1023]);
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+#[test]
+fn a_message_of_any_of_1024_nodes_is_found_within_a_few_polls() {
+    let peers = all_over();
+    let steps = many(&peers);
+    let mut state = 1;
+    for round in 0..3000 {
+        let from = random(&mut state) as usize % peers.len();
+        for _ in 0..random(&mut state) % 200 {
+            steps.poll(0); // in vain
+        }
+        assert_eq!(steps.take_log(), []);
+        steps.request(from as u32 + 1, 0, NOTE, round);
+        let polls = (1..=8).find(|_| steps.poll(0));
+        assert!(polls.is_some(), "round {round}: the message of node {} is not found", peers[from]);
+        assert_eq!(steps.take_log(), [(peers[from], round)]);
+    }
+}
+
+#[test]
+fn none_of_many_messages_of_1024_nodes_is_lost() {
+    let peers = all_over();
+    let steps = many(&peers);
+    let mut state = 2;
+    let mut sent = vec![0; peers.len()];
+    let mut seen = vec![0; peers.len()];
+    let mut take = |log: Vec<(u32, i32)>| {
+        for (from, value) in log {
+            let at = peers.iter().position(|peer| *peer == from).unwrap();
+            assert_eq!(value, seen[at], "in order, and none left out, from node {from}");
+            seen[at] += 1;
+        }
+        seen.clone()
+    };
+    for _ in 0..20_000 {
+        let from = random(&mut state) as usize % peers.len();
+        // At most as many as there are slots: the sender would wait for node 0, which this thread plays too.
+        if sent[from] - take(steps.take_log())[from] < 4 {
+            steps.request(from as u32 + 1, 0, NOTE, sent[from]);
+            sent[from] += 1;
+        }
+        for _ in 0..random(&mut state) % 4 {
+            steps.poll(0);
+        }
+    }
+    assert_eq!(take(steps.poll_until_quiet(0)), sent);
+}
+
+/// Node 0 sends to all, and finds the answers.
+#[test]
+fn answers_of_many_of_1024_nodes_are_found() {
+    let peers = all_over();
+    let steps = many(&peers);
+    for round in 0..50 {
+        for peer in &peers {
+            steps.request(0, *peer, ECHO, round);
+        }
+        for at in 1..=peers.len() {
+            assert_eq!(steps.poll_until_quiet(at as u32), [(0, round)]);
+        }
+        let mut answers = steps.poll_until_quiet(0);
+        answers.sort_unstable();
+        assert_eq!(answers, peers.iter().map(|peer| (*peer, note_of(round))).collect::<Vec<_>>());
+    }
+}
+
+/// A node of a large job has ways to those that it talked to, and to no others.
+#[test]
+fn silent_peers_have_no_way() {
+    let steps = many(&[5, 700]);
+    for _ in 0..2000 {
+        steps.poll(0);
+    }
+    assert_eq!(steps.ways(0), 0);
+    steps.request(2, 0, ECHO, 1);
+    assert_eq!(steps.poll_until_quiet(0), [(700, 1)]);
+    assert_eq!((steps.ways(0), steps.ways(1), steps.ways(2)), (1, 0, 1));
 }

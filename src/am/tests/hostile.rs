@@ -11,6 +11,7 @@ use crate::region::RING;
 use crate::sci::heap::{Heap, fickle};
 use crate::sci::{LocalMap, RemoteMap};
 use crate::sync::Ordering;
+use crate::wait::Look;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
@@ -75,7 +76,7 @@ const POLLS: [fn(&Node<Heap>); 3] = [
     },
     |a| a.am.poll_in_loop(),
     |a| {
-        a.am.serve(true);
+        a.am.serve(Look::Last);
     },
 ];
 
@@ -90,6 +91,46 @@ fn an_answer_to_a_request_that_was_not_sent_is_fatal() {
         let text = fatal_text(|| poll(&a));
         assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
         assert_eq!(a.am.peers[1].outstanding(), 0, "the count of requests under way has not come by 0");
+    }
+}
+
+/// Node 0 has no way to node 1, and makes none for it.
+#[test]
+fn an_answer_of_a_stranger_is_fatal() {
+    let [a, b] = pair();
+    forge(&b, a.am.layout.reply(0), NOTE, 0, Carry::Inline, 0, &[]);
+    b.am.peers[0].control.publish32(a.am.layout.ready(1) + 4, 1);
+    let text = fatal_text(|| a.am.wait_step(1 << 20));
+    assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
+    assert_eq!(a.am.peers.all_known().count(), 0);
+}
+
+/// Ready counts alone; and exist words with them.
+#[test]
+fn announcements_of_nothing_keep_no_poll_and_hide_no_message() {
+    for count in [6, 70] {
+        let shape = Shape { active: vec![0, count - 1], ..Shape::new(count, 4) };
+        let [a, b]: [Node<Heap>; 2] = nodes(&shape, &Heap::kit(count, 0)).try_into().ok().unwrap();
+        a.register(&[(NOTE, (note as *const ()).addr())]);
+        let layout = &a.am.layout;
+        let mut state = 5u64;
+        for round in 0..200 {
+            for at in (layout.exist(0)..layout.credit(0)).step_by(8) {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let word = [0, 1, state, u64::MAX][state as usize >> 20 & 3];
+                b.am.peers[0].control.publish(at, word);
+            }
+            for look in [Look::Glance, Look::Glance, Look::Glance, Look::Whole, Look::Last] {
+                assert!(!a.am.serve(look));
+            }
+            if round % 10 == 0 {
+                // SAFETY: no bytes.
+                let source = unsafe { Source::new(std::ptr::null(), 0) };
+                b.am.request_medium(0, NOTE, source, none()).unwrap();
+                assert!((0..8).any(|_| a.am.poll()) || a.am.serve(Look::Last), "round {round} of {count} nodes");
+                assert_eq!(SEEN.take().len(), 1);
+            }
+        }
     }
 }
 

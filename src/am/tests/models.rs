@@ -8,6 +8,7 @@ use crate::explore::explore;
 use crate::sci::heap::Heap;
 use crate::sci::{Interrupt, LocalMap, RemoteMap};
 use crate::sync::Ordering;
+use crate::wait::Look;
 use loom::thread;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -20,9 +21,9 @@ loom::thread_local! {
 }
 
 /// Notes its argument.
-const NOTE: u8 = 128;
+pub(super) const NOTE: u8 = 128;
 /// Notes its argument, and replies to NOTE the argument + 100.
-const ECHO: u8 = 129;
+pub(super) const ECHO: u8 = 129;
 /// Notes the first and last of 16 arguments.
 const WIDE: u8 = 130;
 /// Medium: notes the sum of the payload's bytes.
@@ -32,7 +33,7 @@ const SUM_ECHO: u8 = 132;
 /// Replies with a Long of 160 bytes for SUM: more than the ring takes where Longs are streamed.
 const STREAM: u8 = 133;
 
-fn log(value: i32) {
+pub(super) fn log(value: i32) {
     LOG.with(|log| log.borrow_mut().push(value));
 }
 
@@ -110,7 +111,7 @@ extern "C" fn stream(raw: *mut c_void) {
 }
 
 impl Node<Heap> {
-    fn short(&self, to: u32, handler: u8, value: i32) {
+    pub(super) fn short(&self, to: u32, handler: u8, value: i32) {
         with_args(&[value], |args| self.am.request_short(to, handler, args)).unwrap();
     }
 
@@ -121,7 +122,7 @@ impl Node<Heap> {
     }
 
     /// Polls until this thread's handlers have noted `count` values; takes them.
-    fn serve_until(&self, count: usize) -> Vec<i32> {
+    pub(super) fn serve_until(&self, count: usize) -> Vec<i32> {
         let mut failed = 0;
         while LOG.with(|log| log.borrow().len()) < count {
             failed = self.am.wait_step(failed);
@@ -130,7 +131,7 @@ impl Node<Heap> {
     }
 
     /// As [`Self::serve_until`], but by the polls of a client's own loop, which never look as thoroughly as before a sleep.
-    fn poll_until(&self, count: usize) -> Vec<i32> {
+    pub(super) fn poll_until(&self, count: usize) -> Vec<i32> {
         while LOG.with(|log| log.borrow().len()) < count {
             self.am.poll_in_loop();
             thread::yield_now();
@@ -138,7 +139,7 @@ impl Node<Heap> {
         self.noted()
     }
 
-    fn noted(&self) -> Vec<i32> {
+    pub(super) fn noted(&self) -> Vec<i32> {
         LOG.with(|log| log.take())
     }
 }
@@ -152,32 +153,39 @@ fn model(
 ) {
     let (first, second) = (Arc::new(first), Arc::new(second));
     explore(move || {
-        let mut shape = Shape { start, everything, ..Shape::new(2, 2) };
+        let mut shape = Shape { start, everything, acquainted: true, ..Shape::new(2, 2) };
         // Who waits looks this often before it lets the others run: a thread that has yielded is not looked at.
         // Streams take many steps, so less often.
         shape.config.spin = Some(if everything { 0 } else { 3 });
-        let made = nodes(&shape, &Heap::kit(2, 0));
-        let table: [(u8, *const ()); 6] = [
-            (NOTE, note as *const ()),
-            (ECHO, echo as *const ()),
-            (WIDE, wide as *const ()),
-            (SUM, sum as *const ()),
-            (SUM_ECHO, sum_echo as *const ()),
-            (STREAM, stream as *const ()),
-        ];
-        for node in &made {
-            node.register(&table.map(|(index, function)| (index, function.addr())));
-        }
-        let made = Arc::new(made);
+        let made = Arc::new(made(&shape));
         let (other, second) = (made.clone(), second.clone());
-        let peer = thread::spawn(move || {
-            NODE.with(|cell| cell.set(&other[1]));
-            second(&other[1]);
-        });
-        NODE.with(|cell| cell.set(&made[0]));
-        first(&made[0]);
+        let peer = thread::spawn(move || act(&other[1], &*second));
+        act(&made[0], &*first);
         peer.join().unwrap();
     });
+}
+
+/// The nodes of a model, with all handlers.
+pub(super) fn made(shape: &Shape) -> Vec<Node<Heap>> {
+    let table: [(u8, *const ()); 6] = [
+        (NOTE, note as *const ()),
+        (ECHO, echo as *const ()),
+        (WIDE, wide as *const ()),
+        (SUM, sum as *const ()),
+        (SUM_ECHO, sum_echo as *const ()),
+        (STREAM, stream as *const ()),
+    ];
+    let made = nodes(shape, &Heap::kit(shape.nodes, 0));
+    for node in &made {
+        node.register(&table.map(|(index, function)| (index, function.addr())));
+    }
+    made
+}
+
+/// This thread is one of `node`.
+pub(super) fn act(node: &Node<Heap>, body: impl Fn(&Node<Heap>)) {
+    NODE.with(|cell| cell.set(node));
+    body(node);
 }
 
 #[test]
@@ -333,9 +341,9 @@ fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
         |a| a.short(1, NOTE, 1),
         |b| {
             b.am.interrupt.arm();
-            if !b.am.serve(true) {
+            if !b.am.serve(Look::Last) {
                 assert!(b.am.interrupt.wait(Duration::MAX));
-                assert!(b.am.serve(true), "who was woken finds the message");
+                assert!(b.am.serve(Look::Last), "who was woken finds the message");
             }
             b.am.interrupt.disarm();
             assert_eq!(b.noted(), [1]);

@@ -140,7 +140,12 @@ impl Steps {
         result
     }
 
-    /// Node `from` sends a Short.
+    /// Active node number `node` has ways to so many nodes.
+    pub fn ways(&self, node: u32) -> usize {
+        self.on(node, |node| node.am.peers.all_known().count())
+    }
+
+    /// Active node number `from` (its rank, where all are active) sends a Short to rank `to`.
     pub fn request(&self, from: u32, to: u32, handler: u8, value: i32) {
         self.on(from, |node| one_arg(value, |args| node.am.request_short(to, handler, args)).unwrap());
     }

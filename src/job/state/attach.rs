@@ -1,13 +1,13 @@
 //! `gasnet_attach`: the segments of all nodes, and what clients are told of them.
 
-use super::wiring::apply_memory_policy;
+use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::error::{Error, bad_arg};
-use crate::job::{Phase, limits, signals, sys};
+use crate::job::{Phase, limits, signals};
 use crate::region::PAYLOAD;
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
 impl Job {
@@ -33,7 +33,7 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
-        self.restore_file()?;
+        restore_file(&self.adapter, self.boot.header())?;
         let own = self.create_segment(size)?;
         self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
         self.boot.fence();
@@ -49,18 +49,6 @@ impl Job {
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence();
         Ok(())
-    }
-
-    /// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
-    /// Before anything is created or mapped.
-    pub(super) fn restore_file(&self) -> Result<(), Error> {
-        if self.adapter.has_file() {
-            return Ok(());
-        }
-        let alone = self.boot.nodes() == 1;
-        let again = if alone { sys::memfd() } else { self.boot.header().reopen() };
-        let again = again.map_err(|_| Error::from(SciError::FileLost))?;
-        Ok(self.adapter.take_file(again)?)
     }
 
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {

@@ -1,15 +1,18 @@
 //! What nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the address window.
 
 use super::{CONNECT, Client};
+use crate::am::peers::Reach;
 use crate::config::{Config, Dma};
 use crate::error::Error;
-use crate::job::{Boot, environment, limits, sys};
+use crate::job::spawn::HIGH;
+use crate::job::{Boot, JobHeader, environment, limits, sys};
 use crate::log;
 use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
 use crate::rma::overlap::Overlap;
 use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SegmentId};
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
 use crate::wait;
+use std::os::fd::AsFd;
 
 /// An own region of `len` bytes, which peers can connect to.
 pub(super) fn create(
@@ -79,20 +82,47 @@ pub(super) fn overlap(config: &Config, client: &Client, me: u32, nodes: u32, cor
     None
 }
 
-pub(super) type Way = (<Host as Adapter>::Remote, <Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt);
+/// Connects the regions that all nodes made before the first fence.
+pub(super) struct Regions {
+    pub adapter: Host,
+    pub layout: Layout,
+    pub me: u32,
+    pub header: JobHeader,
+}
 
-/// Connects our queue in `peer`'s command region, its control region and its interrupt.
-pub(super) fn connect(adapter: &Host, layout: &Layout, me: u32, peer: u32) -> Result<Way, Error> {
-    let node = NodeId(peer as u16);
-    let command = adapter.connect(node, COMMAND, CONNECT)?;
-    let no_room = |e| {
-        let advice = limits::advice(&e);
-        Error::resource(format_args!("queue to node {peer}: {e}{advice}"))
-    };
-    let queue = command.map(layout.queue(me as usize), layout.queue_len(), Placement::Anywhere).map_err(no_room)?;
-    let control = adapter.connect(node, CONTROL, CONNECT)?;
-    let control = control.map(0, layout.control_len(), Placement::Anywhere)?;
-    Ok((queue, control, adapter.connect_interrupt(node)?))
+impl Regions {
+    fn map(&self, peer: u32, id: SegmentId, offset: usize, len: usize) -> Result<<Host as Adapter>::Remote, Error> {
+        restore_file(&self.adapter, &self.header)?;
+        let no_room = |e| {
+            let advice = limits::advice(&e);
+            Error::resource(format_args!("region of node {peer}: {e}{advice}"))
+        };
+        let segment = self.adapter.connect(NodeId(peer as u16), id, CONNECT)?;
+        segment.map(offset, len, Placement::Anywhere).map_err(no_room)
+    }
+}
+
+impl Reach<Host> for Regions {
+    fn post(&self, peer: u32) -> Result<(<Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt), Error> {
+        let control = self.map(peer, CONTROL, 0, self.layout.control_len())?;
+        Ok((control, self.adapter.connect_interrupt(NodeId(peer as u16))?))
+    }
+
+    fn queue(&self, peer: u32) -> Result<<Host as Adapter>::Remote, Error> {
+        self.map(peer, COMMAND, self.layout.queue(self.me as usize), self.layout.queue_len())
+    }
+}
+
+/// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
+pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Error> {
+    if adapter.has_file() {
+        return Ok(());
+    }
+    let again = if header.nodes() == 1 { sys::memfd() } else { header.reopen() };
+    // High up, because the client has reasons to count on the lowest numbers.
+    let again = again.and_then(|fd| sys::duplicate_high(fd.as_fd(), HIGH));
+    let again = again.map_err(|_| Error::from(SciError::FileLost))?;
+    Ok(adapter.take_file(again)?)
 }
 
 /// All nodes must run the same library, with the same region sizes, from the same client build.

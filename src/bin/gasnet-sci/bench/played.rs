@@ -1,19 +1,19 @@
-//! An idle poll with more peers than there can be processes: the engine of one node, whose peers' regions are its own.
+//! An idle poll with more peers than there can be processes: the engine of one node, whose peers are silent.
 //!
 //! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
 
 use super::kernels::processor_time;
+use gasnet_sci::am::peers::Reach;
 use gasnet_sci::am::{Am, Wiring};
 use gasnet_sci::config::Config;
 use gasnet_sci::error::Error;
 use gasnet_sci::job::sys;
 use gasnet_sci::region::{COMMAND, CONTROL, Layout};
-use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, RemoteSegment, SciError};
+use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, SciError};
 use gasnet_sci::wait::Waiter;
 use std::hint::black_box;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 const ME: NodeId = NodeId(0);
 
@@ -44,12 +44,6 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     };
     let control = own(CONTROL, layout.control_len())?;
     let command = own(COMMAND, layout.command_len())?;
-    let connect = |_| -> Result<_, SciError> {
-        let region = |id, len| adapter.connect(ME, id, Duration::from_secs(1))?.map(0, len, Placement::Anywhere);
-        let queue = region(COMMAND, layout.queue_len())?;
-        Ok((queue, region(CONTROL, layout.control_len())?, adapter.connect_interrupt(ME)?))
-    };
-    let peers = (0..nodes).map(connect).collect::<Result<_, _>>()?;
     let wiring = Wiring {
         me: 0,
         threaded: false,
@@ -57,9 +51,24 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         command,
         control,
         interrupt: adapter.interrupt()?,
-        peers,
+        reach: Box::new(Silence),
         queue: adapter.dma_queue(64)?,
     };
     // SAFETY: this process has one thread.
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
+}
+
+/// Nobody is ever sent anything.
+struct Silence;
+
+type Remote = <Host as Adapter>::Remote;
+
+impl Reach<Host> for Silence {
+    fn post(&self, peer: u32) -> Result<(Remote, <Host as Adapter>::RemoteInterrupt), Error> {
+        Err(Error::resource(format_args!("node {peer} was sent something")))
+    }
+
+    fn queue(&self, peer: u32) -> Result<Remote, Error> {
+        Err(Error::resource(format_args!("node {peer} was sent something")))
+    }
 }

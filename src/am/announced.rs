@@ -1,0 +1,171 @@
+//! What peers announce: a line of it for a poll in vain, all of it before the core is given away.
+//!
+//! Each peer has ready counts, eight of them on a line; beyond 64 nodes a group of 64 has an exist word, eight of them on a
+//! line. A poll that finds nothing at the predicted peers looks at one such line, the next poll at the next: it touches as
+//! much whatever the number of nodes, and what it misses the next ones find, a line more for each eight nodes, beyond 64 for
+//! each 512. Before the core is given away, and every now and then in a flood, all lines are looked at.
+//!
+//! A peer writes what it likes: words and counts are compared with what was consumed, and say no more than where to look.
+//! Must not know: how messages are run.
+
+use super::Am;
+use super::inbox::{Counters, Inbox};
+use crate::region::{GROUP, LINE, Layout};
+use crate::sci::{Adapter, LocalMap};
+use crate::sync::{Ordering, fence};
+use std::cell::Cell;
+
+/// Words of a line: ready counts, or exist words.
+const WORDS: usize = LINE / 8;
+
+/// What looking around remembers.
+pub(super) struct Lookout {
+    /// The line of announcements whose turn it is, how many there are, and where they begin.
+    line: Cell<usize>,
+    lines: usize,
+    first: usize,
+    /// For each line of ready counts: these, peer by peer, when all that they announce had been run.
+    seen: Box<[[Cell<u64>; WORDS]]>,
+    /// For each line of exist words, a bit for each group whose scan was cut short by the budget.
+    unfinished: Box<[Cell<u8>]>,
+}
+
+impl Lookout {
+    pub(super) fn new(layout: &Layout) -> Lookout {
+        let (nodes, grouped) = (layout.nodes(), layout.grouped());
+        Lookout {
+            line: Cell::new(0),
+            lines: nodes.div_ceil(if grouped { GROUP * WORDS } else { WORDS }),
+            first: if grouped { layout.exist(0) } else { layout.ready(0) },
+            seen: (0..nodes.div_ceil(WORDS)).map(|_| Default::default()).collect(),
+            unfinished: vec![Cell::new(0); nodes.div_ceil(GROUP * WORDS)].into(),
+        }
+    }
+
+    #[inline(always)]
+    fn next_line(&self) {
+        let next = self.line.get() + 1;
+        self.line.set(if next == self.lines { 0 } else { next });
+    }
+}
+
+impl<A: Adapter> Inbox<A> {
+    /// Has the line whose turn it is nothing to look at? Then it is the next one's turn.
+    #[inline(always)]
+    pub(super) fn is_line_quiet_in_turn(&self) -> bool {
+        let quiet = self.is_line_quiet(self.lookout.line.get());
+        if quiet {
+            self.lookout.next_line();
+        }
+        quiet
+    }
+
+    /// Serves whom the line whose turn it is tells of.
+    pub(super) fn scan_line_in_turn(&self, am: &Am<A>) -> u32 {
+        let line = self.lookout.line.get();
+        self.lookout.next_line();
+        self.scan_announced(am, line)
+    }
+
+    /// Looks at everything that peers announce.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn scan(&self, am: &Am<A>) -> u32 {
+        Counters::add(&self.counters.scans, 1);
+        (0..self.lookout.lines).map(|line| self.scan_announced(am, line)).sum()
+    }
+
+    /// Before a sleep: looks at all ready counts, whatever exist words say. Who announces a message sets its exist word
+    /// before it looks whether we sleep; but of several that set one word the last alone is who we see it from.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn scan_everything(&self, am: &Am<A>) -> u32 {
+        Counters::add(&self.counters.scans, 1);
+        (0..self.lookout.seen.len()).map(|line| self.scan_peers(am, line)).sum()
+    }
+
+    #[inline(always)]
+    fn is_line_quiet(&self, line: usize) -> bool {
+        let first = self.lookout.first + LINE * line;
+        if self.layout.grouped() { !self.is_announced(line, first) } else { self.is_seen(line, first) }
+    }
+
+    /// Has a group in this line of exist words, which lies at `first`, something to look at?
+    #[inline(always)]
+    fn is_announced(&self, line: usize, first: usize) -> bool {
+        let words = self.control.words::<WORDS>(first);
+        // Relaxed: what is announced is looked at with Acquire, slot by slot. Word by word: all at once take registers that a
+        // poll would have to save.
+        let any = (0..WORDS).any(|i| words.word(i).load(Ordering::Relaxed) != 0);
+        any || self.lookout.unfinished[line].get() != 0
+    }
+
+    /// Are these eight peers' ready counts, which lie at `first`, as they were when all had been run?
+    #[inline(always)]
+    fn is_seen(&self, line: usize, first: usize) -> bool {
+        let (words, seen) = (self.control.words::<WORDS>(first), &self.lookout.seen[line]);
+        // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, as above.
+        (0..WORDS).all(|i| words.word(i).load(Ordering::Relaxed) == seen[i].get())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn scan_announced(&self, am: &Am<A>, line: usize) -> u32 {
+        match self.layout.grouped() {
+            true if self.is_line_quiet(line) => 0,
+            true => self.scan_groups(am, line),
+            false => self.scan_peers(am, line),
+        }
+    }
+
+    /// Serves the groups of one line of exist words that have something.
+    fn scan_groups(&self, am: &Am<A>, line: usize) -> u32 {
+        let nodes = self.layout.nodes();
+        let unfinished = &self.lookout.unfinished[line];
+        let mut found = 0;
+        for bit in 0..WORDS.min(nodes.div_ceil(GROUP) - line * WORDS) {
+            let first = (line * WORDS + bit) * GROUP;
+            let word = self.control.word(self.layout.exist(first));
+            // Relaxed: what it announces is looked at with Acquire, slot by slot.
+            let exist = word.load(Ordering::Relaxed) != 0;
+            if !exist && unfinished.get() & 1 << bit == 0 {
+                continue;
+            }
+            word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
+            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
+            // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
+            // on its way, after we read the ready count from before it: the message would wait for the next one.
+            fence(Ordering::SeqCst);
+            let lines = first / WORDS..(first + GROUP).min(nodes).div_ceil(WORDS);
+            let served: u32 = lines.map(|line| self.scan_peers(am, line)).sum();
+            // Look again: the budget may have left something.
+            let others = unfinished.get() & !(1 << bit);
+            unfinished.set(others | u8::from(served > 0) << bit);
+            found += served;
+        }
+        found
+    }
+
+    /// Serves those of eight peers whose ready counts differ from what was consumed.
+    fn scan_peers(&self, am: &Am<A>, line: usize) -> u32 {
+        if self.is_seen(line, self.layout.ready(line * WORDS)) {
+            return 0;
+        }
+        let mut found = 0;
+        for peer in line * WORDS..(line * WORDS + WORDS).min(self.layout.nodes()) {
+            // Relaxed: a hint; the slot itself is looked at with Acquire.
+            let ready = self.control.word(self.layout.ready(peer)).load(Ordering::Relaxed);
+            let from = &self.from[peer];
+            if ready as u32 == from.next_request.get() && (ready >> 32) as u32 == from.replies_seen.get() {
+                self.lookout.seen[line][peer % WORDS].set(ready);
+                continue;
+            }
+            let served = self.retire(am, peer) + self.serve(am, peer);
+            if served > 0 {
+                self.predict(peer as u32);
+            }
+            found += served;
+        }
+        found
+    }
+}

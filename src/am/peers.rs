@@ -1,0 +1,151 @@
+//! Ways to peers, made on first contact: a node pays for the peers that it talks to, not for those that there are.
+//!
+//! Two steps, because barriers and collectives tell every peer something without sending it a message: a [`Post`] is
+//! where a peer is told of news; a [`Peer`] has the queue as well, and what a sender must know of it.
+//! Must not know what is sent, nor how regions are connected.
+
+use super::outbox::{Outbox, Peer};
+use crate::error::{Error, bad_arg};
+use crate::sci::Adapter;
+use crate::sync::{AtomicU32, ModeLock, OnceBox, Ordering};
+use std::ops::Index;
+
+/// Connects what peers have made before this node may reach them. May be called by several threads at once, at any time
+/// between init and exit, in handlers too.
+pub trait Reach<A: Adapter>: Send + Sync {
+    /// `peer`'s control region and its interrupt.
+    fn post(&self, peer: u32) -> Result<(A::Remote, A::RemoteInterrupt), Error>;
+    /// Our queue in `peer`'s command region.
+    fn queue(&self, peer: u32) -> Result<A::Remote, Error>;
+}
+
+/// Where a peer is told of news.
+pub struct Post<A: Adapter> {
+    /// The peer's control region.
+    pub control: A::Remote,
+    /// The peer's interrupt.
+    pub bell: A::RemoteInterrupt,
+}
+
+/// The ways to all nodes, this one included. `peers[rank]` makes the way if there is none yet; where that fails the job
+/// ends with a line, because who is answered or told of a barrier can't be left out.
+pub struct Peers<A: Adapter> {
+    posts: Box<[OnceBox<Post<A>>]>,
+    ways: Box<[OnceBox<Peer<A>>]>,
+    reach: Box<dyn Reach<A>>,
+    slots: usize,
+    threaded: bool,
+}
+
+impl<A: Adapter> Peers<A> {
+    /// No ways yet, to `nodes` nodes with `slots` request slots each.
+    ///
+    /// # Safety
+    /// As [`ModeLock::new`].
+    pub unsafe fn new(threaded: bool, nodes: usize, slots: usize, reach: Box<dyn Reach<A>>) -> Peers<A> {
+        Peers {
+            posts: (0..nodes).map(|_| OnceBox::default()).collect(),
+            ways: (0..nodes).map(|_| OnceBox::default()).collect(),
+            reach,
+            slots,
+            threaded,
+        }
+    }
+
+    /// Number of nodes.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)] // a job has a node at least
+    pub fn len(&self) -> usize {
+        self.ways.len()
+    }
+
+    /// The way to node `rank`, made now if need be. `BadArg`: there is no such node. `Resource`: it cannot be made.
+    #[inline(always)]
+    pub fn way(&self, rank: u32) -> Result<&Peer<A>, Error> {
+        match self.ways.get(rank as usize).and_then(OnceBox::get) {
+            Some(way) => Ok(way),
+            None => self.make_way(rank),
+        }
+    }
+
+    /// The way to node `rank` (below the number of nodes), if there is one.
+    #[inline(always)]
+    pub fn known(&self, rank: usize) -> Option<&Peer<A>> {
+        self.ways[rank].get()
+    }
+
+    /// Number of requests that were sent to node `rank` (below the number of nodes), modulo 2³².
+    #[inline(always)]
+    pub fn sent(&self, rank: usize) -> u32 {
+        // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
+        self.known(rank).map_or(0, |way| way.sent.load(Ordering::Relaxed))
+    }
+
+    /// Is there a request to node `rank` (below the number of nodes) that is not retired?
+    #[inline(always)]
+    pub fn is_answer_due(&self, rank: usize) -> bool {
+        self.known(rank).is_some_and(|way| way.outstanding() > 0)
+    }
+
+    /// The ways that there are.
+    pub fn all_known(&self) -> impl Iterator<Item = &Peer<A>> {
+        self.ways.iter().filter_map(OnceBox::get)
+    }
+
+    /// Where node `rank` (below the number of nodes) is told of news. Ends the job if it cannot be reached.
+    #[inline(always)]
+    pub fn post(&self, rank: usize) -> &Post<A> {
+        match self.posts[rank].get() {
+            Some(post) => post,
+            None => self.make_post(rank as u32).unwrap_or_else(|error| lost(rank, &error)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_post(&self, rank: u32) -> Result<&Post<A>, Error> {
+        let (control, bell) = self.reach.post(rank)?;
+        // Of two threads that come here at once one is in vain.
+        Ok(self.posts[rank as usize].get_or_keep(Box::new(Post { control, bell })))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_way(&self, rank: u32) -> Result<&Peer<A>, Error> {
+        if rank as usize >= self.len() {
+            return bad_arg(format_args!("node {rank} is out of range: the job has {} nodes", self.len()));
+        }
+        let post = match self.posts[rank as usize].get() {
+            Some(post) => post,
+            None => self.make_post(rank)?,
+        };
+        let queue = self.reach.queue(rank)?;
+        // SAFETY: the promise made to `new`.
+        let outbox = unsafe { ModeLock::new(self.threaded, Outbox::new(self.slots)) };
+        Ok(self.ways[rank as usize].get_or_keep(Box::new(Peer {
+            queue,
+            control: post.control.clone(),
+            bell: post.bell.clone(),
+            outbox,
+            sent: AtomicU32::new(0),
+            retired: AtomicU32::new(0),
+        })))
+    }
+}
+
+impl<A: Adapter> Index<usize> for Peers<A> {
+    type Output = Peer<A>;
+
+    #[inline(always)]
+    fn index(&self, rank: usize) -> &Peer<A> {
+        match self.ways[rank].get() {
+            Some(way) => way,
+            None => self.make_way(rank as u32).unwrap_or_else(|error| lost(rank, &error)),
+        }
+    }
+}
+
+#[cold]
+fn lost(rank: usize, error: &Error) -> ! {
+    crate::job::fatal(format_args!("no way to node {rank}: {error}"))
+}
