@@ -8,7 +8,8 @@ use crate::am::source::Source;
 use crate::am::token::Token;
 use crate::coll::audit::{MEETING, NAMES, Origin};
 use crate::coll::combine::{Function, Reduction};
-use crate::coll::{Addresses, Call, Coll, Kind, Place, cells, flags, moves};
+use crate::coll::team::TeamRef;
+use crate::coll::{Addresses, Call, Coll, Kind, Place, Plain, cells, flags, moves};
 use crate::error::{Error, bad_arg};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
@@ -196,6 +197,10 @@ pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call
     let run = || {
         let coll = coll()?;
         let team = coll.team_for(call.team, call.flags)?;
+        // SAFETY: this function's own contract.
+        if blocking != 0 && unsafe { run_short(coll, &team, call) }? {
+            return Ok(0);
+        }
         let place = coll.place(&team)?;
         // SAFETY: this function's own contract.
         let made = unsafe { make(coll, call, &place) }?;
@@ -207,6 +212,26 @@ pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call
     let op = OPS[kind][usize::from(blocking == 0)];
     let bytes = if kind < REDUCE { call.nbytes } else { call.nbytes.wrapping_mul(call.count) };
     trace::moved!(op, NO_NODE, bytes, must(NAMES[kind], run))
+}
+
+/// Does a blocking call the short way, if there is one for it: then nothing is made of it that would live longer.
+///
+/// # Safety
+/// As [`gasneti_sci_coll_run`].
+#[inline]
+unsafe fn run_short(
+    coll: &'static Coll<Host>,
+    team: &TeamRef<Host>,
+    call: &gasneti_sci_coll_call_t,
+) -> Result<bool, Error> {
+    let (Some(kind), 0) = (Kind::from_number(call.kind), call.lists) else { return Ok(false) };
+    let (each, reduction) = match kind {
+        // SAFETY: this function's own contract.
+        Kind::Reduce => unsafe { reduction(coll, kind, call) }?,
+        _ => (call.nbytes, None),
+    };
+    let (dst, src, root) = (call.dst as usize, call.src as usize, call.root as usize);
+    Ok(coll.run_short(team, &Plain { kind, root, each, flags: call.flags, dst, src, reduction }))
 }
 
 /// # Safety

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! block of all nodes | block of all images | heap of blocks for split teams | stage buffers
+//! stage buffer: chunks of one transfer, in turn; or, kept by a team, parts: per sequence number modulo their number
 //! block: retired counts (u64 per member) | barrier cells (u64 per member, twice)
 //!        | cells: per sequence number modulo the window, per member: message line, answer line
 //!        | with a debug client: per sequence number modulo the window, per member: two lines of description
@@ -32,6 +33,22 @@ pub const fn window(members: usize) -> u32 {
         0..=64 => 32,
         _ => 8,
     }
+}
+
+/// Parts of a buffer of bytes sent ahead: so many sequence numbers have one at a time. A power of two, the window at most.
+pub const fn parts(window: u32) -> u32 {
+    match window {
+        _ if cfg!(loom) => 1,
+        0..=16 => window,
+        _ => 16,
+    }
+}
+
+/// The part that is this sequence number's: where it begins, and its bytes.
+pub const fn part(window: u32, seq: u32) -> (usize, usize) {
+    let parts = parts(window);
+    let len = BUFFER / parts as usize;
+    ((seq & (parts - 1)) as usize * len, len)
 }
 
 /// One team's block; offsets count from its start.

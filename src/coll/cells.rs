@@ -4,7 +4,8 @@
 //! Rules:
 //! 1. Member `f` alone writes the lines (sequence, `f`) of a block; the block's owner alone reads them.
 //! 2. A word is tag and value: the tag is the sequence number, and a word with another tag says nothing. So lines are never
-//!    cleared. The message line's head covers the seven words behind it; they are there when it is seen.
+//!    cleared. The message line's head covers the seven words behind it, and three more at the end of the answer line,
+//!    which the same member writes; they are there when it is seen.
 //! 3. What a word announces elsewhere (bytes in a segment or in the stage) is stored before it, behind a store barrier.
 //! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window: nobody looks
 //!    at what is overwritten, and nobody who still writes for the older number is overtaken.
@@ -18,6 +19,7 @@ use crate::am::Am;
 use crate::am::handlers::COLL_STORE;
 use crate::am::source::{Args, Source};
 use crate::error::Error;
+use crate::region::LINE;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -36,6 +38,13 @@ pub enum Word {
 
 /// Offset of the landing's address in the answer line.
 const ADDRESS: usize = 32;
+/// Offset in the answer line of what a message has beyond its own line. The two lines are a pair, which the processor
+/// fetches together.
+const REST: usize = 40;
+/// Words of a message behind its head: in its line, and in all.
+const LINE_WORDS: usize = 7;
+/// All words of a message behind its head.
+pub const WORDS: usize = LINE_WORDS + (LINE - REST) / 8;
 
 /// A member of a team, as another sees it.
 pub struct Way<A: Adapter> {
@@ -109,14 +118,18 @@ impl<A: Adapter> Cells<A> {
         self.base
     }
 
-    /// Sends the message of `seq` to a member: `head` and up to seven words.
+    /// Sends the message of `seq` to a member: `head` and up to [`WORDS`] words.
     #[inline]
     pub fn send(&self, am: &Am<A>, to: usize, seq: u32, head: u32, body: &[u64]) {
         let way = &self.ways[to];
         let at = way.base + self.block.message(seq, self.me);
+        let (body, rest) = body.split_at(body.len().min(LINE_WORDS));
         match &way.map {
             Some(map) => {
-                map.barrier(); // rule 3
+                if !rest.is_empty() {
+                    map.store(at + LINE + REST, rest);
+                }
+                map.barrier(); // rules 2 and 3
                 map.packet(at, word(seq, head), body);
                 am.peers.post(way.rank as usize).bell.trigger_if_armed();
             }
@@ -124,6 +137,9 @@ impl<A: Adapter> Cells<A> {
                 let mut words = [0; 8];
                 words[0] = word(seq, head);
                 words[1..=body.len()].copy_from_slice(body);
+                if !rest.is_empty() {
+                    self.post(am, way.rank, at + LINE + REST, rest);
+                }
                 self.post(am, way.rank, at, &words[..=body.len()]);
             }
         }
@@ -149,11 +165,22 @@ impl<A: Adapter> Cells<A> {
         value(self.local.word(at).load(Ordering::Acquire), seq)
     }
 
-    /// The message's words, after its head was seen.
+    /// The first `count` of the message's words, after its head was seen; the others are 0.
     #[inline]
-    pub fn body(&self, seq: u32, from: usize) -> [u64; 7] {
-        let line: Words<'_, 8> = self.local.words(self.base + self.block.message(seq, from));
-        std::array::from_fn(|i| line.word(1 + i).load(Ordering::Relaxed)) // Relaxed: ordered by the Acquire in `head`
+    pub fn body(&self, seq: u32, from: usize, count: usize) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let at = self.base + self.block.message(seq, from);
+        let line: Words<'_, 8> = self.local.words(at);
+        for (i, word) in words[..count.min(LINE_WORDS)].iter_mut().enumerate() {
+            *word = line.word(1 + i).load(Ordering::Relaxed); // Relaxed: ordered by the Acquire in `head`
+        }
+        if count > LINE_WORDS {
+            let answers: Words<'_, 8> = self.local.words(at + LINE);
+            for (i, word) in words[LINE_WORDS..count].iter_mut().enumerate() {
+                *word = answers.word(REST / 8 + i).load(Ordering::Relaxed); // Relaxed: as above
+            }
+        }
+        words
     }
 
     /// Writes a word of the answer line.

@@ -38,17 +38,18 @@ impl Reduction {
 
     /// `left` becomes `left` combined with `right`.
     pub fn combine(&self, left: &Buffer, right: &Span) {
-        self.combine_into(left, &Span::of(left), right);
+        let left = Span::of(left);
+        self.combine_into(&left, &left, right);
     }
 
     /// `results` becomes `left` combined with `right`, as many elements as that has; `left` may be `results`.
-    pub fn combine_into(&self, results: &Buffer, left: &Span, right: &Span) {
+    pub fn combine_into(&self, results: &Span, left: &Span, right: &Span) {
         let count = right.len().checked_div(self.elem_size).unwrap_or(0);
         if count == 0 {
             return;
         }
         // The function wants its operands aligned for their type, which a client's memory is.
-        let results = Span::of(results).address().unwrap_or(0) as *mut c_void;
+        let results = results.address().unwrap_or(0) as *mut c_void;
         let left = left.address().unwrap_or(0) as *const c_void;
         let right = right.address().unwrap_or(0) as *const c_void;
         let (flags, arg) = (self.flags as c_int, self.arg);

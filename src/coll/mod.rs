@@ -20,6 +20,7 @@ pub mod moves;
 pub mod mutual;
 pub mod phase;
 pub mod progress;
+pub mod recv;
 pub mod reduce;
 pub mod rooted;
 pub mod select;
@@ -43,6 +44,7 @@ use landing::Landings;
 use parking_lot::{Mutex, RwLock};
 use phase::Context;
 use progress::{Handles, Task, Tasks};
+pub use short::Plain;
 use stage::Stage;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
@@ -282,17 +284,17 @@ impl<A: Mapped> Coll<A> {
         }
         let several = matches!(team.images, Images::Many(_));
         if blocking && !several && !self.is_aggregate_open(&team) {
-            if !self.broadcast_short(&team, &call) {
-                let cx = Context::new(self, team, phases(&call), Some(&call));
-                self.block_on(perform(cx, call));
-            }
+            let way = self.way(&team, &call);
+            let cx = Context::new(self, team, phases(&call, way), Some(&call));
+            self.block_on(perform(cx, call));
             return Ok(0);
         }
         let group = self.group(&team, call.has(flags::AGGREGATE));
         if several {
             self.run_image(team, call, group);
         } else {
-            let cx = Context::new(self, team.clone(), phases(&call), Some(&call));
+            let way = self.way(&team, &call);
+            let cx = Context::new(self, team.clone(), phases(&call, way), Some(&call));
             self.launch(team, Task { future: Box::pin(perform(cx, call)), handles: vec![group] });
         }
         if blocking {
@@ -304,12 +306,18 @@ impl<A: Mapped> Coll<A> {
         Ok(if !open && self.handles.sync(group)? { 0 } else { group })
     }
 
+    /// Which algorithm it is.
+    fn way(&self, team: &Team<A>, call: &Call) -> select::Way {
+        select::way(call.kind, self.direct, team.members(), call.each)
+    }
+
     fn run_image(&'static self, team: TeamRef<A>, call: Call, handle: usize) {
         let Some((_, gate)) = self.by_image.get() else { return };
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
         let begin = |call: Call| {
-            let cx = Context::new(self, team.clone(), phases(&call), Some(&call));
+            let way = self.way(&team, &call);
+            let cx = Context::new(self, team.clone(), phases(&call, way), Some(&call));
             (cx, call)
         };
         if let Some(((cx, call), handles)) = gate.call((&team.images, me, image), call, handle, begin) {
@@ -506,21 +514,17 @@ unsafe fn all_nodes<A: Mapped>(
     unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }
 
-fn way<A: Mapped>(coll: &Coll<A>, members: usize, call: &Call) -> select::Way {
-    select::way(call.kind, coll.direct, members, call.each)
-}
-
 /// Sequence numbers that a collective takes: one for each time that two members may send each other a message.
-fn phases(call: &Call) -> u32 {
-    match call.kind {
-        Kind::Reduce => 2, // to those who combine, and from there to the root
+fn phases(call: &Call, way: select::Way) -> u32 {
+    match (call.kind, way) {
+        (Kind::Reduce, select::Way::Tree(_) | select::Way::Shared) => 2, // to those who combine, and from there to the root
         _ => 1,
     }
 }
 
 /// The collective itself.
 async fn perform<A: Mapped>(cx: Context<A>, call: Call) {
-    let way = way(cx.coll, cx.members(), &call);
+    let way = cx.coll.way(&cx.team, &call);
     match (call.kind, &call.reduction) {
         (Kind::Broadcast, _) => rooted::broadcast(&cx, &call, way).await,
         (Kind::Scatter, _) => rooted::scatter(&cx, &call, way).await,

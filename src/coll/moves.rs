@@ -2,6 +2,9 @@
 //!
 //! The sender's message says how the bytes come; its head holds that way and, above it, a count:
 //! - `INLINE`: they are in the message.
+//! - `AHEAD`: in a part of the sender's stage that is this sequence number's. The sender is done at once, and nobody answers:
+//!   the part is used again when all members have retired the number, which their credit says (rule 5 of `cells.rs`). Where
+//!   it does not say so yet, bytes go another way, whose answers the sender waits for.
 //! - `PULL`: at an address in the sender's segment; each receiver reads them and answers.
 //! - `STAGED`: chunk by chunk through a stage buffer of the sender; the head counts chunks filled, answers count chunks read.
 //! - `BY_AM`: the receiver tells an address, the sender sends Mediums there; the head counts 1 when all are sent.
@@ -11,42 +14,48 @@
 //! messages too, and that a `Send` made to push waits for the receiver's address, which a `Recv` made to be pushed tells.
 
 use super::Mapped;
-use super::area::{CHUNK, CHUNKS};
-use super::cells::Word;
-use super::landing::{Landing, Landings};
+use super::area::{CHUNK, CHUNKS, part};
+use super::cells::{WORDS, Word};
+use super::landing::Landings;
 use super::phase::Phase;
-use super::select::INLINE;
+use super::recv::Recv;
+use super::select::{AHEAD_MAPPED, INLINE};
 use super::span::{Buffer, Span};
 use crate::am::handlers::COLL_DATA;
 use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
-use crate::region::MAX_MEDIUM;
+use crate::region::{LINE, MAX_MEDIUM};
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
 use std::future::poll_fn;
 use std::task::Poll;
 
-const HOW_INLINE: u32 = 1;
-const HOW_PULL: u32 = 2;
-const HOW_STAGED: u32 = 3;
-const HOW_BY_AM: u32 = 4;
-const HOW_PUSHED: u32 = 5;
+pub(super) const HOW_INLINE: u32 = 1;
+pub(super) const HOW_PULL: u32 = 2;
+pub(super) const HOW_STAGED: u32 = 3;
+pub(super) const HOW_BY_AM: u32 = 4;
+pub(super) const HOW_PUSHED: u32 = 5;
+pub(super) const HOW_AHEAD: u32 = 6;
 /// Bits of a head that say how.
-const HOW_BITS: u32 = 3;
+pub(super) const HOW_BITS: u32 = 3;
 
-/// Head of a message that has its bytes in it.
-#[inline(always)]
-pub fn inline_head() -> u32 {
-    HOW_INLINE
+/// Sends bytes, [`INLINE`] at most, in a message to each of `to`.
+#[inline]
+pub fn send_inline<A: Mapped>(phase: &Phase<'_, A>, to: impl Iterator<Item = usize>, from: &Span) {
+    let mut words = [0; WORDS];
+    let count = from.words(&mut words);
+    to.for_each(|to| phase.send(to, HOW_INLINE, &words[..count]));
 }
 
 /// Bytes that one step moves at most, so that a poll returns soon (about 50 µs).
-const STEP: usize = 512 << 10;
+pub(super) const STEP: usize = 512 << 10;
 
 /// To whom.
 #[derive(Clone)]
 pub enum To {
-    /// One member.
+    /// One member; others are sent to in the same phase.
     One(usize),
+    /// One member, and nobody else in this phase.
+    Only(usize),
     /// All others.
     Others,
     /// These.
@@ -104,7 +113,7 @@ impl<'a, A: Mapped> Send<'a, A> {
 
     fn receivers(&self) -> usize {
         match &self.to {
-            To::One(_) => 1,
+            To::One(_) | To::Only(_) => 1,
             To::Others => self.phase.cx.members() - 1,
             To::List(list) => list.len(),
         }
@@ -112,7 +121,7 @@ impl<'a, A: Mapped> Send<'a, A> {
 
     fn receiver(&self, index: usize) -> usize {
         match &self.to {
-            To::One(to) => *to,
+            To::One(to) | To::Only(to) => *to,
             To::Others => (self.phase.cx.me() + 1 + index) % self.phase.cx.members(),
             To::List(list) => list[index],
         }
@@ -154,8 +163,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let coll = self.phase.cx.coll;
         let len = self.from.len();
         if len <= INLINE {
-            let words = self.from.words();
-            self.send_all(HOW_INLINE, &words[..len.div_ceil(8)]);
+            send_inline(&self.phase, (0..self.receivers()).map(|i| self.receiver(i)), &self.from);
             self.state = State::Done;
             return true;
         }
@@ -172,7 +180,14 @@ impl<'a, A: Mapped> Send<'a, A> {
                 return true;
             }
         }
-        if let Some(address) = self.from.address().filter(|a| coll.is_mapped(*a, len)) {
+        let mapped = self.from.address().filter(|a| coll.is_mapped(*a, len));
+        let ahead = mapped.is_none() || len <= AHEAD_MAPPED;
+        if let Some(part) = ahead.then(|| self.ahead()).flatten() {
+            // SAFETY: the part is this number's, which is in use: nobody reads what was there before.
+            unsafe { self.from.read(0, coll.region.ptr(part), len) };
+            self.send_all(HOW_AHEAD, &[part as u64]);
+            self.state = State::Done;
+        } else if let Some(address) = mapped {
             self.send_all(HOW_PULL, &[address as u64]);
             self.state = State::Answers(0);
         } else if let Some(buffer) = coll.stage.take() {
@@ -182,6 +197,21 @@ impl<'a, A: Mapped> Send<'a, A> {
             self.state = State::ByAm { receiver: 0, sent: 0, whole: None };
         }
         true
+    }
+
+    /// Where the bytes may lie in our region until the number is retired by all, if they fit.
+    fn ahead(&self) -> Option<usize> {
+        let (coll, team) = (self.phase.cx.coll, &self.phase.cx.team);
+        let (begin, len) = part(team.cells.window(), self.phase.seq);
+        let (index, room) = match self.to {
+            // Several in one phase share the part.
+            To::One(to) => (to, len / self.phase.cx.members() / LINE * LINE),
+            _ => (0, len),
+        };
+        if self.from.len() > room || !team.is_part_free(self.phase.seq) {
+            return None;
+        }
+        Some(coll.area.buffer(team.kept.get(&coll.stage)?) + begin + index * room)
     }
 
     fn answers(&mut self, mut next: usize) -> bool {
@@ -311,197 +341,6 @@ fn gathered(span: &Span) -> Buffer {
     let buffer = Buffer::new(span.len());
     Span::of(&buffer).copy_from(span);
     buffer
-}
-
-/// The receiving side.
-pub struct Recv<'a, A: Mapped> {
-    phase: Phase<'a, A>,
-    from: usize,
-    into: Span,
-    land: bool,
-    told: bool,
-    /// Bytes here.
-    got: usize,
-    /// While Mediums may come.
-    landing: Option<Landing<'static>>,
-    /// Where Mediums land if `into` is in pieces, and everything if there is no `into` yet.
-    whole: Option<Buffer>,
-    /// What the sender has mapped is used where it lies, so that `into` is needed for the rest only.
-    lend: bool,
-    lent: Option<Span>,
-}
-
-impl<'a, A: Mapped> Recv<'a, A> {
-    /// Fills `into` with what `from` sends.
-    pub fn new(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
-        Recv {
-            phase,
-            from,
-            into,
-            land: false,
-            told: false,
-            got: 0,
-            landing: None,
-            whole: None,
-            lend: false,
-            lent: None,
-        }
-    }
-
-    /// `len` bytes, to be looked at ([`Self::bytes`]) until they are given back: where they lie, if that is mapped.
-    pub fn lent(phase: Phase<'a, A>, from: usize, len: usize) -> Self {
-        // SAFETY: nothing is copied there: `hold` makes it memory of ours first.
-        let nowhere = unsafe { Span::one(0, len) };
-        Recv { lend: true, ..Self::new(phase, from, nowhere) }
-    }
-
-    /// The bytes, when all are here.
-    pub fn bytes(&self) -> &Span {
-        self.lent.as_ref().unwrap_or(&self.into)
-    }
-
-    /// Lent bytes are not needed any more.
-    pub fn give_back(&self) {
-        if self.lent.is_some() {
-            self.phase.tell(self.from, Word::Taken, 1);
-        }
-    }
-
-    /// Makes room for bytes that are not lent.
-    fn hold(&mut self) {
-        if self.lend && self.whole.is_none() {
-            let buffer = Buffer::new(self.into.len());
-            self.into = Span::of(&buffer);
-            self.whole = Some(buffer);
-        }
-    }
-
-    /// From a [`Send::push`].
-    pub fn landed(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
-        Recv { land: true, ..Self::new(phase, from, into) }
-    }
-
-    /// Tells the sender where to put the bytes, if it waits for that.
-    pub fn announce(&mut self) {
-        let coll = self.phase.cx.coll;
-        if self.into.len() <= INLINE || self.told {
-            return;
-        }
-        if !coll.direct {
-            self.hold();
-            self.tell_landing();
-        } else if self.land {
-            let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
-            self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
-            self.told = true;
-        }
-    }
-
-    /// Goes as far as it can. True when all bytes are here.
-    pub fn step(&mut self) -> bool {
-        self.announce();
-        let Some(head) = self.phase.head(self.from) else { return false };
-        let count = (head >> HOW_BITS) as usize;
-        let how = head & ((1 << HOW_BITS) - 1);
-        if how == HOW_PULL && self.lend && self.borrow() {
-            return true;
-        }
-        self.hold();
-        match how {
-            HOW_INLINE if self.into.len() <= INLINE => {
-                self.into.set_words(&self.phase.body(self.from));
-                true
-            }
-            HOW_PULL => self.pull(),
-            HOW_STAGED => self.empty(count),
-            HOW_BY_AM if count <= 1 => {
-                if count == 0 && (!self.told || self.land) {
-                    self.land = false;
-                    self.tell_landing();
-                }
-                if let (1, Some(whole)) = (count, &self.whole) {
-                    self.into.copy_from(&Span::of(whole));
-                }
-                count == 1
-            }
-            HOW_PUSHED if self.land && self.told => true,
-            _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
-        }
-    }
-
-    fn tell_landing(&mut self) {
-        if self.into.address().is_none() {
-            self.whole = Some(Buffer::new(self.into.len()));
-        }
-        let whole = self.whole.as_ref().map(Span::of);
-        let address = whole.as_ref().unwrap_or(&self.into).address().unwrap_or(0);
-        let rank = self.phase.cx.team.cells.rank(self.from);
-        self.landing = Some(self.phase.cx.coll.landings.open(rank, address, self.into.len()));
-        self.phase.cx.team.cells.land(self.phase.cx.coll.am, self.from, self.phase.seq, address);
-        self.told = true;
-    }
-
-    /// The sender's map, and where in it the bytes lie.
-    fn source(&self) -> (&'static A::Remote, usize) {
-        let rank = self.phase.cx.team.cells.rank(self.from);
-        let address = self.phase.body(self.from)[0] as usize;
-        let payloads = self.phase.cx.coll.am.payloads();
-        let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, self.into.len())) else {
-            self.phase.corrupt(self.from, "a collective's source outside the segment")
-        };
-        (map, address - base)
-    }
-
-    /// Takes the bytes where they lie, if loads reach them.
-    fn borrow(&mut self) -> bool {
-        let (map, offset) = self.source();
-        // SAFETY: inside the map, which lives as long as the job; the sender keeps the bytes until they are given back.
-        self.lent = map.memory().map(|memory| unsafe { Span::one(memory as usize + offset, self.into.len()) });
-        self.lent.is_some()
-    }
-
-    fn pull(&mut self) -> bool {
-        let coll = self.phase.cx.coll;
-        let (map, offset) = self.source();
-        let n = STEP.min(self.into.len() - self.got);
-        read(map, offset + self.got, &self.into, self.got, n);
-        coll.moved();
-        self.got += n;
-        let done = self.got == self.into.len();
-        if done {
-            self.phase.tell(self.from, Word::Taken, 1);
-        }
-        done
-    }
-
-    fn empty(&mut self, filled: usize) -> bool {
-        let len = self.into.len();
-        let stage = self.phase.body(self.from)[0] as usize;
-        let Some(map) = self.phase.cx.team.cells.map(self.from) else {
-            self.phase.corrupt(self.from, "a stage that is not mapped")
-        };
-        let filled = filled.min(len.div_ceil(CHUNK));
-        if stage > map.len() || map.len() - stage < CHUNKS * CHUNK {
-            self.phase.corrupt(self.from, "a collective's stage outside the region");
-        }
-        while self.got < filled * CHUNK && self.got < len {
-            let n = CHUNK.min(len - self.got);
-            read(map, stage + self.got / CHUNK % CHUNKS * CHUNK, &self.into, self.got, n);
-            self.phase.cx.coll.moved();
-            self.got += n;
-            self.phase.tell(self.from, Word::Taken, self.got.div_ceil(CHUNK) as u32);
-        }
-        self.got == len
-    }
-}
-
-/// Reads `len` bytes at `offset` of a peer's memory, which were checked to be inside, to `[at, at + len)` of `into`.
-fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usize) {
-    into.fill(at, len, |piece, done, n| {
-        // SAFETY: the span's promise: writable.
-        let result = unsafe { map.read(offset + done, piece as *mut u8, n) };
-        debug_assert!(result.is_ok(), "the range was checked");
-    });
 }
 
 /// Lets all of them take steps until all receivers have their bytes; senders may not be done.

@@ -2,8 +2,9 @@
 
 use super::Mapped;
 use super::call::Call;
-use super::moves::{Recv, Send, To, all};
+use super::moves::{Send, To, all};
 use super::phase::{Context, Phase};
+use super::recv::Recv;
 use super::rooted::{enter, leave};
 use super::select::Way;
 use super::span::{Buffer, Span};

@@ -6,7 +6,7 @@
 use super::area::CHUNK;
 use super::audit::Description;
 use super::call::Call;
-use super::cells::Word;
+use super::cells::{WORDS, Word};
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
@@ -80,6 +80,15 @@ impl<A: Mapped> Context<A> {
     }
 }
 
+impl<A: Mapped> Context<A> {
+    /// Phase 0, without a future and without a description for debug clients; waits until it may be used.
+    #[inline]
+    pub fn phase_at_once(&self) -> Phase<'_, A> {
+        self.coll.wait_until(|| self.team.is_usable(self.first));
+        Phase { cx: self, seq: self.first }
+    }
+}
+
 /// One sequence number of a collective: each pair of members may send each other one message, and answers to it.
 pub struct Phase<'a, A: Mapped> {
     /// The collective.
@@ -97,7 +106,7 @@ impl<A: Mapped> Clone for Phase<'_, A> {
 impl<A: Mapped> Copy for Phase<'_, A> {}
 
 impl<A: Mapped> Phase<'_, A> {
-    /// Sends a member its message: `head`, and up to seven words.
+    /// Sends a member its message: `head`, and up to [`WORDS`] words.
     #[inline]
     pub fn send(&self, to: usize, head: u32, body: &[u64]) {
         self.cx.team.cells.send(self.cx.coll.am, to, self.seq, head, body);
@@ -115,10 +124,10 @@ impl<A: Mapped> Phase<'_, A> {
         self.cx.team.cells.head(self.seq, from)
     }
 
-    /// The words of a member's message.
+    /// The first `count` words of a member's message.
     #[inline]
-    pub fn body(&self, from: usize) -> [u64; 7] {
-        self.cx.team.cells.body(self.seq, from)
+    pub fn body(&self, from: usize, count: usize) -> [u64; WORDS] {
+        self.cx.team.cells.body(self.seq, from, count)
     }
 
     /// Answers a member.

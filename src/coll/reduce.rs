@@ -3,8 +3,9 @@
 use super::Mapped;
 use super::call::Call;
 use super::combine::Reduction;
-use super::moves::{Recv, Send, To, all, arrived, landing, pushed, recv, send};
+use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
 use super::phase::Context;
+use super::recv::Recv;
 use super::rooted::{Tree, enter, leave};
 use super::select::{self, Way};
 use super::span::{Buffer, Span};
@@ -38,23 +39,25 @@ pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, wa
 /// The root gets all vectors.
 async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let root = cx.team.images.owner(call.root).0;
+    let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
-    let own = own(call, how);
-    if cx.me() != root {
-        send(Send::new(ph, To::One(root), Span::of(&own))).await;
+    let summed = (call.src.len() > 1).then(|| own(call, how));
+    let own = summed.as_ref().map_or_else(|| call.src(0, call.each), Span::of);
+    if me != root {
+        send(Send::new(ph, To::Only(root), own)).await;
     } else {
-        let members = cx.members();
-        let all_of_them = Buffer::new(call.each.next_multiple_of(16) * members);
-        let vector = |m: usize| Span::of(&all_of_them).part(m * call.each.next_multiple_of(16), call.each);
-        vector(root).copy_from(&Span::of(&own));
-        let recvs = cx.others().map(|from| Recv::new(ph, from, vector(from))).collect();
-        all(Vec::new(), recvs, || ()).await;
-        let sum = copied(&vector(0));
-        (1..members).for_each(|m| how.combine(&sum, &vector(m)));
-        call.dst(0, call.each).copy_from(&Span::of(&sum));
+        let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, call.each)).collect();
+        arrived(&mut Vec::new(), &mut recvs).await;
+        fold(how, &in_order(me, members, &own, &recvs), &call.dst(0, call.each));
+        recvs.iter().for_each(Recv::give_back);
     }
     leave(&ph, call).await;
+}
+
+/// What all members have, in their order: `own`, and what came from the others, those first that come after this one.
+fn in_order<'a, A: Mapped>(me: usize, members: usize, own: &'a Span, recvs: &'a [Recv<'_, A>]) -> Vec<&'a Span> {
+    (0..members).map(|m| if m == me { own } else { recvs[(m + members - me - 1) % members].bytes() }).collect()
 }
 
 /// Up a tree rooted at member 0, whose subtrees are runs of members, and from there to the root.
@@ -107,9 +110,7 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, width(me))).collect();
     arrived(&mut sends, &mut recvs).await;
     let own = part(&vector, me);
-    // Those that come after this one in the team are the first of the others.
-    let operands: Vec<&Span> =
-        (0..members).map(|m| if m == me { &own } else { recvs[(m + members - me - 1) % members].bytes() }).collect();
+    let operands = in_order(me, members, &own, &recvs);
     let there = match &dst {
         Some(dst) => Some(part(dst, me)),
         None if push(me) => landing(last, root, width(me)).await,
@@ -146,7 +147,7 @@ fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
         let operand = |m: usize| operands[m].part(at, n);
         match operands.len() {
             1 => Span::of(&sum).part(0, n).copy_from(&operand(0)),
-            _ => how.combine_into(&sum, &operand(0), &operand(1)),
+            _ => how.combine_into(&Span::of(&sum), &operand(0), &operand(1)),
         }
         (2..operands.len()).for_each(|m| how.combine(&sum, &operand(m)));
         into.part(at, n).copy_from(&Span::of(&sum).part(0, n));

@@ -7,8 +7,9 @@
 use super::Mapped;
 use super::call::{Call, flags};
 use super::cells::Word;
-use super::moves::{Recv, Send, To, all, recv, send, send_beside};
+use super::moves::{Send, To, all, recv, send, send_beside};
 use super::phase::{Context, Phase};
+use super::recv::Recv;
 use super::select::{self, Way};
 use super::span::{Buffer, Span};
 

@@ -5,9 +5,13 @@
 //! nothing that differs among them may enter.
 
 use super::Kind;
+use super::cells::WORDS;
 
-/// Bytes that a message line carries beside its head.
-pub const INLINE: usize = 56;
+/// Bytes that a message carries itself.
+pub const INLINE: usize = 8 * WORDS;
+/// Bytes up to which a sender copies to where its receivers find them when they come, although they could reach the source:
+/// then it is done at once, and nobody answers.
+pub const AHEAD_MAPPED: usize = 1024;
 /// Members that tell each other everything directly; more go round by round (dissemination).
 pub const DIRECT_MEMBERS: usize = 8;
 /// Bytes from which a member writes to the root of a gather, if it can, instead of the root reading: then all copy at the

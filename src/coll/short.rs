@@ -1,52 +1,267 @@
-//! The short way of a blocking broadcast that fits a line: no future, no allocation; the root stores one line for each
-//! receiver, a receiver looks at one line. A full collective of the same kind costs some 50 ns more.
+//! The short way of blocking collectives of few bytes among few members, all of whom tell each other everything directly:
+//! no future, and while bytes go in messages or ahead of their receivers no allocation and no answer. The messages are those
+//! of the full collectives, so members may go different ways.
+//!
+//! Who waits here waits for heads of messages only, which every member sends as soon as it comes. What takes more steps
+//! than one — a stage, Active Messages where no buffer is free — goes to the full machine with all that is left.
 
-use super::call::{Call, Kind, flags};
-use super::select::{self, INLINE, Way};
-use super::team::Team;
+use super::call::{Kind, flags};
+use super::cells::Word;
+use super::combine::Reduction;
+use super::moves::{Send, To, all, send_inline};
+use super::phase::{Context, Phase};
+use super::recv::{Recv, receive_inline};
+use super::select::{self, DIRECT_MEMBERS, INLINE, Way};
+use super::span::{Buffer, Carried, Span};
+use super::team::{Images, TeamRef};
 use super::{Coll, Mapped};
 use crate::sync::spin_loop;
+use std::cell::RefCell;
+use std::iter::once;
 
-/// Looks at a line between two polls of the message engine, which take about as long as a line takes to come.
-const LOOKS: u32 = 8;
+/// Looks at a line between two polls of the message engine, after which a node that shares its core soon yields. Broadcast
+/// and reduction with broadcast of 8 bytes, 4 nodes on 2 cores: 8, 4, 2 looks take 1.13 and 3.5, 1.15 and 2.9, 1.05 and 2.6
+/// µs; on cores of their own it makes no difference.
+const LOOKS: u32 = 2;
+/// Bytes of a block up to which a collective goes the short way: what is longer is better served in turns.
+const SHORT: usize = 8 << 10;
 
-impl<A: Mapped> Coll<A> {
-    /// Does the call, if it is one of those. True when it is done.
-    #[inline]
-    pub(super) fn broadcast_short(&self, team: &Team<A>, call: &Call) -> bool {
-        let long = call.each > INLINE || call.flags & (flags::IN_ALLSYNC | flags::OUT_ALLSYNC) != 0;
-        if call.kind != Kind::Broadcast || long || !self.direct || self.debug {
-            return false;
-        }
-        if select::way(Kind::Broadcast, true, team.members(), call.each) != Way::Flat {
-            return false;
-        }
-        let root = team.images.owner(call.root).0;
-        let seq = team.reserve(1);
-        self.wait_until(|| team.is_usable(seq));
-        let cells = &team.cells;
-        let head = super::moves::inline_head();
-        if team.me() == root {
-            let words = call.src(0, call.each).words();
-            for d in 1..team.members() {
-                let to = (root + d) % team.members();
-                cells.send(self.am, to, seq, head, &words[..call.each.div_ceil(8)]);
-            }
-            call.dst(0, call.each).set_words(&words);
-        } else {
-            self.wait_until(|| cells.head(seq, root).is_some());
-            if cells.head(seq, root) != Some(head) {
-                crate::am::run::corrupt(cells.rank(root), "a broadcast of another length");
-            }
-            call.dst(0, call.each).set_words(&cells.body(seq, root));
-        }
-        team.retire(self.am, seq, 1);
-        true
+/// To whom this member sends.
+enum Out {
+    Nobody,
+    /// To all others, the same.
+    Same,
+    /// To each other its part.
+    Parts,
+    /// To the root.
+    Root(usize),
+}
+
+/// A call of one image with one address on each side.
+pub struct Plain {
+    /// What.
+    pub kind: Kind,
+    /// Root image.
+    pub root: usize,
+    /// Bytes of a block; of reductions: of a vector.
+    pub each: usize,
+    /// `flags`.
+    pub flags: u32,
+    /// Destination, if there is one.
+    pub dst: usize,
+    /// Source, if there is one.
+    pub src: usize,
+    /// How reductions combine.
+    pub reduction: Option<Reduction>,
+}
+
+impl Plain {
+    fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
     }
 
+    fn dst(&self, len: usize) -> Span {
+        // SAFETY: who makes a call promises that its memory is accessible until it is done.
+        unsafe { Span::one(self.dst, len) }
+    }
+
+    fn src(&self, len: usize) -> Span {
+        // SAFETY: as in `dst`.
+        unsafe { Span::one(self.src, len) }
+    }
+}
+
+impl<A: Mapped> Coll<A> {
+    /// Does the blocking call, if it is one of those. True when it is done.
+    #[inline]
+    pub fn run_short(&'static self, team: &TeamRef<A>, call: &Plain) -> bool {
+        let members = team.members();
+        let all_sync = call.flags & (flags::IN_ALLSYNC | flags::OUT_ALLSYNC) != 0;
+        let most = if call.kind == Kind::Broadcast && !all_sync { usize::MAX } else { DIRECT_MEMBERS };
+        let short = call.each <= SHORT && members <= most && call.root < members && call.kind != Kind::Scan;
+        if !short || !self.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
+            return false;
+        }
+        if select::way(call.kind, true, members, call.each) != Way::Flat || self.is_aggregate_open(team) {
+            return false;
+        }
+        perform(&Context::new(self, team.clone(), 1, None), call);
+        true
+    }
+}
+
+fn perform<A: Mapped>(cx: &Context<A>, call: &Plain) {
+    let (me, members, each) = (cx.me(), cx.members(), call.each);
+    let root = if call.kind.is_rooted() { call.root } else { me };
+    let ph = cx.phase_at_once();
+    if call.has(flags::IN_ALLSYNC) {
+        enter(&ph, call, root);
+    }
+    let (src, dst) = (|| call.src(each), || call.dst(each));
+    let src_of = |m: usize| call.src(members * each).part(m * each, each);
+    let dst_of = |m: usize| call.dst(members * each).part(m * each, each);
+    let (others, nobody) = (cx.others(), cx.others().take(0));
+    match (call.kind, &call.reduction) {
+        (Kind::Broadcast, _) if me == root => {
+            moves(&ph, each, Out::Same, |_| src(), nobody, |_| dst(), || dst().copy_from(&src()));
+        }
+        (Kind::Broadcast | Kind::Scatter, _) if me != root => {
+            moves(&ph, each, Out::Nobody, |_| dst(), once(root), |_| dst(), || ());
+        }
+        (Kind::Scatter, _) => {
+            moves(&ph, each, Out::Parts, src_of, nobody, dst_of, || dst().copy_from(&src_of(me)));
+        }
+        (Kind::Gather | Kind::Reduce, _) if me != root => {
+            moves(&ph, each, Out::Root(root), |_| src(), nobody, |_| src(), || ());
+        }
+        (Kind::Gather, _) => {
+            moves(&ph, each, Out::Nobody, |_| src(), others, dst_of, || dst_of(me).copy_from(&src()));
+        }
+        (Kind::GatherAll, _) => {
+            moves(&ph, each, Out::Same, |_| src(), others, dst_of, || dst_of(me).copy_from(&src()));
+        }
+        (Kind::Exchange, _) => {
+            moves(&ph, each, Out::Parts, src_of, others, dst_of, || dst_of(me).copy_from(&src_of(me)));
+        }
+        (Kind::Reduce, Some(how)) => reduce(&ph, call, how),
+        _ => {} // not short
+    }
+    if call.has(flags::OUT_ALLSYNC) {
+        everybody(&ph, Word::Leave);
+    }
+}
+
+/// Who sends first waits for all.
+#[cold]
+fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, root: usize) {
+    match call.kind {
+        Kind::Broadcast | Kind::Scatter if ph.cx.me() != root => ph.tell(root, Word::Enter, 1),
+        Kind::Broadcast | Kind::Scatter => hear_all(ph, Word::Enter),
+        _ => everybody(ph, Word::Enter),
+    }
+}
+
+#[cold]
+fn everybody<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
+    ph.cx.others().for_each(|to| ph.tell(to, what, 1));
+    hear_all(ph, what);
+}
+
+fn hear_all<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
+    for from in ph.cx.others() {
+        ph.cx.coll.wait_until(|| ph.told(from, what).is_some());
+    }
+}
+
+/// Sends `part` of each receiver, and gets from each of `sources` what belongs `into` its place, `each` bytes; `keep` is
+/// done in between.
+#[inline(always)]
+fn moves<A: Mapped>(
+    ph: &Phase<'_, A>,
+    each: usize,
+    out: Out,
+    part: impl Fn(usize) -> Span,
+    sources: impl Iterator<Item = usize>,
+    into: impl Fn(usize) -> Span,
+    keep: impl FnOnce(),
+) {
+    if each > INLINE {
+        return long_moves(ph, out, part, sources, into, keep);
+    }
+    match out {
+        Out::Nobody => {}
+        Out::Same => send_inline(ph, ph.cx.others(), &part(0)),
+        Out::Parts => ph.cx.others().for_each(|to| send_inline(ph, once(to), &part(to))),
+        Out::Root(root) => send_inline(ph, once(root), &part(root)),
+    }
+    keep();
+    for from in sources {
+        ph.cx.coll.wait_until(|| ph.head(from).is_some());
+        receive_inline(ph, from, &into(from));
+    }
+}
+
+#[inline(never)]
+fn long_moves<A: Mapped>(
+    ph: &Phase<'_, A>,
+    out: Out,
+    part: impl Fn(usize) -> Span,
+    mut sources: impl Iterator<Item = usize>,
+    into: impl Fn(usize) -> Span,
+    keep: impl FnOnce(),
+) {
+    let coll = ph.cx.coll;
+    let mut sends = Vec::new();
+    let mut begin = |to: To, part: Span| {
+        let mut send = Send::new(*ph, to, part);
+        if !send.step() {
+            sends.push(send);
+        }
+    };
+    match out {
+        Out::Nobody => {}
+        Out::Same => begin(To::Others, part(0)),
+        Out::Parts => ph.cx.others().for_each(|to| begin(To::One(to), part(to))),
+        Out::Root(root) => begin(To::Only(root), part(root)),
+    }
+    keep();
+    while let Some(from) = sources.next() {
+        coll.wait_until(|| ph.head(from).is_some());
+        let mut recv = Recv::new(*ph, from, into(from));
+        if !recv.step() {
+            let rest = sources.map(|from| Recv::new(*ph, from, into(from)));
+            return coll.block_on(all(sends, once(recv).chain(rest).collect(), || ()));
+        }
+    }
+    if !sends.is_empty() {
+        let sends = RefCell::new(sends);
+        coll.wait_until(|| {
+            let mut sends = sends.borrow_mut();
+            sends.retain_mut(|send| !send.step());
+            sends.is_empty()
+        });
+    }
+}
+
+/// At the root: combines what comes, in the order of the members, while the next is under way.
+fn reduce<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, how: &Reduction) {
+    let (coll, me, members) = (ph.cx.coll, ph.cx.me(), ph.cx.members());
+    let (own, dst) = (call.src(call.each), call.dst(call.each));
+    if members == 1 {
+        return dst.copy_from(&own);
+    }
+    // A right operand must not be where results go.
+    let apart = (me != 0 && dst.overlaps(&own)).then(|| Buffer::new(call.each));
+    let sum = apart.as_ref().map_or_else(|| dst.clone(), Span::of);
+    let carried = [Carried::default(), Carried::default()];
+    let receive = |from: usize| {
+        coll.wait_until(|| ph.head(from).is_some());
+        let mut recv = match call.each {
+            0..=INLINE => Recv::new(*ph, from, carried[from.min(1)].span(call.each)),
+            _ => Recv::lent(*ph, from, call.each),
+        };
+        if !recv.step() {
+            coll.block_on(super::phase::until(|| recv.step()));
+        }
+        recv
+    };
+    let first = (me != 0).then(|| receive(0));
+    for m in 1..members {
+        let recv = (m != me).then(|| receive(m));
+        let left = if m > 1 { &sum } else { first.as_ref().map_or(&own, Recv::bytes) };
+        how.combine_into(&sum, left, recv.as_ref().map_or(&own, Recv::bytes));
+        let done = recv.iter().chain(first.iter().filter(|_| m == 1));
+        done.for_each(Recv::give_back);
+    }
+    if apart.is_some() {
+        dst.copy_from(&sum);
+    }
+}
+
+impl<A: Mapped> Coll<A> {
     /// Waits, serving messages.
     #[inline]
-    fn wait_until(&self, ready: impl Fn() -> bool) {
+    pub(super) fn wait_until(&self, ready: impl Fn() -> bool) {
         if ready() {
             self.serve_now_and_then();
             return;

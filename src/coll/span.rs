@@ -3,6 +3,7 @@
 //! Addresses are kept as numbers: a collective under way belongs to no thread. Whoever makes a [`Span`] promises that the
 //! memory stays accessible until the collective is done; then copying from and to it is safe.
 
+use super::cells::WORDS;
 use std::sync::Arc;
 
 /// Equal blocks, as if they lay one behind the other.
@@ -65,6 +66,14 @@ impl Span {
         match &self.blocks {
             Blocks::One(address) => Some(*address),
             Blocks::Many(_) => None,
+        }
+    }
+
+    /// Do the two, each in one piece, have a byte in common?
+    pub fn overlaps(&self, other: &Span) -> bool {
+        match (self.address(), other.address()) {
+            (Some(a), Some(b)) => a < b.wrapping_add(other.len()) && b < a.wrapping_add(self.len()),
+            _ => true,
         }
     }
 
@@ -141,20 +150,60 @@ impl Span {
         });
     }
 
-    /// The first bytes, 56 at most, as words.
-    pub fn words(&self) -> [u64; 7] {
-        let mut words = [0u64; 7];
-        let len = self.len().min(size_of_val(&words));
-        // SAFETY: `words` has room for `len` bytes.
-        unsafe { self.read(0, words.as_mut_ptr().cast(), len) };
-        words
+    /// The bytes as words, [`WORDS`] at most, and how many words they are.
+    #[inline]
+    pub fn words(&self, words: &mut [u64; WORDS]) -> usize {
+        let len = self.len();
+        assert!(len <= size_of_val(words));
+        let whole = match self.blocks {
+            // Word by word: copied as bytes they would have to reach the cache before they are words.
+            Blocks::One(address) => {
+                for (i, word) in words.iter_mut().take(len / 8).enumerate() {
+                    // SAFETY: the span's promise: `len` readable bytes.
+                    *word = unsafe { (address as *const u64).wrapping_add(i).read_unaligned() };
+                }
+                len / 8
+            }
+            Blocks::Many(_) => 0,
+        };
+        if whole * 8 < len {
+            // SAFETY: `words` has room for `len` bytes.
+            unsafe { self.read(whole * 8, words[whole..].as_mut_ptr().cast(), len - whole * 8) };
+        }
+        len.div_ceil(8)
     }
 
-    /// Fills the span, 56 bytes at most, from words.
-    pub fn set_words(&self, words: &[u64; 7]) {
-        assert!(self.len() <= size_of_val(words));
-        // SAFETY: `words` has as many bytes.
-        unsafe { self.write(0, words.as_ptr().cast(), self.len()) };
+    /// Fills the span, which has no more bytes than a message carries, from words.
+    #[inline]
+    pub fn set_words(&self, words: &[u64; WORDS]) {
+        let len = self.len();
+        assert!(len <= size_of_val(words));
+        let whole = match self.blocks {
+            Blocks::One(address) => {
+                for (i, word) in words.iter().take(len / 8).enumerate() {
+                    // SAFETY: the span's promise: `len` writable bytes.
+                    unsafe { (address as *mut u64).wrapping_add(i).write_unaligned(*word) };
+                }
+                len / 8
+            }
+            Blocks::Many(_) => 0,
+        };
+        if whole * 8 < len {
+            // SAFETY: `words` has as many bytes.
+            unsafe { self.write(whole * 8, words[whole..].as_ptr().cast(), len - whole * 8) };
+        }
+    }
+}
+
+/// Room for what a message carries, aligned for any type; where it stands it stays while a span over it is used.
+#[derive(Default)]
+pub struct Carried(std::cell::UnsafeCell<[u128; WORDS.div_ceil(2)]>);
+
+impl Carried {
+    /// The first `len` bytes.
+    pub fn span(&self, len: usize) -> Span {
+        assert!(len <= size_of_val(self));
+        Span { each: len, blocks: Blocks::One(self.0.get() as usize) }
     }
 }
 
@@ -207,9 +256,19 @@ mod tests {
 
     #[test]
     fn words_carry_short_spans_whole() {
-        let mut from: [u8; 13] = std::array::from_fn(|i| i as u8);
-        let mut to = [0u8; 13];
-        span(&mut to).set_words(&span(&mut from).words());
-        assert_eq!(from, to);
+        let mut from: [u8; 80] = std::array::from_fn(|i| i as u8 + 1);
+        for len in 0..=80 {
+            let (mut to, mut words) = ([0u8; 81], [0; WORDS]);
+            assert_eq!(span(&mut from[..len]).words(&mut words), len.div_ceil(8));
+            span(&mut to[..len]).set_words(&words);
+            assert_eq!((&to[..len], to[len]), (&from[..len], 0));
+        }
+        let base = from.as_mut_ptr() as usize;
+        // SAFETY: inside `from`.
+        let pieces = unsafe { Span::many(&[base + 40, base + 3], 20) };
+        let (mut words, mut to) = ([0; WORDS], [0u8; 40]);
+        assert_eq!(pieces.words(&mut words), 5);
+        span(&mut to).set_words(&words);
+        assert_eq!((&to[..20], &to[20..]), (&from[40..60], &from[3..23]));
     }
 }

@@ -116,6 +116,8 @@ impl<A: Mapped> Coll<A> {
             self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;
+        // All members are done with all numbers: nobody reads what was sent ahead.
+        team.kept.give(&self.stage);
         self.heap.give(team.cells.base(), team.cells.block().bytes());
         Ok(())
     }

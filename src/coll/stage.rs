@@ -2,13 +2,21 @@
 //!
 //! A buffer is taken by one sender at a time, the lowest free one first, so that few stay in the cache. There may be none
 //! free, and then bytes go by Active Messages: nobody waits for a buffer, hence no deadlock.
+//!
+//! A team keeps a buffer as long as it lives, once it has sent bytes ahead (`moves.rs`, `AHEAD`): one of the upper half, so
+//! that enough are left for the others; where all of these are kept, it sends none ahead.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Which buffers are taken.
 pub struct Stage {
     free: Box<[AtomicU64]>,
+    buffers: usize,
 }
+
+/// The buffer that a team keeps: its number and 1, or 0.
+#[derive(Default)]
+pub struct Kept(AtomicU32);
 
 impl Stage {
     /// `buffers` free buffers.
@@ -17,7 +25,7 @@ impl Stage {
             n if n >= 64 => u64::MAX,
             n => (1 << n) - 1,
         };
-        Stage { free: (0..buffers.div_ceil(64)).map(|word| AtomicU64::new(bits(word))).collect() }
+        Stage { free: (0..buffers.div_ceil(64)).map(|word| AtomicU64::new(bits(word))).collect(), buffers }
     }
 
     /// Takes a buffer; its number.
@@ -32,6 +40,16 @@ impl Stage {
         None
     }
 
+    /// Takes a buffer that will be kept; its number.
+    fn take_upper(&self) -> Option<usize> {
+        let is_free = |buffer: &usize| {
+            let bit = 1 << (buffer % 64);
+            // ORDERING: as in `take`.
+            self.free[buffer / 64].fetch_and(!bit, Ordering::Acquire) & bit != 0
+        };
+        (self.buffers.div_ceil(2)..self.buffers).rev().find(is_free)
+    }
+
     /// Gives it back: no peer reads it any more.
     pub fn give(&self, buffer: usize) {
         // ORDERING: Release ↔ Acquire in `take`.
@@ -39,9 +57,55 @@ impl Stage {
     }
 }
 
+impl Kept {
+    /// The buffer, which is taken by the first call, if there is one.
+    #[inline]
+    pub fn get(&self, stage: &Stage) -> Option<usize> {
+        // Relaxed: the buffer is the team's own; what is in it is ordered by the team's messages.
+        match self.0.load(Ordering::Relaxed) {
+            0 => self.take(stage),
+            number => Some(number as usize - 1),
+        }
+    }
+
+    #[cold]
+    fn take(&self, stage: &Stage) -> Option<usize> {
+        let buffer = stage.take_upper()?;
+        // Relaxed: as above. Another thread may have been faster.
+        let before = self.0.compare_exchange(0, buffer as u32 + 1, Ordering::Relaxed, Ordering::Relaxed);
+        if let Err(number) = before {
+            stage.give(buffer);
+            return Some(number as usize - 1);
+        }
+        Some(buffer)
+    }
+
+    /// Gives it back: the team ends.
+    pub fn give(&self, stage: &Stage) {
+        // Relaxed: as above.
+        if let Some(buffer) = self.0.swap(0, Ordering::Relaxed).checked_sub(1) {
+            stage.give(buffer as usize);
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn teams_keep_buffers_of_the_upper_half_only() {
+        let stage = Stage::new(5);
+        let teams: [Kept; 3] = Default::default();
+        assert_eq!([teams[0].get(&stage), teams[1].get(&stage), teams[2].get(&stage)], [Some(4), Some(3), None]);
+        assert_eq!(teams[0].get(&stage), Some(4), "it is kept");
+        assert!((0..3).all(|i| stage.take() == Some(i)) && stage.take().is_none());
+        stage.give(2);
+        assert_eq!(teams[2].get(&stage), None, "the lower half is for the others");
+        teams[0].give(&stage);
+        assert_eq!(teams[2].get(&stage), Some(4));
+        assert_eq!(Kept::default().get(&Stage::new(1)), None);
+    }
 
     #[test]
     fn each_buffer_is_taken_once_and_the_lowest_first() {

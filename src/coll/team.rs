@@ -5,8 +5,10 @@
 //! window before; it is retired when this member neither reads nor writes for it any more. The smallest number that some
 //! member has not retired can always be used, so something always goes on. Must not know collectives.
 
+use super::area;
 use super::audit::Audit;
 use super::cells::Cells;
+use super::stage::Kept;
 use crate::am::Am;
 use crate::barrier::{Barrier, Hall};
 use crate::sci::Adapter;
@@ -95,6 +97,8 @@ pub struct Team<A: Adapter> {
     pub barrier: Barrier,
     /// Comparisons of what members call, with debug clients.
     pub audit: Option<Audit>,
+    /// For bytes that this member sends ahead.
+    pub kept: Kept,
     book: ModeLock<Book>,
 }
 
@@ -120,6 +124,7 @@ impl<A: Adapter> Team<A> {
             barrier: unsafe { Barrier::new(threaded) },
             // SAFETY: the caller's promise.
             audit: debug.then(|| unsafe { Audit::new(threaded) }),
+            kept: Kept::default(),
             // SAFETY: the caller's promise.
             book: unsafe { ModeLock::new(threaded, book) },
         }
@@ -146,6 +151,13 @@ impl<A: Adapter> Team<A> {
     #[inline]
     pub fn is_usable(&self, seq: u32) -> bool {
         self.book.with(|book| not_after(seq, book.usable.get()) || self.look_for_credit(book, seq))
+    }
+
+    /// May the number's part of the bytes sent ahead be written? Then all have retired the number that had it before.
+    #[inline]
+    pub fn is_part_free(&self, seq: u32) -> bool {
+        let window = self.cells.window();
+        self.is_usable(seq.wrapping_add(window - area::parts(window)))
     }
 
     #[cold]

@@ -2,13 +2,13 @@
 //! preemptions. The window is two, so that three numbers use a slot again. Names are the rules of `coll/cells.rs`.
 
 use super::world::{Kit, Node, Shape, nodes};
-use crate::coll::area::Block;
-use crate::coll::cells::{Cells, Way, Word};
+use crate::coll::area::{self, Block};
+use crate::coll::cells::{Cells, WORDS, Way, Word};
 use crate::coll::team::{Images, Team};
 use crate::explore::explore;
 use crate::region::COLLECTIVE;
 use crate::sci::heap::Heap;
-use crate::sci::{Adapter, Interrupt, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::sci::{Adapter, Interrupt, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
 use crate::sync::Ordering;
 use loom::thread;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ struct Member {
     /// The other member's region, for bytes beside the cells.
     other: <Heap as Adapter>::Remote,
     own: <Heap as Adapter>::Local,
+    /// The other member's as that sees it: loads of mapped memory.
+    others: <Heap as Adapter>::Local,
     _region: <Heap as Adapter>::LocalSegment,
 }
 
@@ -28,6 +30,9 @@ fn beside() -> usize {
     Block::new(2, false).bytes().next_multiple_of(64)
 }
 
+/// Bytes there: a buffer for bytes sent ahead.
+const AHEAD: usize = area::BUFFER;
+
 fn members() -> Vec<Member> {
     let mut shape = Shape::new(2, 2);
     shape.config.spin = Some(3);
@@ -35,22 +40,23 @@ fn members() -> Vec<Member> {
     let made = nodes(&shape, &adapters);
     let block = Block::new(2, false);
     let region = |adapter: &Heap| {
-        let segment = adapter.create(COLLECTIVE, beside() + 64).unwrap();
+        let segment = adapter.create(COLLECTIVE, beside() + AHEAD).unwrap();
         let map = segment.map(Placement::Anywhere).unwrap();
         segment.set_available().unwrap();
         (segment, map)
     };
     let regions: Vec<_> = adapters.iter().map(region).collect();
+    let locals: Vec<_> = regions.iter().map(|(_, map)| map.clone()).collect();
     let member = |((me, node), (segment, own)): ((usize, Node<Heap>), (_, <Heap as Adapter>::Local))| {
         let reach = |rank: u16| {
             let segment = adapters[me].connect(NodeId(rank), COLLECTIVE, Duration::ZERO).unwrap();
-            segment.map(0, beside() + 64, Placement::Anywhere).unwrap()
+            segment.map(0, beside() + AHEAD, Placement::Anywhere).unwrap()
         };
         let ways = (0..2).map(|rank| Way { rank: u32::from(rank), base: 0, map: Some(reach(rank)) }).collect();
         let cells = Cells::new(me, block, own.clone(), ways);
         // SAFETY: each member is used by one thread.
         let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };
-        Member { node, team, other: reach(1 - me as u16), own, _region: segment }
+        Member { node, team, other: reach(1 - me as u16), own, others: locals[1 - me].clone(), _region: segment }
     };
     made.into_iter().enumerate().zip(regions).map(member).collect()
 }
@@ -91,7 +97,7 @@ impl Member {
         let from = 1 - self.team.me();
         until(|| self.team.cells.head(seq, from).is_some());
         assert_eq!(self.team.cells.head(seq, from), Some(seq + 100));
-        assert_eq!(self.team.cells.body(seq, from)[..2], [u64::from(seq) * 10, u64::from(seq) * 10 + 1]);
+        assert_eq!(self.team.cells.body(seq, from, 2)[..2], [u64::from(seq) * 10, u64::from(seq) * 10 + 1]);
     }
 
     fn end(&self, seq: u32) {
@@ -154,11 +160,66 @@ fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
             for chunk in 1..=3u32 {
                 until(|| b.team.cells.head(seq, 0) == Some(chunk));
                 // Relaxed: ordered by the Acquire in `head`.
-                let word = crate::sci::LocalMap::word(&b.own, beside()).load(Ordering::Relaxed);
-                assert_eq!((word, b.team.cells.body(seq, 0)[0]), (u64::from(chunk) * 7, 9));
+                let word = b.own.word(beside()).load(Ordering::Relaxed);
+                assert_eq!((word, b.team.cells.body(seq, 0, 1)[0]), (u64::from(chunk) * 7, 9));
                 b.team.cells.tell(&b.node.am, 0, seq, Word::Taken, chunk);
             }
             b.end(seq);
+        },
+    );
+}
+
+/// Nobody answers: each number uses the only part again.
+#[test]
+fn loom_cells_announce_bytes_sent_ahead_which_stay_until_their_number_is_retired() {
+    fn at(m: &Member, seq: u32) -> usize {
+        beside() + area::part(m.team.cells.window(), seq).0
+    }
+    model(
+        |a| {
+            for _ in 0..4 {
+                let seq = a.begin();
+                until(|| a.team.is_part_free(seq));
+                // Relaxed: as bytes of a client are copied; the message orders them.
+                a.own.word(at(a, seq)).store(u64::from(seq) * 7, Ordering::Relaxed);
+                a.team.cells.send(&a.node.am, 1, seq, seq, &[at(a, seq) as u64]);
+                a.end(seq);
+            }
+        },
+        |b| {
+            for _ in 0..4 {
+                let seq = b.begin();
+                until(|| b.team.cells.head(seq, 0).is_some());
+                let at = b.team.cells.body(seq, 0, 1)[0] as usize;
+                // Relaxed: ordered by the Acquire in `head`.
+                assert_eq!(b.others.word(at).load(Ordering::Relaxed), u64::from(seq) * 7);
+                b.end(seq);
+            }
+        },
+    );
+}
+
+/// Beside an answer of the same member, which lies in the second line.
+#[test]
+fn loom_cells_carry_messages_of_two_lines_whole() {
+    let words = |seq: u32| std::array::from_fn::<u64, WORDS, _>(|i| u64::from(seq) << 8 | i as u64);
+    model(
+        move |a| {
+            for _ in 0..3 {
+                let seq = a.begin();
+                a.team.cells.tell(&a.node.am, 1, seq, Word::Enter, 5);
+                a.team.cells.send(&a.node.am, 1, seq, seq, &words(seq));
+                a.end(seq);
+            }
+        },
+        move |b| {
+            for _ in 0..3 {
+                let seq = b.begin();
+                until(|| b.team.cells.head(seq, 0).is_some());
+                assert_eq!(b.team.cells.body(seq, 0, WORDS), words(seq));
+                assert_eq!(b.team.cells.told(seq, 0, Word::Enter), Some(5));
+                b.end(seq);
+            }
         },
     );
 }

@@ -1,0 +1,229 @@
+//! The receiving side of a move (`moves.rs`): does what the sender's message says, and checks that it can be.
+
+use super::Mapped;
+use super::area::{CHUNK, CHUNKS};
+use super::cells::Word;
+use super::landing::Landing;
+use super::moves::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSHED, HOW_STAGED, STEP};
+use super::phase::Phase;
+use super::select::INLINE;
+use super::span::{Buffer, Span};
+use crate::sci::{RemoteMap, RemoteRead};
+
+/// Takes the bytes from the message that `from` has sent.
+#[inline]
+pub fn receive_inline<A: Mapped>(phase: &Phase<'_, A>, from: usize, into: &Span) {
+    if phase.head(from) != Some(HOW_INLINE) {
+        phase.corrupt(from, "a collective of another length");
+    }
+    into.set_words(&phase.body(from, into.len().div_ceil(8)));
+}
+
+/// The receiving side.
+pub struct Recv<'a, A: Mapped> {
+    phase: Phase<'a, A>,
+    from: usize,
+    into: Span,
+    land: bool,
+    told: bool,
+    /// Bytes here.
+    got: usize,
+    /// While Mediums may come.
+    landing: Option<Landing<'static>>,
+    /// Where Mediums land if `into` is in pieces, and everything if there is no `into` yet.
+    whole: Option<Buffer>,
+    /// What the sender has mapped is used where it lies, so that `into` is needed for the rest only.
+    lend: bool,
+    lent: Option<Span>,
+    /// The sender waits to hear that what is lent is not needed any more.
+    answer: bool,
+}
+
+impl<'a, A: Mapped> Recv<'a, A> {
+    /// Fills `into` with what `from` sends.
+    pub fn new(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
+        Recv {
+            phase,
+            from,
+            into,
+            land: false,
+            told: false,
+            got: 0,
+            landing: None,
+            whole: None,
+            lend: false,
+            lent: None,
+            answer: false,
+        }
+    }
+
+    /// `len` bytes, to be looked at ([`Self::bytes`]) until they are given back: where they lie, if that is mapped.
+    pub fn lent(phase: Phase<'a, A>, from: usize, len: usize) -> Self {
+        // SAFETY: nothing is copied there: `hold` makes it memory of ours first.
+        let nowhere = unsafe { Span::one(0, len) };
+        Recv { lend: true, ..Self::new(phase, from, nowhere) }
+    }
+
+    /// The bytes, when all are here.
+    pub fn bytes(&self) -> &Span {
+        self.lent.as_ref().unwrap_or(&self.into)
+    }
+
+    /// Lent bytes are not needed any more.
+    pub fn give_back(&self) {
+        if self.answer {
+            self.phase.tell(self.from, Word::Taken, 1);
+        }
+    }
+
+    /// Makes room for bytes that are not lent.
+    fn hold(&mut self) {
+        if self.lend && self.whole.is_none() {
+            let buffer = Buffer::new(self.into.len());
+            self.into = Span::of(&buffer);
+            self.whole = Some(buffer);
+        }
+    }
+
+    /// From a [`Send::push`].
+    pub fn landed(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
+        Recv { land: true, ..Self::new(phase, from, into) }
+    }
+
+    /// Tells the sender where to put the bytes, if it waits for that.
+    pub fn announce(&mut self) {
+        let coll = self.phase.cx.coll;
+        if self.into.len() <= INLINE || self.told {
+            return;
+        }
+        if !coll.direct {
+            self.hold();
+            self.tell_landing();
+        } else if self.land {
+            let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
+            self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
+            self.told = true;
+        }
+    }
+
+    /// Goes as far as it can. True when all bytes are here.
+    pub fn step(&mut self) -> bool {
+        self.announce();
+        let Some(head) = self.phase.head(self.from) else { return false };
+        let count = (head >> HOW_BITS) as usize;
+        let how = head & ((1 << HOW_BITS) - 1);
+        if self.lend && matches!(how, HOW_PULL | HOW_AHEAD) && self.borrow(how) {
+            return true;
+        }
+        self.hold();
+        match how {
+            HOW_INLINE if self.into.len() <= INLINE => {
+                receive_inline(&self.phase, self.from, &self.into);
+                true
+            }
+            HOW_AHEAD => {
+                let (map, offset) = self.region_part(self.into.len());
+                read(map, offset, &self.into, 0, self.into.len());
+                true
+            }
+            HOW_PULL => self.pull(),
+            HOW_STAGED => self.empty(count),
+            HOW_BY_AM if count <= 1 => {
+                if count == 0 && (!self.told || self.land) {
+                    self.land = false;
+                    self.tell_landing();
+                }
+                if let (1, Some(whole)) = (count, &self.whole) {
+                    self.into.copy_from(&Span::of(whole));
+                }
+                count == 1
+            }
+            HOW_PUSHED if self.land && self.told => true,
+            _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
+        }
+    }
+
+    fn tell_landing(&mut self) {
+        if self.into.address().is_none() {
+            self.whole = Some(Buffer::new(self.into.len()));
+        }
+        let whole = self.whole.as_ref().map(Span::of);
+        let address = whole.as_ref().unwrap_or(&self.into).address().unwrap_or(0);
+        let rank = self.phase.cx.team.cells.rank(self.from);
+        self.landing = Some(self.phase.cx.coll.landings.open(rank, address, self.into.len()));
+        self.phase.cx.team.cells.land(self.phase.cx.coll.am, self.from, self.phase.seq, address);
+        self.told = true;
+    }
+
+    /// The sender's map, and where in it the bytes lie.
+    fn source(&self) -> (&'static A::Remote, usize) {
+        let rank = self.phase.cx.team.cells.rank(self.from);
+        let address = self.phase.body(self.from, 1)[0] as usize;
+        let payloads = self.phase.cx.coll.am.payloads();
+        let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, self.into.len())) else {
+            self.phase.corrupt(self.from, "a collective's source outside the segment")
+        };
+        (map, address - base)
+    }
+
+    /// The sender's region, and where in it the message says that `len` bytes are for us.
+    fn region_part(&self, len: usize) -> (&'a A::Remote, usize) {
+        let cx = self.phase.cx;
+        let at = self.phase.body(self.from, 1)[0] as usize;
+        let Some(map) = cx.team.cells.map(self.from) else {
+            self.phase.corrupt(self.from, "a stage that is not mapped")
+        };
+        if at > map.len() || map.len() - at < len {
+            self.phase.corrupt(self.from, "a collective's stage outside the region");
+        }
+        (map, at)
+    }
+
+    /// Takes the bytes where they lie, if loads reach them.
+    fn borrow(&mut self, how: u32) -> bool {
+        let len = self.into.len();
+        let (map, offset) = if how == HOW_PULL { self.source() } else { self.region_part(len) };
+        // SAFETY: inside the map, which lives as long as the job; the sender keeps the bytes until they are given back,
+        // or the number is retired.
+        self.lent = map.memory().map(|memory| unsafe { Span::one(memory as usize + offset, len) });
+        self.answer = how == HOW_PULL;
+        self.lent.is_some()
+    }
+
+    fn pull(&mut self) -> bool {
+        let coll = self.phase.cx.coll;
+        let (map, offset) = self.source();
+        let n = STEP.min(self.into.len() - self.got);
+        read(map, offset + self.got, &self.into, self.got, n);
+        coll.moved();
+        self.got += n;
+        let done = self.got == self.into.len();
+        if done {
+            self.phase.tell(self.from, Word::Taken, 1);
+        }
+        done
+    }
+
+    fn empty(&mut self, filled: usize) -> bool {
+        let len = self.into.len();
+        let (map, stage) = self.region_part(CHUNKS * CHUNK);
+        let filled = filled.min(len.div_ceil(CHUNK));
+        while self.got < filled * CHUNK && self.got < len {
+            let n = CHUNK.min(len - self.got);
+            read(map, stage + self.got / CHUNK % CHUNKS * CHUNK, &self.into, self.got, n);
+            self.phase.cx.coll.moved();
+            self.got += n;
+            self.phase.tell(self.from, Word::Taken, self.got.div_ceil(CHUNK) as u32);
+        }
+        self.got == len
+    }
+}
+
+/// Reads `len` bytes at `offset` of a peer's memory, which were checked to be inside, to `[at, at + len)` of `into`.
+fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usize) {
+    into.fill(at, len, |piece, done, n| {
+        // SAFETY: the span's promise: writable.
+        let result = unsafe { map.read(offset + done, piece as *mut u8, n) };
+        debug_assert!(result.is_ok(), "the range was checked");
+    });
+}
