@@ -97,9 +97,9 @@ fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
         ("nonsense", "six fields"),
         ("99,0,2,100,101,abc", "version"),
-        ("2,5,2,100,101,abc", "rank 5"),
-        ("2,0,2,300,301,abc", "descriptor 300"),
-        ("2,0,2,0,0,abc", "memory"),
+        ("3,5,2,100,101,abc", "rank 5"),
+        ("3,0,2,300,301,abc", "descriptor 300"),
+        ("3,0,2,0,0,abc", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");
