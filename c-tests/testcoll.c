@@ -88,6 +88,26 @@ static void all_forms(gasnet_image_t image) {
           }
 }
 
+/* Some block and some do not, at sizes at which the way of the bytes changes: they must not wait for each other. */
+static void mixed(gasnet_image_t image) {
+  static const size_t bounds[] = {8, 80, 81, 512, 1024, 1025, 4096, 4097, 8191, 8192, 8193};
+  const int count = (int)(sizeof bounds / sizeof *bounds);
+  unsigned n = 0, mine = image + 9;
+  int op, size, turn;
+  for (op = 0; op < COLL_OPS; op++)
+    for (size = 0; size < count; size++)
+      for (turn = 0; turn < 2; turn++) {
+        coll_job j;
+        memset(&j, 0, sizeof j);
+        j.op = op, j.in = 1 + size % 2, j.out = 1 + size / 2 % 2;
+        j.root = (n++ / 2) % coll_images;
+        j.nb = (int)(image + (unsigned)turn) % 2;
+        j.n = bounds[size] * coll_images < COLL_CAP / 2 ? bounds[size] : 64;
+        j.seed = n * 37 + 11;
+        batch(image, &j, 1, &mine);
+      }
+}
+
 /* Many small ones in flight, synced in the order they began, in reverse, or at random: each image has its own way. */
 static void many(gasnet_image_t image) {
   gasnet_coll_handle_t *h = (gasnet_coll_handle_t *)malloc((size_t)handles * sizeof *h);
@@ -224,6 +244,7 @@ static void of_nodes(gasnet_image_t image) {
 static void every_part(gasnet_image_t image) {
   of_nodes(image);
   all_forms(image);
+  mixed(image);
   allsync(image);
   aggregates(image);
   many(image);

@@ -78,7 +78,9 @@ impl<A: Mapped> Coll<A> {
         let members = team.members();
         let all_sync = call.flags & (flags::IN_ALLSYNC | flags::OUT_ALLSYNC) != 0;
         let most = if call.kind == Kind::Broadcast && !all_sync { usize::MAX } else { DIRECT_MEMBERS };
-        let short = call.each <= SHORT && members <= most && call.root < members && call.kind != Kind::Scan;
+        // Whoever gathers the full way waits, from so many bytes on, for an address that nobody tells here.
+        let longest = if call.kind == Kind::Gather { SHORT.min(select::PUSH - 1) } else { SHORT };
+        let short = call.each <= longest && members <= most && call.root < members && call.kind != Kind::Scan;
         if !short || !self.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
             return false;
         }
