@@ -204,6 +204,20 @@ static void repeatable(gasnet_image_t image) {
   free(src), free(got[0]), free(got[1]);
 }
 
+/* Elements without bytes, and none: nothing is combined, and all come back. */
+static void nothing(gasnet_image_t image) {
+  static const size_t shapes[][2] = {{0, 0}, {0, 3}, {4, 0}};
+  int k, flags = GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC;
+  for (k = 0; k < 3; k++) {
+    uint32_t src = image, dst = 77;
+    gasnet_coll_reduce(GASNET_TEAM_ALL, 0, &dst, &src, 0, 0, shapes[k][0], shapes[k][1], SUM, 0, flags);
+    gasnet_coll_wait_sync(
+        gasnet_coll_reduce_nb(GASNET_TEAM_ALL, 0, &dst, &src, 0, 0, shapes[k][0], shapes[k][1], SUM, 0, flags));
+    CHECK(dst == 77 && src == image, "a reduction of %lu elements of %lu bytes: %u", (unsigned long)shapes[k][1],
+          (unsigned long)shapes[k][0], (unsigned)dst);
+  }
+}
+
 static void every_part(gasnet_image_t image) {
   static const size_t counts[] = {1, 2, 3, 13, 14, 15, 100, 1000, 4095, 4096, 4097, 10000, 100000};
   unsigned common = seed0, mine = seed0 + image * 7 + 1;
@@ -224,6 +238,7 @@ static void every_part(gasnet_image_t image) {
     perform(&w, image, &mine);
   }
   repeatable(image);
+  nothing(image);
 }
 
 int main(int argc, char **argv) {

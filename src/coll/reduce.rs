@@ -140,6 +140,9 @@ const FOLD: usize = 16 << 10;
 
 /// Combines the operands, in their order, block by block. `into` may be one of them, or lie in a peer's memory.
 fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
+    if into.is_empty() {
+        return; // elements may have no bytes
+    }
     let block = (FOLD / how.elem_size).next_multiple_of(aligned(how)).max(1) * how.elem_size;
     let sum = Buffer::new(block.min(into.len()));
     for at in (0..into.len()).step_by(block) {
