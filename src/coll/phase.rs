@@ -158,17 +158,22 @@ impl<A: Mapped> Phase<'_, A> {
     pub async fn everybody(&self, what: Word) {
         let (me, members) = (self.cx.me(), self.cx.members());
         if members <= DIRECT_MEMBERS {
-            self.cx.others().for_each(|to| self.tell(to, what, 1));
-            for from in self.cx.others() {
-                self.hear(from, what).await;
-            }
-            return;
+            return self.each_other(what).await;
         }
         let mut distance = 1;
         while distance < members {
             self.tell((me + distance) % members, what, 1);
             self.hear((me + members - distance) % members, what).await;
             distance *= 2;
+        }
+    }
+
+    /// The same, each from each: whatever a member told this one before has then come, also where words are messages, which
+    /// are in order between two members only.
+    pub async fn each_other(&self, what: Word) {
+        self.cx.others().for_each(|to| self.tell(to, what, 1));
+        for from in self.cx.others() {
+            self.hear(from, what).await;
         }
     }
 

@@ -112,8 +112,9 @@ impl<A: Mapped> Coll<A> {
             failed = self.am.wait_step(failed);
         }
         {
+            // From each: a credit that is still on its way must not come to the block's next team.
             let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
-            self.block_on(async { cx.phase(0).await.everybody(super::cells::Word::Leave).await });
+            self.block_on(async { cx.phase(0).await.each_other(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;
         // All members are done with all numbers: nobody reads what was sent ahead.
