@@ -162,6 +162,10 @@ impl<'a, A: Mapped> Send<'a, A> {
     fn begin(&mut self) -> bool {
         let coll = self.phase.cx.coll;
         let len = self.from.len();
+        if self.receivers() == 0 {
+            self.state = State::Done; // nothing is copied for nobody
+            return true;
+        }
         if len <= INLINE {
             send_inline(&self.phase, (0..self.receivers()).map(|i| self.receiver(i)), &self.from);
             self.state = State::Done;

@@ -43,9 +43,10 @@ impl Stage {
     /// Takes a buffer that will be kept; its number.
     fn take_upper(&self) -> Option<usize> {
         let is_free = |buffer: &usize| {
-            let bit = 1 << (buffer % 64);
+            let (word, bit) = (&self.free[buffer / 64], 1 << (buffer % 64));
+            // Relaxed: a hint, without which a team that finds none free would pay for all of them at each send.
             // ORDERING: as in `take`.
-            self.free[buffer / 64].fetch_and(!bit, Ordering::Acquire) & bit != 0
+            word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::Acquire) & bit != 0
         };
         (self.buffers.div_ceil(2)..self.buffers).rev().find(is_free)
     }
