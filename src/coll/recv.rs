@@ -8,6 +8,7 @@ use super::moves::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUS
 use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
+use crate::region::LINE;
 use crate::sci::{RemoteMap, RemoteRead};
 
 /// Takes the bytes from the message that `from` has sent.
@@ -85,7 +86,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
     }
 
-    /// From a [`Send::push`].
+    /// From a [`super::moves::Send::push`].
     pub fn landed(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
         Recv { land: true, ..Self::new(phase, from, into) }
     }
@@ -173,7 +174,8 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let Some(map) = cx.team.cells.map(self.from) else {
             self.phase.corrupt(self.from, "a stage that is not mapped")
         };
-        if at > map.len() || map.len() - at < len {
+        // Parts begin on lines; a client's function that is lent them wants its operands aligned.
+        if at > map.len() || map.len() - at < len || !at.is_multiple_of(LINE) {
             self.phase.corrupt(self.from, "a collective's stage outside the region");
         }
         (map, at)
