@@ -181,7 +181,11 @@ static void sending_serves_others(void) {
     forget();
     stopped = 0;
     test_barrier();
-    if (me == nodes - 1) GASNET_SAFE(gasnet_AMRequestShort0(0, HIDX_STOP));
+    if (me == 0) GASNET_SAFE(gasnet_AMRequestShort1(nodes - 1, HIDX_COUNT, 0)); /* out of the barrier, whose polls would do */
+    if (me == nodes - 1) {
+      GASNET_BLOCKUNTIL(handled[0] > 0);
+      GASNET_SAFE(gasnet_AMRequestShort0(0, HIDX_STOP));
+    }
     if (me == 0)
       for (; !stopped && test_now() < end; sent++) GASNET_SAFE(gasnet_AMRequestShort1(to[k], HIDX_COUNT, 0));
     CHECK(me != 0 || stopped, "a request waited for %ld others of its target", sent);
