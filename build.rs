@@ -13,7 +13,7 @@ fn main() {
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
 
     let modules =
-        ["constants", "init", "query", "hsl", "debug", "am", "barrier", "reach", "rma", "vis", "coll", "coll_team"];
+        ["constants", "init", "query", "hsl", "debug", "direct", "am", "barrier", "reach", "rma", "vis", "coll", "coll_team"];
     header("ABI", "gasnet.h", &modules, &root).write_to_file(out.join("gasnet_sci_abi.h"));
     // Programs without gasnet.h see nothing of the above.
     let modules = ["tools_check", "tools_timer", "tools_lock"];

@@ -27,6 +27,7 @@ extern "C" {
 #include "gasnet_sci_types.h"
 #include "gasnet_sci_abi.h"
 #include "gasnet_sci_core.h"
+#include "gasnet_sci_direct.h"
 #include "gasnet_sci_am.h"
 #include "gasnet_sci_rma.h"
 

@@ -289,6 +289,138 @@ typedef struct {
 } gasneti_sci_coll_call_t;
 
 /*
+ The way to one peer, for Shorts of one line.
+ */
+typedef struct {
+  /*
+   The first request slot at the peer, 128 bytes each.
+   */
+  uint8_t *slots;
+  /*
+   Our ready counts at the peer: requests, then replies.
+   */
+  uint32_t *ready;
+  /*
+   Not 0 while the peer sleeps, or is about to.
+   */
+  const uint32_t *bell;
+  /*
+   Ring position behind the payload of the request in each slot.
+   */
+  uint64_t *ends;
+  /*
+   Ring position of the next payload.
+   */
+  const uint64_t *head;
+  /*
+   Requests sent.
+   */
+  uint32_t sent;
+  /*
+   Requests retired.
+   */
+  uint32_t retired;
+  /*
+   One less than the number of slots.
+   */
+  uint32_t mask;
+  /*
+   Its number of bits.
+   */
+  uint32_t shift;
+  /*
+   Requests that may be outstanding; 0 where each is a call.
+   */
+  uint32_t room;
+  /*
+   So many are a flood.
+   */
+  uint32_t flood;
+} gasneti_sci_way_t;
+
+/*
+ The head of a request's token.
+ */
+typedef struct {
+  /*
+   Where the reply goes; null when it is a call, and once there was one.
+   */
+  uint64_t *slot;
+  /*
+   The way to the requester.
+   */
+  const gasneti_sci_way_t *way;
+  /*
+   What the reply's meta word begins with.
+   */
+  uint32_t sequence;
+  /*
+   Replies to the requester, this one included.
+   */
+  uint32_t count;
+  /*
+   0 before there is an answer; 2: answered inline.
+   */
+  uint8_t answered;
+} gasneti_sci_answer_t;
+
+/*
+ What a poll in vain looks at.
+ */
+typedef struct {
+  /*
+   Polls that may look here and nowhere else, before one is a call.
+   */
+  uint32_t left;
+  /*
+   Those of them that pause first.
+   */
+  uint32_t pauses;
+  /*
+   A wait that has failed so often, or more, is a call.
+   */
+  uint32_t spins;
+  /*
+   Low half of the next request's meta word.
+   */
+  uint16_t request_sequence;
+  /*
+   Low half of the next reply's meta word.
+   */
+  uint16_t reply_sequence;
+  /*
+   Slot of the next request.
+   */
+  const uint64_t *request;
+  /*
+   Slot of the next reply.
+   */
+  const uint64_t *reply;
+} gasneti_sci_watch_t;
+
+/*
+ What is sent and looked for inline. Filled by attach, constant afterwards.
+ */
+typedef struct {
+  /*
+   Where the ways to the nodes are told; null for a node to which each message is a call.
+   */
+  gasneti_sci_way_t *const *ways;
+  /*
+   The token of a request's handler, if it may be answered inline.
+   */
+  gasneti_sci_answer_t *answer;
+  /*
+   What polls look at.
+   */
+  gasneti_sci_watch_t *watch;
+  /*
+   Number of nodes; 0 where each message is a call.
+   */
+  uint32_t nodes;
+} gasneti_sci_direct_t;
+
+/*
  What the header's inline transfers need to know. Filled by attach, constant afterwards.
  */
 typedef struct {
@@ -315,6 +447,11 @@ extern uint64_t gasnet_max_segsize;
  `gasnet_client_attach_hook`: called by attach with the local segment, if set.
  */
 extern void (*gasnet_client_attach_hook)(void*, size_t);
+
+/*
+ See [`gasneti_sci_direct_t`].
+ */
+extern gasneti_sci_direct_t gasneti_sci_direct;
 
 /*
  See [`gasneti_sci_reach_t`].
@@ -470,6 +607,21 @@ int gasneti_sci_hsl_trylock_debug(gasnet_hsl_t *hsl, const char *file, int line)
  `gasnet_hsl_unlock`; of a free lock, by another thread or out of order fatal.
  */
 void gasneti_sci_hsl_unlock_debug(gasnet_hsl_t *hsl, const char *file, int line);
+
+/*
+ A poll that has seen a message of the peer that is watched: a reply, or a request. Always `GASNET_OK`.
+ */
+int gasneti_sci_poll_watched(int is_reply);
+
+/*
+ As `gasneti_sci_wait_step`, after a look that has seen a message of the peer that is watched.
+ */
+uint32_t gasneti_sci_wait_watched(uint32_t failed, int is_reply);
+
+/*
+ Wakes the peer at the end of `way`.
+ */
+void gasneti_sci_wake(const void *way);
 
 /*
  Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.

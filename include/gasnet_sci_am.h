@@ -28,6 +28,7 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
 #endif
 
 /* ---- one inline function per category and number of argument words ---- */
+#define GASNETI_SCI_LIST0
 #define GASNETI_SCI_LIST1 , uint64_t w0
 #define GASNETI_SCI_LIST2 GASNETI_SCI_LIST1, uint64_t w1
 #define GASNETI_SCI_LIST3 GASNETI_SCI_LIST2, uint64_t w2
@@ -44,11 +45,15 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
 #define GASNETI_SCI_FILL6 GASNETI_SCI_FILL5, w5
 #define GASNETI_SCI_FILL7 GASNETI_SCI_FILL6, w6
 #define GASNETI_SCI_FILL8 GASNETI_SCI_FILL7, w7
+/* A Short that is not inline. */
+#define GASNETI_SCI_CALL0(verb) gasneti_sci_##verb(to, handler, NULL, numargs)
+#define GASNETI_SCI_CALL(verb, n)                                                                                    \
+  const uint64_t words[n] = {GASNETI_SCI_FILL##n};                                                                   \
+  return gasneti_sci_##verb(to, handler, words, numargs)
 #define GASNETI_SCI_SHORT(verb, to_t, n)                                                                             \
   GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler,                                \
                                                    uint32_t numargs GASNETI_SCI_LIST##n) {                           \
-    const uint64_t words[n] = {GASNETI_SCI_FILL##n};                                                                 \
-    return gasneti_sci_##verb(to, handler, words, numargs);                                                          \
+    GASNETI_SCI_CALL(verb, n);                                                                                       \
   }                                                                                                                  \
   struct gasneti_sci_semicolon
 #define GASNETI_SCI_MEDIUM(verb, to_t, n)                                                                            \
@@ -67,10 +72,8 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
   }                                                                                                                  \
   struct gasneti_sci_semicolon
 #define GASNETI_SCI_WORDS(n)                                                                                         \
-  GASNETI_SCI_SHORT(request_short, gasnet_node_t, n);                                                                \
   GASNETI_SCI_MEDIUM(request_medium, gasnet_node_t, n);                                                              \
   GASNETI_SCI_LONG(request_long, gasnet_node_t, n);                                                                  \
-  GASNETI_SCI_SHORT(reply_short, gasnet_token_t, n);                                                                 \
   GASNETI_SCI_MEDIUM(reply_medium, gasnet_token_t, n);                                                               \
   GASNETI_SCI_LONG(reply_long, gasnet_token_t, n)
 GASNETI_SCI_WORDS(1);
@@ -81,6 +84,73 @@ GASNETI_SCI_WORDS(5);
 GASNETI_SCI_WORDS(6);
 GASNETI_SCI_WORDS(7);
 GASNETI_SCI_WORDS(8);
+
+/* Shorts of one line are stored here, if they can be. */
+#if GASNETI_SCI_DIRECT
+#define GASNETI_SCI_STORE0
+#define GASNETI_SCI_STORE1 slot[1] = w0
+#define GASNETI_SCI_STORE2 GASNETI_SCI_STORE1, slot[2] = w1
+#define GASNETI_SCI_STORE3 GASNETI_SCI_STORE2, slot[3] = w2
+#define GASNETI_SCI_STORE4 GASNETI_SCI_STORE3, slot[4] = w3
+#define GASNETI_SCI_STORE5 GASNETI_SCI_STORE4, slot[5] = w4
+#define GASNETI_SCI_STORE6 GASNETI_SCI_STORE5, slot[6] = w5
+#define GASNETI_SCI_STORE7 GASNETI_SCI_STORE6, slot[7] = w6
+#define GASNETI_SCI_DIRECT_SHORTS(n, call_request, call_reply)                                                       \
+  GASNETI_SCI_INLINE int gasneti_sci_request_short_w##n(gasnet_node_t to, gasnet_handler_t handler,                  \
+                                                        uint32_t numargs GASNETI_SCI_LIST##n) {                      \
+    uint32_t outstanding = 0;                                                                                        \
+    gasneti_sci_way_t *way = gasneti_sci_way_to(to, &outstanding);                                                   \
+    if_pt (way != NULL) {                                                                                            \
+      uint64_t *slot = (uint64_t *)(void *)(way->slots + ((way->sent & way->mask) << 7));                            \
+      GASNETI_SCI_STORE##n;                                                                                          \
+      gasneti_sci_send(way, slot, outstanding, handler, numargs);                                                    \
+      return GASNET_OK;                                                                                              \
+    }                                                                                                                \
+    {                                                                                                                \
+      call_request;                                                                                                  \
+    }                                                                                                                \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_reply_short_w##n(gasnet_token_t to, gasnet_handler_t handler,                   \
+                                                      uint32_t numargs GASNETI_SCI_LIST##n) {                        \
+    uint64_t *slot = gasneti_sci_reply_at(to);                                                                       \
+    if_pt (slot != NULL) {                                                                                           \
+      GASNETI_SCI_STORE##n;                                                                                          \
+      gasneti_sci_answer(slot, handler, numargs);                                                                    \
+      return GASNET_OK;                                                                                              \
+    }                                                                                                                \
+    {                                                                                                                \
+      call_reply;                                                                                                    \
+    }                                                                                                                \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_DIRECT_SHORTS(0, return GASNETI_SCI_CALL0(request_short), return GASNETI_SCI_CALL0(reply_short));
+GASNETI_SCI_DIRECT_SHORTS(1, GASNETI_SCI_CALL(request_short, 1), GASNETI_SCI_CALL(reply_short, 1));
+GASNETI_SCI_DIRECT_SHORTS(2, GASNETI_SCI_CALL(request_short, 2), GASNETI_SCI_CALL(reply_short, 2));
+GASNETI_SCI_DIRECT_SHORTS(3, GASNETI_SCI_CALL(request_short, 3), GASNETI_SCI_CALL(reply_short, 3));
+GASNETI_SCI_DIRECT_SHORTS(4, GASNETI_SCI_CALL(request_short, 4), GASNETI_SCI_CALL(reply_short, 4));
+GASNETI_SCI_DIRECT_SHORTS(5, GASNETI_SCI_CALL(request_short, 5), GASNETI_SCI_CALL(reply_short, 5));
+GASNETI_SCI_DIRECT_SHORTS(6, GASNETI_SCI_CALL(request_short, 6), GASNETI_SCI_CALL(reply_short, 6));
+GASNETI_SCI_DIRECT_SHORTS(7, GASNETI_SCI_CALL(request_short, 7), GASNETI_SCI_CALL(reply_short, 7));
+#else
+#define gasneti_sci_request_short_w0(to, handler, numargs) gasneti_sci_request_short((to), (handler), NULL, (numargs))
+#define gasneti_sci_reply_short_w0(to, handler, numargs) gasneti_sci_reply_short((to), (handler), NULL, (numargs))
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 1);
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 2);
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 3);
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 4);
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 5);
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 6);
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 7);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 1);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 2);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 3);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 4);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 5);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 6);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 7);
+#endif
+GASNETI_SCI_SHORT(request_short, gasnet_node_t, 8);
+GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
 
 /* ---- 1 to 16 arguments as their number and words ---- */
 #define GASNETI_SCI_ARGS1(a0) 1, GASNETI_SCI_ARG(a0)
@@ -122,7 +192,7 @@ GASNETI_SCI_WORDS(8);
 
 /* gasnet_AMRequestShort */
 #define GASNETI_SCI_RequestShort_X0(n, h) GASNETI_SCI_REQUEST("gasnet_AMRequestShort0", \
-  gasneti_sci_request_short((n), (h), NULL, 0))
+  gasneti_sci_request_short_w0((n), (h), 0))
 #define gasnet_AMRequestShort0(...) GASNETI_SCI_RequestShort_X0(__VA_ARGS__)
 #define GASNETI_SCI_RequestShort_X1(n, h, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestShort1", \
   gasneti_sci_request_short_w1((n), (h), GASNETI_SCI_ARGS1(a0)))
@@ -382,8 +452,8 @@ GASNETI_SCI_WORDS(8);
 #define gasnet_AMRequestLongAsync16(...) GASNETI_SCI_RequestLongAsync_X16(__VA_ARGS__)
 
 /* gasnet_AMReplyShort */
-#define GASNETI_SCI_ReplyShort_X0(t, h) gasneti_sci_reply_short(GASNETI_SCI_TOKEN("gasnet_AMReplyShort0", t), \
-  (h), NULL, 0)
+#define GASNETI_SCI_ReplyShort_X0(t, h) gasneti_sci_reply_short_w0(GASNETI_SCI_TOKEN("gasnet_AMReplyShort0", t), \
+  (h), 0)
 #define gasnet_AMReplyShort0(...) GASNETI_SCI_ReplyShort_X0(__VA_ARGS__)
 #define GASNETI_SCI_ReplyShort_X1(t, h, a0) gasneti_sci_reply_short_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyShort1", \
   t), (h), GASNETI_SCI_ARGS1(a0))
@@ -661,17 +731,7 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
 
 /* ---- token queries, polling, waiting ---- */
 #define gasnet_AMGetMsgSource(token, node) gasneti_sci_msg_source((token), (node))
-#define gasnet_AMPoll() GASNETI_SCI_REQUEST("gasnet_AMPoll", gasneti_sci_poll())
-
-#if defined(__GNUC__)
-#define GASNETI_SCI_FENCE_COMPILER() __asm__ __volatile__("" : : : "memory")
-#define GASNETI_SCI_FENCE_ACQUIRE() GASNETI_SCI_FENCE(__ATOMIC_ACQUIRE)
-#define GASNETI_SCI_FENCE_RELEASE() GASNETI_SCI_FENCE(__ATOMIC_RELEASE)
-#else
-#define GASNETI_SCI_FENCE_COMPILER() ((void)0) /* the call of an unknown function is one */
-#define GASNETI_SCI_FENCE_ACQUIRE() ((void)0)
-#define GASNETI_SCI_FENCE_RELEASE() ((void)0)
-#endif
+#define gasnet_AMPoll() GASNETI_SCI_REQUEST("gasnet_AMPoll", gasneti_sci_do_poll())
 
 /* Serves messages until `cond`, any scalar expression, is true; evaluated at least once, first before any poll. Values that
  * handlers, other threads or peers' puts change are read anew each time; sleeps at most a millisecond at a time. */
@@ -683,7 +743,7 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
     uint32_t gasneti_sci_failed = 0;                                                                                 \
     while ((func), !(cond)) {                                                                                        \
       gasneti_sci_failed =                                                                                           \
-          GASNETI_SCI_CHECKED("GASNET_BLOCKUNTIL", GASNETI_SCI_RULES_CLIENT, gasneti_sci_wait_step(gasneti_sci_failed)); \
+          GASNETI_SCI_CHECKED("GASNET_BLOCKUNTIL", GASNETI_SCI_RULES_CLIENT, gasneti_sci_wait(gasneti_sci_failed)); \
       GASNETI_SCI_FENCE_COMPILER();                                                                                  \
     }                                                                                                                \
     GASNETI_SCI_FENCE_ACQUIRE();                                                                                     \

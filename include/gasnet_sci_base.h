@@ -163,6 +163,12 @@ void __tsan_release(void *address);
 #define GASNETI_SCI_FENCE(order) __atomic_thread_fence(order)
 #endif
 
+#if defined(__GNUC__)
+#define GASNETI_SCI_ALWAYS static __inline__ __attribute__((__always_inline__, __unused__))
+#else
+#define GASNETI_SCI_ALWAYS static inline
+#endif
+
 #ifndef if_pf
 #define if_pf(cond) if (GASNETI_SCI_EXPECT(!!(cond), 0))
 #endif

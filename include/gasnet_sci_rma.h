@@ -14,12 +14,6 @@ typedef void *gasnet_handle_t; /* the library's handle; all zero = complete */
 typedef uint64_t gasnet_valget_handle_t;
 #define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
 
-#if defined(__GNUC__)
-#define GASNETI_SCI_ALWAYS static __inline__ __attribute__((__always_inline__, __unused__))
-#else
-#define GASNETI_SCI_ALWAYS static inline
-#endif
-
 /* ---- where the bytes are ---- */
 
 /* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that

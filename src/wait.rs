@@ -121,16 +121,43 @@ impl Waiter {
     /// A poll that the client made by itself found something, or not.
     #[inline]
     pub fn polled(&self, found: bool) {
+        if found { self.found() } else { self.missed(1) }
+    }
+
+    /// A poll that the client made by itself found something.
+    #[inline]
+    pub fn found(&self) {
+        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as in `missed`
+    }
+
+    /// So many polls of the client's own, the last of them just now, found nothing.
+    #[inline]
+    pub fn missed(&self, polls: u32) {
         let Missed { count, patience } = &self.missed;
         // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
-        let missed = if found { 0 } else { count.load(Ordering::Relaxed) + 1 };
+        let missed = count.load(Ordering::Relaxed) + polls;
         count.store(missed, Ordering::Relaxed); // Relaxed: as above
-        if missed.wrapping_sub(1) < self.pauses {
+        if missed <= self.pauses {
             spin_loop();
         }
         // Relaxed: as above.
         if missed >= patience.load(Ordering::Relaxed) {
             self.give_way();
+        }
+    }
+
+    /// So many polls in vain after one that was not pause.
+    pub fn pauses(&self) -> u32 {
+        self.pauses
+    }
+
+    /// Failed steps of a wait before one does more than to poll and pause, as it stands now.
+    pub fn spins(&self) -> u32 {
+        match self.mode.load(Ordering::Relaxed) {
+            // Relaxed, both: as in `step`
+            mode if mode == Mode::Spin as u32 => u32::MAX,
+            mode if mode == Mode::Block as u32 => 0,
+            _ => self.spin.load(Ordering::Relaxed),
         }
     }
 
@@ -172,11 +199,7 @@ impl Waiter {
     /// thoroughly it must look. Returns the new count: 0 after progress.
     pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> u32 {
         let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
-        let spin = match mode {
-            m if m == Mode::Spin as u32 => u32::MAX,
-            m if m == Mode::Block as u32 => 0,
-            _ => self.spin.load(Ordering::Relaxed), // Relaxed: as in `adapt`
-        };
+        let spin = self.spins();
         if poll(if failed < spin { Look::Glance } else { Look::Whole }) {
             return 0;
         }

@@ -9,6 +9,7 @@ pub mod coll;
 pub mod coll_team;
 pub mod constants;
 pub mod debug;
+pub mod direct;
 pub mod hsl;
 pub mod init;
 pub mod query;

@@ -39,6 +39,11 @@ pub(super) fn limit(most: Option<u32>) {
     LIMIT.store(most.map_or(0, u64::from), Ordering::Relaxed); // Relaxed: before there are threads that call
 }
 
+/// Is there a limit, so that no call may be inline?
+pub(super) fn is_limited() -> bool {
+    LIMIT.load(Ordering::Relaxed) != 0 // Relaxed: as above
+}
+
 /// Notes that the calling thread calls the library.
 #[inline(always)]
 pub(super) fn note() {

@@ -8,6 +8,7 @@
 
 use super::Am;
 use super::announced::Lookout;
+use super::direct::Watch;
 use super::outbox::Peer;
 use super::poll::PREDICTED;
 use super::run::corrupt;
@@ -73,6 +74,8 @@ pub struct Inbox<A: Adapter> {
     /// Every peer is predicted: its slots are looked at in each poll.
     pub(super) covered: bool,
     pub(super) lookout: Lookout,
+    /// What the header looks at: of the first of `predicted`.
+    pub(super) watch: Watch,
     request_token: &'static Token,
     reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -124,10 +127,16 @@ impl<A: Adapter> Inbox<A> {
             covered: predicted.len() + 1 == nodes,
             likely: Cell::new(predicted.len()),
             lookout: Lookout::new(&layout),
+            watch: Watch::none(),
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),
         }
+    }
+
+    /// What the header finds things by.
+    pub fn for_header(&self) -> (&Watch, &'static Token) {
+        (&self.watch, self.request_token)
     }
 
     /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
@@ -169,7 +178,7 @@ impl<A: Adapter> Inbox<A> {
         // Relaxed: a hint; `retire` looks with Acquire.
         let consumed = self.control.word(self.layout.credit(peer)).load(Ordering::Relaxed) as u32;
         let next = from.next_reply.get();
-        let sent = way.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
+        let sent = way.direct.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
         consumed.wrapping_sub(next).wrapping_sub(1) < sent.wrapping_sub(next)
     }
 
@@ -248,7 +257,7 @@ impl<A: Adapter> Inbox<A> {
         self.from[peer].next_reply.set(next);
         // ORDERING: Release ↔ Acquire in `Peer::take`: the reply handler's looks at the slot and at its ring bytes are
         // done before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
-        am.peers[peer].retired.store(next, Ordering::Release);
+        am.peers[peer].direct.retired.store(next, Ordering::Release);
     }
 
     /// Runs the handler of one request, and gives the slot back unless its reply did.
@@ -257,6 +266,7 @@ impl<A: Adapter> Inbox<A> {
         let token = self.request_token;
         let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
         token.open(Kind::Request, peer as u32, index, holds_buffer);
+        self.offer_answer(am, peer, from, index, token);
         let ring = self.layout.queue(peer) + self.layout.request_ring();
         let bytes = self.run(am, slot, meta, token, ring);
         if let Some(deferred) = token.take_deferred() {
@@ -265,6 +275,11 @@ impl<A: Adapter> Inbox<A> {
         token.close();
         from.next_request.set(index.wrapping_add(1));
         Counters::add(&self.counters.requests, 1);
+        if token.is_answer_uncounted() {
+            from.replied_to.set(index.wrapping_add(1));
+            from.replies_sent.set(from.replies_sent.get().wrapping_add(1));
+            Counters::add(&self.counters.replied, 1);
+        }
         if token.replied() {
             if index & 0xffff == 0xffff {
                 self.give_back(am, peer, index.wrapping_add(1));
@@ -277,6 +292,19 @@ impl<A: Adapter> Inbox<A> {
         let many = unacked as usize >= self.layout.slots() / 4 || from.unacked_bytes.get() as usize >= RING / 8;
         if many || index & 0xffff == 0xffff {
             self.give_back(am, peer, index.wrapping_add(1));
+        }
+    }
+
+    /// Lets the header send the reply to request `index`, unless something else is to be done with it: give requests back that
+    /// it overtakes, or wait for the handler's return.
+    #[inline(always)]
+    fn offer_answer(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
+        if let Some(way) = am.peers.known(peer)
+            && !token.holds_buffer()
+            && from.unacked.get() == 0
+        {
+            let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
+            token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
         }
     }
 

@@ -13,6 +13,7 @@
 
 pub mod announced;
 pub mod bulk;
+pub mod direct;
 pub mod dispatch;
 pub mod handlers;
 pub mod inbox;
@@ -140,7 +141,7 @@ impl<A: Adapter> Am<A> {
             layout,
             control: control.clone(),
             // SAFETY: the caller's promise.
-            peers: unsafe { Peers::new(threaded, layout.nodes(), layout.slots(), reach) },
+            peers: unsafe { Peers::new(threaded, me, layout, reach) },
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             handlers: Handlers::default(),
@@ -165,8 +166,8 @@ impl<A: Adapter> Am<A> {
     #[cfg(any(test, fuzzing))]
     pub(crate) fn start_at(&self, n: u32) {
         for peer in self.peers.all_known() {
-            peer.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
-            peer.retired.store(n, Ordering::Relaxed); // Relaxed: as above
+            peer.direct.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
+            peer.direct.retired.store(n, Ordering::Relaxed); // Relaxed: as above
         }
         self.inbox.with(|inbox| inbox.start_at(n));
     }
@@ -181,6 +182,12 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn me(&self) -> u32 {
         self.me
+    }
+
+    /// What the header may do messages and polls by; `None` where client threads may call at the same time.
+    pub fn for_header(&self) -> Option<direct::ForHeader<'_>> {
+        let (watch, token) = self.inbox.unguarded()?.for_header();
+        Some(direct::ForHeader { ways: self.peers.table(), token, watch })
     }
 
     /// The handler table.
@@ -400,6 +407,53 @@ impl<A: Adapter> Am<A> {
         }
     }
 
+    /// Has a poll more to do than to look for messages?
+    #[inline(always)]
+    pub(crate) fn is_busy(&self) -> bool {
+        // Relaxed: a hint, as in `serve`.
+        self.background.load(Ordering::Relaxed) != 0
+    }
+
+    /// A poll of the client's by the header, which has seen a message of the peer that it watches.
+    #[inline(always)]
+    pub fn poll_watched(&self, is_reply: bool) {
+        // Relaxed: as in `poll_in_loop`.
+        let idle = self.running.load(Ordering::Relaxed) == 0;
+        match self.inbox.unguarded() {
+            Some(inbox) if idle => {
+                if inbox.serve_watched(self, is_reply) {
+                    inbox.found_in_loop(self);
+                } else {
+                    self.waiter.missed(1);
+                }
+            }
+            _ => self.poll_guarded(),
+        }
+    }
+
+    /// [`Self::wait_step`] by the header, which has seen a message of the peer that it watches.
+    #[inline(always)]
+    pub fn wait_watched(&self, failed: u32, is_reply: bool) -> u32 {
+        // Relaxed: as in `poll_in_loop`.
+        let idle = self.running.load(Ordering::Relaxed) == 0;
+        match self.inbox.unguarded() {
+            Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
+            _ => self.wait_in_loop(failed),
+        }
+    }
+
+    /// [`Self::wait_step`] for the header, which makes the next ones itself while there is nothing but to look.
+    #[inline(never)]
+    pub fn wait_in_loop(&self, failed: u32) -> u32 {
+        let next = self.wait_step(failed);
+        if let Some(inbox) = self.inbox.unguarded() {
+            inbox.let_header_poll(self);
+            // Relaxed: one thread at a time, as rule 1 of `direct` has it.
+            inbox.watch.spins.store(self.waiter.spins(), Ordering::Relaxed);
+        }
+        next
+    }
+
     #[inline(never)]
     fn poll_guarded(&self) {
         let found = self.poll();
@@ -434,6 +488,9 @@ impl<A: Adapter> Am<A> {
     pub fn background(&self, change: i32) {
         // Relaxed: as in `serve`.
         self.background.fetch_add(change as u32, Ordering::Relaxed);
+        if let Some(inbox) = self.inbox.unguarded() {
+            inbox.watch.revoke();
+        }
     }
 
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.

@@ -3,15 +3,18 @@
 //! It sees the peer's memory through [`RemoteMap`] only: it stores, it never loads. What it knows of the peer's progress
 //! it reads in its own control region, through the inbox, as one number: how many requests are retired.
 
+use super::direct::Direct;
 use super::slot::{Body, Meta};
 use crate::region::{Layout, RING};
 use crate::sci::{Adapter, RemoteInterrupt, RemoteMap};
-use crate::sync::{AtomicU32, ModeLock, Ordering};
+use crate::sync::{ModeLock, Ordering};
 use std::cell::Cell;
 
 /// This node's way to one peer.
-#[repr(align(128))] // one peer's hot words never share a line, or its adjacent line, with another's
+#[repr(C, align(128))] // one peer's hot words never share a line, or its adjacent line, with another's
 pub struct Peer<A: Adapter> {
+    /// What the header sends Shorts by. First: the header knows the way by its address.
+    pub direct: Direct,
     /// The queue that we write in the peer's command region.
     pub queue: A::Remote,
     /// The peer's control region.
@@ -20,10 +23,6 @@ pub struct Peer<A: Adapter> {
     pub bell: A::RemoteInterrupt,
     /// The sender's half, one client thread at a time.
     pub outbox: ModeLock<Outbox>,
-    /// Requests sent. Written by whoever holds `outbox`, read by the poller.
-    pub sent: AtomicU32,
-    /// Requests retired: consumed by the peer, and their replies by us. Written by the poller, read by senders.
-    pub retired: AtomicU32,
 }
 
 /// Slots between the one that is sent and the one that is claimed for writing, in a flood. There a slot's stores wait in the
@@ -84,21 +83,41 @@ pub struct Taken {
 }
 
 impl<A: Adapter> Peer<A> {
+    /// Node `me`'s way through these.
+    pub fn new(
+        queue: A::Remote,
+        control: A::Remote,
+        bell: A::RemoteInterrupt,
+        outbox: ModeLock<Outbox>,
+        layout: &Layout,
+        me: usize,
+    ) -> Box<Peer<A>> {
+        let direct = Direct::to(&queue, &control, &bell, layout, me);
+        let mut peer = Box::new(Peer { direct, queue, control, bell, outbox });
+        if let Some(outbox) = peer.outbox.unguarded() {
+            let (ends, head) = (outbox.ring_ends.as_ptr(), &raw const outbox.ring_head);
+            (peer.direct.ends, peer.direct.head) = (ends, head);
+        } else {
+            peer.direct.room = 0; // the outbox has a lock
+        }
+        peer
+    }
+
     /// Requests that are sent and not yet retired.
     #[inline(always)]
     pub fn outstanding(&self) -> u32 {
         // Relaxed: the poller's view of `sent` may lag behind another thread's send; the next poll sees it.
-        self.sent.load(Ordering::Relaxed).wrapping_sub(self.retired.load(Ordering::Relaxed))
+        self.direct.sent.load(Ordering::Relaxed).wrapping_sub(self.direct.retired.load(Ordering::Relaxed))
     }
 
     /// Takes the next slot and `ring` ring bytes, if there is room.
     #[inline(always)]
     pub fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
         // Relaxed: only holders of `outbox` change it, and the lock orders them.
-        let index = self.sent.load(Ordering::Relaxed);
+        let index = self.direct.sent.load(Ordering::Relaxed);
         // ORDERING: Acquire ↔ the Release in `Inbox::retire`: the reply handler has finished with the paired reply slot
         // before we let the peer write into it again (rule 3).
-        let retired = self.retired.load(Ordering::Acquire);
+        let retired = self.direct.retired.load(Ordering::Acquire);
         let outstanding = index.wrapping_sub(retired) as usize;
         if outstanding >= layout.slots() {
             return None;
@@ -140,7 +159,7 @@ impl<A: Adapter> Peer<A> {
     #[inline(always)]
     fn count(&self, taken: Taken) {
         // Relaxed: whoever sees the answer sees, through the peer, what was stored before the request's Release.
-        self.sent.store(taken.index.wrapping_add(1), Ordering::Relaxed);
+        self.direct.sent.store(taken.index.wrapping_add(1), Ordering::Relaxed);
     }
 
     #[inline(always)]

@@ -6,8 +6,10 @@
 
 use super::outbox::{Outbox, Peer};
 use crate::error::{Error, bad_arg};
+use crate::region::Layout;
 use crate::sci::Adapter;
-use crate::sync::{AtomicU32, ModeLock, OnceBox, Ordering};
+use crate::sync::{ModeLock, OnceBox, Ordering};
+use std::ffi::c_void;
 use std::ops::Index;
 
 /// Connects what peers have made before this node may reach them. May be called by several threads at once, at any time
@@ -33,23 +35,32 @@ pub struct Peers<A: Adapter> {
     posts: Box<[OnceBox<Post<A>>]>,
     ways: Box<[OnceBox<Peer<A>>]>,
     reach: Box<dyn Reach<A>>,
-    slots: usize,
+    layout: Layout,
+    me: u32,
     threaded: bool,
 }
 
 impl<A: Adapter> Peers<A> {
-    /// No ways yet, to `nodes` nodes with `slots` request slots each.
+    /// No ways of node `me` yet, in a job of this layout.
     ///
     /// # Safety
     /// As [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool, nodes: usize, slots: usize, reach: Box<dyn Reach<A>>) -> Peers<A> {
+    pub unsafe fn new(threaded: bool, me: u32, layout: Layout, reach: Box<dyn Reach<A>>) -> Peers<A> {
+        let nodes = layout.nodes();
         Peers {
             posts: (0..nodes).map(|_| OnceBox::default()).collect(),
             ways: (0..nodes).map(|_| OnceBox::default()).collect(),
             reach,
-            slots,
+            layout,
+            me,
             threaded,
         }
+    }
+
+    /// By rank, where the address of the way is, or null.
+    pub(super) fn table(&self) -> *const c_void {
+        const _: () = assert!(cfg!(loom) || size_of::<OnceBox<u8>>() == size_of::<*const u8>(), "an address each");
+        self.ways.as_ptr().cast()
     }
 
     /// Number of nodes.
@@ -78,7 +89,7 @@ impl<A: Adapter> Peers<A> {
     #[inline(always)]
     pub fn sent(&self, rank: usize) -> u32 {
         // Relaxed: who sees an answer sees, through the peer, that its request was counted (`Peer::count`).
-        self.known(rank).map_or(0, |way| way.sent.load(Ordering::Relaxed))
+        self.known(rank).map_or(0, |way| way.direct.sent.load(Ordering::Relaxed))
     }
 
     /// Is there a request to node `rank` (below the number of nodes) that is not retired?
@@ -121,15 +132,10 @@ impl<A: Adapter> Peers<A> {
         };
         let queue = self.reach.queue(rank)?;
         // SAFETY: the promise made to `new`.
-        let outbox = unsafe { ModeLock::new(self.threaded, Outbox::new(self.slots)) };
-        Ok(self.ways[rank as usize].get_or_keep(Box::new(Peer {
-            queue,
-            control: post.control.clone(),
-            bell: post.bell.clone(),
-            outbox,
-            sent: AtomicU32::new(0),
-            retired: AtomicU32::new(0),
-        })))
+        let outbox = unsafe { ModeLock::new(self.threaded, Outbox::new(self.layout.slots())) };
+        let (control, bell) = (post.control.clone(), post.bell.clone());
+        let way = Peer::new(queue, control, bell, outbox, &self.layout, self.me as usize);
+        Ok(self.ways[rank as usize].get_or_keep(way))
     }
 }
 

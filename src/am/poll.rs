@@ -11,9 +11,11 @@
 //! Must not know: what a message says.
 
 use super::Am;
+use super::direct::GRANT;
 use super::inbox::{Counters, From, Inbox};
 use super::slot::Slot;
-use crate::sci::Adapter;
+use crate::sci::{Adapter, LocalMap};
+use crate::sync::Ordering;
 use crate::wait::Look;
 
 /// Peers that are looked at directly.
@@ -25,6 +27,9 @@ const SERVE_ALL_EVERY: u64 = 4;
 
 /// Polls between those that, finding nothing, leave but the newest peer to look at.
 const FORGET_EVERY: u64 = 64;
+
+/// Lines of announcements that a poll in vain looks at, each 2 ns; the header's own polls, [`GRANT`] to one of these, at none.
+const LINES: usize = 4;
 
 const _: () = assert!(SCAN_EVERY.is_multiple_of(SERVE_ALL_EVERY), "a look at all peers is one at the predicted ones");
 
@@ -76,9 +81,42 @@ impl<A: Adapter> Inbox<A> {
         match self.look_for(am) {
             Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
             Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
-            None if self.covered || self.is_quiet() => am.waiter.polled(false),
+            None if self.covered || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
             None => self.nothing_in_loop(am),
         }
+    }
+
+    /// The header has seen a message of the peer that it watches. True if there was one.
+    #[inline(always)]
+    pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
+        Counters::add(&self.counters.polls, 1);
+        let peer = self.predicted[0].get() as usize;
+        let found = if is_reply { self.replies_found(am, peer) } else { self.requests_found(am, peer) };
+        self.let_header_poll(am);
+        found
+    }
+
+    /// Grants the header some polls of its own, if what it looks at is all that [`Self::look_for`] would. Returns how many it has
+    /// made since.
+    #[inline(always)]
+    pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
+        let may = self.likely.get() == 1 && !am.is_busy();
+        if may {
+            self.watch_first();
+        }
+        self.watch.grant(if may { GRANT } else { 0 })
+    }
+
+    /// Where the next messages of the first predicted peer come.
+    #[inline(always)]
+    fn watch_first(&self) {
+        let peer = self.predicted[0].get() as usize;
+        let (from, queue) = (&self.from[peer], self.layout.queue(peer));
+        let (request, reply) = (from.next_request.get(), from.next_reply.get());
+        self.watch.request_sequence.set(self.layout.sequence(request));
+        self.watch.reply_sequence.set(self.layout.sequence(reply));
+        self.watch.request.set(self.command.ptr(queue + self.layout.request(request)).cast());
+        self.watch.reply.set(self.command.ptr(queue + self.layout.reply(reply)).cast());
     }
 
     #[inline(never)]
@@ -94,19 +132,32 @@ impl<A: Adapter> Inbox<A> {
     #[inline(never)]
     fn replies_in_loop(&self, am: &Am<A>, peer: usize) {
         let found = self.replies_found(am, peer);
-        am.waiter.polled(found);
+        self.polled(am, found);
     }
 
     #[inline(never)]
     fn requests_in_loop(&self, am: &Am<A>, peer: usize) {
         let found = self.requests_found(am, peer);
-        am.waiter.polled(found);
+        self.polled(am, found);
     }
 
     #[inline(never)]
     fn nothing_in_loop(&self, am: &Am<A>) {
         let found = self.nothing_predicted(am, Look::Glance);
-        am.waiter.polled(found);
+        self.polled(am, found);
+    }
+
+    #[inline(always)]
+    fn polled(&self, am: &Am<A>, found: bool) {
+        let inline = self.let_header_poll(am);
+        if found { self.found_in_loop(am) } else { am.waiter.missed(1 + inline) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn found_in_loop(&self, am: &Am<A>) {
+        am.waiter.found();
+        // Relaxed: one thread at a time, as rule 1 of `direct` has it.
+        self.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
     }
 
     /// What waits at the first predicted peer where anything does. Counts the poll.
@@ -190,7 +241,7 @@ impl<A: Adapter> Inbox<A> {
         if self.counters.polls.get().is_multiple_of(FORGET_EVERY) {
             self.likely.set(1);
         }
-        self.is_line_quiet_in_turn()
+        (0..LINES).all(|_| self.is_line_quiet_in_turn())
     }
 
     #[inline(never)]

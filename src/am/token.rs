@@ -3,6 +3,7 @@
 //! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised, not chased
 //! into freed memory. One handler run owns a token from [`Token::open`] to [`Token::close`].
 
+use super::direct::{Answer, CALLED, Direct, INLINE};
 use crate::sync::{AtomicU32, Ordering};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -35,14 +36,16 @@ pub enum Deferred {
 }
 
 /// One handler run.
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub struct Token {
+    /// What the header replies by. First: the header knows the token by its address.
+    pub(super) answer: Answer,
     magic: u32,
     kind: AtomicU32,
     source: Cell<u32>,
     index: Cell<u32>,
-    replied: Cell<bool>,
     holds_buffer: Cell<bool>,
+    defers: Cell<bool>,
     deferred: Cell<Option<Deferred>>,
 }
 
@@ -53,15 +56,19 @@ unsafe impl Sync for Token {}
 unsafe impl Send for Token {}
 
 impl Token {
+    /// Where its [`Answer`] lies.
+    pub const ANSWER: usize = std::mem::offset_of!(Token, answer);
+
     /// A new token, stale.
     pub fn leak() -> &'static Token {
         Box::leak(Box::new(Token {
+            answer: Answer::none(),
             magic: MAGIC,
             kind: AtomicU32::new(Kind::Stale as u32),
             source: Cell::new(0),
             index: Cell::new(0),
-            replied: Cell::new(false),
             holds_buffer: Cell::new(false),
+            defers: Cell::new(false),
             deferred: Cell::new(None),
         }))
     }
@@ -71,15 +78,26 @@ impl Token {
     pub fn open(&self, kind: Kind, source: u32, index: u32, holds_buffer: bool) {
         self.source.set(source);
         self.index.set(index);
-        self.replied.set(false);
+        self.answer.answered.set(0);
         self.holds_buffer.set(holds_buffer);
         // Relaxed: only this thread uses the token until `close`.
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
 
+    /// As [`Self::open`], for a request of which [`Answer`] says the rest: a reply in one line goes to `slot`, if that is not
+    /// null, and is the requester's number `count`.
+    #[inline(always)]
+    pub fn answer_at(&self, slot: *mut u64, way: *const Direct, sequence: u16, count: u32) {
+        self.answer.slot.set(slot);
+        self.answer.way.set(way);
+        self.answer.sequence.set(u32::from(sequence));
+        self.answer.count.set(count);
+    }
+
     /// Ends it.
     #[inline(always)]
     pub fn close(&self) {
+        self.answer.slot.set(std::ptr::null_mut());
         self.kind.store(Kind::Stale as u32, Ordering::Relaxed); // Relaxed: as in `open`
     }
 
@@ -111,19 +129,30 @@ impl Token {
     /// Has it been answered?
     #[inline(always)]
     pub fn replied(&self) -> bool {
-        self.replied.get()
+        self.answer.answered.get() != 0
+    }
+
+    /// Has the header answered it, and nobody counted that?
+    #[inline(always)]
+    pub fn is_answer_uncounted(&self) -> bool {
+        self.answer.answered.get() == INLINE
     }
 
     /// Notes the answer; false if there was one before.
     #[inline(always)]
     pub fn answer(&self) -> bool {
-        !self.replied.replace(true)
+        self.answer.slot.set(std::ptr::null_mut());
+        let first = self.answer.answered.get() == 0;
+        if first {
+            self.answer.answered.set(CALLED);
+        }
+        first
     }
 
     /// The answer came to nothing.
     #[cold]
     pub fn take_back(&self) {
-        self.replied.set(false);
+        self.answer.answered.set(0);
     }
 
     /// Must the reply's packet wait for the handler's return?
@@ -134,13 +163,14 @@ impl Token {
 
     /// Leaves a store for the handler's return.
     pub fn defer(&self, store: Deferred) {
+        self.defers.set(true);
         self.deferred.set(Some(store));
     }
 
     /// Takes the store left by [`Self::defer`].
     #[inline(always)]
     pub fn take_deferred(&self) -> Option<Deferred> {
-        self.deferred.take()
+        if self.defers.replace(false) { self.deferred.take() } else { None }
     }
 
     /// What the client sees.

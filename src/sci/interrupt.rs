@@ -250,6 +250,11 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
         self.0.bell().events.fetch_add(1, Ordering::Release);
         self.0.wake_all();
     }
+
+    #[cfg(not(loom))]
+    fn sleep_word(&self) -> Option<*const u32> {
+        (!self.0.senders_fence()).then(|| self.0.bell().sleepers.as_ptr().cast_const())
+    }
 }
 
 impl<P: BellPlace> PeerInterrupt<P> {

@@ -116,6 +116,10 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn publish(&self, offset: usize, value: u64);
     /// As [`RemoteMap::publish`], 4 bytes (`offset` a multiple of 4).
     fn publish32(&self, offset: usize, value: u32);
+    /// First byte, where stores may go by address, in the order that [`RemoteMap::packet`] and [`RemoteMap::publish`] promise.
+    fn place(&self) -> Option<*mut u8> {
+        None
+    }
     /// A hint: the owner waits for what was just stored in the line at `offset`.
     #[inline(always)]
     fn hand_over(&self, _offset: usize) {}
@@ -241,6 +245,11 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     fn trigger_if_armed(&self);
     /// Wakes the peer.
     fn trigger(&self);
+    /// The word that is not 0 while the peer is armed, if a look at it, behind a compiler fence, is all that
+    /// [`RemoteInterrupt::trigger_if_armed`] does then.
+    fn sleep_word(&self) -> Option<*const u32> {
+        None
+    }
 }
 
 /// One way of reaching memory of other nodes. Cheap to clone.

@@ -105,6 +105,10 @@ impl RemoteMap for ShmRemote {
         self.span.len()
     }
 
+    fn place(&self) -> Option<*mut u8> {
+        Some(self.span.base())
+    }
+
     #[inline(always)]
     fn store(&self, offset: usize, words: &[u64]) {
         self.span.store(offset, words);

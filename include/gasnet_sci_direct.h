@@ -1,0 +1,129 @@
+/* Shorts and polls without a call. Part of gasnet.h; before gasnet_sci_am.h, whose macros use it.
+ *
+ * A Short of up to 14 arguments to a node of this host is one line and two words, stored here; a poll in vain is a look at two
+ * words. Everything else is a call: no room, first contact, a node itself, threads (GASNET_PAR), debug builds, records and
+ * statistics. The order of the stores is the protocol's: the words before the meta word, that before the ready count, that
+ * before the look at the sleep word (src/am/slot.rs, src/am/outbox.rs have the rules). */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnet.h, not gasnet_sci_direct.h"
+#endif
+#ifndef GASNETI_SCI_DIRECT_H
+#define GASNETI_SCI_DIRECT_H
+
+#if defined(__GNUC__)
+#define GASNETI_SCI_FENCE_COMPILER() __asm__ __volatile__("" : : : "memory")
+#define GASNETI_SCI_FENCE_ACQUIRE() GASNETI_SCI_FENCE(__ATOMIC_ACQUIRE)
+#define GASNETI_SCI_FENCE_RELEASE() GASNETI_SCI_FENCE(__ATOMIC_RELEASE)
+#else
+#define GASNETI_SCI_FENCE_COMPILER() ((void)0) /* the call of an unknown function is one */
+#define GASNETI_SCI_FENCE_ACQUIRE() ((void)0)
+#define GASNETI_SCI_FENCE_RELEASE() ((void)0)
+#endif
+
+#if defined(__GNUC__) && !defined(GASNET_PAR) && !defined(GASNET_DEBUG)
+#define GASNETI_SCI_DIRECT 1
+
+/* The line goes to the core that waits for it (CLDEMOTE; processors without it do nothing: bare ring 260 -> 247 ns there and
+ * back), or comes to this one to be written. Bytes, because assemblers differ in what they know. */
+#if defined(__x86_64__)
+#define GASNETI_SCI_HAND_OVER(p) __asm__ __volatile__(".byte 0x0f, 0x1c, 0x00" : : "a"(p) : "memory")
+#define GASNETI_SCI_CLAIM(p) __asm__ __volatile__(".byte 0x0f, 0x0d, 0x08" : : "a"(p))
+#define GASNETI_SCI_PAUSE() __asm__ __volatile__("pause" : : : "memory")
+#elif defined(__aarch64__)
+#define GASNETI_SCI_HAND_OVER(p) ((void)(p))
+#define GASNETI_SCI_CLAIM(p) __builtin_prefetch((p), 1)
+#define GASNETI_SCI_PAUSE() __asm__ __volatile__("isb" : : : "memory")
+#else
+#define GASNETI_SCI_HAND_OVER(p) ((void)(p))
+#define GASNETI_SCI_CLAIM(p) __builtin_prefetch((p), 1)
+#define GASNETI_SCI_PAUSE() __asm__ __volatile__("" : : : "memory")
+#endif
+
+/* What a message's first word is: see Meta in src/am/slot.rs. */
+#define GASNETI_SCI_META(sequence, handler, numargs)                                                                 \
+  ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << 16 | (uint32_t)(numargs) << 24))
+
+/* The way to `node` if a Short may go there now, else null. *outstanding: requests sent there and not retired. */
+GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *outstanding) {
+  gasneti_sci_way_t *way;
+  if_pf (node >= gasneti_sci_direct.nodes) return NULL;
+  way = __atomic_load_n(&gasneti_sci_direct.ways[node], __ATOMIC_ACQUIRE);
+  if_pf (way == NULL) return NULL;
+  /* acquire: the reply handler has finished with the paired reply slot before the peer may write there again */
+  *outstanding = __atomic_load_n(&way->sent, __ATOMIC_RELAXED) - __atomic_load_n(&way->retired, __ATOMIC_ACQUIRE);
+  if_pf (*outstanding >= way->room) return NULL;
+  return way;
+}
+/* Publishes the request whose words lie in `slot`, the next one of `way`. */
+GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot, uint32_t outstanding,
+                                         gasnet_handler_t handler, uint32_t numargs) {
+  const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
+  /* before it is published: an answer to a request that is not counted is taken for damage */
+  __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(slot, GASNETI_SCI_META((index >> way->shift & 0x7fff) | 0x8000, handler, numargs), __ATOMIC_RELEASE);
+  if (outstanding == 0) GASNETI_SCI_HAND_OVER(slot);
+  else if (outstanding >= way->flood) GASNETI_SCI_CLAIM(way->slots + (((index + 8) & way->mask) << 7));
+  way->ends[index & way->mask] = *way->head;
+  __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
+  GASNETI_SCI_FENCE_COMPILER(); /* with the sleeper's membarrier: it sees the count, or this the sleep word */
+  if_pf (__atomic_load_n(way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(way);
+}
+/* Where the reply to the request of `token` goes; null if it is a call. */
+GASNETI_SCI_ALWAYS uint64_t *gasneti_sci_reply_at(gasnet_token_t token) {
+  const gasneti_sci_answer_t *answer = gasneti_sci_direct.answer;
+  return GASNETI_SCI_EXPECT(token == (gasnet_token_t)answer && answer != NULL, 1) ? answer->slot : NULL;
+}
+/* Publishes the reply whose words lie in `slot`. */
+GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t handler, uint32_t numargs) {
+  gasneti_sci_answer_t *answer = gasneti_sci_direct.answer;
+  __atomic_store_n(slot, GASNETI_SCI_META(answer->sequence, handler, numargs), __ATOMIC_RELEASE);
+  GASNETI_SCI_HAND_OVER(slot);
+  answer->slot = NULL;
+  answer->answered = 2;
+  __atomic_store_n(answer->way->ready + 1, answer->count, __ATOMIC_RELEASE);
+  GASNETI_SCI_FENCE_COMPILER(); /* as above */
+  if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);
+}
+
+/* 1: a request of the peer that was active last waits; 2: a reply. */
+GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
+  /* relaxed: the library looks again, with acquire, before it runs anything */
+  if_pf ((uint16_t)__atomic_load_n(watch->request, __ATOMIC_RELAXED) == watch->request_sequence) return 1;
+  if_pf ((uint16_t)__atomic_load_n(watch->reply, __ATOMIC_RELAXED) == watch->reply_sequence) return 2;
+  return 0;
+}
+/* gasnet_AMPoll: the library decides how many polls may be in vain here before one looks at everybody. */
+GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
+  gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
+  const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
+  int seen;
+  if_pf (left == 0) return gasneti_sci_poll();
+  seen = gasneti_sci_look(watch);
+  if_pf (seen != 0) return gasneti_sci_poll_watched(seen == 2);
+  __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
+  if_pf (watch->pauses != 0) {
+    watch->pauses--;
+    GASNETI_SCI_PAUSE();
+  }
+  GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
+  return GASNET_OK;
+}
+/* One step of GASNET_BLOCKUNTIL. */
+GASNETI_SCI_ALWAYS uint32_t gasneti_sci_wait(uint32_t failed) {
+  gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
+  const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
+  int seen;
+  if_pf (left == 0 || failed >= watch->spins) return gasneti_sci_wait_step(failed);
+  seen = gasneti_sci_look(watch);
+  if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
+  __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
+  GASNETI_SCI_PAUSE();
+  return failed + 1;
+}
+#else
+#define GASNETI_SCI_DIRECT 0
+#define gasneti_sci_do_poll() gasneti_sci_poll()
+#define gasneti_sci_wait(failed) gasneti_sci_wait_step(failed)
+#endif
+
+#endif

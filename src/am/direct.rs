@@ -1,0 +1,209 @@
+//! What the header's inline messages and polls use: where a Short's packet goes, and which words a poll in vain looks at.
+//!
+//! The header does for a Short what `Am::request_short` and `Am::reply_short` do, in the same order, and for a poll in vain
+//! what `Inbox::look_for` does: a call costs as much as the message (a Short's round trip took 960 instructions in the
+//! library, 2026-11). Here are the three structures that it reads, and who fills them. Their C declarations are in
+//! `abi::direct`, which checks that they agree.
+//!
+//! Rules: 1. All of it is for jobs of one client thread at a time (SEQ, PARSYNC): nothing here is locked. 2. The header does
+//! the plain case and calls for every other: no room, two lines, a node itself, a first contact. 3. What the header leaves to
+//! the library is done before anybody else can see that it is not: an inline reply is counted when its handler returns.
+//! 4. A look that misses is made good by the next call, which at most `GRANT` polls lie before.
+//!
+//! Must not know: handlers, waiting.
+
+use super::token::Token;
+use crate::region::{Layout, SLOT};
+use crate::sci::{RemoteInterrupt, RemoteMap};
+use crate::sync::{AtomicU32, Ordering};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr::null;
+
+/// Polls in vain between two that look further than the words of [`Watch`]. With 16 what a call costs is 1 to 2 ns of each.
+pub const GRANT: u32 = 16;
+
+/// This node's way to one peer, as a sender of Shorts needs it. One line.
+#[repr(C)]
+pub struct Direct {
+    /// The first request slot at the peer.
+    pub slots: *mut u8,
+    /// Our ready counts at the peer: requests, then replies.
+    pub ready: *mut u32,
+    /// The peer's sleep word.
+    pub bell: *const u32,
+    /// Ring position behind the payload of the request in each slot.
+    pub ends: *const Cell<u64>,
+    /// Ring position of the next payload.
+    pub head: *const Cell<u64>,
+    /// Requests sent. Written by whoever holds the outbox, read by the poller.
+    pub sent: AtomicU32,
+    /// Requests retired: consumed by the peer, and their replies by us. Written by the poller, read by senders.
+    pub retired: AtomicU32,
+    /// One less than the number of slots.
+    pub mask: u32,
+    /// Its number of bits.
+    pub shift: u32,
+    /// Requests that may be outstanding; 0 where each is a call.
+    pub room: u32,
+    /// So many are a flood.
+    pub flood: u32,
+}
+
+// SAFETY: the addresses are of mapped memory and of the outbox that lies beside it; what they point to is used under the
+// outbox's lock, or, by the header, where there is one thread at a time (rule 1).
+unsafe impl Send for Direct {}
+// SAFETY: as above.
+unsafe impl Sync for Direct {}
+
+impl Direct {
+    /// No way yet: each request is a call.
+    pub fn none() -> Direct {
+        Direct {
+            slots: std::ptr::null_mut(),
+            ready: std::ptr::null_mut(),
+            bell: null(),
+            ends: null(),
+            head: null(),
+            sent: AtomicU32::new(0),
+            retired: AtomicU32::new(0),
+            mask: 0,
+            shift: 0,
+            room: 0,
+            flood: 0,
+        }
+    }
+
+    /// Where node `me` finds its queue at a peer, if it may go there by address, and nothing else has to be told the peer.
+    pub fn to<R: RemoteMap>(queue: &R, control: &R, bell: &impl RemoteInterrupt, layout: &Layout, me: usize) -> Direct {
+        let (Some(slots), Some(control), Some(bell)) = (queue.place(), control.place(), bell.sleep_word()) else {
+            return Direct::none();
+        };
+        if layout.grouped() {
+            return Direct::none(); // its exist word would be due
+        }
+        let ready = control.wrapping_add(layout.ready(me)).cast();
+        let slots_of_queue = layout.slots() as u32;
+        Direct {
+            slots,
+            ready,
+            bell,
+            mask: slots_of_queue - 1,
+            shift: slots_of_queue.trailing_zeros(),
+            room: slots_of_queue,
+            flood: slots_of_queue / 2,
+            ..Direct::none()
+        }
+    }
+
+    /// Where the reply to the peer's request `index` goes; null where each is a call.
+    #[inline(always)]
+    pub fn reply_slot(&self, index: u32) -> *mut u64 {
+        if self.room == 0 {
+            return std::ptr::null_mut();
+        }
+        let slot = (self.room + (index & self.mask)) as usize;
+        self.slots.wrapping_add(slot * SLOT).cast()
+    }
+}
+
+/// Where the reply to the request that a handler runs for goes. The head of its token.
+#[repr(C)]
+pub struct Answer {
+    /// The paired slot at the requester; null when each reply is a call, and once there was one.
+    pub slot: Cell<*mut u64>,
+    /// The way to the requester.
+    pub way: Cell<*const Direct>,
+    /// The lap's sequence: what its meta word begins with.
+    pub sequence: Cell<u32>,
+    /// Replies to the requester, this one included.
+    pub count: Cell<u32>,
+    /// 0: not answered; 1: answered; 2: answered by the header, and not counted yet.
+    pub answered: Cell<u8>,
+}
+
+/// [`Answer::answered`]: what `Am::reply_*` did.
+pub const CALLED: u8 = 1;
+/// What the header did.
+pub const INLINE: u8 = 2;
+
+impl Answer {
+    /// Nothing can be answered.
+    pub fn none() -> Answer {
+        Answer {
+            slot: Cell::new(std::ptr::null_mut()),
+            way: Cell::new(null()),
+            sequence: Cell::new(0),
+            count: Cell::new(0),
+            answered: Cell::new(0),
+        }
+    }
+}
+
+/// The three for the header.
+pub struct ForHeader<'a> {
+    /// By rank, the addresses of `Peer`s, at whose beginning is a [`Direct`]; null where there is none yet.
+    pub ways: *const c_void,
+    /// The token of requests, at whose beginning is an [`Answer`].
+    pub token: &'static Token,
+    /// Where polls look.
+    pub watch: &'a Watch,
+}
+
+/// What a poll in vain looks at: the slots of the peer that was active last.
+#[repr(C)]
+pub struct Watch {
+    /// Polls that may look here and nowhere else, before one is a call.
+    pub left: AtomicU32,
+    /// Those of them that pause first.
+    pub pauses: AtomicU32,
+    /// A wait that has failed so often, or more, is a call.
+    pub spins: AtomicU32,
+    /// Sequence of the next request.
+    pub request_sequence: Cell<u16>,
+    /// Sequence of the next reply.
+    pub reply_sequence: Cell<u16>,
+    /// Slot of the next request.
+    pub request: Cell<*const u64>,
+    /// Slot of the next reply.
+    pub reply: Cell<*const u64>,
+    /// What `left` was.
+    granted: Cell<u32>,
+}
+
+// SAFETY: used by who holds the inbox, and by the header where there is one thread at a time (rule 1); but for `left`, which
+// any thread may take away.
+unsafe impl Send for Watch {}
+// SAFETY: as above.
+unsafe impl Sync for Watch {}
+
+impl Watch {
+    /// Nothing to look at: each poll is a call.
+    pub fn none() -> Watch {
+        Watch {
+            left: AtomicU32::new(0),
+            pauses: AtomicU32::new(0),
+            spins: AtomicU32::new(0),
+            request_sequence: Cell::new(0),
+            reply_sequence: Cell::new(0),
+            request: Cell::new(null()),
+            reply: Cell::new(null()),
+            granted: Cell::new(0),
+        }
+    }
+
+    /// Grants so many polls. Returns how many were made of those granted before.
+    #[inline(always)]
+    pub fn grant(&self, polls: u32) -> u32 {
+        // Relaxed, here and below: one thread at a time, as rule 1 has it.
+        let made = self.granted.get().saturating_sub(self.left.load(Ordering::Relaxed));
+        self.granted.set(polls);
+        self.left.store(polls, Ordering::Relaxed); // Relaxed: as above
+        made
+    }
+
+    /// The next poll is a call.
+    pub fn revoke(&self) {
+        self.left.store(0, Ordering::Relaxed); // Relaxed: as above; in PAR nobody looks at it
+    }
+}
