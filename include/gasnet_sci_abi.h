@@ -333,9 +333,9 @@ typedef struct {
    */
   uint32_t room;
   /*
-   So many are a flood.
+   Not 0: a message of the peer was run since the last request to it.
    */
-  uint32_t flood;
+  uint32_t heard;
 } gasneti_sci_way_t;
 
 /*
@@ -396,6 +396,10 @@ typedef struct {
    Slot of the next reply.
    */
   const uint64_t *reply;
+  /*
+   Pauses between two looks.
+   */
+  uint32_t gap;
 } gasneti_sci_watch_t;
 
 /*

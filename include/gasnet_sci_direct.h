@@ -61,8 +61,9 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   /* before it is published: an answer to a request that is not counted is taken for damage */
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META((index >> way->shift & 0x7fff) | 0x8000, handler, numargs), __ATOMIC_RELEASE);
-  if (outstanding == 0) GASNETI_SCI_HAND_OVER(slot);
-  else if (outstanding >= way->flood) GASNETI_SCI_CLAIM(way->slots + (((index + 8) & way->mask) << 7));
+  if (outstanding == 0 || way->heard != 0) GASNETI_SCI_HAND_OVER(slot);
+  else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(way->slots + (((index + 8) & way->mask) << 7));
+  way->heard = 0;
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
   GASNETI_SCI_FENCE_COMPILER(); /* with the sleeper's membarrier: it sees the count, or this the sleep word */
@@ -92,6 +93,12 @@ GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
   if_pf ((uint16_t)__atomic_load_n(watch->reply, __ATOMIC_RELAXED) == watch->reply_sequence) return 2;
   return 0;
 }
+/* Looks that follow too closely keep the line from who writes it. */
+GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
+  uint32_t gap = watch->gap;
+  do GASNETI_SCI_PAUSE();
+  while (--gap != 0);
+}
 /* gasnet_AMPoll: the library decides how many polls may be in vain here before one looks at everybody. */
 GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
@@ -103,7 +110,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
   __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
   if_pf (watch->pauses != 0) {
     watch->pauses--;
-    GASNETI_SCI_PAUSE();
+    gasneti_sci_gap(watch);
   }
   GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
   return GASNET_OK;
@@ -117,7 +124,7 @@ GASNETI_SCI_ALWAYS uint32_t gasneti_sci_wait(uint32_t failed) {
   seen = gasneti_sci_look(watch);
   if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
   __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
-  GASNETI_SCI_PAUSE();
+  gasneti_sci_gap(watch);
   return failed + 1;
 }
 #else

@@ -33,8 +33,8 @@ pub struct gasneti_sci_way_t {
     pub shift: u32,
     /// Requests that may be outstanding; 0 where each is a call.
     pub room: u32,
-    /// So many are a flood.
-    pub flood: u32,
+    /// Not 0: a message of the peer was run since the last request to it.
+    pub heard: u32,
 }
 
 /// The head of a request's token.
@@ -69,6 +69,8 @@ pub struct gasneti_sci_watch_t {
     pub request: *const u64,
     /// Slot of the next reply.
     pub reply: *const u64,
+    /// Pauses between two looks.
+    pub gap: u32,
 }
 
 /// What is sent and looked for inline. Filled by attach, constant afterwards.
@@ -92,9 +94,9 @@ macro_rules! agree {
 }
 
 agree! {
-    gasneti_sci_way_t = direct::Direct { slots ready bell ends head sent retired mask shift room flood }
+    gasneti_sci_way_t = direct::Direct { slots ready bell ends head sent retired mask shift room heard }
     gasneti_sci_answer_t = direct::Answer { slot way sequence count answered }
-    gasneti_sci_watch_t = direct::Watch { left pauses spins request_sequence reply_sequence request reply }
+    gasneti_sci_watch_t = direct::Watch { left pauses spins request_sequence reply_sequence request reply gap }
 }
 const _: () = assert!(offset_of!(Peer<Host>, direct) == 0 && size_of::<gasneti_sci_way_t>() == 64);
 const _: () = assert!(Token::ANSWER == 0);
@@ -108,6 +110,7 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
     reply_sequence: 0,
     request: std::ptr::null(),
     reply: std::ptr::null(),
+    gap: 1,
 };
 
 /// See [`gasneti_sci_direct_t`].

@@ -76,8 +76,8 @@ pub struct Inbox<A: Adapter> {
     pub(super) lookout: Lookout,
     /// What the header looks at: of the first of `predicted`.
     pub(super) watch: Watch,
-    request_token: &'static Token,
-    reply_token: &'static Token,
+    pub(super) request_token: &'static Token,
+    pub(super) reply_token: &'static Token,
     pub(crate) counters: Counters,
 }
 
@@ -257,7 +257,9 @@ impl<A: Adapter> Inbox<A> {
         self.from[peer].next_reply.set(next);
         // ORDERING: Release ↔ Acquire in `Peer::take`: the reply handler's looks at the slot and at its ring bytes are
         // done before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
-        am.peers[peer].direct.retired.store(next, Ordering::Release);
+        let direct = &am.peers[peer].direct;
+        direct.retired.store(next, Ordering::Release);
+        direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
     }
 
     /// Runs the handler of one request, and gives the slot back unless its reply did.
@@ -272,6 +274,12 @@ impl<A: Adapter> Inbox<A> {
         if let Some(deferred) = token.take_deferred() {
             am.publish_reply(self, peer, &deferred);
         }
+        self.request_done(am, peer, from, index, token, bytes);
+    }
+
+    /// What comes after the handler of request `index`, which held `bytes` of the ring.
+    #[inline(always)]
+    pub(super) fn request_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token, bytes: usize) {
         token.close();
         from.next_request.set(index.wrapping_add(1));
         Counters::add(&self.counters.requests, 1);
@@ -298,11 +306,10 @@ impl<A: Adapter> Inbox<A> {
     /// Lets the header send the reply to request `index`, unless something else is to be done with it: give requests back that
     /// it overtakes, or wait for the handler's return.
     #[inline(always)]
-    fn offer_answer(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
-        if let Some(way) = am.peers.known(peer)
-            && !token.holds_buffer()
-            && from.unacked.get() == 0
-        {
+    pub(super) fn offer_answer(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
+        let Some(way) = am.peers.known(peer) else { return };
+        way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
+        if !token.holds_buffer() && from.unacked.get() == 0 {
             let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
             token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
         }
@@ -355,14 +362,20 @@ impl<A: Adapter> Inbox<A> {
         token.open(Kind::Reply, peer as u32, index, false);
         let ring = self.layout.queue(peer) + self.layout.reply_ring();
         let bytes = self.run(am, slot, meta, token, ring);
-        token.close();
         if bytes > 0 {
             self.reply_ring_done(am, peer, slot.word(1) as usize, bytes);
         }
+        self.reply_done(am, peer, from, index, token);
+        true
+    }
+
+    /// What comes after the handler of the reply to request `index`.
+    #[inline(always)]
+    pub(super) fn reply_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
+        token.close();
         from.replies_seen.set(from.replies_seen.get().wrapping_add(1));
         Counters::add(&self.counters.replies, 1);
         self.retired(am, peer, index.wrapping_add(1));
-        true
     }
 
     /// Notes `bytes` at ring offset `offset` as consumed, and tells the replier in batches.

@@ -28,6 +28,7 @@ pub mod source;
 pub mod stats;
 pub mod stream;
 pub mod token;
+pub mod watched;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod world;
 
@@ -450,6 +451,7 @@ impl<A: Adapter> Am<A> {
             inbox.let_header_poll(self);
             // Relaxed: one thread at a time, as rule 1 of `direct` has it.
             inbox.watch.spins.store(self.waiter.spins(), Ordering::Relaxed);
+            inbox.watch.gap.store(self.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
         }
         next
     }

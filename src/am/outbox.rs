@@ -75,9 +75,9 @@ pub struct Taken {
     pub index: u32,
     /// Ring bytes for its payload; empty when none were asked for.
     pub span: Span,
-    /// All before it are retired: the sender may wait for this one. In a flood it does not, and handing lines over costs the
-    /// sender 5 ns each.
-    pub alone: bool,
+    /// All before it are retired, or the peer has been heard of since: both may wait for this one. In a flood they do not, and
+    /// handing lines over costs the sender 5 ns each.
+    pub awaited: bool,
     /// Half of the slots are on their way.
     pub flood: bool,
 }
@@ -122,10 +122,13 @@ impl<A: Adapter> Peer<A> {
         if outstanding >= layout.slots() {
             return None;
         }
-        let (alone, flood) = (outstanding == 0, outstanding >= layout.slots() / 2);
+        // Relaxed, both: one thread at a time; a hint.
+        let heard = self.direct.heard.load(Ordering::Relaxed) != 0;
+        self.direct.heard.store(0, Ordering::Relaxed); // Relaxed: as above
+        let (awaited, flood) = (outstanding == 0 || heard, outstanding >= layout.slots() / 2);
         let head = out.ring_head.get();
         if ring == 0 {
-            return Some(Taken { index, span: Span { offset: 0, end: head }, alone, flood });
+            return Some(Taken { index, span: Span { offset: 0, end: head }, awaited, flood });
         }
         let tail = if index == retired {
             head
@@ -133,14 +136,14 @@ impl<A: Adapter> Peer<A> {
             // The ring is free up to the end of the newest retired request's payload.
             out.ring_ends[retired.wrapping_sub(1) as usize & (layout.slots() - 1)].get()
         };
-        take(head, tail, ring).map(|span| Taken { index, span, alone, flood })
+        take(head, tail, ring).map(|span| Taken { index, span, awaited, flood })
     }
 
     /// Publishes the request in the taken slot, then its ready count, and wakes the peer if it sleeps.
     #[inline(always)]
     pub fn send(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, body: &Body) {
         self.count(taken);
-        body.publish(&self.queue, layout.request(taken.index), meta, taken.alone);
+        body.publish(&self.queue, layout.request(taken.index), meta, taken.awaited);
         self.announce(out, layout, taken, me);
     }
 
@@ -149,7 +152,7 @@ impl<A: Adapter> Peer<A> {
     pub fn send_packet(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
         self.count(taken);
         self.queue.packet(layout.request(taken.index), meta.bits(), words);
-        if taken.alone {
+        if taken.awaited {
             self.queue.hand_over(layout.request(taken.index));
         }
         self.announce(out, layout, taken, me);

@@ -11,10 +11,9 @@
 //! Must not know: what a message says.
 
 use super::Am;
-use super::direct::GRANT;
 use super::inbox::{Counters, From, Inbox};
 use super::slot::Slot;
-use crate::sci::{Adapter, LocalMap};
+use crate::sci::Adapter;
 use crate::sync::Ordering;
 use crate::wait::Look;
 
@@ -28,7 +27,7 @@ const SERVE_ALL_EVERY: u64 = 4;
 /// Polls between those that, finding nothing, leave but the newest peer to look at.
 const FORGET_EVERY: u64 = 64;
 
-/// Lines of announcements that a poll in vain looks at, each 2 ns; the header's own polls, [`GRANT`] to one of these, at none.
+/// Lines of announcements that a poll in vain looks at, each 2 ns; the header's own polls, `direct::GRANT` to one of these, at none.
 const LINES: usize = 4;
 
 const _: () = assert!(SCAN_EVERY.is_multiple_of(SERVE_ALL_EVERY), "a look at all peers is one at the predicted ones");
@@ -86,39 +85,6 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// The header has seen a message of the peer that it watches. True if there was one.
-    #[inline(always)]
-    pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
-        Counters::add(&self.counters.polls, 1);
-        let peer = self.predicted[0].get() as usize;
-        let found = if is_reply { self.replies_found(am, peer) } else { self.requests_found(am, peer) };
-        self.let_header_poll(am);
-        found
-    }
-
-    /// Grants the header some polls of its own, if what it looks at is all that [`Self::look_for`] would. Returns how many it has
-    /// made since.
-    #[inline(always)]
-    pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
-        let may = self.likely.get() == 1 && !am.is_busy();
-        if may {
-            self.watch_first();
-        }
-        self.watch.grant(if may { GRANT } else { 0 })
-    }
-
-    /// Where the next messages of the first predicted peer come.
-    #[inline(always)]
-    fn watch_first(&self) {
-        let peer = self.predicted[0].get() as usize;
-        let (from, queue) = (&self.from[peer], self.layout.queue(peer));
-        let (request, reply) = (from.next_request.get(), from.next_reply.get());
-        self.watch.request_sequence.set(self.layout.sequence(request));
-        self.watch.reply_sequence.set(self.layout.sequence(reply));
-        self.watch.request.set(self.command.ptr(queue + self.layout.request(request)).cast());
-        self.watch.reply.set(self.command.ptr(queue + self.layout.reply(reply)).cast());
-    }
-
     #[inline(never)]
     fn replies_now(&self, am: &Am<A>, peer: usize) -> bool {
         self.replies_found(am, peer)
@@ -158,6 +124,7 @@ impl<A: Adapter> Inbox<A> {
         am.waiter.found();
         // Relaxed: one thread at a time, as rule 1 of `direct` has it.
         self.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
+        self.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
     }
 
     /// What waits at the first predicted peer where anything does. Counts the poll.
@@ -223,7 +190,7 @@ impl<A: Adapter> Inbox<A> {
 
     #[cold]
     #[inline(never)]
-    fn serve_all(&self, am: &Am<A>, before: u32, polls: u64) -> bool {
+    pub(super) fn serve_all(&self, am: &Am<A>, before: u32, polls: u64) -> bool {
         let mut found = before;
         for predicted in &self.predicted[..self.predictions] {
             found += self.serve(am, predicted.get() as usize);

@@ -92,7 +92,7 @@ impl<A: Adapter> Inbox<A> {
 
 /// The function that `meta` names.
 #[inline(always)]
-fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
+pub(super) fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
     let function = am.handlers.function(meta.handler());
     if function == 0 {
         unregistered(token.source(), meta.handler());

@@ -1,0 +1,139 @@
+//! The header's polls: what it may look at, and the message that it has seen there.
+//!
+//! A round trip waits for every load here that needs the one before: the slot is found by what [`Watch`] says, not by the peer's
+//! number, and what follows is for the plain case alone, a Short to a handler of the client's. Everything else goes the way of
+//! `poll`.
+//!
+//! Must not know: waiting, and whether peers that are not watched have anything.
+
+use super::direct::{GRANT, GRANT_ALONE};
+use super::inbox::{Counters, Inbox};
+use super::run::corrupt;
+use super::slot::{Meta, Slot};
+use super::token::Kind;
+use super::{Am, dispatch, run};
+use crate::sci::{Adapter, LocalMap};
+
+/// Polls that served what the header had seen, between two that look at every predicted peer, so that a busy one does not
+/// starve the others, nor its requests its replies.
+const LOOK_AROUND_EVERY: u64 = 8;
+
+impl<A: Adapter> Inbox<A> {
+    /// The header has seen a message of the peer that it watches. True if something was run.
+    #[inline(always)]
+    pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
+        let polls = self.counters.polls.get() + 1;
+        self.counters.polls.set(polls);
+        let peer = self.predicted[0].get() as usize;
+        let more = match is_reply {
+            true => self.run_watched_reply(am, peer),
+            false => self.run_watched_request(am, peer),
+        };
+        if more || polls.is_multiple_of(LOOK_AROUND_EVERY) {
+            return self.serve_seen(am, peer, is_reply, polls);
+        }
+        Counters::add(&self.counters.polls_hit, 1);
+        self.watch.grant(if am.is_busy() { 0 } else { self.granted() });
+        true
+    }
+
+    /// Serves what is not plain, what comes behind, and now and then everybody.
+    #[inline(never)]
+    fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64) -> bool {
+        let before = if is_reply { self.serve_replies(am, peer) } else { self.serve_requests(am, peer, 0) };
+        let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) {
+            true => self.serve_all(am, before.max(1), polls),
+            false => before > 0,
+        };
+        self.let_header_poll(am);
+        found
+    }
+
+    /// Runs the request that the header has seen, if it is plain. True: there is something else, or more.
+    #[inline(always)]
+    fn run_watched_request(&self, am: &Am<A>, peer: usize) -> bool {
+        let slot = Slot::at(&self.command, self.watch.request_at.get());
+        let Some(meta) = slot.look(self.watch.request_sequence.get()).filter(|meta| meta.is_clients_short()) else {
+            return true;
+        };
+        let from = &self.from[peer];
+        let index = from.next_request.get();
+        let token = self.request_token;
+        token.open(Kind::Request, peer as u32, index, false);
+        self.offer_answer(am, peer, from, index, token);
+        self.run_plain(am, &slot, meta, token);
+        self.request_done(am, peer, from, index, token, 0);
+        self.watch_request(peer, index.wrapping_add(1));
+        Slot::at(&self.command, self.watch.request_at.get()).look(self.watch.request_sequence.get()).is_some()
+    }
+
+    /// As [`Self::run_watched_request`], the reply.
+    #[inline(always)]
+    fn run_watched_reply(&self, am: &Am<A>, peer: usize) -> bool {
+        let slot = Slot::at(&self.command, self.watch.reply_at.get());
+        let Some(meta) = slot.look(self.watch.reply_sequence.get()).filter(|meta| meta.is_clients_short()) else {
+            return true;
+        };
+        let from = &self.from[peer];
+        let index = from.next_reply.get();
+        let sent = am.peers.sent(peer);
+        if index == sent {
+            corrupt(peer as u32, "answer to a request that was not sent");
+        }
+        let token = self.reply_token;
+        token.open(Kind::Reply, peer as u32, index, false);
+        self.run_plain(am, &slot, meta, token);
+        self.reply_done(am, peer, from, index, token);
+        self.watch_reply(peer, index.wrapping_add(1));
+        sent != index.wrapping_add(1)
+            && Slot::at(&self.command, self.watch.reply_at.get()).look(self.watch.reply_sequence.get()).is_some()
+    }
+
+    /// Runs a Short to a client's handler, where there is one client thread at a time.
+    #[inline(always)]
+    fn run_plain(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static super::token::Token) {
+        let function = run::function(am, token, meta);
+        super::record_handler(token, 0);
+        let depth = am.enter_handler();
+        // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
+        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
+        am.leave_handler(depth);
+    }
+
+    /// Grants the header some polls of its own, if what it looks at is all that [`Self::look_for`] would. Returns how many it has
+    /// made since.
+    #[inline(always)]
+    pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
+        let may = self.likely.get() == 1 && !am.is_busy();
+        if may {
+            let peer = self.predicted[0].get() as usize;
+            let from = &self.from[peer];
+            self.watch_request(peer, from.next_request.get());
+            self.watch_reply(peer, from.next_reply.get());
+        }
+        self.watch.grant(if may { self.granted() } else { 0 })
+    }
+
+    #[inline(always)]
+    fn granted(&self) -> u32 {
+        if self.covered { GRANT_ALONE } else { GRANT }
+    }
+
+    /// Request `index` of `peer` is the one to look for.
+    #[inline(always)]
+    fn watch_request(&self, peer: usize, index: u32) {
+        let (watch, at) = (&self.watch, self.layout.queue(peer) + self.layout.request(index));
+        watch.request_sequence.set(self.layout.sequence(index));
+        watch.request_at.set(at);
+        watch.request.set(self.command.ptr(at).cast());
+    }
+
+    /// The reply to request `index` of ours to `peer` is the one to look for.
+    #[inline(always)]
+    fn watch_reply(&self, peer: usize, index: u32) {
+        let (watch, at) = (&self.watch, self.layout.queue(peer) + self.layout.reply(index));
+        watch.reply_sequence.set(self.layout.sequence(index));
+        watch.reply_at.set(at);
+        watch.reply.set(self.command.ptr(at).cast());
+    }
+}
