@@ -7,7 +7,7 @@
 
 use super::Am;
 use super::run::corrupt;
-use super::slot::{BOUNCE_WORD, Body, Carry, Meta, Slot};
+use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use crate::config::Config;
 use crate::error::{Error, bad_arg};
@@ -160,13 +160,13 @@ impl Placed {
         Placed { carry: Carry::Long, head: 0, tail: 0 }
     }
 
-    /// The message's body.
-    pub(crate) fn body(&self, address: usize, args: Args<'_>) -> Body {
-        let mut body = Body::placed(address as u64, args.words());
+    /// Stores the message in the slot at `offset`, all but its meta word.
+    #[inline(always)]
+    pub(crate) fn store<R: RemoteMap>(&self, queue: &R, offset: usize, address: usize, args: Args<'_>) {
+        slot::store_args(queue, offset, Some(address as u64), args.words());
         if self.carry == Carry::Bounced {
-            body.bounce(self.head, self.tail);
+            queue.store(offset + 8 * BOUNCE_WORD, &[self.head, self.tail]);
         }
-        body
     }
 }
 

@@ -171,10 +171,16 @@ pub struct Watch {
     pub reply: Cell<*const u64>,
     /// Pauses between two looks.
     pub gap: AtomicU32,
+    /// Whose they are.
+    pub peer: Cell<usize>,
     /// Where these two lie in the command region.
     pub request_at: Cell<usize>,
     /// See `request_at`.
     pub reply_at: Cell<usize>,
+    /// Their numbers. Another way may have run them meanwhile: then what is there is old.
+    pub request_index: Cell<u32>,
+    /// See `request_index`.
+    pub reply_index: Cell<u32>,
     /// What `left` was.
     granted: Cell<u32>,
 }
@@ -197,8 +203,11 @@ impl Watch {
             request: Cell::new(null()),
             reply: Cell::new(null()),
             gap: AtomicU32::new(1),
+            peer: Cell::new(0),
             request_at: Cell::new(0),
             reply_at: Cell::new(0),
+            request_index: Cell::new(0),
+            reply_index: Cell::new(0),
             granted: Cell::new(0),
         }
     }

@@ -44,7 +44,7 @@ use inbox::Inbox;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
 use peers::{Peers, Reach};
-use slot::{Body, Carry, Meta};
+use slot::{Body, Carry, Lies, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -286,12 +286,15 @@ impl<A: Adapter> Am<A> {
         let inline = source.len() <= slot::inline_max(args.count());
         let ring = if inline { 0 } else { source.len() };
         self.with_slot(dest, peer, ring, |outbox, taken| {
-            let carry = if inline { Carry::Inline } else { Carry::Ring };
-            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), carry, source.len());
-            let at = self.layout.request_ring() + taken.span.offset;
-            let body = medium_body(&peer.queue, inline, at, taken.span.offset, source, args);
-            outbox.medium_bytes.set(outbox.medium_bytes.get() + source.len() as u64);
-            peer.send(outbox, &self.layout, taken, self.me as usize, meta, &body);
+            let lies = Lies { inline, ring: self.layout.request_ring(), at: taken.span.offset };
+            let (len, index) = (source.len(), taken.index);
+            let meta = Meta::new(self.layout.sequence(index), handler, args.count(), lies.carry(), len);
+            lies.store(&peer.queue, self.layout.request(index), source, args, taken.awaited);
+            outbox.medium_bytes.set(outbox.medium_bytes.get() + len as u64);
+            peer.send_stored(outbox, &self.layout, taken, self.me as usize, meta);
+            if taken.awaited {
+                lies.claim_next(&peer.queue, self.layout.request(index.wrapping_add(1)), len, taken.span.end);
+            }
         })
     }
 
@@ -322,8 +325,8 @@ impl<A: Adapter> Am<A> {
         };
         self.with_slot(dest, peer, 0, |outbox, taken| {
             let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), placed.carry, source.len());
-            let body = placed.body(address, args);
-            peer.send(outbox, &self.layout, taken, self.me as usize, meta, &body);
+            placed.store(&peer.queue, self.layout.request(taken.index), address, args);
+            peer.send_stored(outbox, &self.layout, taken, self.me as usize, meta);
         })
     }
 
@@ -520,26 +523,6 @@ pub(crate) fn record_handler(token: &token::Token, bytes: usize) {
     }
     #[cfg(loom)]
     let _ = (token, bytes);
-}
-
-/// Composes a Medium's body, writing its payload to the ring when it is not carried inline.
-#[inline(always)]
-pub(crate) fn medium_body<R: crate::sci::RemoteMap>(
-    queue: &R,
-    inline: bool,
-    at: usize,
-    ring_offset: usize,
-    source: Source,
-    args: Args<'_>,
-) -> Body {
-    if inline {
-        let mut body = Body::args(args.words());
-        source.copy_to(body.inline(args.count(), source.len()));
-        return body;
-    }
-    bulk::write(queue, at, source);
-    queue.barrier(); // the payload must be there before the packet that announces it
-    Body::placed(ring_offset as u64, args.words())
 }
 
 #[cfg(test)]

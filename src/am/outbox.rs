@@ -147,6 +147,19 @@ impl<A: Adapter> Peer<A> {
         self.announce(out, layout, taken, me);
     }
 
+    /// Publishes the request in the taken slot, of which all but the meta word is stored.
+    #[inline(always)]
+    pub fn send_stored(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta) {
+        let slot = layout.request(taken.index);
+        self.count(taken);
+        self.queue.barrier(); // all of it must be there before the meta word
+        self.queue.publish(slot, meta.bits());
+        if taken.awaited {
+            self.queue.hand_over(slot);
+        }
+        self.announce(out, layout, taken, me);
+    }
+
     /// [`Self::send`] for a Short of at most 14 arguments: one packet straight from the caller's words.
     #[inline(always)]
     pub fn send_packet(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {

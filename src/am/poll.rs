@@ -151,7 +151,6 @@ impl<A: Adapter> Inbox<A> {
     fn request_waits(&self, peer: usize, from: &From) -> bool {
         let index = from.next_request.get();
         let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(index));
-        slot.fetch_rest();
         slot.look(self.layout.sequence(index)).is_some()
     }
 
@@ -159,7 +158,6 @@ impl<A: Adapter> Inbox<A> {
     fn reply_waits(&self, peer: usize, from: &From) -> bool {
         let index = from.next_reply.get();
         let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.reply(index));
-        slot.fetch_rest();
         slot.look(self.layout.sequence(index)).is_some()
     }
 

@@ -6,10 +6,10 @@
 use super::inbox::{Counters, From, Inbox};
 use super::outbox::{self, Peer, Span};
 use super::run::corrupt;
-use super::slot::{Body, Carry, Meta};
+use super::slot::{Body, Carry, Lies, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
-use super::{Am, medium_body, slot};
+use super::{Am, slot};
 use crate::error::{Error, bad_arg};
 use crate::region::{MAX_MEDIUM, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
@@ -54,12 +54,13 @@ impl<A: Adapter> Am<A> {
         let peer = token.source() as usize;
         let inline = source.len() <= slot::inline_max(args.count());
         let span = if inline { Span { offset: 0, end: 0 } } else { self.reply_space(inbox, peer, source.len()) };
-        let at = self.layout.reply_ring() + span.offset;
-        let body = medium_body(&self.peers[peer].queue, inline, at, span.offset, source, args);
-        let carry = if inline { Carry::Inline } else { Carry::Ring };
-        let meta = self.reply_meta(token, handler, args, carry, source.len());
-        Counters::add(&inbox.counters.reply_bytes, source.len() as u64);
-        self.send_reply(inbox, token, meta, &body);
+        let lies = Lies { inline, ring: self.layout.reply_ring(), at: span.offset };
+        let (queue, len) = (&self.peers[peer].queue, source.len());
+        lies.store(queue, self.layout.reply(token.index()), source, args, true);
+        let meta = self.reply_meta(token, handler, args, lies.carry(), len);
+        Counters::add(&inbox.counters.reply_bytes, len as u64);
+        self.send_stored_reply(inbox, token, meta);
+        lies.claim_next(queue, self.layout.reply(token.index().wrapping_add(1)), len, span.end);
         Ok(())
     }
 
@@ -86,7 +87,8 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         };
         let meta = self.reply_meta(token, handler, args, placed.carry, source.len());
-        self.send_reply(inbox, token, meta, &placed.body(address, args));
+        placed.store(&self.peers[token.source() as usize].queue, self.layout.reply(token.index()), address, args);
+        self.send_stored_reply(inbox, token, meta);
         Ok(())
     }
 
@@ -145,12 +147,21 @@ impl<A: Adapter> Am<A> {
         let offset = self.layout.reply(token.index());
         self.before_reply(inbox, token, from);
         if token.holds_buffer() {
-            let first = body.store_rest(&way.queue, offset);
-            token.defer(Deferred::Packet(offset, meta.bits(), first));
+            body.store(&way.queue, offset);
+            token.defer(Deferred::Head(offset, meta.bits()));
         } else {
             body.publish(&way.queue, offset, meta, true);
             self.announce_reply(inbox, way, from);
         }
+    }
+
+    /// As [`Self::send_reply`], for a reply of which all but the meta word is stored.
+    #[inline(always)]
+    fn send_stored_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta) {
+        let peer = token.source() as usize;
+        self.before_reply(inbox, token, &inbox.from[peer]);
+        let head = Deferred::Head(self.layout.reply(token.index()), meta.bits());
+        if token.holds_buffer() { token.defer(head) } else { self.publish_reply(inbox, peer, &head) }
     }
 
     /// Makes a deferred store, at the handler's return.
@@ -159,8 +170,9 @@ impl<A: Adapter> Am<A> {
         let way = &self.peers[peer];
         let queue = &way.queue;
         match deferred {
-            Deferred::Packet(offset, meta, body) => {
-                queue.packet(*offset, *meta, body);
+            Deferred::Head(offset, meta) => {
+                queue.barrier(); // the rest must be there before the meta word
+                queue.publish(*offset, *meta);
                 queue.hand_over(*offset);
                 self.announce_reply(inbox, way, &inbox.from[peer]);
             }

@@ -17,7 +17,9 @@
 //! Must not know: who sends, credits, what handlers do.
 
 use super::handlers::FIRST_CLIENT;
-use crate::region::{LINE, MAX_ARGS, SLOT};
+use super::bulk;
+use super::source::{Args, Source};
+use crate::region::{LINE, MAX_ARGS, RING, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -176,14 +178,6 @@ impl Body {
         self.used = 15;
     }
 
-    /// Room for an inline payload of `len` bytes behind `args` arguments: where the caller copies it.
-    #[inline(always)]
-    pub fn inline(&mut self, args: usize, len: usize) -> &mut [u64] {
-        let first = inline_offset(args) / 8 - 1;
-        self.used = first + len.div_ceil(8);
-        &mut self.words[first..first + len.div_ceil(8)]
-    }
-
     /// Stores the message into the slot at `offset` of `map` and publishes it (rule 1). `awaited`: somebody waits for it.
     #[inline(always)]
     pub fn publish<R: RemoteMap>(&self, map: &R, offset: usize, meta: Meta, awaited: bool) {
@@ -203,16 +197,83 @@ impl Body {
 }
 
 impl Body {
-    /// Stores all but the first line, behind a barrier, and returns the words of the first line, for a packet later.
-    pub fn store_rest<R: RemoteMap>(&self, map: &R, offset: usize) -> [u64; 7] {
-        if self.used > 7 {
-            map.store(offset + LINE, &self.words[7..self.used]);
-            map.hand_over(offset + LINE);
-        }
-        map.barrier(); // as in `publish`, and for the payload
-        std::array::from_fn(|i| self.words[i])
+    /// Stores all but the meta word.
+    pub fn store<R: RemoteMap>(&self, map: &R, offset: usize) {
+        map.store(offset + 8, &self.words[..self.used]);
     }
 }
+
+/// Stores the arguments of a message at `offset`, behind `place`, a ring offset or target address. Its meta word goes behind
+/// a barrier.
+#[inline(always)]
+pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args: &[u64]) {
+    let first = match place {
+        Some(place) => {
+            map.store(offset + 8, &[place]);
+            offset + 16
+        }
+        None => offset + 8,
+    };
+    map.store(first, args);
+}
+
+/// Where a Medium's payload lies: in its slot, or in the ring.
+#[derive(Clone, Copy)]
+pub struct Lies {
+    /// In the slot?
+    pub inline: bool,
+    /// Where its ring begins in the queue, and where in the ring the payload lies.
+    pub ring: usize,
+    /// See `ring`.
+    pub at: usize,
+}
+
+impl Lies {
+    /// How that is called.
+    #[inline(always)]
+    pub fn carry(self) -> Carry {
+        if self.inline { Carry::Inline } else { Carry::Ring }
+    }
+
+    /// Stores a Medium in the slot at `offset`, all but its meta word. `awaited`: somebody waits for it. Straight into the
+    /// queue: a body composed before, word by word, was 250 instructions more.
+    #[inline(always)]
+    pub fn store<R: RemoteMap>(self, map: &R, offset: usize, source: Source, args: Args<'_>, awaited: bool) {
+        if !self.inline {
+            bulk::write(map, self.ring + self.at, source);
+            return store_args(map, offset, Some(self.at as u64), args.words());
+        }
+        let at = inline_offset(args.count());
+        bulk::write(map, offset + at, source);
+        store_args(map, offset, None, args.words());
+        if awaited && at + source.len() > LINE {
+            map.hand_over(offset + LINE);
+        }
+    }
+
+    /// Has the lines fetched that the next Medium, to the slot at `offset`, would be stored in if it were like this one: while
+    /// this node waits for an answer. Not its first line, which the peer looks at.
+    ///
+    /// Who copies into lines that the other core has waits for each; claimed before, they are here. Two bare processes that
+    /// echo 64 bytes, 1, 4, 16 KiB through a ring: 0.91, 0.90, 0.81, 0.73 of the time without (Xeon VM, 2026-11).
+    #[inline(always)]
+    pub fn claim_next<R: RemoteMap>(self, map: &R, offset: usize, len: usize, next: u64) {
+        if self.inline {
+            return map.claim(offset + LINE);
+        }
+        if len > MOST_CLAIMED {
+            return;
+        }
+        let at = next as usize & (RING - 1);
+        let first = self.ring + if at + len > RING { 0 } else { at };
+        for line in 0..len.div_ceil(LINE) {
+            map.claim(first + line * LINE);
+        }
+    }
+}
+
+/// Bytes that are claimed ahead at most: issuing it takes a core 2 ns per line.
+const MOST_CLAIMED: usize = 16 << 10;
 
 /// A slot of the receiver's own command region.
 pub struct Slot<'a, L: LocalMap> {
@@ -227,13 +288,6 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     #[inline(always)]
     pub fn at(map: &'a L, offset: usize) -> Self {
         Slot { map, offset, words: map.words(offset) }
-    }
-
-    /// Has the second line fetched, so that a message of two lines does not wait for one after the other (round trip of a
-    /// Medium of 64 bytes 473 -> 404 ns).
-    #[inline(always)]
-    pub fn fetch_rest(&self) {
-        self.map.fetch(self.offset + LINE);
     }
 
     /// The message that waits here, if its sequence is this lap's.

@@ -29,8 +29,8 @@ const MAGIC: u32 = 0x7063_5c1a;
 /// The publishing store of a reply, which waits until the handler is done with its Medium buffer (slot rule 2).
 #[derive(Clone, Copy)]
 pub enum Deferred {
-    /// The slot's first line: offset in the queue at the requester, meta word, the words behind it.
-    Packet(usize, u64, [u64; 7]),
+    /// The slot's meta word: offset in the queue at the requester, value.
+    Head(usize, u64),
     /// The last count of a streamed reply: offset in the queue, value.
     Count(usize, u64),
 }

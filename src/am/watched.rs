@@ -24,7 +24,7 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
         let polls = self.counters.polls.get() + 1;
         self.counters.polls.set(polls);
-        let peer = self.predicted[0].get() as usize;
+        let peer = self.watch.peer.get();
         let more = match is_reply {
             true => self.run_watched_reply(am, peer),
             false => self.run_watched_request(am, peer),
@@ -53,16 +53,21 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn run_watched_request(&self, am: &Am<A>, peer: usize) -> bool {
         let slot = Slot::at(&self.command, self.watch.request_at.get());
-        let Some(meta) = slot.look(self.watch.request_sequence.get()).filter(|meta| meta.is_clients_short()) else {
-            return true;
-        };
+        let Some(meta) = slot.look(self.watch.request_sequence.get()) else { return true };
         let from = &self.from[peer];
-        let index = from.next_request.get();
-        let token = self.request_token;
-        token.open(Kind::Request, peer as u32, index, false);
-        self.offer_answer(am, peer, from, index, token);
-        self.run_plain(am, &slot, meta, token);
-        self.request_done(am, peer, from, index, token, 0);
+        let index = self.watch.request_index.get();
+        if index != from.next_request.get() {
+            return true;
+        }
+        if meta.is_clients_short() {
+            let token = self.request_token;
+            token.open(Kind::Request, peer as u32, index, false);
+            self.offer_answer(am, peer, from, index, token);
+            self.run_plain(am, &slot, meta, token);
+            self.request_done(am, peer, from, index, token, 0);
+        } else {
+            self.run_other_request(am, peer, index, &slot, meta);
+        }
         self.watch_request(peer, index.wrapping_add(1));
         Slot::at(&self.command, self.watch.request_at.get()).look(self.watch.request_sequence.get()).is_some()
     }
@@ -71,22 +76,37 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn run_watched_reply(&self, am: &Am<A>, peer: usize) -> bool {
         let slot = Slot::at(&self.command, self.watch.reply_at.get());
-        let Some(meta) = slot.look(self.watch.reply_sequence.get()).filter(|meta| meta.is_clients_short()) else {
-            return true;
-        };
+        let Some(meta) = slot.look(self.watch.reply_sequence.get()) else { return true };
         let from = &self.from[peer];
-        let index = from.next_reply.get();
+        let index = self.watch.reply_index.get();
+        if index != from.next_reply.get() {
+            return true;
+        }
         let sent = am.peers.sent(peer);
         if index == sent {
             corrupt(peer as u32, "answer to a request that was not sent");
         }
-        let token = self.reply_token;
-        token.open(Kind::Reply, peer as u32, index, false);
-        self.run_plain(am, &slot, meta, token);
-        self.reply_done(am, peer, from, index, token);
+        if meta.is_clients_short() {
+            let token = self.reply_token;
+            token.open(Kind::Reply, peer as u32, index, false);
+            self.run_plain(am, &slot, meta, token);
+            self.reply_done(am, peer, from, index, token);
+        } else if !self.run_other_reply(am, peer, index, &slot, meta) {
+            return true;
+        }
         self.watch_reply(peer, index.wrapping_add(1));
         sent != index.wrapping_add(1)
             && Slot::at(&self.command, self.watch.reply_at.get()).look(self.watch.reply_sequence.get()).is_some()
+    }
+
+    #[inline(never)]
+    fn run_other_request(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
+        self.run_request(am, peer, &self.from[peer], index, slot, meta);
+    }
+
+    #[inline(never)]
+    fn run_other_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
+        self.run_reply(am, peer, &self.from[peer], index, slot, meta)
     }
 
     /// Runs a Short to a client's handler, where there is one client thread at a time.
@@ -108,6 +128,7 @@ impl<A: Adapter> Inbox<A> {
         if may {
             let peer = self.predicted[0].get() as usize;
             let from = &self.from[peer];
+            self.watch.peer.set(peer);
             self.watch_request(peer, from.next_request.get());
             self.watch_reply(peer, from.next_reply.get());
         }
@@ -125,6 +146,7 @@ impl<A: Adapter> Inbox<A> {
         let (watch, at) = (&self.watch, self.layout.queue(peer) + self.layout.request(index));
         watch.request_sequence.set(self.layout.sequence(index));
         watch.request_at.set(at);
+        watch.request_index.set(index);
         watch.request.set(self.command.ptr(at).cast());
     }
 
@@ -134,6 +156,7 @@ impl<A: Adapter> Inbox<A> {
         let (watch, at) = (&self.watch, self.layout.queue(peer) + self.layout.reply(index));
         watch.reply_sequence.set(self.layout.sequence(index));
         watch.reply_at.set(at);
+        watch.reply_index.set(index);
         watch.reply.set(self.command.ptr(at).cast());
     }
 }
