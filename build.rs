@@ -12,8 +12,21 @@ fn main() {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
 
-    let modules =
-        ["constants", "init", "query", "hsl", "debug", "direct", "am", "barrier", "reach", "rma", "vis", "coll", "coll_team"];
+    let modules = [
+        "constants",
+        "init",
+        "query",
+        "hsl",
+        "debug",
+        "direct",
+        "am",
+        "barrier",
+        "reach",
+        "rma",
+        "vis",
+        "coll",
+        "coll_team",
+    ];
     header("ABI", "gasnet.h", &modules, &root).write_to_file(out.join("gasnet_sci_abi.h"));
     // Programs without gasnet.h see nothing of the above.
     let modules = ["tools_check", "tools_timer", "tools_lock"];

@@ -115,15 +115,16 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
   GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
   return GASNET_OK;
 }
-/* One step of GASNET_BLOCKUNTIL. */
+/* One step of GASNET_BLOCKUNTIL: a look with a gap behind it, which weighs as much as a few polls. */
+#define GASNETI_SCI_WAIT_WEIGHT 4
 GASNETI_SCI_ALWAYS uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
   int seen;
-  if_pf (left == 0 || failed >= watch->spins) return gasneti_sci_wait_step(failed);
+  if_pf (left < GASNETI_SCI_WAIT_WEIGHT || failed >= watch->spins) return gasneti_sci_wait_step(failed);
   seen = gasneti_sci_look(watch);
   if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
-  __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&watch->left, left - GASNETI_SCI_WAIT_WEIGHT, __ATOMIC_RELAXED);
   gasneti_sci_gap(watch);
   return failed + 1;
 }

@@ -153,8 +153,9 @@ impl Waiter {
         }
     }
 
+    /// Between two looks at what a peer is about to write.
     #[inline(always)]
-    fn pause(&self) {
+    pub fn pause(&self) {
         for _ in 0..self.gap {
             spin_loop();
         }

@@ -213,5 +213,5 @@ pub extern "C" fn gasneti_sci_poll() -> c_int {
 /// which is 0 at first and then what the last step returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_step(failed: u32) -> u32 {
-    super::must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_in_loop(failed)))
+    super::must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_step(failed)))
 }

@@ -115,12 +115,8 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
 
 /// See [`gasneti_sci_direct_t`].
 #[unsafe(no_mangle)]
-pub static mut gasneti_sci_direct: gasneti_sci_direct_t = gasneti_sci_direct_t {
-    ways: std::ptr::null(),
-    answer: std::ptr::null_mut(),
-    watch: &raw mut NOTHING,
-    nodes: 0,
-};
+pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
+    gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };
 
 /// Tells the header how messages are sent. After attach, before the client goes on.
 pub(super) fn tell_header(job: &'static Job) {

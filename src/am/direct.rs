@@ -22,6 +22,8 @@ use std::ptr::null;
 
 /// Polls in vain between two that look further than the words of [`Watch`]. With 16 what a call costs is 1 to 2 ns of each.
 pub const GRANT: u32 = 16;
+/// Looks of a wait, with gaps between them, weigh as much as so many polls: who is not watched waits for the sum.
+pub const WAIT_WEIGHT: u32 = 4;
 /// The same where there is one peer, so that nobody is missed.
 pub const GRANT_ALONE: u32 = 64;
 
@@ -220,6 +222,17 @@ impl Watch {
         self.granted.set(polls);
         self.left.store(polls, Ordering::Relaxed); // Relaxed: as above
         made
+    }
+
+    /// One of the polls granted, and a gap: false if none is left.
+    #[inline(always)]
+    pub fn spend(&self) -> bool {
+        let left = self.left.load(Ordering::Relaxed); // Relaxed, both: as above
+        let enough = left >= WAIT_WEIGHT;
+        if enough {
+            self.left.store(left - WAIT_WEIGHT, Ordering::Relaxed);
+        }
+        enough
     }
 
     /// The next poll is a call.

@@ -264,7 +264,15 @@ impl<A: Adapter> Inbox<A> {
 
     /// Runs the handler of one request, and gives the slot back unless its reply did.
     #[inline(always)]
-    pub(super) fn run_request(&self, am: &Am<A>, peer: usize, from: &From, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
+    pub(super) fn run_request(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+    ) {
         let token = self.request_token;
         let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
         token.open(Kind::Request, peer as u32, index, holds_buffer);

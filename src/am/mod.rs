@@ -48,6 +48,7 @@ use slot::{Body, Carry, Lies, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
+use watched::Seen;
 
 #[cfg(not(loom))]
 thread_local! {
@@ -315,6 +316,9 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let peer = self.peers.way(dest)?;
+        if peer.is_next_awaited() {
+            self.claim_target(dest, address, source.len());
+        }
         self.check_long(dest, source.len(), address)?;
         let placed = match self.place(dest, source, address)? {
             Some(placed) => placed,
@@ -442,21 +446,8 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
-            _ => self.wait_in_loop(failed),
+            _ => self.wait_step_further(failed, || false),
         }
-    }
-
-    /// [`Self::wait_step`] for the header, which makes the next ones itself while there is nothing but to look.
-    #[inline(never)]
-    pub fn wait_in_loop(&self, failed: u32) -> u32 {
-        let next = self.wait_step(failed);
-        if let Some(inbox) = self.inbox.unguarded() {
-            inbox.let_header_poll(self);
-            // Relaxed: one thread at a time, as rule 1 of `direct` has it.
-            inbox.watch.spins.store(self.waiter.spins(), Ordering::Relaxed);
-            inbox.watch.gap.store(self.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
-        }
-        next
     }
 
     #[inline(never)]
@@ -506,8 +497,39 @@ impl<A: Adapter> Am<A> {
 
     /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
     /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
+    #[inline]
     pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()))
+        // What `gasneti_sci_wait` does in the header.
+        if let Some(inbox) = self.inbox.unguarded()
+            && let Some(seen) = inbox.look_watched(failed)
+        {
+            // Relaxed: as in `poll_in_loop`.
+            let idle = self.running.load(Ordering::Relaxed) == 0;
+            match seen {
+                Seen::Nothing => {
+                    self.waiter.pause();
+                    return failed + 1;
+                }
+                Seen::Reply if idle && inbox.serve_watched(self, true) => return 0,
+                Seen::Request if idle && inbox.serve_watched(self, false) => return 0,
+                _ => {}
+            }
+        }
+        self.wait_step_further(failed, ready)
+    }
+
+    /// [`Self::wait_step_for`] beyond a look at the watched peer, and what the next ones may do.
+    #[inline(never)]
+    fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
+        let next =
+            self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()));
+        if let Some(inbox) = self.inbox.unguarded() {
+            inbox.let_header_poll(self);
+            // Relaxed: one thread at a time, as rule 1 of `direct` has it.
+            inbox.watch.spins.store(self.waiter.spins(), Ordering::Relaxed);
+            inbox.watch.gap.store(self.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
+        }
+        next
     }
 }
 

@@ -110,6 +110,13 @@ impl<A: Adapter> Peer<A> {
         self.direct.sent.load(Ordering::Relaxed).wrapping_sub(self.direct.retired.load(Ordering::Relaxed))
     }
 
+    /// Is somebody likely to wait for the next request?
+    #[inline(always)]
+    pub fn is_next_awaited(&self) -> bool {
+        // Relaxed: a hint.
+        self.direct.heard.load(Ordering::Relaxed) != 0 || self.outstanding() == 0
+    }
+
     /// Takes the next slot and `ring` ring bytes, if there is room.
     #[inline(always)]
     pub fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {

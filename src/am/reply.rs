@@ -74,6 +74,7 @@ impl<A: Adapter> Am<A> {
         args: Args<'_>,
     ) -> Result<(), Error> {
         args.check()?;
+        self.claim_target(token.source(), address, source.len());
         self.check_long(token.source(), source.len(), address)?;
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_long(handler, source, address, args);

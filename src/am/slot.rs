@@ -16,8 +16,8 @@
 //!
 //! Must not know: who sends, credits, what handlers do.
 
-use super::handlers::FIRST_CLIENT;
 use super::bulk;
+use super::handlers::FIRST_CLIENT;
 use super::source::{Args, Source};
 use crate::region::{LINE, MAX_ARGS, RING, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};

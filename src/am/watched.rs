@@ -13,12 +13,38 @@ use super::slot::{Meta, Slot};
 use super::token::Kind;
 use super::{Am, dispatch, run};
 use crate::sci::{Adapter, LocalMap};
+use crate::sync::Ordering;
 
 /// Polls that served what the header had seen, between two that look at every predicted peer, so that a busy one does not
 /// starve the others, nor its requests its replies.
 const LOOK_AROUND_EVERY: u64 = 8;
 
+/// What a look at the watched peer has seen.
+pub(super) enum Seen {
+    Nothing,
+    Request,
+    Reply,
+}
+
 impl<A: Adapter> Inbox<A> {
+    /// A look by a wait that has failed so often. `None`: it is time to look further.
+    #[inline(always)]
+    pub(super) fn look_watched(&self, failed: u32) -> Option<Seen> {
+        let watch = &self.watch;
+        // Relaxed: one thread at a time, as rule 1 of `direct` has it.
+        if failed >= watch.spins.load(Ordering::Relaxed) || !watch.spend() {
+            return None;
+        }
+        let waits = |at: usize, sequence: u16| Slot::at(&self.command, at).look(sequence).is_some();
+        Some(if waits(watch.request_at.get(), watch.request_sequence.get()) {
+            Seen::Request
+        } else if waits(watch.reply_at.get(), watch.reply_sequence.get()) {
+            Seen::Reply
+        } else {
+            Seen::Nothing
+        })
+    }
+
     /// The header has seen a message of the peer that it watches. True if something was run.
     #[inline(always)]
     pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
