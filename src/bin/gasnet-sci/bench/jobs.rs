@@ -123,9 +123,10 @@ pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
     // Memory comes in pages: few peers more tell nothing about one.
     for nodes in powers(settings.most).filter(|nodes| *nodes >= 4 * FEW) {
-        // Page tables depend on where the system puts the maps, which is the same in all nodes: hence jobs in turns.
+        // Page tables depend on where the system puts the maps, which chance decides, for all nodes of a job at once: 8 KiB more
+        // or less. Hence several jobs.
         let per_peer = |_| Ok((touched(nodes)? - touched(FEW)?) / f64::from(nodes - FEW));
-        let per_peer = (0..settings.rounds.min(5)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
+        let per_peer = (0..settings.rounds.min(9)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
         let target = (nodes == 64).then_some(1.0);
         rows.push(Row::plain("memory", "touched per silent peer", nodes, "KiB", &per_peer, target));
     }
