@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What all jobs have in common.
+#[derive(Clone)]
 pub struct Settings {
     pub rounds: u32,
     pub quick: bool,
@@ -94,39 +95,42 @@ fn powers(most: u32) -> impl Iterator<Item = u32> {
     (1..).map(|power| 1 << power).take_while(move |nodes| *nodes <= most)
 }
 
-/// Idle polls, and the memory that a node touches for each peer: what it has more than in a job of two, per node more.
-pub fn silent(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
+/// Idle polls.
+pub fn polls(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
+    let played = [64, plan::PLAYED].into_iter().map(Job::Played);
     let mut rows = Vec::new();
-    for nodes in [64, plan::PLAYED].into_iter().filter(|_| wanted("poll")) {
-        rows.extend(polls(settings, Job::Played(nodes), wanted)?.0);
-    }
-    let mut least = None;
-    for nodes in powers(settings.most) {
-        let (polls, touched) = polls(settings, Job::Silent(nodes), wanted)?;
-        rows.extend(polls);
-        let Some(touched) = touched.filter(|_| wanted("memory")) else { continue };
-        let Some(base) = &least else {
-            least = Some(touched);
-            continue;
-        };
-        // Memory comes in pages: few peers tell nothing about one.
-        if nodes < 16 {
-            continue;
+    for job in played.chain(powers(settings.most).map(Job::Silent)) {
+        let printed = settings.run(job)?;
+        for (measure, samples) in plan::measures(job, wanted).iter().zip(&printed.samples) {
+            rows.extend(measure.views.iter().map(|view| result::row(job, measure, view, &samples.ours, &[])));
         }
-        let per_peer = (touched.touched - base.touched) / f64::from(nodes - 2);
-        let target = (nodes == 64).then_some(1.0);
-        rows.push(Row::plain("memory", "touched per silent peer", nodes, "KiB", &[per_peer], target));
     }
     Ok(rows)
 }
 
-fn polls(settings: &Settings, job: Job, wanted: &dyn Fn(&str) -> bool) -> io::Result<(Vec<Row>, Option<Touched>)> {
-    let printed = settings.run(job)?;
+/// Nodes of the job that larger ones are compared with: with fewer, less is touched that is none of a peer's, for four peers'
+/// queues are looked at in each poll, whatever the number of nodes.
+const FEW: u32 = 8;
+
+/// The memory that a node touches for each peer that is silent: what it has more than in a small job, by how many more
+/// nodes there are.
+pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
+    let settings = Settings { sections: "memory".into(), ..settings.clone() };
+    let touched = |nodes| {
+        let printed = settings.run(Job::Silent(nodes))?;
+        printed.touched.map(|t| t.touched).ok_or_else(|| io::Error::other("node 0 did not say what it has touched"))
+    };
     let mut rows = Vec::new();
-    for (measure, samples) in plan::measures(job, wanted).iter().zip(&printed.samples) {
-        rows.extend(measure.views.iter().map(|view| result::row(job, measure, view, &samples.ours, &[])));
+    // Memory comes in pages: few peers more tell nothing about one.
+    for nodes in powers(settings.most).filter(|nodes| *nodes >= 4 * FEW) {
+        // Page tables depend on where the system puts the maps, which chance decides, for all nodes of a job at once: 8 KiB more
+        // or less. Hence several jobs.
+        let per_peer = |_| Ok((touched(nodes)? - touched(FEW)?) / f64::from(nodes - FEW));
+        let per_peer = (0..settings.rounds.min(9)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
+        let target = (nodes == 64).then_some(1.0);
+        rows.push(Row::plain("memory", "touched per silent peer", nodes, "KiB", &per_peer, target));
     }
-    Ok((rows, printed.touched))
+    Ok(rows)
 }
 
 /// Seconds from the start of a job that does nothing to its end, with the launcher and by fork.

@@ -5,6 +5,7 @@
 
 mod jobs;
 mod kernels;
+mod memory;
 pub mod node;
 mod plan;
 mod played;
@@ -80,8 +81,11 @@ fn measure(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> io::Resu
         }
     }
     rows.splice(0..0, result::limits(&beside));
-    if wanted("poll") || wanted("memory") {
-        rows.extend(jobs::silent(settings, wanted)?);
+    if wanted("poll") {
+        rows.extend(jobs::polls(settings, wanted)?);
+    }
+    if wanted("memory") {
+        rows.extend(jobs::memory(settings)?);
     }
     if wanted("start") {
         rows.extend(jobs::starts(settings)?);

@@ -1,12 +1,12 @@
 //! A node of a measuring job: the hidden subcommand that `gasnet-sci bench` starts itself with.
 
 use super::kernels::{MAX_BYTES, Node, SEGMENT};
+use super::memory;
 use super::plan::{self, Batch, Job, Measure};
 use super::played;
 use clap::ArgMatches;
 use gasnet_sci::job::sys;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io;
 
 /// What node 0 prints, one per line: a measure's samples, in nanoseconds per operation, a round each.
@@ -103,7 +103,9 @@ fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Re
 }
 
 fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
-    let here = touched()?;
+    // Who is silent sends no message, but comes to barriers.
+    node.barrier();
+    let here = memory::touched(node.nodes)?;
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len().max(1) as f64;
     let sum = Touched { touched: mean(node.gather(here)) };
     let polls = node.alone(|| {
@@ -118,26 +120,4 @@ fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Re
         }
     }
     Ok(())
-}
-
-// What this process has touched of the job's memory and of its own, in KiB: its part of pages that several nodes have mapped,
-// and pages of no file that it has written. Code and data of files is left out, for its share shrinks with every node.
-fn touched() -> io::Result<f64> {
-    let kib = |line: &str| line.split_whitespace().nth(1).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
-    let (mut sum, mut wanted) = (0.0, "");
-    for line in fs::read_to_string("/proc/self/smaps")?.lines() {
-        let mut words = line.split_whitespace();
-        let first = words.next().unwrap_or_default();
-        if !first.ends_with(':') {
-            // ADDRESSES RIGHTS OFFSET DEVICE INODE [NAME]
-            wanted = match words.nth(4) {
-                Some(name) if name.starts_with("/memfd:") => "Pss:",
-                None | Some("[heap]") => "Private_Dirty:",
-                Some(_) => "",
-            };
-        } else if first == wanted {
-            sum += kib(line);
-        }
-    }
-    Ok(sum)
 }
