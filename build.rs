@@ -22,6 +22,7 @@ fn main() {
         "am",
         "barrier",
         "reach",
+        "copy",
         "rma",
         "vis",
         "coll",

@@ -719,6 +719,13 @@ int gasneti_sci_barrier(int id, int flags);
  */
 int gasneti_sci_barrier_result(int *id);
 
+extern void *memmove(void *to, const void *from, size_t nbytes);
+
+/*
+ Copies bytes. The two may coincide, and pointers to no bytes may be null; if they overlap else, what arrives is
+ */
+void gasneti_sci_memcpy(void *to, const void *from, size_t nbytes);
+
 /*
  Blocking put.
  */
