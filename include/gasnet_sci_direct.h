@@ -99,21 +99,27 @@ GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
   do GASNETI_SCI_PAUSE();
   while (--gap != 0);
 }
-/* gasnet_AMPoll: the library decides how many polls may be in vain here before one looks at everybody. */
-GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
-  gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
+/* A poll as far as it goes here. 0: it was in vain; else as gasneti_sci_look, or 3: it is time for one that looks at everybody.
+ * How often that is, the library decides. */
+GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
   int seen;
-  if_pf (left == 0) return gasneti_sci_poll();
+  if_pf (left == 0) return 3;
   seen = gasneti_sci_look(watch);
-  if_pf (seen != 0) return gasneti_sci_poll_watched(seen == 2);
+  if_pf (seen != 0) return seen;
   __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
   if_pf (watch->pauses != 0) {
     watch->pauses--;
     gasneti_sci_gap(watch);
   }
   GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
-  return GASNET_OK;
+  return 0;
+}
+/* gasnet_AMPoll. */
+GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
+  const int seen = gasneti_sci_glance(gasneti_sci_direct.watch);
+  if_pt (seen == 0) return GASNET_OK;
+  return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
 }
 /* One step of GASNET_BLOCKUNTIL: a look with a gap behind it, which weighs as much as a few polls. */
 #define GASNETI_SCI_WAIT_WEIGHT 4

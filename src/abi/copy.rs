@@ -136,7 +136,10 @@ mod tests {
         prepare();
         let source: Vec<u8> = (0..ROOM + 200).map(|i| (i * 7 + i / 256) as u8).collect();
         let mut target = vec![0u8; ROOM + 200];
-        let lengths = (0..700).chain((700..5000).step_by(13)).chain((5000..16_500).step_by(977)).chain([4095, 4096, 4097, 16_383, 16_384, 16_385]);
+        let lengths = (0..700)
+            .chain((700..5000).step_by(13))
+            .chain((5000..16_500).step_by(977))
+            .chain([4095, 4096, 4097, 16_383, 16_384, 16_385]);
         for len in lengths {
             for (to, from) in [(64, 64), (65, 64), (64, 65), (71, 71), (127, 100)] {
                 target.fill(0xee);

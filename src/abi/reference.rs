@@ -22,6 +22,7 @@ pub(super) fn register(job: &'static Job) {
         (handlers::RMA_DONE, on_done as *const () as usize),
         (handlers::RMA_LANDED, on_landed as *const () as usize),
         (handlers::RMA_ARRIVED, on_arrived as *const () as usize),
+        (handlers::RMA_FETCHED, on_fetched as *const () as usize),
     ] {
         job.am().handlers().set_internal(index, function);
     }
@@ -108,6 +109,25 @@ extern "C" fn on_landed(token: *mut c_void, buf: *mut c_void, len: usize, id: c_
     };
     // SAFETY: as above.
     unsafe { handled("answer to a get", token, landed) };
+}
+
+extern "C" fn on_fetched(
+    token: *mut c_void,
+    a: c_int,
+    b: c_int,
+    id: c_int,
+    seal: c_int,
+    c: c_int,
+    d: c_int,
+    len: c_int,
+) {
+    let fetched = |_: &Am<Host>, t: &Token| {
+        let value = wide(c, d) as u64;
+        reference::on_fetched(value, len as u32 as usize, asked(wide(a, b), id, seal), t.source());
+        Ok(())
+    };
+    // SAFETY: as above.
+    unsafe { handled("answer to a get", token, fetched) };
 }
 
 extern "C" fn on_arrived(token: *mut c_void, buf: *mut c_void, len: usize, a: c_int, b: c_int, id: c_int, seal: c_int) {

@@ -50,9 +50,7 @@ impl<A: Adapter> Inbox<A> {
         match self.look_for(am) {
             Some(Found::Replies(peer)) => self.replies_now(am, peer),
             Some(Found::Requests(peer)) => self.requests_now(am, peer),
-            // With every peer predicted, nothing is left for a scan: the line of ready counts then stays with the senders,
-            // whose stores to it wait for nobody.
-            None if self.covered || (look == Look::Glance && self.is_quiet()) => false,
+            None if self.has_looked_at_all() || (look == Look::Glance && self.is_quiet()) => false,
             None => self.nothing_predicted(am, look),
         }
     }
@@ -80,7 +78,7 @@ impl<A: Adapter> Inbox<A> {
         match self.look_for(am) {
             Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
             Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
-            None if self.covered || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
+            None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
             None => self.nothing_in_loop(am),
         }
     }
@@ -200,12 +198,29 @@ impl<A: Adapter> Inbox<A> {
         found > 0
     }
 
+    /// A poll was in vain: after many it is time to look at the newest peer alone.
+    #[inline(always)]
+    fn forget(&self) {
+        if self.counters.polls.get().is_multiple_of(FORGET_EVERY) {
+            self.likely.set(self.predictions.min(1));
+        }
+    }
+
+    /// After a look at the predicted peers that found nothing: were these all that there are? Then the line of ready counts
+    /// stays with the senders, whose stores to it wait for nobody.
+    #[inline(always)]
+    fn has_looked_at_all(&self) -> bool {
+        let all = self.covered && self.likely.get() == self.predictions;
+        if all {
+            self.forget();
+        }
+        all
+    }
+
     /// After a look at the predicted peers that found nothing: has this poll's line of announcements nothing either?
     #[inline(always)]
     fn is_quiet(&self) -> bool {
-        if self.counters.polls.get().is_multiple_of(FORGET_EVERY) {
-            self.likely.set(1);
-        }
+        self.forget();
         (0..LINES).all(|_| self.is_line_quiet_in_turn())
     }
 

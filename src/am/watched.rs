@@ -163,7 +163,7 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(always)]
     fn granted(&self) -> u32 {
-        if self.covered { GRANT_ALONE } else { GRANT }
+        if self.predictions == 1 && self.covered { GRANT_ALONE } else { GRANT }
     }
 
     /// Request `index` of `peer` is the one to look for.

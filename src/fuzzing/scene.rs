@@ -216,6 +216,23 @@ extern "C" fn rma_landed(raw: *mut c_void, buf: *mut c_void, len: usize, id: c_i
     });
 }
 
+extern "C" fn rma_fetched(
+    raw: *mut c_void,
+    a: c_int,
+    b: c_int,
+    id: c_int,
+    seal: c_int,
+    c: c_int,
+    d: c_int,
+    len: c_int,
+) {
+    handler(raw, |_, token| {
+        let asked = asked(wide(a, b), id, seal);
+        reference::on_fetched(wide(c, d) as u64, len as u32 as usize, asked, token.source());
+        Ok(())
+    });
+}
+
 extern "C" fn rma_arrived(raw: *mut c_void, buf: *mut c_void, len: usize, a: c_int, b: c_int, id: c_int, seal: c_int) {
     handler(raw, |_, token| {
         // SAFETY: the payload that the engine hands to this handler.
@@ -288,6 +305,7 @@ fn register(node: &Node<Heap>) {
         (handlers::RMA_DONE, rma_done as *const ()),
         (handlers::RMA_LANDED, rma_landed as *const ()),
         (handlers::RMA_ARRIVED, rma_arrived as *const ()),
+        (handlers::RMA_FETCHED, rma_fetched as *const ()),
         (handlers::VIS_PUT, vis_put as *const ()),
         (handlers::VIS_GET, vis_get as *const ()),
         (handlers::VIS_ARRIVED, vis_arrived as *const ()),

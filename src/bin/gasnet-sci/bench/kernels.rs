@@ -1,7 +1,9 @@
 //! The kernels, compiled by build.rs from `kernels/*.c`: what a node does while it is measured. `kernels/bench.h` says what
 //! they have in common.
 
-use std::ffi::{c_int, c_long, c_uint};
+use gasnet_sci::am::Am;
+use gasnet_sci::sci::Host;
+use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::io;
 
 type Raw = unsafe extern "C" fn(n: c_long, bytes: usize) -> f64;
@@ -43,8 +45,13 @@ macro_rules! kernels {
             fn bench_await_sleepers();
             fn bench_wake();
             fn bench_verify() -> c_int;
-            safe fn bench_processor_time() -> f64;
             fn bench_exit(code: c_int) -> !;
+            fn bench_poll_played(
+                n: c_long,
+                watch: *mut c_void,
+                look: extern "C" fn(*const c_void),
+                engine: *const c_void,
+            ) -> f64;
         }
         $(pub const $name: Kernel = Kernel($symbol);)*
     };
@@ -95,9 +102,16 @@ kernels! {
     REDUCE = bench_reduce;
 }
 
-/// Nanoseconds that this thread has run.
-pub fn processor_time() -> f64 {
-    bench_processor_time()
+/// Nanoseconds of `n` polls of an engine that is no job's, as a client makes them. `None`: it is for threads.
+pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
+    extern "C" fn look(engine: *const c_void) {
+        // SAFETY: from `polls_played`, which outlives the call.
+        let am = unsafe { &*engine.cast::<Am<Host>>() };
+        am.poll_in_loop();
+    }
+    let watch = std::ptr::from_ref(am.for_header()?.watch).cast_mut().cast();
+    // SAFETY: the engine's own, and this is its one thread.
+    Some(unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) })
 }
 
 /// This process as a node of a started job.

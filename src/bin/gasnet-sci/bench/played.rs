@@ -2,7 +2,7 @@
 //!
 //! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
 
-use super::kernels::processor_time;
+use super::kernels::polls_played;
 use gasnet_sci::am::peers::Reach;
 use gasnet_sci::am::{Am, Wiring};
 use gasnet_sci::config::Config;
@@ -11,7 +11,6 @@ use gasnet_sci::job::sys;
 use gasnet_sci::region::{COMMAND, CONTROL, Layout};
 use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, SciError};
 use gasnet_sci::wait::Waiter;
-use std::hint::black_box;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -20,14 +19,8 @@ const ME: NodeId = NodeId(0);
 /// Nanoseconds per poll of batches of `n`, with `nodes` - 1 silent peers.
 pub fn polls(nodes: u32, batches: u32, n: u64) -> io::Result<Vec<f64>> {
     let am = engine(nodes).map_err(|error| io::Error::other(error.to_string()))?;
-    // A call, as it is one from the header.
-    let poll: fn(&Am<Host>) = black_box(Am::<Host>::poll_in_loop);
-    let batch = |_| {
-        let start = processor_time();
-        (0..n).for_each(|_| poll(&am));
-        (processor_time() - start) / n as f64
-    };
-    Ok((0..batches).map(batch).collect())
+    let batch = |_| polls_played(&am, n).map(|time| time / n as f64);
+    Ok((0..batches).filter_map(batch).collect())
 }
 
 fn engine(nodes: u32) -> Result<Am<Host>, Error> {
