@@ -22,7 +22,7 @@ fn main() {
         "am",
         "barrier",
         "reach",
-        "copy",
+        "../sci/copy",
         "rma",
         "vis",
         "coll",

@@ -8,7 +8,6 @@ pub mod barrier;
 pub mod coll;
 pub mod coll_team;
 pub mod constants;
-pub mod copy;
 pub mod debug;
 pub mod direct;
 pub mod hsl;

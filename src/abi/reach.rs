@@ -35,7 +35,7 @@ const FEW: usize = 512;
 
 /// Tells the header how segments are reached. After attach, before the client goes on.
 pub(super) fn tell_header(job: &'static Job) {
-    super::copy::prepare();
+    crate::sci::copy::prepare();
     // Not what clients are told in gasnet_getNodeInfo: that says nothing of nodes of other supernodes, which are mapped too.
     let payloads = job.am().payloads();
     let offset = |(map, base): (&<Host as Adapter>::Remote, usize)| Some((map.memory()? as usize).wrapping_sub(base));

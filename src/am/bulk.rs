@@ -179,7 +179,7 @@ impl Placed {
 #[inline(always)]
 pub(crate) fn write<R: RemoteMap>(queue: &R, at: usize, source: Source) {
     // SAFETY: `Source` promises that its bytes are readable.
-    let result = unsafe { queue.write(at, source.ptr(), source.len()) };
+    let result = unsafe { queue.write_apart(at, source.ptr(), source.len()) };
     debug_assert!(result.is_ok(), "taken space lies in the queue");
 }
 
@@ -218,7 +218,7 @@ impl<A: Adapter> Am<A> {
 
     fn pio(&self, map: &A::Remote, offset: usize, source: Source) -> Result<Placed, Error> {
         // SAFETY: `Source` promises that its bytes are readable.
-        unsafe { map.write(offset, source.ptr(), source.len()) }?;
+        unsafe { map.write_apart(offset, source.ptr(), source.len()) }?;
         self.transfer.count(|c| &c.pio, source.len());
         Ok(Placed::whole())
     }

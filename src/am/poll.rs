@@ -28,7 +28,7 @@ const SERVE_ALL_EVERY: u64 = 4;
 const FORGET_EVERY: u64 = 64;
 
 /// Lines of announcements that a poll in vain looks at, each 2 ns; the header's own polls, `direct::GRANT` to one of these, at none.
-const LINES: usize = 4;
+const LINES: usize = 2;
 
 const _: () = assert!(SCAN_EVERY.is_multiple_of(SERVE_ALL_EVERY), "a look at all peers is one at the predicted ones");
 

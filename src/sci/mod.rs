@@ -11,6 +11,7 @@ use std::time::Duration;
 pub mod cma;
 #[cfg(all(test, not(loom)))]
 mod conformance;
+pub mod copy;
 pub mod dma;
 pub mod engine;
 mod error;
@@ -131,6 +132,15 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     /// # Safety
     /// `src` is readable for `len` bytes.
     unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError>;
+    /// As [`RemoteMap::write`], where source and target do not overlap.
+    ///
+    /// # Safety
+    /// As [`RemoteMap::write`].
+    #[inline(always)]
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: this function's own contract.
+        unsafe { self.write(offset, src, len) }
+    }
     /// PIO fill. Unordered until the next barrier. `OutOfRange` writes nothing.
     fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError>;
     /// Store barrier: every store made before through any map of this adapter is visible before any store after it.

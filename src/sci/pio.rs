@@ -215,6 +215,20 @@ mod span {
             Ok(())
         }
 
+        /// As [`Self::write`], where the two do not overlap.
+        ///
+        /// # Safety
+        /// `src` is readable for `len` bytes.
+        #[inline(always)]
+        pub(crate) unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+            check_range(offset, len, self.len)?;
+            // SAFETY: `offset` is inside, as checked.
+            let target = unsafe { self.base.add(offset) };
+            // SAFETY: source by this function's contract, target as checked.
+            unsafe { crate::sci::copy::gasneti_sci_memcpy(target.cast(), src.cast(), len) };
+            Ok(())
+        }
+
         /// # Safety
         /// `to` is writable for `len` bytes.
         #[inline(always)]

@@ -146,6 +146,12 @@ impl RemoteMap for ShmRemote {
     }
 
     #[inline(always)]
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: this function's own contract.
+        unsafe { self.span.write_apart(offset, src, len) }
+    }
+
+    #[inline(always)]
     fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
         self.span.fill(offset, byte, len)
     }

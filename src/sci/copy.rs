@@ -1,4 +1,4 @@
-//! The copy of the header's inline transfers, where its length is no short constant.
+//! The copy of the header's inline transfers, where its length is no short constant, and of messages' payloads.
 //!
 //! It is memmove, but for 64 bytes to 16 KiB on the processors that it was measured on: a put of 1 KiB takes 20 cycles
 //! there, so each cycle of the header's way to it is 5 % of the bandwidth. Here they come back, since nothing is asked
@@ -21,7 +21,7 @@ use crate::sync::fixed::{AtomicU64, Ordering};
 static LENGTHS: AtomicU64 = AtomicU64::new(0);
 
 /// Looks what the processor has.
-pub(super) fn prepare() {
+pub(crate) fn prepare() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512fp16") {
         LENGTHS.store(16384 - 64 + 1, Ordering::Relaxed); // relaxed: nothing depends on it, the bytes arrive either way
