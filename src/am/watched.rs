@@ -1,6 +1,6 @@
 //! The header's polls: what it may look at, and the message that it has seen there.
 //!
-//! A round trip waits for every load here that needs the one before: the slot is found by what [`Watch`] says, not by the peer's
+//! A round trip waits for every load here that needs the one before: the slot is found by what [`Watch`](super::direct::Watch) says, not by the peer's
 //! number, and what follows is for the plain case alone, a Short to a handler of the client's. Everything else goes the way of
 //! `poll`.
 //!
