@@ -21,6 +21,7 @@ pub mod loopback;
 pub mod outbox;
 pub mod peers;
 pub mod poll;
+pub mod progress;
 pub mod reply;
 pub mod run;
 pub mod slot;
@@ -37,7 +38,7 @@ use crate::error::{Error, bad_arg};
 use crate::region::{Layout, MAX_LONG, MAX_MEDIUM};
 use crate::sci::Adapter;
 use crate::sync::{AtomicU32, ModeLock, Ordering};
-use crate::wait::{Look, Waiter};
+use crate::wait::Waiter;
 use bulk::{Payloads, Transfer};
 use handlers::Handlers;
 use inbox::Inbox;
@@ -48,7 +49,6 @@ use slot::{Body, Carry, Lies, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
-use watched::Seen;
 
 #[cfg(not(loom))]
 thread_local! {
@@ -391,145 +391,6 @@ impl<A: Adapter> Am<A> {
     /// Runs replies of `dest` and takes its credits. True when there was anything.
     fn collect(&self, dest: u32) -> bool {
         self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).is_some_and(|found| found > 0)
-    }
-
-    /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
-    #[inline(always)]
-    pub fn poll(&self) -> bool {
-        self.serve(Look::Glance)
-    }
-
-    /// A poll that may be one of a loop of the client's own: gives the core away after many in vain, so that such a loop
-    /// does not keep off the peer that it waits for. What the client's call comes to says nothing: a flag is got with
-    /// success again and again.
-    #[inline(always)]
-    pub fn poll_in_loop(&self) {
-        // Relaxed, both: one thread at a time where there is no lock; a hint, as in `serve`.
-        let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
-        match self.inbox.unguarded() {
-            Some(inbox) if idle => {
-                self.adapter.progress();
-                inbox.poll_in_loop(self);
-            }
-            _ => self.poll_guarded(),
-        }
-    }
-
-    /// Has a poll more to do than to look for messages?
-    #[inline(always)]
-    pub(crate) fn is_busy(&self) -> bool {
-        // Relaxed: a hint, as in `serve`.
-        self.background.load(Ordering::Relaxed) != 0
-    }
-
-    /// A poll of the client's by the header, which has seen a message of the peer that it watches.
-    #[inline(always)]
-    pub fn poll_watched(&self, is_reply: bool) {
-        // Relaxed: as in `poll_in_loop`.
-        let idle = self.running.load(Ordering::Relaxed) == 0;
-        match self.inbox.unguarded() {
-            Some(inbox) if idle => {
-                if inbox.serve_watched(self, is_reply) {
-                    inbox.found_in_loop(self);
-                } else {
-                    self.waiter.missed(1);
-                }
-            }
-            _ => self.poll_guarded(),
-        }
-    }
-
-    /// [`Self::wait_step`] by the header, which has seen a message of the peer that it watches.
-    #[inline(always)]
-    pub fn wait_watched(&self, failed: u32, is_reply: bool) -> u32 {
-        // Relaxed: as in `poll_in_loop`.
-        let idle = self.running.load(Ordering::Relaxed) == 0;
-        match self.inbox.unguarded() {
-            Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
-            _ => self.wait_step_further(failed, || false),
-        }
-    }
-
-    #[inline(never)]
-    fn poll_guarded(&self) {
-        let found = self.poll();
-        self.waiter.polled(found);
-    }
-
-    /// A poll, as thorough as asked.
-    #[inline(always)]
-    fn serve(&self, look: Look) -> bool {
-        // A poll inside a handler would run a handler in a handler.
-        if self.in_handler() {
-            return false;
-        }
-        self.adapter.progress();
-        let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
-        // Relaxed: a hint; whoever adds work polls it itself, or waits for it.
-        if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn do_background(&self) -> bool {
-        self.work.get().is_some_and(|work| work())
-    }
-
-    /// `work` is called by polls, outside handlers, while there is any; true means that it did something.
-    pub fn set_background(&self, work: impl Fn() -> bool + Send + Sync + 'static) {
-        let _ = self.work.set(Box::new(work)); // by one engine, once
-    }
-
-    /// So many pieces of background work more, or less.
-    pub fn background(&self, change: i32) {
-        // Relaxed: as in `serve`.
-        self.background.fetch_add(change as u32, Ordering::Relaxed);
-        if let Some(inbox) = self.inbox.unguarded() {
-            inbox.watch.revoke();
-        }
-    }
-
-    /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
-    /// `failed` is what the last step returned, 0 at first.
-    pub fn wait_step(&self, failed: u32) -> u32 {
-        self.wait_step_for(failed, || false)
-    }
-
-    /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
-    /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
-    #[inline]
-    pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        // What `gasneti_sci_wait` does in the header.
-        if let Some(inbox) = self.inbox.unguarded()
-            && let Some(seen) = inbox.look_watched(failed)
-        {
-            // Relaxed: as in `poll_in_loop`.
-            let idle = self.running.load(Ordering::Relaxed) == 0;
-            match seen {
-                Seen::Nothing => {
-                    self.waiter.pause();
-                    return failed + 1;
-                }
-                Seen::Reply if idle && inbox.serve_watched(self, true) => return 0,
-                Seen::Request if idle && inbox.serve_watched(self, false) => return 0,
-                _ => {}
-            }
-        }
-        self.wait_step_further(failed, ready)
-    }
-
-    /// [`Self::wait_step_for`] beyond a look at the watched peer, and what the next ones may do.
-    #[inline(never)]
-    fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        let next =
-            self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()));
-        if let Some(inbox) = self.inbox.unguarded() {
-            inbox.let_header_poll(self);
-            // Relaxed: one thread at a time, as rule 1 of `direct` has it.
-            inbox.watch.spins.store(self.waiter.spins(), Ordering::Relaxed);
-            inbox.watch.gap.store(self.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
-        }
-        next
     }
 }
 
