@@ -18,7 +18,7 @@ static void *area(gasnet_node_t at) { return told[at]; }
 
 /* Calls in a function for another processor, as clients with several versions of a loop have: it must compile. Not run. */
 #if defined(__GNUC__) && defined(__x86_64__)
-__attribute__((target("arch=haswell"), unused))
+__attribute__((target("arch=haswell"), used)) /* else it is left out, and its mistakes with it */
 #elif defined(__GNUC__)
 __attribute__((unused))
 #endif
