@@ -71,7 +71,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
 }
 /* Where the reply to the request of `token` goes; null if it is a call. */
 GASNETI_SCI_ALWAYS uint64_t *gasneti_sci_reply_at(gasnet_token_t token) {
-  const gasneti_sci_answer_t *answer = gasneti_sci_direct.answer;
+  gasneti_sci_answer_t *answer = gasneti_sci_direct.answer; /* not to const: the comparison would cast that away */
   return GASNETI_SCI_EXPECT(token == (gasnet_token_t)answer && answer != NULL, 1) ? answer->slot : NULL;
 }
 /* Publishes the reply whose words lie in `slot`. */
@@ -115,15 +115,16 @@ GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
   GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
   return 0;
 }
-/* gasnet_AMPoll. */
-GASNETI_SCI_ALWAYS int gasneti_sci_do_poll(void) {
+/* gasnet_AMPoll. It and the next go into functions of the client's own, whose target attributes may forbid it: there they are
+ * called. */
+GASNETI_SCI_INLINE int gasneti_sci_do_poll(void) {
   const int seen = gasneti_sci_glance(gasneti_sci_direct.watch);
   if_pt (seen == 0) return GASNET_OK;
   return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
 }
 /* One step of GASNET_BLOCKUNTIL: a look with a gap behind it, which weighs as much as a few polls. */
 #define GASNETI_SCI_WAIT_WEIGHT 4
-GASNETI_SCI_ALWAYS uint32_t gasneti_sci_wait(uint32_t failed) {
+GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
   int seen;

@@ -26,6 +26,17 @@ pub(super) enum Seen {
     Reply,
 }
 
+/// What came of a message that was seen.
+#[derive(PartialEq, Eq)]
+enum Ran {
+    /// Another way has run it, or not all of it has arrived.
+    Nothing,
+    /// It was run, and none waits behind it.
+    Last,
+    /// It was run, and another waits.
+    More,
+}
+
 impl<A: Adapter> Inbox<A> {
     /// A look by a wait that has failed so often. `None`: it is time to look further.
     #[inline(always)]
@@ -51,39 +62,40 @@ impl<A: Adapter> Inbox<A> {
         let polls = self.counters.polls.get() + 1;
         self.counters.polls.set(polls);
         let peer = self.watch.peer.get();
-        let more = match is_reply {
+        let ran = match is_reply {
             true => self.run_watched_reply(am, peer),
             false => self.run_watched_request(am, peer),
         };
-        if more || polls.is_multiple_of(LOOK_AROUND_EVERY) {
-            return self.serve_seen(am, peer, is_reply, polls);
+        if ran != Ran::Last || polls.is_multiple_of(LOOK_AROUND_EVERY) {
+            return self.serve_seen(am, peer, is_reply, polls, u32::from(ran != Ran::Nothing));
         }
         Counters::add(&self.counters.polls_hit, 1);
         self.watch.grant(if am.is_busy() { 0 } else { self.granted() });
         true
     }
 
-    /// Serves what is not plain, what comes behind, and now and then everybody.
+    /// Serves what comes behind the `ran` messages that were run, and now and then everybody. Who sees a reply of which not all
+    /// has arrived comes here each time: that is no progress, or a wait for the rest would never give the core away.
     #[inline(never)]
-    fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64) -> bool {
-        let before = if is_reply { self.serve_replies(am, peer) } else { self.serve_requests(am, peer, 0) };
+    fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64, ran: u32) -> bool {
+        let before = ran + if is_reply { self.serve_replies(am, peer) } else { self.serve_requests(am, peer, 0) };
         let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) {
-            true => self.serve_all(am, before.max(1), polls),
+            true => self.serve_all(am, before, polls),
             false => before > 0,
         };
         self.let_header_poll(am);
         found
     }
 
-    /// Runs the request that the header has seen, if it is plain. True: there is something else, or more.
+    /// Runs the request that the header has seen.
     #[inline(always)]
-    fn run_watched_request(&self, am: &Am<A>, peer: usize) -> bool {
+    fn run_watched_request(&self, am: &Am<A>, peer: usize) -> Ran {
         let slot = Slot::at(&self.command, self.watch.request_at.get());
-        let Some(meta) = slot.look(self.watch.request_sequence.get()) else { return true };
+        let Some(meta) = slot.look(self.watch.request_sequence.get()) else { return Ran::Nothing };
         let from = &self.from[peer];
         let index = self.watch.request_index.get();
         if index != from.next_request.get() {
-            return true;
+            return Ran::Nothing;
         }
         if meta.is_clients_short() {
             let token = self.request_token;
@@ -95,18 +107,19 @@ impl<A: Adapter> Inbox<A> {
             self.run_other_request(am, peer, index, &slot, meta);
         }
         self.watch_request(peer, index.wrapping_add(1));
-        Slot::at(&self.command, self.watch.request_at.get()).look(self.watch.request_sequence.get()).is_some()
+        let next = Slot::at(&self.command, self.watch.request_at.get()).look(self.watch.request_sequence.get());
+        if next.is_some() { Ran::More } else { Ran::Last }
     }
 
     /// As [`Self::run_watched_request`], the reply.
     #[inline(always)]
-    fn run_watched_reply(&self, am: &Am<A>, peer: usize) -> bool {
+    fn run_watched_reply(&self, am: &Am<A>, peer: usize) -> Ran {
         let slot = Slot::at(&self.command, self.watch.reply_at.get());
-        let Some(meta) = slot.look(self.watch.reply_sequence.get()) else { return true };
+        let Some(meta) = slot.look(self.watch.reply_sequence.get()) else { return Ran::Nothing };
         let from = &self.from[peer];
         let index = self.watch.reply_index.get();
         if index != from.next_reply.get() {
-            return true;
+            return Ran::Nothing;
         }
         let sent = am.peers.sent(peer);
         if index == sent {
@@ -118,11 +131,12 @@ impl<A: Adapter> Inbox<A> {
             self.run_plain(am, &slot, meta, token);
             self.reply_done(am, peer, from, index, token);
         } else if !self.run_other_reply(am, peer, index, &slot, meta) {
-            return true;
+            return Ran::Nothing;
         }
         self.watch_reply(peer, index.wrapping_add(1));
-        sent != index.wrapping_add(1)
-            && Slot::at(&self.command, self.watch.reply_at.get()).look(self.watch.reply_sequence.get()).is_some()
+        let more = sent != index.wrapping_add(1)
+            && Slot::at(&self.command, self.watch.reply_at.get()).look(self.watch.reply_sequence.get()).is_some();
+        if more { Ran::More } else { Ran::Last }
     }
 
     #[inline(never)]

@@ -31,6 +31,11 @@ const KEEP: u8 = 133;
 /// Replies with a Long behind the end of the requester's segment.
 const TO_NOWHERE: u8 = 134;
 
+/// Medium: replies to WHOLE with a Long, and lets the requester look in vain before the last piece is announced.
+const PART: u8 = 135;
+/// Long: notes its length.
+const WHOLE: u8 = 136;
+
 /// What ECHO replies to `value`.
 pub(super) fn note_of(value: i32) -> i32 {
     value ^ 0x4000_0000
@@ -106,6 +111,22 @@ extern "C" fn to_nowhere(raw: *mut c_void, value: i32) {
     ERRORS.with_borrow_mut(|errors| errors.push(result.unwrap_err()));
 }
 
+extern "C" fn part(raw: *mut c_void, _buf: *mut c_void, _len: usize, value: i32) {
+    let bytes = [7u8; 1000];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    let address = node().bases[token(raw).source() as usize];
+    one_arg(value, |args| node().am.reply_long(token(raw), WHOLE, source, address, args)).unwrap();
+    // SAFETY: set by the test that sends PART.
+    let requester = unsafe { &*PEER.get() };
+    // The header's looks see the reply each time.
+    log(99, (0..64).fold(0, |failed, _| requester.am.wait_watched(failed, true)) as i32);
+}
+
+extern "C" fn whole(raw: *mut c_void, _buf: *mut c_void, len: usize, _value: i32) {
+    log(token(raw).source(), len as i32);
+}
+
 thread_local!(static PEER: Cell<*const Node<Heap>> = const { Cell::new(std::ptr::null()) });
 
 /// The nodes, all on this thread.
@@ -117,7 +138,7 @@ pub(super) struct Steps {
 impl Steps {
     pub fn new(shape: &Shape) -> Steps {
         let nodes = nodes(shape, &Heap::kit(shape.nodes, 0));
-        let table: [(u8, *const ()); 7] = [
+        let table: [(u8, *const ()); 9] = [
             (NOTE, note as *const ()),
             (ECHO, echo as *const ()),
             (TWICE, twice as *const ()),
@@ -125,6 +146,8 @@ impl Steps {
             (TO_REPLIER, to_replier as *const ()),
             (KEEP, keep as *const ()),
             (TO_NOWHERE, to_nowhere as *const ()),
+            (PART, part as *const ()),
+            (WHOLE, whole as *const ()),
         ];
         for node in &nodes {
             node.register(&table.map(|(index, function)| (index, function.addr())));
@@ -278,4 +301,18 @@ fn a_request_to_nowhere_or_too_long_is_refused() {
         });
     });
     assert_eq!(steps.poll_until_quiet(1), [], "a refused request sends nothing");
+}
+
+#[test]
+fn a_reply_of_which_part_has_arrived_is_no_progress() {
+    let steps = Steps::new(&Shape { everything: true, ..Shape::new(2, 4) });
+    PEER.set(&raw const steps.nodes[0]);
+    let bytes = [9u8; 8];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    steps.on(0, |node| one_arg(1, |args| node.am.request_medium(1, PART, source, args))).unwrap();
+    steps.on(0, |node| node.am.poll_in_loop()); // the header may look now
+    steps.poll(1);
+    assert_eq!(steps.take_log(), [(99, 64)], "each look was in vain: such a wait comes to yield and to sleep");
+    assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
 }
