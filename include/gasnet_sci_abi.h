@@ -115,6 +115,11 @@
 #define GASNETI_SCI_HSL_INIT 1213418569
 
 /*
+ A look of a wait, which has a gap behind it, weighs as much as so many polls.
+ */
+#define GASNETI_SCI_WAIT_WEIGHT 4
+
+/*
  How a client object was compiled, as its headers tell.
  */
 typedef struct {

@@ -123,7 +123,6 @@ GASNETI_SCI_INLINE int gasneti_sci_do_poll(void) {
   return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
 }
 /* One step of GASNET_BLOCKUNTIL: a look with a gap behind it, which weighs as much as a few polls. */
-#define GASNETI_SCI_WAIT_WEIGHT 4
 GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);

@@ -31,8 +31,9 @@ impl Mode {
     }
 }
 
-/// Failed polls before a waiting thread yields, when every node has a core: about 20–50 µs. The most, and the first.
-const SPIN_DEDICATED: u32 = 1000;
+/// Failed polls before a waiting thread yields, when every node has a core: about 40 µs, with the gaps between them. The most, and
+/// the first.
+const SPIN_DEDICATED: u32 = 500;
 /// The least. A yield that took longer than [`SWITCHED`] let somebody else run: the core is shared after all (another job,
 /// another user), perhaps with the very peer that is waited for, and spinning only keeps it off. Then the next wait spins
 /// this often; each yield that comes back at once doubles it. Two nodes that a third process drives onto one core: 58 µs

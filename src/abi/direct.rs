@@ -10,6 +10,10 @@ use crate::trace;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
+/// A look of a wait, which has a gap behind it, weighs as much as so many polls.
+pub const GASNETI_SCI_WAIT_WEIGHT: u32 = 4;
+const _: () = assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
+
 /// The way to one peer, for Shorts of one line.
 #[repr(C)]
 pub struct gasneti_sci_way_t {

@@ -16,6 +16,7 @@ use std::ffi::{c_int, c_void};
 pub(super) fn register(job: &'static Job) {
     for (index, function) in [
         (handlers::RMA_PUT, on_put as *const () as usize),
+        (handlers::RMA_PUT_WORD, on_put_word as *const () as usize),
         (handlers::RMA_GET, on_get as *const () as usize),
         (handlers::RMA_GET_LONG, on_get_long as *const () as usize),
         (handlers::RMA_SET, on_set as *const () as usize),
@@ -55,6 +56,14 @@ pub(super) unsafe fn handled(
 extern "C" fn on_put(token: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
     // SAFETY: called by the engine with its token.
     unsafe { handled("put", token, |am, t| reference::on_put(am, t, id as u32)) };
+}
+
+extern "C" fn on_put_word(token: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
+    let put = |am: &Am<Host>, t: &Token| {
+        reference::on_put_word(am, t, wide(a, b), wide(c, d) as u64, len as u32 as usize, id as u32)
+    };
+    // SAFETY: as above.
+    unsafe { handled("put", token, put) };
 }
 
 /// # Safety

@@ -157,7 +157,8 @@ pub struct ForHeader<'a> {
 /// What a poll in vain looks at: the slots of the peer that was active last.
 #[repr(C)]
 pub struct Watch {
-    /// Polls that may look here and nowhere else, before one is a call.
+    /// Polls that may look here and nowhere else, before one is a call. Not exactly: a poll that is under way may undo what
+    /// another thread takes away.
     pub left: AtomicU32,
     /// Those of them that pause first.
     pub pauses: AtomicU32,

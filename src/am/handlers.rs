@@ -58,6 +58,8 @@ internal! {
     RMA_ARRIVED = 70: Reply Medium 4;
     /// Puts a get's bytes, at most eight, which it has in its arguments, in place and counts it done.
     RMA_FETCHED = 71: Reply Short 7;
+    /// Puts at most eight bytes, which it has in its arguments, in place and answers.
+    RMA_PUT_WORD = 72: Request Short 6;
     /// Puts a packet's bytes in place.
     VIS_PUT = 96: Request Medium 2;
     /// Answers a get's packet.

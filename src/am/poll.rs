@@ -256,6 +256,7 @@ impl<A: Adapter> Inbox<A> {
     /// Moves `peer` to the front of the predicted ones, which are all looked at for now.
     pub(super) fn predict(&self, peer: u32) {
         self.likely.set(self.predictions);
+        self.watch.revoke();
         let mut carried = peer;
         for place in &self.predicted[..self.predictions] {
             carried = place.replace(carried);

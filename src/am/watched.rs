@@ -70,7 +70,7 @@ impl<A: Adapter> Inbox<A> {
             return self.serve_seen(am, peer, is_reply, polls, u32::from(ran != Ran::Nothing));
         }
         Counters::add(&self.counters.polls_hit, 1);
-        self.watch.grant(if am.is_busy() { 0 } else { self.granted() });
+        self.watch.grant(if self.likely.get() != 1 || am.is_busy() { 0 } else { self.granted() });
         true
     }
 

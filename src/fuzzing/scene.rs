@@ -167,6 +167,13 @@ extern "C" fn rma_put(raw: *mut c_void, _buf: *mut c_void, _len: usize, id: c_in
     handler(raw, |seat, token| reference::on_put(&seat.node.am, token, id as u32));
 }
 
+extern "C" fn rma_put_word(raw: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
+    handler(raw, |seat, token| {
+        let (value, len) = (wide(c, d) as u64, len as u32 as usize);
+        reference::on_put_word(&seat.node.am, token, wide(a, b), value, len, id as u32)
+    });
+}
+
 extern "C" fn rma_get(raw: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int, seal: c_int) {
     handler(raw, |seat, token| {
         let am = &seat.node.am;
@@ -304,6 +311,7 @@ fn register(node: &Node<Heap>) {
         (handlers::RMA_SET, rma_set as *const ()),
         (handlers::RMA_DONE, rma_done as *const ()),
         (handlers::RMA_LANDED, rma_landed as *const ()),
+        (handlers::RMA_PUT_WORD, rma_put_word as *const ()),
         (handlers::RMA_ARRIVED, rma_arrived as *const ()),
         (handlers::RMA_FETCHED, rma_fetched as *const ()),
         (handlers::VIS_PUT, vis_put as *const ()),

@@ -1,6 +1,6 @@
 //! The reference Extended API: transfers as Active Messages, of any size and alignment.
 //!
-//! A put is a Long request, answered by a Short reply that counts it done. A get is a Short request, answered by a Long
+//! A put is a Long request, or, of up to eight bytes, a Short one, answered by a Short reply that counts it done. A get is a Short request, answered by a Long
 //! reply when it lands in our segment, else, piece by piece, by Medium replies that are copied to their place, or, of up to
 //! eight bytes, by a Short. A memset
 //! is a Short request with a Short reply. Handlers are the extended API's own indices.
@@ -8,7 +8,9 @@
 use super::op::{Op, OpId, Table};
 use super::{Counted, Landing};
 use crate::am::Am;
-use crate::am::handlers::{RMA_ARRIVED, RMA_DONE, RMA_FETCHED, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_SET};
+use crate::am::handlers::{
+    RMA_ARRIVED, RMA_DONE, RMA_FETCHED, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_PUT_WORD, RMA_SET,
+};
 use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
@@ -29,6 +31,13 @@ fn args(words: &[u64], count: usize) -> Args<'_> {
 
 /// Starts a put.
 pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c: Counted<'_>) -> Result<(), Error> {
+    if source.len() <= 8 && !source.is_empty() {
+        // A line, where a Long writes one more at the target and has twice as much to look up.
+        am.payloads().check(node, address, source.len())?;
+        c.op.start();
+        let ids = u64::from(c.id.bits()) | (source.len() as u64) << 32;
+        return am.request_short(node, RMA_PUT_WORD, args(&[word(address), source.word(), ids], 6));
+    }
     let mut at = 0;
     while at < source.len() {
         let piece = source.part(at, MAX_LONG.min(source.len() - at));
@@ -76,6 +85,26 @@ pub fn set<A: Adapter>(
 /// At the target of a put.
 pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, id: u32) -> Result<(), Error> {
     am.reply_short(token, RMA_DONE, args(&[u64::from(id)], 1))
+}
+
+/// At the target of a put of the first `len` bytes of `value`.
+pub fn on_put_word<A: Adapter>(
+    am: &Am<A>,
+    token: &Token,
+    address: usize,
+    value: u64,
+    len: usize,
+    id: u32,
+) -> Result<(), Error> {
+    if len > 8 {
+        corrupt(token.source(), "put with more bytes than it has");
+    }
+    check_own(am, token, address, len);
+    // SAFETY: the first of a word's bytes.
+    let bytes = unsafe { Source::new((&raw const value).cast(), len) };
+    // SAFETY: in this node's segment, or valid by the initiator's promise in EVERYTHING.
+    unsafe { bytes.move_to(address as *mut u8) };
+    on_put(am, token, id)
 }
 
 /// Where the initiator of a get wants the bytes, as its request says and the answer repeats.

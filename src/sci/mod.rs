@@ -294,6 +294,7 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     fn interrupt(&self) -> Result<Self::Interrupt, SciError>;
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
-    /// Lets the adapter work; polling calls it. Nothing to do for shared memory.
+    /// Lets the adapter work; polling calls it, but for polls that the header does by itself or finds something by. Nothing to do
+    /// for shared memory.
     fn progress(&self) {}
 }
