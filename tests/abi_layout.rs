@@ -2,7 +2,7 @@
 //! what the library was compiled with, in the two extreme configurations of a client.
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
-use gasnet_sci::abi::{constants::*, hsl::*, init::*, query::*, reach::gasneti_sci_reach_t};
+use gasnet_sci::abi::{constants::*, direct::*, hsl::*, init::*, query::*, reach::gasneti_sci_reach_t};
 use gasnet_sci::region;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
@@ -109,6 +109,7 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_WAIT_SPIN,
     GASNETI_SCI_WAIT_BLOCK,
     GASNETI_SCI_WAIT_SPINBLOCK,
+    GASNETI_SCI_WAIT_WEIGHT,
     GASNETI_SCI_MAX_ARGS,
     GASNETI_SCI_MAX_MEDIUM,
     GASNETI_SCI_MAX_LONG,
@@ -212,6 +213,18 @@ fn structs_have_one_layout() {
         same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
         same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset });
+        same_layout!(c, "gasneti_sci_direct_t", gasneti_sci_direct_t { ways, answer, watch, nodes });
+        same_layout!(
+            c,
+            "gasneti_sci_way_t",
+            gasneti_sci_way_t { slots, ready, bell, ends, head, sent, retired, mask, shift, room, heard }
+        );
+        same_layout!(c, "gasneti_sci_answer_t", gasneti_sci_answer_t { slot, way, sequence, count, answered });
+        same_layout!(
+            c,
+            "gasneti_sci_watch_t",
+            gasneti_sci_watch_t { left, pauses, spins, request_sequence, reply_sequence, request, reply, gap }
+        );
         // The client's own type for the same table: it has a function pointer where the library takes any pointer.
         same_layout!(c, "gasnet_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
     });
