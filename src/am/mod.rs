@@ -256,6 +256,10 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let peer = self.peers.way(dest)?;
+        #[cfg(not(loom))]
+        if peer.direct.send(&peer.bell, handler, args) {
+            return Ok(());
+        }
         self.with_slot(dest, peer, 0, |outbox, taken| {
             let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
             if args.words().len() <= 7 {

@@ -21,6 +21,11 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn reply_short(&self, token: &Token, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
+        #[cfg(not(loom))]
+        if token.kind() == Kind::Request && token.answer.send(&self.peers[token.source() as usize].bell, handler, args)
+        {
+            return Ok(());
+        }
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_short(handler, args);
             return Ok(());

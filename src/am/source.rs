@@ -99,7 +99,12 @@ impl Source {
     }
 
     /// The first (at most 8) bytes as the low bytes of a word.
+    #[inline(always)]
     pub fn word(&self) -> u64 {
+        if self.len == 8 {
+            // SAFETY: the promise of `new`.
+            return unsafe { self.ptr.cast::<u64>().read_unaligned() };
+        }
         let mut word = [0u64];
         self.copy_to(&mut word);
         word[0]
@@ -110,7 +115,10 @@ impl Source {
     /// # Safety
     /// `to` is writable for `len` bytes.
     pub unsafe fn move_to(&self, to: *mut u8) {
-        if self.len > 0 && self.ptr != to.cast_const() {
+        if self.len == 8 {
+            // SAFETY: the promise of `new` for the source, the caller's for the target.
+            unsafe { to.cast::<u64>().write_unaligned(self.word()) };
+        } else if self.len > 0 && self.ptr != to.cast_const() {
             // SAFETY: the promise of `new` for the source, the caller's for the target.
             unsafe { std::ptr::copy(self.ptr, to, self.len) };
         }
