@@ -30,10 +30,10 @@ use {
 
 /// Polls in vain between two that look further than the words of [`Watch`]. With 16 what a call costs is 1 to 2 ns of each.
 pub const GRANT: u32 = 16;
-/// Looks of a wait, with gaps between them, weigh as much as so many polls: who is not watched waits for the sum.
-pub const WAIT_WEIGHT: u32 = 4;
 /// The same where there is one peer, so that nobody is missed.
 pub const GRANT_ALONE: u32 = 64;
+/// Looks of a wait, with gaps between them, weigh as much as so many polls: who is not watched waits for the sum.
+pub const WAIT_WEIGHT: u32 = 4;
 
 /// This node's way to one peer, as a sender of Shorts needs it. One line.
 #[repr(C)]
@@ -175,13 +175,13 @@ pub struct Answer {
     pub sequence: Cell<u32>,
     /// Replies to the requester, this one included.
     pub count: Cell<u32>,
-    /// 0: not answered; 1: answered; 2: answered by the header, and not counted yet.
+    /// 0: not answered; 1: answered; 2: answered by the header, or as it does, and not counted yet.
     pub answered: Cell<u8>,
 }
 
-/// [`Answer::answered`]: what `Am::reply_*` did.
+/// [`Answer::answered`]: by the engine, which counts it.
 pub const CALLED: u8 = 1;
-/// What the header did.
+/// By the header or by [`Answer::send`]: counted when the handler returns.
 pub const INLINE: u8 = 2;
 
 impl Answer {

@@ -1,9 +1,9 @@
 //! The reference Extended API: transfers as Active Messages, of any size and alignment.
 //!
-//! A put is a Long request, or, of up to eight bytes, a Short one, answered by a Short reply that counts it done. A get is a Short request, answered by a Long
-//! reply when it lands in our segment, else, piece by piece, by Medium replies that are copied to their place, or, of up to
-//! eight bytes, by a Short. A memset
-//! is a Short request with a Short reply. Handlers are the extended API's own indices.
+//! A put is a Long request, or, of up to eight bytes, a Short one, answered by a Short reply that counts it done. A get is a
+//! Short request, answered by a Long reply when it lands in our segment, else, piece by piece, by Medium replies that are
+//! copied to their place, or, of up to eight bytes, by a Short. A memset is a Short request with a Short reply. Handlers are
+//! the extended API's own indices.
 
 use super::op::{Op, OpId, Table};
 use super::{Counted, Landing};

@@ -79,9 +79,6 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     /// The block of `N` words (a power of two) at `offset`, a multiple of the block's bytes (and inside, else a panic): one
     /// check for all of them.
     fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
-    /// A hint: the line at `offset` will be read soon.
-    #[inline(always)]
-    fn fetch(&self, _offset: usize) {}
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
 }

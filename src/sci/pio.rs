@@ -251,26 +251,13 @@ mod span {
             Ok(())
         }
 
-        /// Asks for the line at `offset`, to read it. Where it is outside, nothing happens: hints do not fault.
-        #[inline(always)]
-        pub(crate) fn fetch(&self, offset: usize) {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            {
-                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                // SAFETY: a hint: it neither faults nor changes what a program can see.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(self.base.wrapping_add(offset).cast()) };
-            }
-            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-            let _ = offset;
-        }
-
-        /// Asks for the line at `offset`, to write it. As [`Self::fetch`].
+        /// Asks for the line at `offset`, to write it. Where it is outside, nothing happens: hints do not fault.
         #[inline(always)]
         pub(crate) fn claim(&self, offset: usize) {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             {
                 let line = self.base.wrapping_add(offset);
-                // SAFETY: as in `fetch`. Processors without it do nothing.
+                // SAFETY: a hint: it neither faults nor changes what a program can see. Processors without it do nothing.
                 unsafe { std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags)) };
             }
             #[cfg(not(all(target_arch = "x86_64", not(miri))))]

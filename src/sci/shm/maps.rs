@@ -53,11 +53,6 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
-    fn fetch(&self, offset: usize) {
-        self.span.fetch(offset);
-    }
-
-    #[inline(always)]
     fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
         self.span.words(offset)
     }
