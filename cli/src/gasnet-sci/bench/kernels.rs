@@ -1,4 +1,4 @@
-//! The kernels, compiled by build.rs from `kernels/*.c`: what a node does while it is measured. `kernels/bench.h` says what
+//! The kernels, compiled by cli/build.rs from `kernels/*.c`: what a node does while it is measured. `kernels/bench.h` says what
 //! they have in common.
 
 use gasnet_sci::am::Am;

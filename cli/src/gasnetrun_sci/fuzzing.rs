@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn seeds_are_understood_or_refused() {
-        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/launcher");
+        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/launcher");
         let files: Vec<_> = fs::read_dir(directory).unwrap().collect();
         assert!(!files.is_empty());
         files.into_iter().for_each(|file| super::run(&fs::read(file.unwrap().path()).unwrap()));
