@@ -39,9 +39,12 @@
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("" : : : "memory")
 #endif
 
-/* What a message's first word is: see Meta in src/am/slot.rs. */
+/* What a message's first word is: see Meta in src/am/slot.rs, which gives these constants. */
 #define GASNETI_SCI_META(sequence, handler, numargs)                                                                 \
-  ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << 16 | (uint32_t)(numargs) << 24))
+  ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << GASNETI_SCI_META_HANDLER |                               \
+              (uint32_t)(numargs) << GASNETI_SCI_META_NUMARGS))
+#define GASNETI_SCI_SLOT(way, index)                                                                                 \
+  ((uint64_t *)(void *)((way)->slots + ((index) & (way)->mask) * GASNETI_SCI_SLOT_BYTES))
 
 /* The way to `node` if a Short may go there now, else null. *outstanding: requests sent there and not retired. */
 GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *outstanding) {
@@ -58,11 +61,12 @@ GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uin
 GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot, uint32_t outstanding,
                                          gasnet_handler_t handler, uint32_t numargs) {
   const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
+  const uint32_t lap = index >> way->shift & (GASNETI_SCI_META_SEQUENCE - 1), sequence = lap | GASNETI_SCI_META_SEQUENCE;
   /* before it is published: an answer to a request that is not counted is taken for damage */
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
-  __atomic_store_n(slot, GASNETI_SCI_META((index >> way->shift & 0x7fff) | 0x8000, handler, numargs), __ATOMIC_RELEASE);
+  __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || way->heard != 0) GASNETI_SCI_HAND_OVER(slot);
-  else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(way->slots + (((index + 8) & way->mask) << 7));
+  else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(GASNETI_SCI_SLOT(way, index + GASNETI_SCI_CLAIM_AHEAD));
   way->heard = 0;
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
@@ -80,7 +84,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
   __atomic_store_n(slot, GASNETI_SCI_META(answer->sequence, handler, numargs), __ATOMIC_RELEASE);
   GASNETI_SCI_HAND_OVER(slot);
   answer->slot = NULL;
-  answer->answered = 2;
+  answer->answered = GASNETI_SCI_ANSWERED_INLINE;
   __atomic_store_n(answer->way->ready + 1, answer->count, __ATOMIC_RELEASE);
   GASNETI_SCI_FENCE_COMPILER(); /* as above */
   if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);

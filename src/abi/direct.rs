@@ -2,9 +2,11 @@
 
 use super::constants::*;
 use crate::am::direct;
-use crate::am::outbox::Peer;
+use crate::am::outbox::{CLAIM_AHEAD, Peer};
+use crate::am::slot::{Carry, Meta};
 use crate::am::token::Token;
 use crate::job::Job;
+use crate::region::{LINE, SEQUENCE, SLOT};
 use crate::sci::{Host, RemoteInterrupt};
 use crate::trace;
 use std::ffi::{c_int, c_void};
@@ -12,12 +14,39 @@ use std::mem::offset_of;
 
 /// A look of a wait, which has a gap behind it, weighs as much as so many polls.
 pub const GASNETI_SCI_WAIT_WEIGHT: u32 = 4;
-const _: () = assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
+/// Bytes from one slot to the next.
+pub const GASNETI_SCI_SLOT_BYTES: u32 = 128;
+/// Words of arguments that a Short of one line has at most, behind its first word.
+pub const GASNETI_SCI_LINE_WORDS: u32 = 7;
+/// Slots from the request that is sent to the one whose line is claimed, in a flood.
+pub const GASNETI_SCI_CLAIM_AHEAD: u32 = 8;
+/// The first word of a Short: a sequence, which is this bit and the lap below it, and from these bits on the handler's index
+/// and the number of arguments.
+pub const GASNETI_SCI_META_SEQUENCE: u32 = 0x8000;
+/// See `GASNETI_SCI_META_SEQUENCE`.
+pub const GASNETI_SCI_META_HANDLER: u32 = 16;
+/// See `GASNETI_SCI_META_SEQUENCE`.
+pub const GASNETI_SCI_META_NUMARGS: u32 = 24;
+/// `answered` of an answer that the header has sent.
+pub const GASNETI_SCI_ANSWERED_INLINE: u8 = 2;
+
+// The header is compiled into clients with these: a change of the protocol must be one of these, too.
+const _: () = {
+    assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
+    assert!(GASNETI_SCI_SLOT_BYTES as usize == SLOT);
+    assert!((GASNETI_SCI_LINE_WORDS as usize + 1) * 8 == LINE);
+    assert!(GASNETI_SCI_CLAIM_AHEAD == CLAIM_AHEAD);
+    assert!(GASNETI_SCI_META_SEQUENCE == SEQUENCE as u32 && SEQUENCE == 1 << 15, "one bit above the lap's");
+    assert!(GASNETI_SCI_META_HANDLER == Meta::HANDLER_AT && GASNETI_SCI_META_NUMARGS == Meta::ARGS_AT);
+    let short = 0x9234 | 0xab << GASNETI_SCI_META_HANDLER | 14 << GASNETI_SCI_META_NUMARGS;
+    assert!(Meta::new(0x9234, 0xab, 14, Carry::Short, 0).bits() == short, "a Short has no other field");
+    assert!(GASNETI_SCI_ANSWERED_INLINE == direct::INLINE);
+};
 
 /// The way to one peer, for Shorts of one line.
 #[repr(C)]
 pub struct gasneti_sci_way_t {
-    /// The first request slot at the peer, 128 bytes each.
+    /// The first request slot at the peer, `GASNETI_SCI_SLOT_BYTES` each.
     pub slots: *mut u8,
     /// Our ready counts at the peer: requests, then replies.
     pub ready: *mut u32,
@@ -52,7 +81,7 @@ pub struct gasneti_sci_answer_t {
     pub sequence: u32,
     /// Replies to the requester, this one included.
     pub count: u32,
-    /// 0 before there is an answer; 2: answered inline.
+    /// 0 before there is an answer; `GASNETI_SCI_ANSWERED_INLINE`.
     pub answered: u8,
 }
 

@@ -4,6 +4,7 @@ use super::constants::*;
 use super::{must, status};
 use crate::error::bad_arg;
 use crate::job::{Job, environment};
+use crate::tools::host;
 use crate::wait::Mode;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -115,6 +116,12 @@ pub unsafe extern "C" fn gasneti_sci_getenv(name: *const c_char) -> *mut c_char 
         // SAFETY: this function's own contract.
         None => unsafe { libc::getenv(name) },
     }
+}
+
+/// Name of this host, never NULL. Any time, any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_gethostname() -> *const c_char {
+    host::name().as_ptr()
 }
 
 /// `gasnet_set_waitmode`. From init on.
