@@ -162,7 +162,7 @@ impl<A: Adapter> Inbox<A> {
             }
             let served = self.retire(am, peer) + self.serve(am, peer);
             if served > 0 {
-                self.predict(peer as u32);
+                self.predict(am, peer as u32);
             }
             found += served;
         }

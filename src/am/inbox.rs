@@ -8,7 +8,6 @@
 
 use super::Am;
 use super::announced::Lookout;
-use super::direct::Watch;
 use super::outbox::Peer;
 use super::poll::PREDICTED;
 use super::run::corrupt;
@@ -74,8 +73,6 @@ pub struct Inbox<A: Adapter> {
     /// Every peer is predicted: its slots are looked at in each poll.
     pub(super) covered: bool,
     pub(super) lookout: Lookout,
-    /// What the header looks at: of the first of `predicted`.
-    pub(super) watch: Watch,
     pub(super) request_token: &'static Token,
     pub(super) reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -127,16 +124,15 @@ impl<A: Adapter> Inbox<A> {
             covered: predicted.len() + 1 == nodes,
             likely: Cell::new(predicted.len()),
             lookout: Lookout::new(&layout),
-            watch: Watch::none(),
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),
         }
     }
 
-    /// What the header finds things by.
-    pub fn for_header(&self) -> (&Watch, &'static Token) {
-        (&self.watch, self.request_token)
+    /// The token that request handlers get.
+    pub fn request_token(&self) -> &'static Token {
+        self.request_token
     }
 
     /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.

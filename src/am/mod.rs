@@ -40,6 +40,7 @@ use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, RemoteMap};
 use crate::sync::{AtomicU32, ModeLock, Ordering};
 use bulk::{Payloads, Transfer};
+use direct::Watch;
 use handlers::Handlers;
 use inbox::Inbox;
 use loopback::Loopback;
@@ -110,6 +111,8 @@ pub struct Am<A: Adapter> {
     pub(crate) control: A::Local,
     pub(crate) peers: Peers<A>,
     pub(crate) inbox: ModeLock<Inbox<A>>,
+    /// What the header looks at: of the first peer that the inbox predicts.
+    pub(crate) watch: Watch,
     pub(crate) handlers: Handlers,
     pub(crate) payloads: Payloads<A>,
     pub(crate) transfer: Transfer<A>,
@@ -146,6 +149,7 @@ impl<A: Adapter> Am<A> {
             peers: unsafe { Peers::new(threaded, me, layout, reach) },
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
+            watch: Watch::none(),
             handlers: Handlers::default(),
             payloads: Payloads::new(layout.nodes()),
             // SAFETY: the caller's promise.
@@ -186,10 +190,15 @@ impl<A: Adapter> Am<A> {
         self.me
     }
 
-    /// What the header may do messages and polls by; `None` where client threads may call at the same time.
-    pub fn for_header(&self) -> Option<direct::ForHeader<'_>> {
-        let (watch, token) = self.inbox.unguarded()?.for_header();
-        Some(direct::ForHeader { ways: self.peers.table(), token, watch })
+    /// What the header may poll by, in every thread mode.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// What the header may send by; `None` where client threads may call at the same time.
+    pub fn for_header(&self) -> Option<direct::ForHeader> {
+        let token = self.inbox.unguarded()?.request_token();
+        Some(direct::ForHeader { ways: self.peers.table(), token })
     }
 
     /// The handler table.

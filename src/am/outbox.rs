@@ -28,7 +28,7 @@ pub struct Peer<A: Adapter> {
 /// Slots between the one that is sent and the one that is claimed for writing, in a flood. There a slot's stores wait in the
 /// store buffer until its line is ours, and the buffer holds three or four messages; lines that were claimed are there by
 /// then (flood of Shorts 31 -> 20 ns per message; 2026-11, Xeon VM).
-const CLAIM_AHEAD: u32 = 8;
+pub const CLAIM_AHEAD: u32 = 8;
 
 /// State of the sender's half.
 pub struct Outbox {

@@ -93,6 +93,13 @@ impl<A: Adapter> Inbox<A> {
         self.polled(am, found);
     }
 
+    /// A poll, and what the header's next ones may do. Whether anything was found, and how many polls the header has made since the
+    /// last time.
+    pub(crate) fn poll_and_grant(&self, am: &Am<A>) -> (bool, u32) {
+        let found = self.poll(am, Look::Glance);
+        (found, self.let_header_poll(am))
+    }
+
     #[inline(always)]
     fn polled(&self, am: &Am<A>, found: bool) {
         let inline = self.let_header_poll(am);
@@ -103,8 +110,8 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn found_in_loop(&self, am: &Am<A>) {
         am.waiter.found();
         // Relaxed: one thread at a time, as rule 1 of `direct` has it.
-        self.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
-        self.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
+        am.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
+        am.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
     }
 
     /// What waits at the first predicted peer where anything does. Counts the poll.
@@ -228,9 +235,9 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// Moves `peer` to the front of the predicted ones, which are all looked at for now.
-    pub(super) fn predict(&self, peer: u32) {
+    pub(super) fn predict(&self, am: &Am<A>, peer: u32) {
         self.likely.set(self.predictions);
-        self.watch.revoke();
+        am.watch.revoke();
         let mut carried = peer;
         for place in &self.predicted[..self.predictions] {
             carried = place.replace(carried);

@@ -18,6 +18,8 @@ use crate::sci::SegmentId;
 pub const LINE: usize = 64;
 /// Bytes of a slot: two lines, so that one adjacent-line prefetch brings both.
 pub const SLOT: usize = 128;
+/// Part of every sequence, so that zeroed memory is no message; the bits below it are the lap's.
+pub const SEQUENCE: u16 = 0x8000;
 /// `gasnet_AMMaxMedium`, bytes (contract: at least 512; the issue: at least 65,000).
 pub const MAX_MEDIUM: usize = if cfg!(loom) { 64 } else { 64 << 10 }; // every word is an object of a loom model
 /// `gasnet_AMMaxLongRequest` and `…Reply`, bytes: the largest that fits an `int` (contract: core.md §9.1).
@@ -167,7 +169,7 @@ impl Layout {
     /// Sequence that request or reply number `index` carries: the lap modulo 2¹⁵, never that of the lap before, never 0.
     #[inline(always)]
     pub fn sequence(&self, index: u32) -> u16 {
-        (index >> (self.shift & 31)) as u16 | 0x8000
+        (index >> (self.shift & 31)) as u16 | SEQUENCE
     }
 
     /// Does one of these requests belong to a lap in which stale reply slots are cleared (slot rule 4)? Such laps come

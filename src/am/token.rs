@@ -3,7 +3,7 @@
 //! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised, not chased
 //! into freed memory. One handler run owns a token from [`Token::open`] to [`Token::close`].
 
-use super::direct::{Answer, CALLED, Direct};
+use super::direct::{ANSWERED, Answer, Direct};
 use super::slot::Meta;
 use crate::sync::{AtomicU32, Ordering};
 use std::cell::Cell;
@@ -139,7 +139,7 @@ impl Token {
         self.answer.slot.set(std::ptr::null_mut());
         let first = self.answer.answered.get() == 0;
         if first {
-            self.answer.answered.set(CALLED);
+            self.answer.answered.set(ANSWERED);
         }
         first
     }

@@ -1,7 +1,9 @@
 //! What the header sends Shorts and looks for messages by: C's view of `am::direct`.
 
 use crate::am::direct;
-use crate::am::outbox::Peer;
+use crate::am::outbox::{CLAIM_AHEAD, Peer};
+use crate::am::region::{LINE, SEQUENCE, SLOT};
+use crate::am::slot::{Carry, Meta};
 use crate::am::token::Token;
 use crate::api::constants::*;
 use crate::job::Job;
@@ -12,12 +14,39 @@ use std::mem::offset_of;
 
 /// A look of a wait, which has a gap behind it, weighs as much as so many polls.
 pub const GASNETI_SCI_WAIT_WEIGHT: u32 = 4;
-const _: () = assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
+/// Bytes from one slot to the next.
+pub const GASNETI_SCI_SLOT_BYTES: u32 = 128;
+/// Words of arguments that a Short of one line has at most, behind its first word.
+pub const GASNETI_SCI_LINE_WORDS: u32 = 7;
+/// Slots from the request that is sent to the one whose line is claimed, in a flood.
+pub const GASNETI_SCI_CLAIM_AHEAD: u32 = 8;
+/// The first word of a Short: a sequence, which is this bit and the lap below it, and from these bits on the handler's index
+/// and the number of arguments.
+pub const GASNETI_SCI_META_SEQUENCE: u32 = 0x8000;
+/// See `GASNETI_SCI_META_SEQUENCE`.
+pub const GASNETI_SCI_META_HANDLER: u32 = 16;
+/// See `GASNETI_SCI_META_SEQUENCE`.
+pub const GASNETI_SCI_META_NUMARGS: u32 = 24;
+/// `answered` of a request that has its reply.
+pub const GASNETI_SCI_ANSWERED: u8 = 1;
+
+// The header is compiled into clients with these: a change of the protocol must be one of these, too.
+const _: () = {
+    assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
+    assert!(GASNETI_SCI_SLOT_BYTES as usize == SLOT);
+    assert!((GASNETI_SCI_LINE_WORDS as usize + 1) * 8 == LINE);
+    assert!(GASNETI_SCI_CLAIM_AHEAD == CLAIM_AHEAD);
+    assert!(GASNETI_SCI_META_SEQUENCE == SEQUENCE as u32 && SEQUENCE == 1 << 15, "one bit above the lap's");
+    assert!(GASNETI_SCI_META_HANDLER == Meta::HANDLER_AT && GASNETI_SCI_META_NUMARGS == Meta::ARGS_AT);
+    let short = 0x9234 | 0xab << GASNETI_SCI_META_HANDLER | 14 << GASNETI_SCI_META_NUMARGS;
+    assert!(Meta::new(0x9234, 0xab, 14, Carry::Short, 0).bits() == short, "a Short has no other field");
+    assert!(GASNETI_SCI_ANSWERED == direct::ANSWERED);
+};
 
 /// The way to one peer, for Shorts of one line.
 #[repr(C)]
 pub struct gasneti_sci_way_t {
-    /// The first request slot at the peer, 128 bytes each.
+    /// The first request slot at the peer, `GASNETI_SCI_SLOT_BYTES` each.
     pub slots: *mut u8,
     /// Our ready counts at the peer: requests, then replies.
     pub ready: *mut u32,
@@ -52,7 +81,7 @@ pub struct gasneti_sci_answer_t {
     pub sequence: u32,
     /// Replies to the requester, this one included.
     pub count: u32,
-    /// 0 before there is an answer; 2: answered inline.
+    /// 0 before there is an answer; `GASNETI_SCI_ANSWERED`.
     pub answered: u8,
 }
 
@@ -128,12 +157,16 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
     if trace::is_on() || job.config().stats || crate::api::threads::is_limited() {
         return;
     }
-    let Some(told) = job.am().for_header() else { return };
-    let direct = gasneti_sci_direct_t {
-        ways: told.ways.cast(),
-        answer: std::ptr::from_ref(told.token).cast_mut().cast(),
-        watch: std::ptr::from_ref(told.watch).cast_mut().cast(),
-        nodes: job.nodes(),
+    let watch = std::ptr::from_ref(job.am().watch()).cast_mut().cast();
+    let direct = match job.am().for_header() {
+        Some(told) => gasneti_sci_direct_t {
+            ways: told.ways.cast(),
+            answer: std::ptr::from_ref(told.token).cast_mut().cast(),
+            watch,
+            nodes: job.nodes(),
+        },
+        // Client threads may call at the same time: messages are sent by the library, under its locks.
+        None => gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch, nodes: 0 },
     };
     let place = &raw mut gasneti_sci_direct;
     // SAFETY: one thread attaches, and no message is legal before it has returned (contract: core.md §5).

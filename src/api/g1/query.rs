@@ -5,6 +5,7 @@ use crate::api::constants::*;
 use crate::api::{must, status};
 use crate::base::error::bad_arg;
 use crate::job::{Job, environment};
+use crate::os::host;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `gasnet_seginfo_t`.
@@ -115,6 +116,12 @@ pub unsafe extern "C" fn gasneti_sci_getenv(name: *const c_char) -> *mut c_char 
         // SAFETY: this function's own contract.
         None => unsafe { libc::getenv(name) },
     }
+}
+
+/// Name of this host, never NULL. Any time, any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_gethostname() -> *const c_char {
+    host::name().as_ptr()
 }
 
 /// `gasnet_set_waitmode`. From init on.
