@@ -18,7 +18,7 @@ use crate::sci::SegmentId;
 pub const LINE: usize = 64;
 /// Bytes of a slot: two lines, so that one adjacent-line prefetch brings both.
 pub const SLOT: usize = 128;
-/// `gasnet_AMMaxMedium`, bytes (contract: at least 512; the issue: at least 65,000).
+/// `gasnet_AMMaxMedium`, bytes (core.md §9.1: at least 512).
 pub const MAX_MEDIUM: usize = if cfg!(loom) { 64 } else { 64 << 10 }; // every word is an object of a loom model
 /// `gasnet_AMMaxLongRequest` and `…Reply`, bytes: the largest that fits an `int` (contract: core.md §9.1).
 pub const MAX_LONG: usize = i32::MAX as usize;
