@@ -88,7 +88,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, char **at) {
 #endif
 
 /* A copy; no bytes may be at null. Where the length is no short constant the library asks what it is, as memcpy would,
- * but in fewer steps (src/abi/copy.rs): a test for no bytes here takes 1 ns of the 10 that 1 KiB takes. What checks a
+ * but in fewer steps (src/sci/copy.rs): a test for no bytes here takes 1 ns of the 10 that 1 KiB takes. What checks a
  * client's memory must see memcpy. */
 #if defined(__SANITIZE_ADDRESS__) || defined(GASNETI_SCI_TSAN)
 #define GASNETI_SCI_MEMCPY 1
