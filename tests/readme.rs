@@ -57,7 +57,8 @@ fn library() -> PathBuf {
 #[test]
 fn program_in_readme_compiles_and_runs() {
     let readme = document("README.md");
-    let program = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("README has a program");
+    let program =
+        readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("README has a program");
     let directory = Directory(std::env::temp_dir().join(format!("sci-readme-{}", std::process::id())));
     std::fs::create_dir_all(&directory.0).unwrap();
     let (source, executable) = (directory.0.join("hello.c"), directory.0.join("hello"));
