@@ -2,8 +2,9 @@
 //! what the library was compiled with, in the two extreme configurations of a client.
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
-use gasnet_sci::abi::{constants::*, direct::*, hsl::*, init::*, query::*, reach::gasneti_sci_reach_t};
-use gasnet_sci::region;
+use gasnet_sci::am::region;
+use gasnet_sci::api::g1::{direct::*, init::*, query::*, reach::gasneti_sci_reach_t};
+use gasnet_sci::api::{constants::*, hsl::*};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::mem::{align_of, offset_of, size_of};

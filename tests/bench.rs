@@ -1,7 +1,7 @@
 //! `gasnet-sci bench`: a quick run ends, and its JSON holds every row. Nothing is said about speed, but what a silent
 //! peer takes is memory, which is counted.
 
-use gasnet_sci::wait;
+use gasnet_sci::am::wait;
 use serde_json::Value;
 use std::process::{Command, Output};
 use std::sync::Mutex;

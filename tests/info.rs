@@ -1,8 +1,8 @@
 //! `gasnet-sci info`: its JSON holds what it promises, and agrees with the library.
 
-use gasnet_sci::config::VARS;
-use gasnet_sci::job::sys;
-use gasnet_sci::region;
+use gasnet_sci::am::region;
+use gasnet_sci::base::config::VARS;
+use gasnet_sci::os::sys;
 use serde_json::Value;
 use std::process::{Command, Output};
 

@@ -1,6 +1,6 @@
 //! What the documents say is so: README's program compiles and prints what it should, the tables of variables are the library's.
 
-use gasnet_sci::config::VARS;
+use gasnet_sci::base::config::VARS;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,7 +35,10 @@ fn document_of_variables_has_the_librarys_table() {
         .filter(|line| line.starts_with('|'))
         .map(|line| format!("{line}\n"))
         .collect();
-    assert!(table == gasnet_sci::config::table::markdown(), "docs/environment.md is stale: ci/docs --update renews it");
+    assert!(
+        table == gasnet_sci::base::config::table::markdown(),
+        "docs/environment.md is stale: ci/docs --update renews it"
+    );
 }
 
 /// A directory that goes with the test.

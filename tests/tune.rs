@@ -1,7 +1,7 @@
 //! `gasnet-sci tune` writes a file that `gasnet-sci info` and jobs read; what is wrong with a file is told, and then the
 //! defaults stand. Nothing is asserted about what was measured.
 
-use gasnet_sci::config::{VARS, tune};
+use gasnet_sci::base::config::{VARS, tune};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -10,7 +10,7 @@
 
 use super::Am;
 use super::inbox::{Counters, Inbox};
-use crate::region::{GROUP, LINE, Layout};
+use crate::am::region::{GROUP, LINE, Layout};
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::{Ordering, fence};
 use std::cell::Cell;

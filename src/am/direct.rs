@@ -13,20 +13,12 @@
 //! Must not know: handlers, waiting.
 
 use super::token::Token;
-use crate::region::{Layout, SLOT};
+use crate::am::region::{Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};
 use crate::sync::{AtomicU32, Ordering};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null;
-#[cfg(not(loom))]
-use {
-    super::slot::{Carry, Meta},
-    super::source::Args,
-    crate::region::LINE,
-    crate::sci::hand_over,
-    crate::sync::AtomicU64,
-};
 
 /// Polls in vain between two that look further than the words of [`Watch`]. With 16 what a call costs is 1 to 2 ns of each.
 pub const GRANT: u32 = 16;
@@ -108,51 +100,6 @@ impl Direct {
         }
     }
 
-    /// Sends a Short as the header does, in the same order. False: it is one for the engine, and nothing was done.
-    #[cfg(not(loom))]
-    #[inline(always)]
-    pub fn send(&self, bell: &impl RemoteInterrupt, handler: u8, args: Args<'_>) -> bool {
-        let index = self.sent.load(Ordering::Relaxed); // Relaxed: one thread at a time (rule 1)
-        // ORDERING: Acquire ↔ the Release in `Inbox::retired`, as in `Peer::take`.
-        let outstanding = index.wrapping_sub(self.retired.load(Ordering::Acquire));
-        // In a flood the engine claims lines ahead.
-        if outstanding >= self.room / 2 || args.words().len() > LINE / 8 - 1 {
-            return false;
-        }
-        let slot: *mut u64 = self.slots.wrapping_add((index & self.mask) as usize * SLOT).cast();
-        // Relaxed: as in `Peer::count`, before the request is published.
-        self.sent.store(index.wrapping_add(1), Ordering::Relaxed);
-        let sequence = (index >> self.shift) as u16 | 0x8000;
-        // SAFETY: the next slot of this way, which is mapped, and ours.
-        unsafe { publish(slot, Meta::new(sequence, handler, args.count(), Carry::Short, 0), args) };
-        // Relaxed, both: a hint.
-        if outstanding == 0 || self.heard.load(Ordering::Relaxed) != 0 {
-            hand_over(slot.cast());
-        }
-        self.heard.store(0, Ordering::Relaxed); // Relaxed: as above
-        // SAFETY: of the outbox that lies beside this.
-        let head = unsafe { &*self.head };
-        // SAFETY: as above; it has an entry for each slot.
-        let end = unsafe { &*self.ends.wrapping_add((index & self.mask) as usize) };
-        end.set(head.get());
-        // SAFETY: our ready counts at the peer, which is mapped.
-        unsafe { self.tell(0, index.wrapping_add(1), bell) };
-        true
-    }
-
-    /// Stores ready count `which` at the peer and wakes it if it sleeps.
-    ///
-    /// # Safety
-    /// There is a way.
-    #[cfg(not(loom))]
-    #[inline(always)]
-    unsafe fn tell(&self, which: usize, count: u32, bell: &impl RemoteInterrupt) {
-        // SAFETY: two counts, four bytes each.
-        let ready = unsafe { AtomicU32::from_ptr(self.ready.wrapping_add(which)) };
-        ready.store(count, Ordering::Release); // ORDERING: as in `RemoteMap::publish32`
-        bell.trigger_if_armed();
-    }
-
     /// Where the reply to the peer's request `index` goes; null where each is a call.
     #[inline(always)]
     pub fn reply_slot(&self, index: u32) -> *mut u64 {
@@ -185,27 +132,6 @@ pub const CALLED: u8 = 1;
 pub const INLINE: u8 = 2;
 
 impl Answer {
-    /// Sends a Short reply as the header does, in the same order. False: it is one for the engine, and nothing was done.
-    #[cfg(not(loom))]
-    #[inline(always)]
-    pub fn send(&self, bell: &impl RemoteInterrupt, handler: u8, args: Args<'_>) -> bool {
-        let slot = self.slot.get();
-        if slot.is_null() || args.words().len() > LINE / 8 - 1 {
-            return false;
-        }
-        self.slot.set(std::ptr::null_mut());
-        self.answered.set(INLINE);
-        let sequence = self.sequence.get() as u16;
-        // SAFETY: the paired slot of a mapped queue, ours until it is published (slot rule 3).
-        unsafe { publish(slot, Meta::new(sequence, handler, args.count(), Carry::Short, 0), args) };
-        hand_over(slot.cast());
-        // SAFETY: set with `slot`; ways live for ever.
-        let way = unsafe { &*self.way.get() };
-        // SAFETY: it is one, as `slot` was not null.
-        unsafe { way.tell(1, self.count.get(), bell) };
-        true
-    }
-
     /// Nothing can be answered.
     pub fn none() -> Answer {
         Answer {
@@ -216,24 +142,6 @@ impl Answer {
             answered: Cell::new(0),
         }
     }
-}
-
-/// Stores a Short of one line.
-///
-/// # Safety
-/// `slot` is a mapped slot, and this node's to write.
-#[cfg(not(loom))]
-#[inline(always)]
-unsafe fn publish(slot: *mut u64, meta: Meta, args: Args<'_>) {
-    for (i, word) in args.words().iter().enumerate() {
-        // SAFETY: this function's own contract: the slot's words.
-        let at = unsafe { AtomicU64::from_ptr(slot.wrapping_add(1 + i)) };
-        at.store(*word, Ordering::Relaxed); // Relaxed: the Release below orders it
-    }
-    // SAFETY: as above.
-    let head = unsafe { AtomicU64::from_ptr(slot) };
-    // ORDERING: Release ↔ the Acquire in `Slot::look`: who sees the sequence sees the words (slot rule 1).
-    head.store(meta.bits(), Ordering::Release);
 }
 
 /// The three for the header.

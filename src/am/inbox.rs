@@ -14,7 +14,7 @@ use super::poll::PREDICTED;
 use super::run::corrupt;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
-use crate::region::{LINE, Layout, RING};
+use crate::am::region::{LINE, Layout, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 use std::cell::Cell;
@@ -280,7 +280,7 @@ impl<A: Adapter> Inbox<A> {
         let ring = self.layout.queue(peer) + self.layout.request_ring();
         let bytes = self.run(am, slot, meta, token, ring);
         if let Some(deferred) = token.take_deferred() {
-            am.publish_reply(self, peer, &deferred);
+            am.publish_reply(self, token, &deferred);
         }
         self.request_done(am, peer, from, index, token, bytes);
     }
@@ -291,12 +291,10 @@ impl<A: Adapter> Inbox<A> {
         token.close();
         from.next_request.set(index.wrapping_add(1));
         Counters::add(&self.counters.requests, 1);
-        if token.is_answer_uncounted() {
+        if token.replied() {
             from.replied_to.set(index.wrapping_add(1));
             from.replies_sent.set(from.replies_sent.get().wrapping_add(1));
             Counters::add(&self.counters.replied, 1);
-        }
-        if token.replied() {
             if index & 0xffff == 0xffff {
                 self.give_back(am, peer, index.wrapping_add(1));
             }

@@ -13,9 +13,9 @@
 use super::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::slot::Slot;
+use crate::am::wait::Look;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
-use crate::wait::Look;
 
 /// Peers that are looked at directly.
 pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };

@@ -6,9 +6,9 @@
 
 use super::Am;
 use super::watched::Seen;
+use crate::am::wait::Look;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
-use crate::wait::Look;
 
 impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
@@ -76,7 +76,7 @@ impl<A: Adapter> Am<A> {
 
     /// A poll, as thorough as asked.
     #[inline(always)]
-    pub(super) fn serve(&self, look: Look) -> bool {
+    pub(crate) fn serve(&self, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
             return false;

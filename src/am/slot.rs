@@ -19,7 +19,7 @@
 use super::bulk;
 use super::handlers::FIRST_CLIENT;
 use super::source::{Args, Source};
-use crate::region::{LINE, MAX_ARGS, RING, SLOT};
+use crate::am::region::{LINE, MAX_ARGS, RING, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -137,74 +137,8 @@ pub const BOUNCE_WORD: usize = 14;
 /// The word in which the sender of a streamed reply counts the bytes written.
 pub const COUNT_WORD: usize = 15;
 
-/// A message's body: the words behind meta, composed locally and stored at once.
-pub struct Body {
-    words: [u64; 15],
-    used: usize,
-}
-
-/// Puts `args`, at most 8, at `first`. Word by word: a length that the compiler does not know makes a call of memcpy of it,
-/// about 4 ns.
-#[inline(always)]
-fn copy_words(words: &mut [u64; 15], first: usize, args: &[u64]) {
-    for i in 0..MAX_ARGS / 2 {
-        let Some(word) = args.get(i) else { return };
-        words[first + i] = *word;
-    }
-}
-
-impl Body {
-    /// Arguments only.
-    #[inline(always)]
-    pub fn args(args: &[u64]) -> Body {
-        let mut words = [0; 15];
-        copy_words(&mut words, 0, args);
-        Body { words, used: args.len() }
-    }
-
-    /// A ring offset or target address, then the arguments.
-    #[inline(always)]
-    pub fn placed(place: u64, args: &[u64]) -> Body {
-        let mut words = [0; 15];
-        words[0] = place;
-        copy_words(&mut words, 1, args);
-        Body { words, used: args.len() + 1 }
-    }
-
-    /// Adds the bounced head and tail.
-    pub fn bounce(&mut self, head: u64, tail: u64) {
-        self.words[BOUNCE_WORD - 1] = head;
-        self.words[BOUNCE_WORD] = tail;
-        self.used = 15;
-    }
-
-    /// Stores the message into the slot at `offset` of `map` and publishes it (rule 1). `awaited`: somebody waits for it.
-    #[inline(always)]
-    pub fn publish<R: RemoteMap>(&self, map: &R, offset: usize, meta: Meta, awaited: bool) {
-        const FIRST: usize = LINE / 8 - 1;
-        if self.used > FIRST {
-            map.store(offset + LINE, &self.words[FIRST..self.used]);
-            if awaited {
-                map.hand_over(offset + LINE);
-            }
-            map.barrier(); // the second line must be there before the packet that announces it
-        }
-        map.packet(offset, meta.bits(), &self.words[..self.used.min(FIRST)]);
-        if awaited {
-            map.hand_over(offset);
-        }
-    }
-}
-
-impl Body {
-    /// Stores all but the meta word.
-    pub fn store<R: RemoteMap>(&self, map: &R, offset: usize) {
-        map.store(offset + 8, &self.words[..self.used]);
-    }
-}
-
-/// Stores the arguments of a message at `offset`, behind `place`, a ring offset or target address. Its meta word goes behind
-/// a barrier.
+/// Stores the arguments of a message in the slot at `offset`, behind `place`, a ring offset or target address. Whoever publishes
+/// the meta word puts a barrier in between.
 #[inline(always)]
 pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args: &[u64]) {
     let first = match place {

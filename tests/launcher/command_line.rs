@@ -1,7 +1,7 @@
 //! The launcher's command line: every option, spelling and mistake.
 
 use super::driver::{self, Start, launched, run};
-use gasnet_sci::job::topology::{Topology, format_list};
+use gasnet_sci::os::topology::{Topology, format_list};
 
 fn usage_error(arguments: &[&str], needle: &str) {
     let outcome = run(Start::launcher(arguments));
@@ -50,7 +50,7 @@ fn help_and_version_go_to_stdout_with_status_0() {
 
 /// CPUs that this test, and so the launcher, may use.
 fn usable() -> Vec<usize> {
-    gasnet_sci::job::sys::usable_cpus()
+    gasnet_sci::os::sys::usable_cpus()
 }
 
 const ALLOWED: &str = "grep ^Cpus_allowed_list: /proc/self/status | cut -f2";

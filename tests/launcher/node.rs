@@ -1,7 +1,7 @@
 //! The node program: does the operations of its script one after the other, `@1,2:operation` on these ranks only.
 
 use super::driver::NODE;
-use gasnet_sci::config::{Config, signal_number};
+use gasnet_sci::base::config::{Config, signal_number};
 use gasnet_sci::job::{self, Boot, Phase, exit, signals};
 use std::fmt::Write as _;
 use std::io::Read;

@@ -1,9 +1,10 @@
 //! What this host allows, from /proc, /sys and the kernel itself.
 
 use crate::report::*;
-use gasnet_sci::job::topology::{Topology, format_list, parse_list};
-use gasnet_sci::job::{cgroup, limits, sys};
-use gasnet_sci::wait;
+use gasnet_sci::am::wait;
+use gasnet_sci::job::limits;
+use gasnet_sci::os::topology::{Topology, format_list, parse_list};
+use gasnet_sci::os::{cgroup, sys};
 use std::fs;
 
 /// Looks at this host.

@@ -3,9 +3,9 @@
 use crate::host;
 use crate::report::*;
 use clap::ArgMatches;
-use gasnet_sci::config::{Config, Setting, Survey, tune};
+use gasnet_sci::am::region::{self, Layout};
+use gasnet_sci::base::config::{Config, Setting, Survey, tune};
 use gasnet_sci::job::limits::{self, size};
-use gasnet_sci::region::{self, Layout};
 use std::io::{self, Write};
 
 /// Prints the report.

@@ -10,7 +10,7 @@ mod page;
 mod report;
 mod tune;
 
-use gasnet_sci::config::table;
+use gasnet_sci::base::config::table;
 use std::io::{self, Write};
 use std::process::ExitCode;
 

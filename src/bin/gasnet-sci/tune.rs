@@ -6,15 +6,16 @@
 //! A way that wins nowhere gets no line: the default stands.
 
 use clap::ArgMatches;
-use gasnet_sci::config::tune;
-use gasnet_sci::job::{limits, sys};
+use gasnet_sci::am::wait;
+use gasnet_sci::base::config::tune;
+use gasnet_sci::job::limits;
+use gasnet_sci::os::sys;
 use gasnet_sci::sci::engine::Engine;
 use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::{
     Adapter, DmaQueue, LocalSegment, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, SegmentId,
 };
 use gasnet_sci::sync::{AtomicU64, Ordering};
-use gasnet_sci::wait;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;

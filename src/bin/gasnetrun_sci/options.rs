@@ -3,7 +3,7 @@
 use super::cli::{NAME, command};
 use super::stop::{Stop, advise};
 use clap::ArgMatches;
-use gasnet_sci::job::topology::Bind;
+use gasnet_sci::os::topology::Bind;
 use std::ffi::OsString;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use gasnet_sci::config::VARS;
+use gasnet_sci::base::config::VARS;
 use std::io;
 
 /// The page of `command` in section 1, with the variables whose names `wanted` accepts, referring to the page `other`.

@@ -15,7 +15,7 @@ mod table;
 pub use plan::SECTIONS;
 
 use clap::ArgMatches;
-use gasnet_sci::job::topology::Topology;
+use gasnet_sci::os::topology::Topology;
 use plan::Job;
 use result::{Host, Report, Row};
 use std::fs::File;

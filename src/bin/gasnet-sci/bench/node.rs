@@ -5,7 +5,7 @@ use super::memory;
 use super::plan::{self, Batch, Job, Measure};
 use super::played;
 use clap::ArgMatches;
-use gasnet_sci::job::sys;
+use gasnet_sci::os::sys;
 use serde::{Deserialize, Serialize};
 use std::io;
 

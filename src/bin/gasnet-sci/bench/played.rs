@@ -4,13 +4,13 @@
 
 use super::kernels::polls_played;
 use gasnet_sci::am::peers::Reach;
+use gasnet_sci::am::region::{COMMAND, CONTROL, Layout};
+use gasnet_sci::am::wait::Waiter;
 use gasnet_sci::am::{Am, Wiring};
-use gasnet_sci::config::Config;
-use gasnet_sci::error::Error;
-use gasnet_sci::job::sys;
-use gasnet_sci::region::{COMMAND, CONTROL, Layout};
+use gasnet_sci::base::config::Config;
+use gasnet_sci::base::error::Error;
+use gasnet_sci::os::sys;
 use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, SciError};
-use gasnet_sci::wait::Waiter;
 use std::io;
 use std::os::fd::AsFd;
 
