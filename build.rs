@@ -1,5 +1,5 @@
 //! Makes the C prototypes of the exports into OUT_DIR (ci/headers compares them with the checked-in header), and gives
-//! the shared library its soname. Compiles the kernels of `gasnet-sci bench`.
+//! the shared library its soname.
 
 #![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
 
@@ -43,28 +43,6 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libgasnet_sci.so.{version}");
     // Handlers and signal handlers may run at exit: the code must stay.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
-
-    kernels(&root, &out);
-}
-
-/// The C code of `gasnet-sci bench`, against the headers as clients get them and optimised as clients are, whatever the
-/// profile. The command alone links it (`#[link]` in its kernels.rs): nothing of it is in the libraries.
-fn kernels(root: &Path, out: &Path) {
-    println!("cargo::rerun-if-changed=include");
-    println!("cargo::rerun-if-changed=src/bin/gasnet-sci/bench/kernels");
-    let compile = |files: &[&str]| {
-        let mut build = cc::Build::new();
-        build.cargo_metadata(false).opt_level(2).debug(true).warnings(true).extra_warnings(true);
-        build.std("c11").define("_GNU_SOURCE", None).include(root.join("include"));
-        build.files(files.iter().map(|file| root.join("src/bin/gasnet-sci/bench/kernels").join(file)));
-        build
-    };
-    let mut seq = compile(&["job.c", "limits.c", "am.c", "rma.c", "sync.c"]);
-    for object in compile(&["lock.c"]).compile_intermediates() {
-        seq.object(object);
-    }
-    seq.define("GASNET_SEQ", None).compile("gasnet_sci_bench");
-    println!("cargo::rustc-link-search=native={}", out.display());
 }
 
 /// The prototypes of `modules`, for the part of the header `umbrella` whose guard ends in `guard`.

@@ -6,12 +6,11 @@
 //!
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
+use super::Am;
 use super::direct::{GRANT, GRANT_ALONE};
 use super::inbox::{Counters, Inbox};
 use super::run::corrupt;
-use super::slot::{Meta, Slot};
-use super::token::Kind;
-use super::{Am, dispatch, run};
+use super::slot::Slot;
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::Ordering;
 
@@ -97,15 +96,7 @@ impl<A: Adapter> Inbox<A> {
         if index != from.next_request.get() {
             return Ran::Nothing;
         }
-        if meta.is_clients_short() {
-            let token = self.request_token;
-            token.open(Kind::Request, peer as u32, index, false);
-            self.offer_answer(am, peer, from, index, token);
-            self.run_plain(am, &slot, meta, token);
-            self.request_done(am, peer, from, index, token, 0);
-        } else {
-            self.run_other_request(am, peer, index, &slot, meta);
-        }
+        self.run_request(am, peer, from, index, &slot, meta);
         self.watch_request(peer, index.wrapping_add(1));
         let next = Slot::at(&self.command, self.watch.request_at.get()).look(self.watch.request_sequence.get());
         if next.is_some() { Ran::More } else { Ran::Last }
@@ -125,39 +116,13 @@ impl<A: Adapter> Inbox<A> {
         if index == sent {
             corrupt(peer as u32, "answer to a request that was not sent");
         }
-        if meta.is_clients_short() {
-            let token = self.reply_token;
-            token.open(Kind::Reply, peer as u32, index, false);
-            self.run_plain(am, &slot, meta, token);
-            self.reply_done(am, peer, from, index, token);
-        } else if !self.run_other_reply(am, peer, index, &slot, meta) {
+        if !self.run_reply(am, peer, from, index, &slot, meta) {
             return Ran::Nothing;
         }
         self.watch_reply(peer, index.wrapping_add(1));
         let more = sent != index.wrapping_add(1)
             && Slot::at(&self.command, self.watch.reply_at.get()).look(self.watch.reply_sequence.get()).is_some();
         if more { Ran::More } else { Ran::Last }
-    }
-
-    #[inline(never)]
-    fn run_other_request(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
-        self.run_request(am, peer, &self.from[peer], index, slot, meta);
-    }
-
-    #[inline(never)]
-    fn run_other_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
-        self.run_reply(am, peer, &self.from[peer], index, slot, meta)
-    }
-
-    /// Runs a Short to a client's handler, where there is one client thread at a time.
-    #[inline(always)]
-    fn run_plain(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static super::token::Token) {
-        let function = run::function(am, token, meta);
-        super::record_handler(token, 0);
-        let depth = am.enter_handler();
-        // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
-        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
-        am.leave_handler(depth);
     }
 
     /// Grants the header some polls of its own, if what it looks at is all that [`Self::look_for`] would. Returns how many it has
