@@ -1,6 +1,6 @@
 //! One table of environment variables → one [`Config`], read once inside `gasnet_init` (contract: environment.md §1, §2).
 //!
-//! README and `gasnet-sci info` print the table, so a variable that is not in it does not exist. Must not know who uses
+//! docs/environment.md and `gasnet-sci info` show the table, so a variable that is not in it does not exist. Must not know who uses
 //! a value. This is the only place that reads the environment.
 
 use std::fmt;
@@ -195,7 +195,7 @@ impl Config {
     }
 }
 
-/// One environment variable: what README, `gasnet-sci info` and the parser know of it.
+/// One environment variable: what docs/environment.md, `gasnet-sci info` and the parser know of it.
 #[derive(Clone, Copy)]
 pub struct Var {
     /// The name that is documented.

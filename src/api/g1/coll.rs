@@ -301,7 +301,7 @@ unsafe fn reduction(
     Ok((each, Some(how)))
 }
 
-/// What debug clients get checked beside: flags, segments (contract: §2.1, §4).
+/// What debug clients get checked beside: flags, segments (contract: coll.md §2.1, §4).
 #[cold]
 fn check(am: &Am<Host>, call: &Call, place: &Place) -> Result<(), Error> {
     let groups = [
