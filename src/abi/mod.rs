@@ -14,7 +14,6 @@ pub mod hsl;
 pub mod init;
 pub mod query;
 pub mod reach;
-mod reference;
 pub mod rma;
 mod threads;
 pub mod tools_check;

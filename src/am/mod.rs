@@ -15,8 +15,10 @@ pub mod announced;
 pub mod bulk;
 pub mod direct;
 pub mod dispatch;
+pub mod endpoint;
 pub mod handlers;
 pub mod inbox;
+pub mod library;
 pub mod loopback;
 pub mod outbox;
 pub mod peers;
@@ -40,8 +42,10 @@ use crate::sci::Adapter;
 use crate::sync::{AtomicU32, ModeLock, Ordering};
 use crate::wait::Waiter;
 use bulk::{Payloads, Transfer};
+use endpoint::{ENDPOINTS, Endpoint};
 use handlers::Handlers;
 use inbox::Inbox;
+use library::Library;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
 use peers::{Peers, Reach};
@@ -100,6 +104,8 @@ pub struct Wiring<A: Adapter> {
     pub reach: Box<dyn Reach<A>>,
     /// DMA queue for Long payloads.
     pub queue: A::Queue,
+    /// What serves the engines' own messages.
+    pub library: Library<A>,
 }
 
 /// The engine.
@@ -110,7 +116,7 @@ pub struct Am<A: Adapter> {
     pub(crate) control: A::Local,
     pub(crate) peers: Peers<A>,
     pub(crate) inbox: ModeLock<Inbox<A>>,
-    pub(crate) handlers: Handlers,
+    endpoints: [Endpoint<A>; ENDPOINTS],
     pub(crate) payloads: Payloads<A>,
     pub(crate) transfer: Transfer<A>,
     pub(crate) loopback: Loopback,
@@ -137,7 +143,7 @@ impl<A: Adapter> Am<A> {
     /// # Safety
     /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
-        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue } = wiring;
+        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue, library } = wiring;
         Am {
             me,
             layout,
@@ -146,7 +152,7 @@ impl<A: Adapter> Am<A> {
             peers: unsafe { Peers::new(threaded, me, layout, reach) },
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
-            handlers: Handlers::default(),
+            endpoints: [Endpoint { handlers: Handlers::new(library) }],
             payloads: Payloads::new(layout.nodes()),
             // SAFETY: the caller's promise.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
@@ -192,9 +198,10 @@ impl<A: Adapter> Am<A> {
         Some(direct::ForHeader { ways: self.peers.table(), token, watch })
     }
 
-    /// The handler table.
-    pub fn handlers(&self) -> &Handlers {
-        &self.handlers
+    /// The handlers of the endpoint that messages are for.
+    #[inline(always)]
+    pub fn handlers(&self) -> &Handlers<A> {
+        &self.primordial().handlers
     }
 
     /// The nodes' segments, once attached.
