@@ -25,20 +25,15 @@ pub struct Entry {
 
 /// The handlers.
 pub struct Handlers<A: Adapter> {
-    /// Addresses of the client's functions, from [`FIRST_CLIENT`] on; 0 = none.
-    clients: [AtomicUsize; CLIENTS],
+    /// Addresses of the client's functions by index; 0 = none. Those below [`FIRST_CLIENT`] stay 0: with an index of their own
+    /// for each the look-up is one instruction.
+    clients: [AtomicUsize; 256],
     library: Library<A>,
     registering: Mutex<()>,
 }
 
 /// Indices of the client's.
 const CLIENTS: usize = 256 - FIRST_CLIENT as usize;
-
-/// Place of a client's index in the upper half. No compare: the compiler sees that it is inside.
-#[inline(always)]
-fn place(index: u8) -> usize {
-    usize::from(index % FIRST_CLIENT)
-}
 
 impl<A: Adapter> Handlers<A> {
     /// The library's own handlers, and none of the client's.
@@ -52,11 +47,10 @@ impl<A: Adapter> Handlers<A> {
         &self.library
     }
 
-    /// Address of the client's function under `index`, which is [`FIRST_CLIENT`] or above; 0 = none.
+    /// Address of the client's function under `index`; 0 = none, as for each of the library's own.
     #[inline(always)]
     pub fn function(&self, index: u8) -> usize {
-        debug_assert!(index >= FIRST_CLIENT);
-        self.clients[place(index)].load(Ordering::Relaxed) // Relaxed: see the head of this file
+        self.clients[usize::from(index)].load(Ordering::Relaxed) // Relaxed: see the head of this file
     }
 
     /// Registers functions of the client's beside those that are there: fixed indices as they are, then each don't-care entry,
@@ -68,8 +62,8 @@ impl<A: Adapter> Handlers<A> {
         }
         let _one = self.registering.lock();
         // Relaxed: written under the lock.
-        let mut used: [bool; CLIENTS] = std::array::from_fn(|i| self.clients[i].load(Ordering::Relaxed) != 0);
-        let mut named = [false; CLIENTS];
+        let mut used: [bool; 256] = std::array::from_fn(|i| self.clients[i].load(Ordering::Relaxed) != 0);
+        let mut named = [false; 256];
         for Entry { index, function } in entries.iter().copied() {
             if function == 0 {
                 return bad_arg(format_args!("handler table entry for index {index} has a NULL function"));
@@ -80,25 +74,24 @@ impl<A: Adapter> Handlers<A> {
             if index == 0 {
                 continue;
             }
-            if std::mem::replace(&mut named[place(index)], true) {
+            if std::mem::replace(&mut named[usize::from(index)], true) {
                 return bad_arg(format_args!("handler index {index} stands twice in the table"));
             }
-            if std::mem::replace(&mut used[place(index)], true) {
+            if std::mem::replace(&mut used[usize::from(index)], true) {
                 return bad_arg(format_args!("handler index {index} was registered before"));
             }
         }
-        let free = |used: &[bool; CLIENTS]| used.iter().filter(|u| !**u).count();
-        let wanted = entries.iter().filter(|e| e.index == 0).count();
-        if wanted > free(&used) {
-            return bad_arg(format_args!("{wanted} handlers want an index; {} are free", free(&used)));
+        let mut free = (FIRST_CLIENT..=255).filter(|i| !used[usize::from(*i)]);
+        let (wanted, left) = (entries.iter().filter(|e| e.index == 0).count(), free.clone().count());
+        if wanted > left {
+            return bad_arg(format_args!("{wanted} handlers want an index; {left} are free"));
         }
-        let mut rest = (FIRST_CLIENT..=255).filter(|i| !used[place(*i)]);
         for entry in entries.iter_mut() {
             if entry.index == 0 {
-                entry.index = rest.next().expect("as many as are wanted, as just counted");
+                entry.index = free.next().expect("as many as are wanted, as just counted");
             }
             // Relaxed: see the head of this file.
-            self.clients[place(entry.index)].store(entry.function, Ordering::Relaxed);
+            self.clients[usize::from(entry.index)].store(entry.function, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -107,7 +100,7 @@ impl<A: Adapter> Handlers<A> {
     pub fn forget(&self, entries: &[Entry]) {
         let _one = self.registering.lock();
         for entry in entries {
-            self.clients[place(entry.index)].store(0, Ordering::Relaxed); // Relaxed: see the head of this file
+            self.clients[usize::from(entry.index)].store(0, Ordering::Relaxed); // Relaxed: see the head of this file
         }
     }
 }

@@ -3,7 +3,6 @@
 //! No queue, so any number of them needs no poll; no recursion, since handlers do not request. Client threads may do
 //! this at the same time: each run has a token, and a buffer, of its own from a pool.
 
-use super::library::FIRST_CLIENT;
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, run};
@@ -96,8 +95,8 @@ impl<A: Adapter> Am<A> {
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
-        // No engine of ours does this: each has a shorter way to its own node.
-        let function = if handler < FIRST_CLIENT { 0 } else { self.handlers().function(handler) };
+        // None for the library's own: each engine has a shorter way to its own node.
+        let function = self.handlers().function(handler);
         if function == 0 {
             run::unregistered(self.me, handler);
         }

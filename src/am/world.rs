@@ -252,11 +252,16 @@ impl<A: Adapter> Node<A> {
     }
 }
 
-/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
-/// process ends after a minute.
+/// Runs `body` for each node of `shape` as [`run_nodes`].
 pub(crate) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
     let nodes = nodes(shape, &adapters);
     drop(adapters);
+    run_nodes(nodes, body);
+}
+
+/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
+/// process ends after a minute.
+pub(crate) fn run_nodes<A: Adapter>(nodes: Vec<Node<A>>, body: impl Fn(&Node<A>) + Sync) {
     let _watch = Watchdog::start();
     std::thread::scope(|scope| {
         for node in &nodes {
