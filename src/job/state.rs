@@ -2,6 +2,7 @@
 //! one static. It wires the layers together and knows no message.
 
 use super::{Boot, Phase, exit, limits, signals};
+use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
@@ -10,14 +11,15 @@ use crate::base::config::{Config, Reported};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::coll::area::Area;
+use crate::coll::landing::{self, Landings};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::vis::Vis;
-use crate::xfer::Rma;
-use std::sync::OnceLock;
+use crate::xfer::{Rma, reference};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(crate) mod attach;
@@ -72,6 +74,7 @@ pub struct Job {
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
     area: Area,
     collective: <Host as Adapter>::Local,
+    landings: Arc<Landings>,
     /// Made by the first call of it: a job without collectives connects nothing for them.
     coll: OnceLock<Coll<Host>>,
     _regions: [<Host as Adapter>::LocalSegment; 3],
@@ -153,6 +156,12 @@ impl Job {
         check_agreement(me, &posted)?;
         let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
         let stride = posted.iter().map(|p| p[4]).max().unwrap_or(max_local);
+        let vis = Vis::new(&config);
+        let landings = Arc::<Landings>::default();
+        let mut library = Library::default();
+        reference::register(&mut library);
+        vis.register(&mut library);
+        landing::register(&mut library, collective.clone(), landings.clone());
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *boot.header() };
         let wiring = Wiring {
             me,
@@ -163,6 +172,7 @@ impl Job {
             interrupt: adapter.interrupt()?,
             reach: Box::new(reach),
             queue: adapter.dma_queue(64)?,
+            library,
         };
         let cores = wait::shared_cores(boot.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, cores, config.spin);
@@ -171,7 +181,6 @@ impl Job {
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
-        let vis = Vis::new(&config);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
         boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
         drop(environment);
@@ -192,6 +201,7 @@ impl Job {
             kept: OnceLock::new(),
             area,
             collective,
+            landings,
             coll: OnceLock::new(),
             _regions: [control_segment, command_segment, collective_segment],
         })
@@ -250,11 +260,6 @@ impl Job {
         &self.vis
     }
 
-    /// Own collective region.
-    pub fn collective(&self) -> &<Host as Adapter>::Local {
-        &self.collective
-    }
-
     /// The engine of collectives. After attach.
     #[inline]
     pub fn coll(&'static self) -> Result<&'static Coll<Host>, Error> {
@@ -262,11 +267,6 @@ impl Job {
             Some(coll) => Ok(coll),
             None => self.make_coll(),
         }
-    }
-
-    /// The same, if there was a collective.
-    pub fn coll_if_made(&self) -> Option<&Coll<Host>> {
-        self.coll.get()
     }
 
     #[cold]
@@ -281,6 +281,7 @@ impl Job {
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
+            landings: self.landings.clone(),
             maps: maps.collect::<Result<_, Error>>()?,
             area: self.area,
             threaded: self.client.threaded,

@@ -86,6 +86,12 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
 pub struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
 
 impl<'a, const N: usize> Words<'a, N> {
+    /// The `M` words from word `first` on, else a panic.
+    #[inline(always)]
+    pub fn part<const M: usize>(&self, first: usize) -> Words<'a, M> {
+        Words(self.0[first..].first_chunk().expect("words inside the block"))
+    }
+
     /// Word `i` of the block, else a panic.
     #[inline(always)]
     pub fn word(&self, i: usize) -> &'a AtomicU64 {

@@ -10,6 +10,8 @@ use crate::job::{Phase, limits, signals};
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
+type Exchanged = (SegmentInfo, Box<[Payload<Host>]>);
+
 impl Job {
     /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
     /// are found before anything is created, so that the client may exit or try again.
@@ -33,12 +35,8 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
-        restore_file(&self.adapter, self.boot.header())?;
-        let own = self.create_segment(size)?;
-        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
-        self.boot.fence();
-        let payloads =
-            (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
+        let forget = |_: &Error| self.am.handlers().forget(entries);
+        let (own, payloads) = self.exchange_segments(size).inspect_err(forget)?;
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
@@ -49,6 +47,16 @@ impl Job {
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence();
         Ok(())
+    }
+
+    /// Creates the own segment and connects the others'; returns where the own one is, and all by rank.
+    fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
+        restore_file(&self.adapter, self.boot.header())?;
+        let own = self.create_segment(size)?;
+        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
+        self.boot.fence();
+        let payloads = (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<_, Error>>()?;
+        Ok((own, payloads))
     }
 
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
