@@ -17,6 +17,7 @@ pub mod fuzzing;
 #[cfg_attr(loom, path = "job/model.rs")]
 pub mod job;
 pub mod log;
+pub mod peers;
 pub mod region;
 pub mod rma;
 pub mod sci;

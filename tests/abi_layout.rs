@@ -2,7 +2,14 @@
 //! what the library was compiled with, in the two extreme configurations of a client.
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
-use gasnet_sci::abi::{constants::*, direct::*, hsl::*, init::*, query::*, reach::gasneti_sci_reach_t};
+use gasnet_sci::abi::{
+    constants::*,
+    direct::*,
+    hsl::*,
+    init::*,
+    query::*,
+    reach::{GASNETI_SCI_FAR, gasneti_sci_reach_t},
+};
 use gasnet_sci::region;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
@@ -110,6 +117,7 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_WAIT_BLOCK,
     GASNETI_SCI_WAIT_SPINBLOCK,
     GASNETI_SCI_WAIT_WEIGHT,
+    GASNETI_SCI_FAR,
     GASNETI_SCI_SLOT_BYTES,
     GASNETI_SCI_LINE_WORDS,
     GASNETI_SCI_CLAIM_AHEAD,

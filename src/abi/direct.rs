@@ -8,7 +8,6 @@ use crate::am::token::Token;
 use crate::job::Job;
 use crate::region::{LINE, SEQUENCE, SLOT};
 use crate::sci::{Host, RemoteInterrupt};
-use crate::trace;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
@@ -151,12 +150,8 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
 pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
     gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };
 
-/// Tells the header how messages are sent. After attach, before the client goes on.
+/// Tells the header how messages are sent, where it may (`reach::tell_header`).
 pub(super) fn tell_header(job: &'static Job) {
-    // What is recorded or counted must come by the library, and so must threads that are.
-    if trace::is_on() || job.config().stats || super::threads::is_limited() {
-        return;
-    }
     let Some(told) = job.am().for_header() else { return };
     let direct = gasneti_sci_direct_t {
         ways: told.ways.cast(),

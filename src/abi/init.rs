@@ -210,7 +210,6 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         super::coll::prepare(job);
         job.attach(&mut entries, segsize, call_hook)?;
         super::reach::tell_header(job);
-        super::direct::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {

@@ -192,6 +192,11 @@ impl<A: Adapter> Am<A> {
         Some(direct::ForHeader { ways: self.peers.table(), token, watch })
     }
 
+    /// What carries this node's stores.
+    pub fn adapter(&self) -> &A {
+        &self.adapter
+    }
+
     /// The handler table.
     pub fn handlers(&self) -> &Handlers {
         &self.handlers

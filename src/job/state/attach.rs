@@ -39,6 +39,12 @@ impl Job {
         self.boot.fence();
         let payloads =
             (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
+        // Others may still read the first words.
+        let maps_all = payloads
+            .iter()
+            .enumerate()
+            .all(|(p, payload)| p as u32 == self.boot.rank() || payload.len == 0 || payload.map.is_some());
+        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), maps_all.into(), 0, 0, 0, 0]);
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
@@ -48,6 +54,8 @@ impl Job {
         // ORDERING: Release ↔ Acquire in `attached`.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence();
+        let maps_all = (0..self.boot.nodes()).all(|p| self.boot.get(p)[3] == 1);
+        assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         Ok(())
     }
 
@@ -81,8 +89,10 @@ impl Job {
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.boot.rank() {
             // Not from the bulletin, which others can write as well.
-            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid });
+            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
+        let is_hidden = self.config.unmapped.hides(self.boot.rank(), node);
+        let pid = (!is_hidden).then_some(pid);
         if len == 0 {
             return Ok(Payload { base: 0, len, segment: None, map: None, pid });
         }
@@ -90,6 +100,9 @@ impl Job {
             return Err(Error::resource(format_args!(
                 "node {node} says that its segment is [{base:#x}, +{len}), which cannot be"
             )));
+        }
+        if is_hidden {
+            return Ok(Payload { base, len, segment: None, map: None, pid });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
