@@ -210,7 +210,7 @@ fn node<A: Adapter>(
         let mapped = rank != me as usize && bases[rank] != 0 && !shape.everything;
         let (segment, map) = mapped.then(|| reach(rank, PAYLOAD, 0, shape.segment)).unzip();
         maps.push(map.clone());
-        let pid = std::process::id() as i32;
+        let pid = Some(std::process::id() as i32);
         Payload {
             base: bases[rank],
             len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },

@@ -201,6 +201,11 @@ impl<A: Adapter> Am<A> {
         &self.watch
     }
 
+    /// What carries this node's stores.
+    pub fn adapter(&self) -> &A {
+        &self.adapter
+    }
+
     /// What the header may send by; `None` where client threads may call at the same time.
     pub fn for_header(&self) -> Option<direct::ForHeader> {
         let token = self.inbox.unguarded()?.request_token();

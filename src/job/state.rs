@@ -7,7 +7,7 @@ use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
-use crate::base::config::{Config, Reported};
+use crate::base::config::{Config, Reported, Unmapped};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::coll::area::Area;
@@ -70,6 +70,8 @@ pub struct Job {
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
+    /// Every node has mapped the segments of all others.
+    all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
     area: Area,
@@ -198,6 +200,7 @@ impl Job {
             max_local,
             max_global,
             segments: OnceLock::new(),
+            all_mapped: OnceLock::new(),
             kept: OnceLock::new(),
             area,
             collective,
@@ -207,10 +210,10 @@ impl Job {
         })
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; in EVERYTHING, where nothing is
-    /// mapped, each node is its own.
+    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; where not all is mapped each node is
+    /// its own, for clients take it that nodes of one supernode reach each other's memory.
     pub fn supernode(&self, node: u32) -> u32 {
-        if self.client.everything {
+        if self.client.everything || self.config.unmapped != Unmapped::No {
             return node;
         }
         node.checked_div(self.config.supernode_max).unwrap_or(0)
@@ -272,7 +275,8 @@ impl Job {
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
         restore_file(&self.adapter, self.boot.header())?;
-        let direct = self.config.native;
+        // All members must decide alike.
+        let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
         let connect = |node: u32| -> Result<_, Error> {
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
             Ok(Some(segment.map(0, self.area.bytes(), Placement::Anywhere)?))
@@ -321,11 +325,6 @@ impl Job {
     /// `gasnet_getMaxGlobalSegmentSize`.
     pub fn max_global(&self) -> usize {
         if self.client.everything { usize::MAX } else { self.max_global as usize }
-    }
-
-    /// Are all nodes' segments at the same addresses in every process?
-    pub fn has_window(&self) -> bool {
-        self.window.is_some()
     }
 }
 

@@ -53,6 +53,11 @@ pub struct Properties {
     pub maps_remote: bool,
     /// Stores become visible in program order, so that a store barrier costs nothing.
     pub orders_stores: bool,
+    /// Stores move, and what peers stored arrives, only while [`Adapter::progress`] is called.
+    pub needs_progress: bool,
+    /// Clients' inline code may load, store and look by itself. No: each access must pass through the adapter, as with one that
+    /// times them.
+    pub allows_shortcuts: bool,
 }
 
 /// Where a mapping shall lie.

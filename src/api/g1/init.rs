@@ -208,7 +208,6 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
         job.attach(&mut entries, segsize, call_hook)?;
         super::reach::tell_header(job);
-        super::direct::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {

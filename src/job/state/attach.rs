@@ -46,6 +46,8 @@ impl Job {
         // ORDERING: Release ↔ Acquire in `attached`.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence();
+        let maps_all = (0..self.boot.nodes()).all(|p| self.boot.get(p)[3] == 1);
+        assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         Ok(())
     }
 
@@ -55,7 +57,14 @@ impl Job {
         let own = self.create_segment(size)?;
         self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
         self.boot.fence();
-        let payloads = (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<_, Error>>()?;
+        let connected = (0..self.boot.nodes()).map(|p| self.connect_segment(p, own));
+        let payloads = connected.collect::<Result<Box<[_]>, Error>>()?;
+        // The fourth word: whether this node has mapped all. Others may still read the first ones.
+        let is_reached = |(p, payload): (usize, &Payload<Host>)| {
+            p as u32 == self.boot.rank() || payload.len == 0 || payload.map.is_some()
+        };
+        let maps_all = payloads.iter().enumerate().all(is_reached);
+        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), maps_all.into(), 0, 0, 0, 0]);
         Ok((own, payloads))
     }
 
@@ -89,8 +98,10 @@ impl Job {
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.boot.rank() {
             // Not from the bulletin, which others can write as well.
-            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid });
+            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
+        let is_hidden = self.config.unmapped.hides(self.boot.rank(), node);
+        let pid = (!is_hidden).then_some(pid);
         if len == 0 {
             return Ok(Payload { base: 0, len, segment: None, map: None, pid });
         }
@@ -98,6 +109,9 @@ impl Job {
             return Err(Error::resource(format_args!(
                 "node {node} says that its segment is [{base:#x}, +{len}), which cannot be"
             )));
+        }
+        if is_hidden {
+            return Ok(Payload { base, len, segment: None, map: None, pid });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
