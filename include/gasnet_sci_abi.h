@@ -1,4 +1,4 @@
-/* Functions that the library exports, made by cbindgen from src/abi. Do not edit: ci/headers --update writes it. */
+/* Functions that the library exports, made by cbindgen from src/api. Do not edit: ci/headers --update writes it. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_abi.h"
 #endif
@@ -58,7 +58,7 @@
 #define GASNETI_SCI_MAXNODES 65536
 
 /*
- Thread modes in [`super::init::gasneti_sci_client_t`].
+ Thread modes in [`super::g1::init::gasneti_sci_client_t`].
  */
 #define GASNETI_SCI_MODE_SEQ 1
 
@@ -150,9 +150,9 @@
 #define GASNETI_SCI_META_NUMARGS 24
 
 /*
- `answered` of an answer that the header has sent.
+ `answered` of a request that has its reply.
  */
-#define GASNETI_SCI_ANSWERED 2
+#define GASNETI_SCI_ANSWERED 1
 
 /*
  In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so that each transfer is a call.

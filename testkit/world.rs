@@ -15,7 +15,7 @@ use crate::base::error::Error;
 use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
 use crate::sci::reorder::Reorder;
-use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
 use crate::xfer::reference;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
@@ -267,6 +267,8 @@ pub(crate) fn run_nodes<A: Adapter>(nodes: Vec<Node<A>>, body: impl Fn(&Node<A>)
         for node in &nodes {
             scope.spawn(|| {
                 let result = catch_unwind(AssertUnwindSafe(|| body(node)));
+                // A node that has left makes no progress any more; what it stored last arrives all the same.
+                node.am.peers.post(node.me as usize).control.barrier();
                 if let Err(panic) = result {
                     // At once: the other nodes may wait for this one until the watchdog comes.
                     let text = panic.downcast_ref::<String>().map_or("a test failed", |text| text);

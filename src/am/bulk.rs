@@ -8,14 +8,13 @@
 use super::Am;
 use super::run::corrupt;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
-use super::source::{Args, Source};
+use super::source::{Args, Landing, Source};
 use crate::am::region::LINE;
 use crate::base::config::Config;
 use crate::base::error::{Error, bad_arg};
 use crate::peers::Reach;
 use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, RemoteRead, SciError, cma};
 use crate::sync::{AtomicBool, ModeLock, Ordering, yield_now};
-use crate::xfer::Landing;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Duration;

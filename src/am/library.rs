@@ -192,7 +192,7 @@ pub fn high(word: u64) -> u32 {
 
 #[cold]
 fn failed(what: &str, error: &Error) -> ! {
-    crate::job::fatal(format_args!("serving a peer's {what}: {error}"))
+    crate::base::fatal(format_args!("serving a peer's {what}: {error}"))
 }
 
 #[cfg(all(test, not(loom)))]
