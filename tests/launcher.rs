@@ -93,13 +93,58 @@ fn program_without_launcher_is_a_job_of_one() {
 }
 
 #[test]
+fn functions_and_data_have_the_same_addresses_in_all_nodes() {
+    for start in both(4, "join layout fence exit:0") {
+        let outcome = run(start);
+        let lines: Vec<&str> = outcome.out.lines().collect();
+        assert_eq!((outcome.status, lines.len()), (0, 4), "{outcome:?}");
+        assert!(lines.iter().all(|line| *line == lines[0]), "{outcome:?}");
+    }
+}
+
+#[test]
+fn aslr_keeps_randomisation() {
+    let mut start = launched(4, "join layout fence exit:0");
+    start.insert_option(&["--aslr"]);
+    let outcome = run(start);
+    let lines: Vec<&str> = outcome.out.lines().collect();
+    assert_eq!((outcome.status, lines.len()), (0, 4), "{outcome:?}");
+    let is_on = std::fs::read_to_string("/proc/sys/kernel/randomize_va_space").is_ok_and(|text| text.trim() != "0");
+    assert_eq!(lines.iter().any(|line| *line != lines[0]), is_on, "{outcome:?}");
+}
+
+#[test]
+fn what_a_node_starts_after_init_has_randomisation_again() {
+    // Before: a wrapper, whose program is to have the job's layout.
+    let outcome = run(launched(2, "personality join personality fence exit:0"));
+    let mut lines: Vec<&str> = outcome.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((outcome.status, &lines[..]), (0, &["00000000", "00000000", "00040000", "00040000"][..]), "{outcome:?}");
+    // What the user has switched off stays so.
+    let outcome = run(launched(2, "join personality fence exit:0").under(&["setarch", "-R"]));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "00040000\n00040000\n"), "{outcome:?}");
+}
+
+#[test]
+fn a_system_that_forbids_the_layout_starts_the_job_all_the_same() {
+    let forbidden = |script| launched(2, script).with_call_refused(libc::SYS_personality);
+    let outcome = run(forbidden("join fence exit:0"));
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    let mut start = forbidden("join fence exit:0");
+    start.insert_option(&["-v"]);
+    let outcome = run(start);
+    let told = outcome.err.lines().filter(|line| line.contains("this system forbids the change: personality: "));
+    assert_eq!((outcome.status, told.count()), (0, 1), "{outcome:?}");
+}
+
+#[test]
 fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
-        ("nonsense", "six fields"),
-        ("99,0,2,100,101,abc", "version"),
-        ("3,5,2,100,101,abc", "rank 5"),
-        ("3,0,2,300,301,abc", "descriptor 300"),
-        ("3,0,2,0,0,abc", "memory"),
+        ("nonsense", "seven fields"),
+        ("99,0,2,100,101,abc,0", "version"),
+        ("4,5,2,100,101,abc,0", "rank 5"),
+        ("4,0,2,300,301,abc,0", "descriptor 300"),
+        ("4,0,2,0,0,abc,0", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");

@@ -5,7 +5,7 @@
 use super::header::{BULLETIN, JobHeader, Phase};
 use super::node::{self, Node};
 use super::spawn::{self, Spawned};
-use super::{limits, supervise, sys};
+use super::{layout, limits, supervise, sys};
 use crate::config::Config;
 use crate::log;
 use std::fmt;
@@ -14,7 +14,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawF
 use std::time::Duration;
 
 /// The launcher's hand-off to a node: layout version, rank, nodes, descriptor of the job's memory, descriptor of the
-/// node's lifeline, cookie. Removed from the environment by the node that takes it.
+/// node's lifeline, cookie, and 1 if the launcher took address randomisation from the node's program (else 0). Removed from
+/// the environment by the node that takes it.
 pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 
 /// Why this process could not join its job.
@@ -149,9 +150,9 @@ fn take_handoff() -> Option<String> {
 }
 
 /// The value of [`HANDOFF`] for one node.
-pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd) -> String {
+pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd, unrandomised: bool) -> String {
     let (version, nodes, cookie) = (super::header::VERSION, header.nodes(), header.cookie());
-    format!("{version},{rank},{nodes},{memory},{lifeline},{cookie:x}")
+    format!("{version},{rank},{nodes},{memory},{lifeline},{cookie:x},{}", u8::from(unrandomised))
 }
 
 /// What a hand-off says.
@@ -162,13 +163,14 @@ pub(crate) struct Place {
     memory: u32,
     lifeline: u32,
     cookie: u64,
+    unrandomised: bool,
 }
 
 /// Reads a hand-off; the error says what is wrong with it.
 pub(crate) fn parse(value: &str) -> Result<Place, String> {
     let fields: Vec<&str> = value.split(',').collect();
-    let [version, rank, nodes, memory, lifeline, cookie] = fields[..] else {
-        return Err("it does not have six fields; do launcher and library come from the same installation?".into());
+    let [version, rank, nodes, memory, lifeline, cookie, unrandomised] = fields[..] else {
+        return Err("it does not have seven fields; do launcher and library come from the same installation?".into());
     };
     if version != super::header::VERSION.to_string() {
         let mine = super::header::VERSION;
@@ -182,12 +184,18 @@ pub(crate) fn parse(value: &str) -> Result<Place, String> {
     if rank >= nodes {
         return Err(format!("there is no rank {rank} among {nodes} nodes"));
     }
-    Ok(Place { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie })
+    let unrandomised = number(unrandomised)? != 0;
+    Ok(Place { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie, unrandomised })
 }
 
 fn launched(value: &str, config: &Config) -> Result<Boot, String> {
-    let Place { rank, nodes, memory, lifeline, cookie } = parse(value)?;
+    let Place { rank, nodes, memory, lifeline, cookie, unrandomised } = parse(value)?;
     log::set_identity(rank, nodes); // errors from here on are this node's
+    if unrandomised {
+        // This program has its addresses by now. Those that it starts need not share them, and get what the system gives. A
+        // refusal leaves them as predictable as this one.
+        let _ = layout::set_random(true);
+    }
     let memory = adopt(memory, "the job's memory")?;
     let header =
         JobHeader::open(memory.as_fd(), nodes, cookie).map_err(|e| format!("the job's memory is not right: {e}"))?;

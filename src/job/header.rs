@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Layout version; the launcher hands it to the nodes.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Words of a node's bulletin.
 pub const BULLETIN: usize = 8;
 /// CPUs that are told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).

@@ -14,6 +14,7 @@ pub mod ending;
 pub mod environment;
 pub mod exit;
 pub mod header;
+pub mod layout;
 pub mod limits;
 pub mod node;
 pub mod output;

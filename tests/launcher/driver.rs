@@ -40,6 +40,7 @@ pub struct Start {
     reader_leaves: bool,
     reader_waits: Duration,
     joined: bool,
+    refused_call: Option<i64>,
 }
 
 /// What the user saw.
@@ -115,6 +116,12 @@ impl Start {
         self
     }
 
+    /// The kernel refuses this system call (EPERM) to all processes of the job, as container runtimes do.
+    pub fn with_call_refused(mut self, call: i64) -> Start {
+        self.refused_call = Some(call);
+        self
+    }
+
     /// SIGKILL after a while.
     pub fn with_kill(mut self, delay: Duration, victim: Victim) -> Start {
         self.kill = Some((delay, victim));
@@ -165,13 +172,14 @@ impl Start {
             command.current_dir(directory);
         }
         let ignored = self.ignored.clone();
+        let refused_call = self.refused_call;
         let prepare = move || {
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM] {
                 let action = if ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
                 // SAFETY: SIG_IGN and SIG_DFL run no code.
                 unsafe { libc::signal(signal, action) };
             }
-            Ok(())
+            refused_call.map_or(Ok(()), refuse_call)
         };
         // SAFETY: `prepare` makes async-signal-safe calls only.
         unsafe { command.pre_exec(prepare) };
@@ -186,6 +194,24 @@ impl Start {
             reader.into()
         })
     }
+}
+
+// A filter that answers EPERM to one system call. Async-signal-safe.
+fn refuse_call(call: i64) -> std::io::Result<()> {
+    use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut steps = [
+        step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0), // the call's number is the first word of what a filter sees
+        step(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call as u32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: takes integers.
+    let first = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: `filter` and its steps are valid; the kernel copies them.
+    let second = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+    if first == 0 && second == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// `script` under the launcher, and in a program that forks at init.

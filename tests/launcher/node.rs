@@ -109,6 +109,16 @@ fn print_something(name: &str, value: &str) {
             Ok(text) => write_whole(format!("{value}={text}\n").as_bytes()),
             Err(_) => write_whole(format!("{value} unset\n").as_bytes()),
         },
+        // Of a function, of static data, and of a function of a library.
+        "layout" => {
+            let library = libc::getpid as *const libc::c_void;
+            write_whole(format!("{:p} {:p} {library:p}\n", take_over as *const u8, &raw const CODE).as_bytes());
+        }
+        // As a program that this one starts has it.
+        "personality" => {
+            let found = std::process::Command::new("cat").arg("/proc/self/personality").output().unwrap();
+            write_whole(&found.stdout);
+        }
         "arguments" => {
             join();
             let arguments: Vec<String> = std::env::args().skip(1).collect();

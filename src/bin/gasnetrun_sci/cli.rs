@@ -25,6 +25,12 @@ pub fn command() -> Command {
                 .help("bind each node to a core of its own, or to a NUMA node with its memory"),
         )
         .arg(
+            Arg::new("aslr")
+                .long("aslr")
+                .action(ArgAction::SetTrue)
+                .help("give each node a random address-space layout, as other programs have; see below"),
+        )
+        .arg(
             Arg::new("tag-output")
                 .long("tag-output")
                 .action(ArgAction::SetTrue)
@@ -71,6 +77,12 @@ pub fn command() -> Command {
 const AFTER: &str = "\
 Long options may be written with one dash. The options end at -- or at the program's name, which is searched as a
 path, in the current directory, then in PATH.
+
+Addresses: all nodes of a job get the same address-space layout: their programs start without address space layout
+randomisation, so that a pointer to a function or to static data means the same in every node, as runtimes that send
+such pointers assume. It also makes addresses predictable for an attacker; --aslr keeps randomisation, and such
+runtimes then need a program that is not position-independent (-no-pie). What a node starts after gasnet_init has
+randomisation again. -v shows what is the case; some containers forbid the change, and then -v says so.
 
 Output: lines stay whole. What node 0 leaves without newline, such as a prompt, appears after 0.1 s.
 

@@ -10,7 +10,7 @@ use gasnet_sci::job::boot::{HANDOFF, handoff};
 use gasnet_sci::job::header::JobHeader;
 use gasnet_sci::job::spawn::{self, Spawned, Streams};
 use gasnet_sci::job::topology::{Bind, Place, Topology, format_list};
-use gasnet_sci::job::{cgroup, limits, supervise, sys};
+use gasnet_sci::job::{cgroup, layout, limits, supervise, sys};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -31,7 +31,8 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     let places = places(&order)?;
     let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
     let tune_file = tune_file(&config);
-    let job = Job { order, file, zeroth, places, debug, tune_file };
+    let addresses = Addresses::choose(&order);
+    let job = Job { order, file, zeroth, places, debug, tune_file, addresses };
     if job.order.verbose {
         job.show();
     }
@@ -84,6 +85,38 @@ fn places(order: &Order) -> Result<Vec<Place>, Stop> {
     Ok(places)
 }
 
+// --- addresses -----------------------------------------------------------------------------------
+
+// Where the nodes' programs have their functions and data.
+enum Addresses {
+    // Each where the system puts it: there is one node, or the user wants it so.
+    Random,
+    // All at the same addresses. `changed`: by us, so that nodes give it back to what they start.
+    Same { changed: bool },
+    // The system forbids to have them at the same addresses.
+    Refused(io::Error),
+}
+
+impl Addresses {
+    // Changes this process, from which the nodes inherit it.
+    fn choose(order: &Order) -> Addresses {
+        if order.aslr || order.nodes == 1 {
+            return Addresses::Random;
+        }
+        layout::set_random(false).map_or_else(Addresses::Refused, |changed| Addresses::Same { changed })
+    }
+}
+
+impl std::fmt::Display for Addresses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Addresses::Random => f.write_str("random in each node"),
+            Addresses::Same { .. } => f.write_str("the same in all nodes (--aslr: random)"),
+            Addresses::Refused(error) => write!(f, "random in each node, for this system forbids the change: {error}"),
+        }
+    }
+}
+
 // --- the job -------------------------------------------------------------------------------------
 
 struct Job {
@@ -94,6 +127,7 @@ struct Job {
     debug: Option<debugger::Plan>,
     /// Value of [`tune::VARIABLE`] for the nodes, if they must be told.
     tune_file: Option<OsString>,
+    addresses: Addresses,
 }
 
 // What a new process needs to become its node's program.
@@ -107,6 +141,7 @@ impl Job {
     fn show(&self) {
         let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
         advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
+        advise(&format!("addresses of functions and static data: {}", self.addresses));
         for (rank, place) in self.places.iter().enumerate() {
             let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
             advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
@@ -232,7 +267,8 @@ impl Job {
         for fd in [&memory, &lifeline] {
             sys::set_close_on_exec(fd.as_fd(), false).map_err(|e| format!("the hand-off: {e}"))?;
         }
-        let value = handoff(header, rank, memory.as_raw_fd(), lifeline.as_raw_fd());
+        let unrandomised = matches!(self.addresses, Addresses::Same { changed: true });
+        let value = handoff(header, rank, memory.as_raw_fd(), lifeline.as_raw_fd(), unrandomised);
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(HANDOFF, value) };
         if self.order.verbose {
