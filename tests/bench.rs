@@ -128,9 +128,8 @@ fn parts_can_be_chosen_and_go_to_a_file() {
     );
     assert!(rows.iter().all(|row| row["nodes"].as_u64().unwrap() <= 4), "{rows:?}");
 
-    let table = bench(&["--quick", "--rounds", "1", "--only", "barrier", "--nodes", "2", "--json", {
-        file.to_str().unwrap()
-    }]);
+    let table =
+        bench(&["--quick", "--rounds", "1", "--only", "barrier", "--nodes", "2", "--json", { file.to_str().unwrap() }]);
     let text = String::from_utf8(table.stdout).unwrap();
     assert!(table.status.success() && text.contains("\nbarrier ") && text.contains("targets met"), "{text}");
     let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();

@@ -20,7 +20,7 @@ mod node;
 #[path = "launcher/output.rs"]
 mod output;
 
-use driver::{Start, Victim, both, expect, launched, run};
+use driver::{Act, Start, Victim, both, expect, launched, run};
 use std::time::Duration;
 
 fn expect_silent(nodes: u32, script: &str, status: i32) {
@@ -413,6 +413,66 @@ fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn sigkill_of_the_launcher_ends_what_nodes_started() {
+    // One in a session of its own, whose parent goes on or is gone.
+    let scripts = ["join attach daemon fence ready spin", "daemon ready sleep"];
+    for script in scripts {
+        run(launched(3, script).with_signals(&[libc::SIGKILL]));
+    }
+    let wrapped = launched(3, scripts[0]).wrapped("setsid sleep 1000 & \"$@\"; exit $?");
+    run(wrapped.with_signals(&[libc::SIGKILL]));
+}
+
+#[test]
+fn sigkill_of_the_launchers_second_process_ends_everything_too() {
+    for delay in [0, 2, 20, 700] {
+        let start = launched(3, "join attach daemon fence ready spin");
+        let outcome = run(start.with_kill(Duration::from_millis(delay), Victim::Deputy));
+        assert_eq!(outcome.status, 137, "{outcome:?}");
+    }
+}
+
+#[test]
+fn job_stops_and_goes_on_with_its_launcher() {
+    for script in
+        ["join attach daemon fence ready spin", "join fence ready sleep", "join attach ignore:TSTP fence ready spin"]
+    {
+        for start in both(3, script) {
+            let again = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGCONT), Act::Await(false)];
+            let acts = [&again[..], &again[..], &[Act::Signal(libc::SIGTERM)]].concat();
+            let outcome = run(start.with_acts(&acts));
+            assert_eq!(outcome.status, 143, "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn stopped_job_can_be_killed() {
+    let stop = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGKILL)];
+    for start in both(3, "join attach fence ready spin") {
+        assert_eq!(run(start.with_acts(&stop)).status, 137);
+    }
+    run(launched(3, "join attach daemon fence ready spin").with_acts(&stop));
+}
+
+#[test]
+fn time_in_which_a_job_is_stopped_does_not_count_for_its_limit() {
+    let mut start = launched(2, "join attach usr1_exits:5 fence ready sleep");
+    start.insert_option(&["--timeout", "5"]);
+    let pause = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Pause(Duration::from_secs(5))];
+    let acts = [&pause[..], &[Act::Signal(libc::SIGCONT), Act::Signal(libc::SIGUSR1)]].concat();
+    assert_eq!(run(start.with_acts(&acts)).status, 5);
+}
+
+#[test]
+fn signal_to_the_whole_process_group_counts_once() {
+    // A second one would shorten the time that nodes have to end, and the first's handler would not come to its line.
+    let outcome =
+        run(launched(3, "join attach slow_quit_handler fence ready spin").with_acts(&[Act::Group(libc::SIGTERM)]));
+    assert_eq!((outcome.status, outcome.out.matches("late\n").count()), (143, 3), "{outcome:?}");
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub mod debug;
 pub mod ending;
 pub mod environment;
 pub mod exit;
+pub mod family;
+pub mod guard;
 pub mod header;
 pub mod layout;
 pub mod limits;

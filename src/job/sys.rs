@@ -224,10 +224,10 @@ pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
-/// From now on the kernel kills this process when the thread that forked it ends.
-pub fn kill_me_with_parent() -> io::Result<()> {
+/// From now on the kernel sends this process `signal` when the thread that forked it ends.
+pub fn signal_at_parents_end(signal: c_int) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes an integer.
-    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }).map(drop)
 }
 
 /// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
@@ -296,6 +296,29 @@ pub fn reap() -> Option<(i32, c_int)> {
     (pid > 0).then_some((pid, status))
 }
 
+/// Wait status of child `pid` if it has ended or stopped since the last look.
+pub fn child_status(pid: i32) -> Option<c_int> {
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    let found = unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG | libc::WUNTRACED) };
+    (found == pid).then_some(status)
+}
+
+/// Process group of `pid` (0: of this process); -1 when there is no such process.
+pub fn process_group(pid: i32) -> i32 {
+    // SAFETY: takes an integer.
+    unsafe { libc::getpgid(pid) }
+}
+
+/// `signal` is blocked and has arrived.
+pub fn is_pending(signal: c_int) -> bool {
+    let SignalSet(mut set) = SignalSet::new(&[]);
+    // SAFETY: `set` is writable.
+    unsafe { libc::sigpending(&mut set) };
+    // SAFETY: `set` is initialised.
+    unsafe { libc::sigismember(&set, signal) == 1 }
+}
+
 /// Waits for the end of child `pid`.
 pub fn reap_one(pid: i32) {
     // SAFETY: the status is not asked for.
@@ -341,6 +364,19 @@ impl SignalSet {
         // SAFETY: both sets are initialised.
         unsafe { libc::pthread_sigmask(how, &self.0, &mut old.0) };
         old
+    }
+
+    /// Waits for one of these signals, which must be blocked; true: the kernel sent it.
+    pub fn wait(&self) -> (c_int, bool) {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        loop {
+            // SAFETY: the set is initialised, `info` is writable.
+            let signal = unsafe { libc::sigwaitinfo(&self.0, info.as_mut_ptr()) };
+            if signal > 0 {
+                // SAFETY: zeroed above, and filled in by the kernel.
+                return (signal, unsafe { info.assume_init() }.si_code == libc::SI_KERNEL);
+            }
+        }
     }
 
     /// As the kernel wants it.

@@ -86,6 +86,11 @@ randomisation again. -v shows what is the case; some containers forbid the chang
 
 Output: lines stay whole. What node 0 leaves without newline, such as a prompt, appears after 0.1 s.
 
+Signals sent to the launcher reach all nodes. SIGTSTP stops the job with all that its nodes started, SIGCONT goes on with
+it; that time does not count for --timeout. SIGKILL of the launcher ends the nodes and what they started: a second process
+of the launcher sees to that. Only who kills both at once leaves what nodes started to itself. SIGSTOP stops the
+launcher alone.
+
 Debugging: with DISPLAY and xterm each node's debugger has a window. Without, one node (-n 1 or --debug-node K)
 has its debugger on this terminal; several nodes wait at the end of gasnet_init and say how to attach. A CMD that
 is no gdb or lldb, such as valgrind or 'gdb -batch -ex run -ex bt', is run in front of the program; %n in it is

@@ -10,7 +10,7 @@ use gasnet_sci::job::boot::{HANDOFF, handoff};
 use gasnet_sci::job::header::JobHeader;
 use gasnet_sci::job::spawn::{self, Spawned, Streams};
 use gasnet_sci::job::topology::{Bind, Place, Topology, format_list};
-use gasnet_sci::job::{cgroup, layout, limits, supervise, sys};
+use gasnet_sci::job::{cgroup, guard, layout, limits, supervise, sys};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -166,6 +166,7 @@ impl Job {
     fn run(&self, config: &Config) -> Result<i32, Stop> {
         let system = |what: &'static str| move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"));
         let nodes = self.order.nodes;
+        let guard = guard::split();
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
         header.set_memory_number(memory.as_raw_fd());
         let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
@@ -179,6 +180,7 @@ impl Job {
         let plan = spawn::Plan { stdin, streams: &streams };
         match spawn::spawn_all(&header, &plan).map_err(system("cannot start the nodes"))? {
             Spawned::Node { rank, lifeline } => {
+                drop(guard);
                 if terminal == Some(rank) {
                     sys::set_plain(libc::SIGINT, libc::SIG_DFL);
                 }
@@ -195,6 +197,7 @@ impl Job {
                     time_limit: self.order.time_limit,
                     tag,
                     prompts: stdin,
+                    guard,
                     ..supervise::Options::new(NAME)
                 };
                 sys::exit_now(supervise::run(header, children, options))
