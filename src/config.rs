@@ -21,7 +21,7 @@ pub use parse::{NodeSet, YES_NO, memory_size, signal_number, yes_no};
 pub use survey::{Setting, Survey, environment};
 pub use tune::Tuned;
 #[cfg(not(loom))]
-pub use unknown::unknown_here;
+pub use unknown::{HANDOFF, unknown_here};
 
 /// Every setting, in the unit that its variable's `doc` names.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,8 @@
 pub mod abi;
 pub mod am;
 pub mod barrier;
+#[cfg(not(loom))]
+pub mod boot;
 pub mod coll;
 pub mod config;
 pub mod error;

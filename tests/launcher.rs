@@ -19,6 +19,8 @@ mod fitting;
 mod node;
 #[path = "launcher/output.rs"]
 mod output;
+#[path = "launcher/suite.rs"]
+mod suite;
 
 use driver::{Act, Start, Victim, both, expect, launched, run};
 use std::time::Duration;
@@ -71,6 +73,21 @@ fn stdin_is_node_zeros() {
         lines.sort_unstable();
         assert_eq!(lines, ["0 read \"typed\\n\"", "1 read \"\"", "2 read \"\""]);
     }
+}
+
+#[test]
+fn the_start_up_exchange_conforms() {
+    for nodes in [1, 2, 5] {
+        expect_silent(nodes, "join conform exit:0", 0);
+    }
+    assert_eq!(run(Start::alone("join conform exit:0")).status, 0);
+}
+
+#[test]
+fn abort_of_one_node_ends_the_job_with_its_code() {
+    expect_silent(3, "join @1:abort:7 @0,2:fence", 7);
+    expect_silent(3, "join attach fence @2:abort:9 @0,1:spin", 9);
+    expect_silent(1, "join abort:5", 5);
 }
 
 #[test]

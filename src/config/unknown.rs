@@ -6,8 +6,10 @@ use super::VARS;
 const PREFIX: &str = "GASNET_SCI_";
 /// What all known names begin with. Our prefix in front of a general name is a slip as well.
 const FAMILY: &str = "GASNET_";
+/// The launcher's hand-off to a node (see `boot::launcher`). Removed from the environment by the node that takes it.
+pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 /// Not settings, so not in the table: what the launcher hands to nodes.
-const INTERNAL: &[&str] = &[crate::job::boot::HANDOFF];
+const INTERNAL: &[&str] = &[HANDOFF];
 
 /// Of the variables in `environment` those that begin as ours do and that nothing reads, each with the known name that is
 /// probably meant; `None`: no known name is near.

@@ -1,11 +1,10 @@
-//! The job: who am I, how many are we, exchange at start-up, exit, death of a peer.
+//! The job: its nodes' processes and their end, and the wiring of the layers in a node ([`state`]).
 //!
 //! One job is one memfd, inherited by every node and never a file with a name. Its head is the [`JobHeader`]; what
-//! follows at [`Boot::fabric_offset`] belongs to the SCI fabric. Every node has a supervisor above it, the launcher or
+//! follows at [`crate::boot::JobMemory::fabric_offset`] belongs to the SCI fabric. Every node has a supervisor above it, the launcher or
 //! the process that forked at init, except in a job of one without launcher. Must not know: messages, segments, GASNet
 //! calls.
 
-pub mod boot;
 #[cfg(any(test, fuzzing))]
 pub mod caught;
 pub mod cgroup;
@@ -27,7 +26,6 @@ pub mod supervise;
 pub mod sys;
 pub mod topology;
 
-pub use boot::{Boot, JobError, join};
 pub use exit::{exit, fatal};
 pub use header::{JobHeader, Phase};
 pub use state::Job;

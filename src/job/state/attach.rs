@@ -4,11 +4,15 @@ use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
+use crate::boot::{self, Key};
 use crate::error::{Error, bad_arg};
 use crate::job::{Phase, limits, signals};
 use crate::region::PAYLOAD;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
+
+/// Where a node's segment is at home, its length, and the node's process id.
+const SEGMENT: Key = Key::new("segment");
 
 impl Job {
     /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
@@ -33,21 +37,21 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
-        restore_file(&self.adapter, self.boot.header())?;
+        restore_file(&self.adapter, self.memory.header())?;
         let own = self.create_segment(size)?;
-        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
-        self.boot.fence();
-        let payloads =
-            (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
+        let card = [own.base as u64, own.len as u64, u64::from(std::process::id())];
+        boot::put_words(&*self.boot, SEGMENT, &card)?;
+        self.boot.fence()?;
+        let payloads = (0..self.nodes).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
         hook(own.base, own.len);
         signals::install_at_attach(&self.config);
-        self.boot.set_phase(Phase::Attached);
+        self.memory.set_phase(Phase::Attached);
         // ORDERING: Release ↔ Acquire in `attached`.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
-        self.boot.fence();
+        self.boot.fence()?;
         Ok(())
     }
 
@@ -63,7 +67,7 @@ impl Job {
         if self.config.reserve {
             segment.reserve().map_err(no_room)?;
         }
-        let map = segment.map(self.place(self.boot.rank())).map_err(no_room)?;
+        let map = segment.map(self.place(self.rank)).map_err(no_room)?;
         apply_memory_policy(map.ptr(0), size);
         segment.set_available()?;
         let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
@@ -77,9 +81,9 @@ impl Job {
     }
 
     fn connect_segment(&self, node: u32, own: SegmentInfo) -> Result<Payload<Host>, Error> {
-        let [base, len, pid, ..] = self.boot.get(node);
+        let [base, len, pid] = boot::get_words(&*self.boot, node, SEGMENT)?;
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
-        if node == self.boot.rank() {
+        if node == self.rank {
             // Not from the bulletin, which others can write as well.
             return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid });
         }
@@ -100,10 +104,10 @@ impl Job {
         if self.client.everything {
             return SegmentInfo { base: 0, len: usize::MAX, offset: 0 };
         }
-        if node == self.boot.rank() {
+        if node == self.rank {
             return own;
         }
-        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.boot.rank()));
+        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.rank));
         let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(payload.base));
         SegmentInfo { base: payload.base, len: payload.len, offset }
     }
