@@ -6,6 +6,7 @@ use crate::am::handlers::{COLL_DATA, COLL_STORE};
 use crate::am::world::{Kit, Shape};
 use crate::coll::area::Area;
 use crate::coll::combine::Reduction;
+use crate::coll::reach::{Connect, Reach};
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::region::COLLECTIVE;
 use crate::sci::heap::{Heap, fickle};
@@ -93,16 +94,16 @@ fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
     let regions: Vec<_> = adapters.iter().map(region).collect();
     type Region = (<Heap as Adapter>::LocalSegment, <Heap as Adapter>::Local);
     let member = |(me, (seat, (segment, region))): (usize, (&'static Seat, Region))| {
-        let reach = |rank: u32| {
-            let segment = adapters[me].connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO).expect("available");
-            segment.map(0, area.bytes(), Placement::Anywhere).expect("all of it")
-        };
+        let adapter = adapters[me].clone();
+        let connect: Connect<Heap> = Box::new(move |rank| {
+            let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
+            Ok(segment.map(0, area.bytes(), Placement::Anywhere)?)
+        });
         let am = &seat.node.am;
-        let map = |rank| direct.then(|| reach(rank));
         let setting = Setting {
             am,
             region: Clone::clone(&region),
-            maps: (0..nodes).map(map).collect(),
+            reach: Reach::new(nodes as u32, direct.then_some(connect)),
             area,
             threaded: false,
             debug,
@@ -197,7 +198,7 @@ fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result
 
 /// A word of the victim's region, most often a cell of `from`'s with a tag that fits.
 fn poke(members: &[Member], from: usize, input: &mut Input<'_>) {
-    let Some(map) = members[from].coll.maps[0].as_ref() else { return };
+    let Some(map) = members[from].coll.reach.map(0) else { return };
     let block = members[0].coll.area.all();
     let seq = u32::from(input.u8() % 12);
     let tagged = |value: u64| u64::from(seq) << 32 | value & u64::from(u32::MAX);

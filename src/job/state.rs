@@ -6,6 +6,7 @@ use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
 use crate::coll::area::Area;
+use crate::coll::reach::{Connect, Reach};
 use crate::coll::{Coll, Setting};
 use crate::config::{Config, Reported};
 use crate::error::Error;
@@ -281,17 +282,16 @@ impl Job {
 
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
-        restore_file(&self.adapter, self.memory.header())?;
         let direct = self.config.native;
-        let connect = |node: u32| -> Result<_, Error> {
+        let connect: Connect<Host> = Box::new(|node| {
+            restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
-            Ok(Some(segment.map(0, self.area.bytes(), Placement::Anywhere)?))
-        };
-        let maps = (0..self.nodes()).map(|n| if direct { connect(n) } else { Ok(None) });
+            Ok(segment.map(0, self.area.bytes(), Placement::Anywhere)?)
+        });
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
-            maps: maps.collect::<Result<_, Error>>()?,
+            reach: Reach::new(self.nodes, direct.then_some(connect)),
             area: self.area,
             threaded: self.client.threaded,
             debug: self.client.debug,
