@@ -13,6 +13,8 @@ testcoreblock    |               |
 testcorethreads  |               |
 testcorepaste    |               |
 testcxx_am       |               |
+testhandler      |               |
+testcxx_handler  |               |
 testcorebad      |               | noise
 testattach       |               | noise
 testattach_max   |               |

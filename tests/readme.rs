@@ -1,6 +1,6 @@
 //! README says of environment variables what the library does with them.
 
-use gasnet_sci::config::VARS;
+use gasnet_sci::base::config::VARS;
 
 #[test]
 fn table_of_variables_is_the_librarys() {
@@ -21,5 +21,8 @@ fn table_of_variables_is_the_librarys() {
 fn document_of_variables_has_the_librarys_table() {
     let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/environment.md")).unwrap();
     let table: String = document.lines().filter(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
-    assert!(table == gasnet_sci::config::table::markdown(), "docs/environment.md is stale: ci/docs --update renews it");
+    assert!(
+        table == gasnet_sci::base::config::table::markdown(),
+        "docs/environment.md is stale: ci/docs --update renews it"
+    );
 }

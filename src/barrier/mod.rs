@@ -7,7 +7,7 @@
 //! Must not know: messages. Waiting, and what polls meanwhile, is the caller's.
 
 use crate::am::Am;
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::Cell;

@@ -1,10 +1,10 @@
 //! Jobs without a launcher: `gasnet_init` forks the nodes, and the original process stays behind as their supervisor.
 
 use super::join::{JobError, Joined, enter};
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::job::spawn::{self, Spawned};
 use crate::job::{JobHeader, supervise, sys};
-use crate::log;
+use crate::base::log;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 

@@ -2,10 +2,10 @@
 
 use super::launcher::{HANDOFF, launched, take_handoff};
 use super::{Bootstrap, Shared, fork};
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::job::node::{self, Node};
 use crate::job::{JobHeader, Phase, sys};
-use crate::log;
+use crate::base::log;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};

@@ -3,11 +3,11 @@
 //! Invariant: a hand-off that fails is an error that says what was tried, never a silent job of one.
 
 use super::join::{Joined, enter};
-use crate::config::Config;
-pub use crate::config::HANDOFF;
+use crate::base::config::Config;
+pub use crate::base::config::HANDOFF;
 use crate::job::header::VERSION;
 use crate::job::{JobHeader, layout, sys};
-use crate::log;
+use crate::base::log;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 // Not in the table of settings: a message from one process to another, and read exactly once.

@@ -35,7 +35,7 @@ pub use join::{JobError, JobMemory, Joined, join};
 pub use launcher::{HANDOFF, handoff};
 pub use shared::Shared;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use std::fmt;
 
 /// One node's side of its job's start-up exchange.

@@ -2,8 +2,8 @@
 //!
 //! Must not know how regions are connected, nor what is in them.
 
-use crate::error::Error;
-use crate::job::fatal;
+use crate::base::error::Error;
+use crate::base::fatal;
 use crate::sci::Adapter;
 use std::sync::OnceLock;
 
@@ -39,8 +39,8 @@ impl<A: Adapter> Reach<A> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::am::world::Kit;
-    use crate::region::COLLECTIVE;
+    use crate::testkit::world::Kit;
+    use crate::am::region::COLLECTIVE;
     use crate::sci::heap::Heap;
     use crate::sci::{LocalSegment, NodeId, Placement, RemoteSegment};
     use std::sync::Mutex;

@@ -14,7 +14,7 @@
 
 use super::supervise::{MARKER, signal_name};
 use super::{family, spawn, sys};
-use crate::log;
+use crate::base::log;
 use libc::c_int;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;

@@ -5,9 +5,6 @@
 //! the process that forked at init, except in a job of one without launcher. Must not know: messages, segments, GASNet
 //! calls.
 
-#[cfg(any(test, fuzzing))]
-pub mod caught;
-pub mod cgroup;
 pub mod debug;
 pub mod ending;
 pub mod environment;
@@ -23,8 +20,6 @@ pub mod signals;
 pub mod spawn;
 pub mod state;
 pub mod supervise;
-pub mod sys;
-pub mod topology;
 
 pub use exit::{exit, fatal};
 pub use header::{JobHeader, Phase};

@@ -5,8 +5,9 @@
 //! through its lifeline, a pipe whose other end only the supervisor holds, even when a wrapper stands between them.
 
 use super::header::JobHeader;
-use super::{family, sys};
-use crate::log;
+use super::family;
+use crate::base::log;
+use crate::os::sys;
 use libc::c_int;
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};

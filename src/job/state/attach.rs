@@ -4,10 +4,10 @@ use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
+use crate::am::region::PAYLOAD;
+use crate::base::error::{Error, bad_arg};
 use crate::boot::{self, Key};
-use crate::error::{Error, bad_arg};
 use crate::job::{Phase, limits, signals};
-use crate::region::PAYLOAD;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 

@@ -2,17 +2,18 @@
 
 use super::{CONNECT, Client};
 use crate::am::peers::Reach;
+use crate::am::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
+use crate::am::wait;
+use crate::base::config::{Config, Dma};
+use crate::base::error::Error;
+use crate::base::log;
 use crate::boot::{BootError, Bootstrap, Key};
-use crate::config::{Config, Dma};
-use crate::error::Error;
 use crate::job::spawn::HIGH;
-use crate::job::{JobHeader, environment, limits, sys};
-use crate::log;
-use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
-use crate::rma::overlap::Overlap;
+use crate::job::{JobHeader, environment, limits};
+use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
-use crate::wait;
+use crate::xfer::overlap::Overlap;
 use std::os::fd::AsFd;
 
 /// An own region of `len` bytes, which peers can connect to.
@@ -34,7 +35,7 @@ pub(super) fn create(
 
 /// Node 0's environment, for all. What is returned keeps it until all have it.
 pub(super) fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
-    let block = crate::config::environment();
+    let block = crate::base::config::environment();
     environment::keep(&block);
     let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
     // SAFETY: the map has that many bytes; nobody else touches them before the fence.
