@@ -19,6 +19,8 @@ mod explore;
 pub mod job;
 pub mod os;
 pub mod sci;
+#[cfg(not(loom))]
+pub mod supervise;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod tools;

@@ -6,7 +6,7 @@
 //! Readers trust nothing: any words are a bulletin, perhaps an empty one. Must not know who writes when: the fence orders.
 
 use super::{BootError, Key};
-use crate::job::header::HALF;
+use crate::supervise::header::HALF;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Words for keys and values.

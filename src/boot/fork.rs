@@ -2,9 +2,10 @@
 
 use super::join::{JobError, Joined, enter};
 use crate::base::config::Config;
-use crate::job::spawn::{self, Spawned};
-use crate::job::{JobHeader, supervise, sys};
 use crate::base::log;
+use crate::os::sys;
+use crate::supervise::spawn::{self, Spawned};
+use crate::supervise::{JobHeader, supervisor};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -33,8 +34,8 @@ pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) 
             // The memory stays open, for nodes whose client closes their descriptors; it ends with this process anyway.
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
-            let options = supervise::Options { exit_time, ..supervise::Options::new(prefix) };
-            sys::exit_now(supervise::run(header, children, options))
+            let options = supervisor::Options { exit_time, ..supervisor::Options::new(prefix) };
+            sys::exit_now(supervisor::run(header, children, options))
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::launcher::{HANDOFF, launched, take_handoff};
 use super::{Bootstrap, Shared, fork};
 use crate::base::config::Config;
-use crate::job::node::{self, Node};
-use crate::job::{JobHeader, Phase, sys};
 use crate::base::log;
+use crate::os::sys;
+use crate::supervise::node::{self, Node};
+use crate::supervise::{JobHeader, Phase};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};

@@ -5,9 +5,10 @@
 use super::join::{Joined, enter};
 use crate::base::config::Config;
 pub use crate::base::config::HANDOFF;
-use crate::job::header::VERSION;
-use crate::job::{JobHeader, layout, sys};
 use crate::base::log;
+use crate::os::{layout, sys};
+use crate::supervise::JobHeader;
+use crate::supervise::header::VERSION;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 // Not in the table of settings: a message from one process to another, and read exactly once.

@@ -1,8 +1,7 @@
 //! The exchange through the head of the job's memory, which all nodes of this host have mapped.
 
 use super::{BootError, Bootstrap, Key, board};
-use crate::job::JobHeader;
-use crate::job::exit;
+use crate::supervise::{JobHeader, exit};
 
 /// One node of a job whose nodes share memory: forked, or started by the launcher.
 pub struct Shared {

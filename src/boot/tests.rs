@@ -3,7 +3,7 @@
 use super::conformance::conforms;
 use super::memory::{Aborted, Memory};
 use super::{BootError, Bootstrap, Key, Shared};
-use crate::job::JobHeader;
+use crate::supervise::JobHeader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 

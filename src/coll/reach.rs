@@ -39,10 +39,10 @@ impl<A: Adapter> Reach<A> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::testkit::world::Kit;
     use crate::am::region::COLLECTIVE;
     use crate::sci::heap::Heap;
     use crate::sci::{LocalSegment, NodeId, Placement, RemoteSegment};
+    use crate::testkit::world::Kit;
     use std::sync::Mutex;
     use std::time::Duration;
 

@@ -3,6 +3,8 @@
 //! Every other folder may use this one; it uses `sync` only.
 
 pub mod cgroup;
+pub mod family;
 pub mod host;
+pub mod layout;
 pub mod sys;
 pub mod topology;

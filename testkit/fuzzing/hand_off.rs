@@ -3,10 +3,10 @@
 use super::Input;
 use crate::boot::{self, Bootstrap, Key, Shared, launcher};
 use crate::job::environment;
-use crate::job::header::JobHeader;
 use crate::job::state::attach::is_possible;
 use crate::job::state::wiring::{Card, check_agreement};
 use crate::sci::Placement;
+use crate::supervise::JobHeader;
 use crate::sync::Ordering;
 use std::sync::OnceLock;
 

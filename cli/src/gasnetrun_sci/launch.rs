@@ -7,11 +7,11 @@ use super::program::{self, NOT_EXECUTABLE};
 use super::stop::{Stop, advise};
 use gasnet_sci::base::config::{Config, tune};
 use gasnet_sci::boot::{HANDOFF, handoff};
-use gasnet_sci::job::header::JobHeader;
-use gasnet_sci::job::spawn::{self, Spawned, Streams};
-use gasnet_sci::job::{guard, layout, limits, supervise};
+use gasnet_sci::job::limits;
 use gasnet_sci::os::topology::{Bind, Place, Topology, format_list};
-use gasnet_sci::os::{cgroup, sys};
+use gasnet_sci::os::{cgroup, layout, sys};
+use gasnet_sci::supervise::spawn::{self, Spawned, Streams};
+use gasnet_sci::supervise::{JobHeader, guard, supervisor};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -191,7 +191,7 @@ impl Job {
                 drop(exec_report);
                 let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
                 let tag = self.order.output == Output::Here { tag: true };
-                let options = supervise::Options {
+                let options = supervisor::Options {
                     // Who looks at one node in a debugger takes the time that it takes.
                     exit_time: if self.debug.is_some() { DAYS } else { exit_time },
                     exec_errors: Some(exec_errors),
@@ -199,9 +199,9 @@ impl Job {
                     tag,
                     prompts: stdin,
                     guard,
-                    ..supervise::Options::new(NAME)
+                    ..supervisor::Options::new(NAME)
                 };
-                sys::exit_now(supervise::run(header, children, options))
+                sys::exit_now(supervisor::run(header, children, options))
             }
         }
     }

@@ -8,11 +8,11 @@ use crate::base::config::{Config, Dma};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{BootError, Bootstrap, Key};
-use crate::job::spawn::HIGH;
 use crate::job::{JobHeader, environment, limits};
 use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
+use crate::supervise::spawn::HIGH;
 use crate::xfer::overlap::Overlap;
 use std::os::fd::AsFd;
 

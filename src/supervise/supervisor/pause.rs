@@ -5,7 +5,7 @@
 //! kernel, and may do something of its own with it; then only what left the group is stopped from here.
 
 use super::Supervisor;
-use super::{family, sys};
+use crate::os::{family, sys};
 use std::time::Instant;
 
 impl Supervisor {

@@ -12,9 +12,10 @@
 //! For the user the guard is the launcher: it passes on signals, stops when the supervisor stops, and ends with its status.
 //! It maps no memory of the job. Must not know: nodes.
 
-use super::supervise::{MARKER, signal_name};
-use super::{family, spawn, sys};
+use super::signals::signal_name;
+use super::spawn::{self, MARKER};
 use crate::base::log;
+use crate::os::{family, sys};
 use libc::c_int;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;

@@ -5,9 +5,8 @@
 //! through its lifeline, a pipe whose other end only the supervisor holds, even when a wrapper stands between them.
 
 use super::header::JobHeader;
-use super::family;
 use crate::base::log;
-use crate::os::sys;
+use crate::os::{family, sys};
 use libc::c_int;
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
@@ -16,6 +15,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 /// Signals that a supervisor handles, unless they were ignored at the start.
 pub const HANDLED: [c_int; 7] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTSTP];
+
+/// Value that comes with a signal which a supervisor passes on, so that a node which got the same signal directly (from
+/// the terminal, or sent to the process group) doesn't count it twice.
+pub const MARKER: usize = 0x4753_4349;
 
 /// Scripts between launcher and node use small descriptor numbers for themselves, so those of the hand-off are higher.
 pub const HIGH: RawFd = 100;

@@ -4,19 +4,15 @@
 use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
 use super::output::Output;
-use super::family;
-use super::spawn::{Child, Children};
-use crate::os::sys;
+use super::signals::signal_name;
+use super::spawn::{Child, Children, MARKER};
+use crate::os::{family, sys};
 use libc::{c_int, pollfd};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 mod pause;
-
-/// Value that comes with a signal which a supervisor passes on, so that a node which got the same signal directly (from
-/// the terminal, or sent to the process group) doesn't count it twice.
-pub const MARKER: usize = 0x4753_4349;
 
 /// How often nodes that have not joined yet are looked at; joining itself makes no noise.
 const TICK: Duration = Duration::from_millis(100);
@@ -483,13 +479,5 @@ fn ask(header: JobHeader, node: &Supervised, rank: u32) {
         sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
     } else if !node.child_gone {
         sys::kill(node.child.pid, libc::SIGTERM);
-    }
-}
-
-/// `11 (SIGSEGV)`.
-pub fn signal_name(signal: c_int) -> String {
-    match super::signals::name(signal) {
-        "" => signal.to_string(),
-        name => format!("{signal} ({name})"),
     }
 }
