@@ -42,6 +42,7 @@ testmemset       |               |
 testnb           |               |
 testqueue        |               |
 testtry          |               |
+testmixed        |               |
 testflight       |               |
 testbarrier      |               |
 testbarrierconf  |               |
@@ -76,6 +77,7 @@ testslice
 testnb
 testqueue
 testtry
+testmixed
 testflight
 testlarge
 testoverlap

@@ -1,6 +1,6 @@
 //! gasnet-sci: a GASNet-1 conduit over a software SCI layer. `ARCHITECTURE.md` has the map and the invariants.
 //!
-//! Folders from the lowest to the highest; `ci/layers` fails when one uses a higher one.
+//! Folders from the lowest to the highest; `tests/layers.rs` fails when one uses a higher one.
 
 // Client pointers come through the C ABI as the C names of their types.
 #![allow(non_camel_case_types, non_upper_case_globals)]
@@ -18,6 +18,7 @@ mod explore;
 #[cfg(not(loom))]
 pub mod job;
 pub mod os;
+pub mod peers;
 pub mod sci;
 #[cfg(not(loom))]
 pub mod supervise;

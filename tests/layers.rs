@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders, and files beside them, from the lowest to the highest.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "sync",
     "explore",
     "os",
@@ -15,6 +15,7 @@ const ORDER: [&str; 16] = [
     "supervise",
     "boot",
     "sci",
+    "peers",
     "am",
     "xfer",
     "vis",

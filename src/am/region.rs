@@ -20,7 +20,7 @@ pub const LINE: usize = 64;
 pub const SLOT: usize = 128;
 /// Part of every sequence, so that zeroed memory is no message; the bits below it are the lap's.
 pub const SEQUENCE: u16 = 0x8000;
-/// `gasnet_AMMaxMedium`, bytes (contract: at least 512; the issue: at least 65,000).
+/// `gasnet_AMMaxMedium`, bytes (core.md §9.1: at least 512).
 pub const MAX_MEDIUM: usize = if cfg!(loom) { 64 } else { 64 << 10 }; // every word is an object of a loom model
 /// `gasnet_AMMaxLongRequest` and `…Reply`, bytes: the largest that fits an `int` (contract: core.md §9.1).
 pub const MAX_LONG: usize = i32::MAX as usize;

@@ -1,4 +1,4 @@
-//! Waiting: poll, then pause, then yield, then sleep on this node's interrupt (design: §4).
+//! Waiting: poll, then pause, then yield, then sleep on this node's interrupt (design.md §4).
 //!
 //! Every sleep is bounded (50 µs growing to 1 ms): what a client waits for may be changed by a peer's direct put or by
 //! another thread, and that wakes nobody. Progress never depends on the mode.

@@ -1,7 +1,7 @@
 //! The C ABI: what `include/gasnet.h` calls. Each function validates, converts, and calls one verb of an engine.
 //!
-//! This is the only place with `extern "C"`, the only one that sees clients' pointers before they are checked, and the
-//! only one that knows `GASNET_*` codes. cbindgen makes `include/gasnet_sci_abi.h` of it (checked in, never edited).
+//! The exported functions are here, but for one: the copy in assembler of `sci::copy`. Only this module sees clients' pointers
+//! before they are checked, and only this one knows `GASNET_*` codes. cbindgen makes `include/gasnet_sci_abi.h` of it (checked in, never edited).
 
 pub mod constants;
 pub mod debug;

@@ -2,15 +2,17 @@
 //! one static. It wires the layers together and knows no message.
 
 use super::{Phase, exit, limits, signals};
+use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
-use crate::base::config::{Config, Reported};
+use crate::base::config::{Config, Reported, Unmapped};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
 use crate::coll::area::Area;
+use crate::coll::landing::{self, Landings};
 use crate::coll::reach::{Connect, Reach};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
@@ -18,8 +20,8 @@ use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::vis::Vis;
-use crate::xfer::Rma;
-use std::sync::OnceLock;
+use crate::xfer::{Rma, reference};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(crate) mod attach;
@@ -75,10 +77,13 @@ pub struct Job {
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
+    /// Every node has mapped the segments of all others.
+    all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
     area: Area,
     collective: <Host as Adapter>::Local,
+    landings: Arc<Landings>,
     /// Made by the first call of it: a job without collectives connects nothing for them.
     coll: OnceLock<Coll<Host>>,
     _regions: [<Host as Adapter>::LocalSegment; 3],
@@ -162,6 +167,12 @@ impl Job {
         check_agreement(me, &cards)?;
         let max_global = cards.iter().map(|card| card[4]).min().unwrap_or(max_local);
         let stride = cards.iter().map(|card| card[4]).max().unwrap_or(max_local);
+        let vis = Vis::new(&config);
+        let landings = Arc::<Landings>::default();
+        let mut library = Library::default();
+        reference::register(&mut library);
+        vis.register(&mut library);
+        landing::register(&mut library, collective.clone(), landings.clone());
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *memory.header() };
         let wiring = Wiring {
             me,
@@ -172,6 +183,7 @@ impl Job {
             interrupt: adapter.interrupt()?,
             reach: Box::new(reach),
             queue: adapter.dma_queue(64)?,
+            library,
         };
         let cores = wait::shared_cores(memory.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, cores, config.spin);
@@ -180,7 +192,6 @@ impl Job {
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
-        let vis = Vis::new(&config);
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
         boot.fence()?; // all have read the environment
         drop(environment);
@@ -201,18 +212,20 @@ impl Job {
             max_local,
             max_global,
             segments: OnceLock::new(),
+            all_mapped: OnceLock::new(),
             kept: OnceLock::new(),
             area,
             collective,
+            landings,
             coll: OnceLock::new(),
             _regions: [control_segment, command_segment, collective_segment],
         })
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; in EVERYTHING, where nothing is
-    /// mapped, each node is its own.
+    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; where not all is mapped each node is
+    /// its own, for clients take it that nodes of one supernode reach each other's memory.
     pub fn supernode(&self, node: u32) -> u32 {
-        if self.client.everything {
+        if self.client.everything || self.config.unmapped != Unmapped::No {
             return node;
         }
         node.checked_div(self.config.supernode_max).unwrap_or(0)
@@ -262,11 +275,6 @@ impl Job {
         &self.vis
     }
 
-    /// Own collective region.
-    pub fn collective(&self) -> &<Host as Adapter>::Local {
-        &self.collective
-    }
-
     /// The engine of collectives. After attach.
     #[inline]
     pub fn coll(&'static self) -> Result<&'static Coll<Host>, Error> {
@@ -276,14 +284,10 @@ impl Job {
         }
     }
 
-    /// The same, if there was a collective.
-    pub fn coll_if_made(&self) -> Option<&Coll<Host>> {
-        self.coll.get()
-    }
-
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
-        let direct = self.config.native;
+        // All members must decide alike.
+        let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
         let connect: Connect<Host> = Box::new(|node| {
             restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
@@ -292,6 +296,7 @@ impl Job {
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
+            landings: self.landings.clone(),
             reach: Reach::new(self.nodes, direct.then_some(connect)),
             area: self.area,
             threaded: self.client.threaded,
@@ -331,11 +336,6 @@ impl Job {
     /// `gasnet_getMaxGlobalSegmentSize`.
     pub fn max_global(&self) -> usize {
         if self.client.everything { usize::MAX } else { self.max_global as usize }
-    }
-
-    /// Are all nodes' segments at the same addresses in every process?
-    pub fn has_window(&self) -> bool {
-        self.window.is_some()
     }
 }
 

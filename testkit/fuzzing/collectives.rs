@@ -2,15 +2,15 @@
 
 use super::Input;
 use super::scene::{Seat, act, has_slot, seats, source, with_args};
-use crate::am::handlers::{COLL_DATA, COLL_STORE};
+use crate::am::library::{COLL_DATA, COLL_STORE};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
 use crate::coll::combine::Reduction;
 use crate::coll::reach::{Connect, Reach};
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::sci::heap::{Heap, fickle};
-use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
-use crate::testkit::world::{Kit, Shape};
+use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::testkit::world::Shape;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
@@ -27,7 +27,6 @@ struct Member {
     coll: &'static Coll<Heap>,
     /// Destination and source that peers can't reach.
     private: Box<[u8]>,
-    _region: <Heap as Adapter>::LocalSegment,
 }
 
 /// Its operands may be anything; nothing must be read outside them.
@@ -63,14 +62,14 @@ pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
     let nodes = 2 + u32::from(flags >> 4 & 1);
     let mut shape = Shape { segment: 2 * SIDE, ..Shape::new(nodes, 128) };
     shape.config.spin = Some(0);
-    let seats = Box::leak(seats(&shape).into_boxed_slice());
-    let members = members(seats, direct, debug);
+    let area = Area::new(nodes, 64 << 10, debug);
+    let seats = Box::leak(seats(&shape, area.bytes()).into_boxed_slice());
+    let members = members(seats, area, direct, debug);
     let result = play(&members, &mut input);
     fickle::plan(0, 0);
     for member in &members {
         let (first, last) = (&member.private[..GUARD], &member.private[GUARD + 2 * SIDE..]);
         assert!(first.iter().chain(last).all(|byte| *byte == 0), "bytes beside private memory: {result:?}");
-        member.seat.coll.take();
         // SAFETY: leaked in `members`; nobody uses it from here on.
         let _ = act(member.seat, 0, |_| unsafe { member.coll.free() });
     }
@@ -81,20 +80,10 @@ pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
 }
 
 /// As `Job::make_coll` does it.
-fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
+fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec<Member> {
     let nodes = seats.len() as u32;
-    let area = Area::new(nodes, 64 << 10, debug);
-    let adapters = Heap::kit(nodes, 0);
-    let region = |adapter: &Heap| {
-        let segment = adapter.create(COLLECTIVE, area.bytes()).expect("memory");
-        let map = segment.map(Placement::Anywhere).expect("all of it");
-        segment.set_available().expect("there");
-        (segment, map)
-    };
-    let regions: Vec<_> = adapters.iter().map(region).collect();
-    type Region = (<Heap as Adapter>::LocalSegment, <Heap as Adapter>::Local);
-    let member = |(me, (seat, (segment, region))): (usize, (&'static Seat, Region))| {
-        let adapter = adapters[me].clone();
+    let member = |seat: &'static Seat| {
+        let adapter = seat.node.am.adapter.clone();
         let connect: Connect<Heap> = Box::new(move |rank| {
             let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
             Ok(segment.map(0, area.bytes(), Placement::Anywhere)?)
@@ -102,8 +91,9 @@ fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
         let am = &seat.node.am;
         let setting = Setting {
             am,
-            region: Clone::clone(&region),
-            reach: Reach::new(nodes as u32, direct.then_some(connect)),
+            region: seat.coll.region.clone(),
+            landings: seat.coll.landings.clone(),
+            reach: Reach::new(nodes, direct.then_some(connect)),
             area,
             threaded: false,
             debug,
@@ -116,10 +106,9 @@ fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
         if debug {
             am.background(1);
         }
-        *seat.coll.borrow_mut() = Some((region, coll.landings()));
-        Member { seat, coll, private: vec![0; 2 * (SIDE + GUARD)].into(), _region: segment }
+        Member { seat, coll, private: vec![0; 2 * (SIDE + GUARD)].into() }
     };
-    seats.iter().zip(regions).enumerate().map(member).collect()
+    seats.iter().map(member).collect()
 }
 
 fn play(members: &[Member], input: &mut Input<'_>) -> Result<(), String> {

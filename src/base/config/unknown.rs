@@ -35,7 +35,7 @@ fn bound(stem: &str) -> usize {
 
 /// Of this process.
 pub fn unknown_here() -> Vec<(String, Option<&'static str>)> {
-    #[allow(clippy::disallowed_methods)] // src/config is the place that reads it
+    #[allow(clippy::disallowed_methods)] // src/base/config is the place that reads it
     unknown(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
 }
 

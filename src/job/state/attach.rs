@@ -13,6 +13,10 @@ use crate::sync::Ordering;
 
 /// Where a node's segment is at home, its length, and the node's process id.
 const SEGMENT: Key = Key::new("segment");
+/// Whether a node has mapped all segments.
+const REACHED: Key = Key::new("reached");
+
+type Exchanged = (SegmentInfo, Box<[Payload<Host>]>);
 
 impl Job {
     /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
@@ -37,12 +41,8 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
-        restore_file(&self.adapter, self.memory.header())?;
-        let own = self.create_segment(size)?;
-        let card = [own.base as u64, own.len as u64, u64::from(std::process::id())];
-        boot::put_words(&*self.boot, SEGMENT, &card)?;
-        self.boot.fence()?;
-        let payloads = (0..self.nodes).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
+        let forget = |_: &Error| self.am.handlers().forget(entries);
+        let (own, payloads) = self.exchange_segments(size).inspect_err(forget)?;
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
@@ -52,7 +52,29 @@ impl Job {
         // ORDERING: Release ↔ Acquire in `attached`.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence()?;
+        let mut maps_all = true;
+        for node in 0..self.nodes {
+            let mut answer = [0];
+            self.boot.get(node, REACHED, &mut answer)?;
+            maps_all &= answer[0] == 1;
+        }
+        assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         Ok(())
+    }
+
+    /// Creates the own segment and connects the others'; returns where the own one is, and all by rank.
+    fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
+        restore_file(&self.adapter, self.memory.header())?;
+        let own = self.create_segment(size)?;
+        boot::put_words(&*self.boot, SEGMENT, &[own.base as u64, own.len as u64, u64::from(std::process::id())])?;
+        self.boot.fence()?;
+        let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
+        let payloads = connected.collect::<Result<Box<[_]>, Error>>()?;
+        let is_reached =
+            |(p, payload): (usize, &Payload<Host>)| p as u32 == self.rank || payload.len == 0 || payload.map.is_some();
+        let maps_all = payloads.iter().enumerate().all(is_reached);
+        self.boot.put(REACHED, &[maps_all.into()])?;
+        Ok((own, payloads))
     }
 
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
@@ -85,8 +107,10 @@ impl Job {
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.rank {
             // Not from the bulletin, which others can write as well.
-            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid });
+            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
+        let is_hidden = self.config.unmapped.hides(self.rank, node);
+        let pid = (!is_hidden).then_some(pid);
         if len == 0 {
             return Ok(Payload { base: 0, len, segment: None, map: None, pid });
         }
@@ -94,6 +118,9 @@ impl Job {
             return Err(Error::resource(format_args!(
                 "node {node} says that its segment is [{base:#x}, +{len}), which cannot be"
             )));
+        }
+        if is_hidden {
+            return Ok(Payload { base, len, segment: None, map: None, pid });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
