@@ -32,7 +32,7 @@ impl<A: Adapter> Reach<A> {
     pub fn map(&self, rank: u32) -> Option<&A::Remote> {
         let connect = self.connect.as_ref()?;
         let lost = |error: Error| fatal(format_args!("no way to the collective region of node {rank}: {error}"));
-        Some(self.maps[rank as usize].get_or_init(|| connect(rank).unwrap_or_else(|error| lost(error))))
+        Some(self.maps[rank as usize].get_or_init(|| connect(rank).unwrap_or_else(lost)))
     }
 }
 
