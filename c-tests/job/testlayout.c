@@ -1,7 +1,7 @@
 /* Addresses that mean the same in every node: each node sends its right neighbour a function and a place in its static data,
  * as runtimes do that send functions to where the data is; the neighbour calls the function with the place, and both are its
  * own. So it must be in a position-independent program (as most systems make them) that a launcher starts once per node. */
-#include "test.h"
+#include "../test.h"
 
 enum { HIDX_CALL = 210, HIDX_DONE, ROUNDS = 20 };
 
