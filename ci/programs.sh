@@ -3,6 +3,7 @@
 # Name, arguments of a short run, and "noise" where refused calls are part of the test, so that lines on stderr are right.
 programs='
 testhello        |               |
+testlayout       |               |
 testam           | 20 4096       |
 testcore         |               |
 testcorelimits   |               |

@@ -10,6 +10,8 @@ pub mod am;
 pub mod api;
 pub mod barrier;
 pub mod base;
+#[cfg(not(loom))]
+pub mod boot;
 pub mod coll;
 #[cfg(all(test, loom))]
 mod explore;
@@ -18,6 +20,8 @@ pub mod job;
 pub mod os;
 pub mod peers;
 pub mod sci;
+#[cfg(not(loom))]
+pub mod supervise;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod tools;

@@ -5,8 +5,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders, and files beside them, from the lowest to the highest.
-const ORDER: [&str; 15] = [
-    "sync", "explore", "os", "base", "trace", "tools", "sci", "peers", "am", "xfer", "vis", "barrier", "coll", "job",
+const ORDER: [&str; 17] = [
+    "sync",
+    "explore",
+    "os",
+    "base",
+    "trace",
+    "tools",
+    "supervise",
+    "boot",
+    "sci",
+    "peers",
+    "am",
+    "xfer",
+    "vis",
+    "barrier",
+    "coll",
+    "job",
     "api",
 ];
 

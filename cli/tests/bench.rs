@@ -128,9 +128,13 @@ fn parts_can_be_chosen_and_go_to_a_file() {
     );
     assert!(rows.iter().all(|row| row["nodes"].as_u64().unwrap() <= 4), "{rows:?}");
 
-    let table = bench(&["--quick", "--rounds", "1", "--only", "barrier", "--nodes", "2"]);
+    let table =
+        bench(&["--quick", "--rounds", "1", "--only", "barrier", "--nodes", "2", "--json", { file.to_str().unwrap() }]);
     let text = String::from_utf8(table.stdout).unwrap();
     assert!(table.status.success() && text.contains("\nbarrier ") && text.contains("targets met"), "{text}");
+    let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(report["results"].as_array().unwrap().iter().any(|row| row["section"] == "barrier"), "{report}");
 }
 
 #[test]
@@ -140,6 +144,7 @@ fn what_cannot_be_is_an_error() {
         (&["--rounds", "0"], "--rounds"),
         (&["--nodes", "1"], "--nodes"),
         (&["--quick", "--only", "lock", "--out", "/nowhere/at/all"], "/nowhere/at/all"),
+        (&["--quick", "--only", "lock", "--json", "/nowhere/at/all"], "/nowhere/at/all"),
     ] {
         let output = bench(arguments);
         let said = String::from_utf8_lossy(&output.stderr);

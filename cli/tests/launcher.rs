@@ -19,8 +19,10 @@ mod fitting;
 mod node;
 #[path = "launcher/output.rs"]
 mod output;
+#[path = "launcher/suite.rs"]
+mod suite;
 
-use driver::{Start, Victim, both, expect, launched, run};
+use driver::{Act, Start, Victim, both, expect, launched, run};
 use std::time::Duration;
 
 fn expect_silent(nodes: u32, script: &str, status: i32) {
@@ -74,6 +76,21 @@ fn stdin_is_node_zeros() {
 }
 
 #[test]
+fn the_start_up_exchange_conforms() {
+    for nodes in [1, 2, 5] {
+        expect_silent(nodes, "join conform exit:0", 0);
+    }
+    assert_eq!(run(Start::alone("join conform exit:0")).status, 0);
+}
+
+#[test]
+fn abort_of_one_node_ends_the_job_with_its_code() {
+    expect_silent(3, "join @1:abort:7 @0,2:fence", 7);
+    expect_silent(3, "join attach fence @2:abort:9 @0,1:spin", 9);
+    expect_silent(1, "join abort:5", 5);
+}
+
+#[test]
 fn every_node_sees_all_ranks_and_exchanges_do_not_mix() {
     expect_silent(7, "join exchange:50 exit:0", 0);
     expect_silent(1, "join exchange:3 exit:0", 0);
@@ -93,13 +110,58 @@ fn program_without_launcher_is_a_job_of_one() {
 }
 
 #[test]
+fn functions_and_data_have_the_same_addresses_in_all_nodes() {
+    for start in both(4, "join layout fence exit:0") {
+        let outcome = run(start);
+        let lines: Vec<&str> = outcome.out.lines().collect();
+        assert_eq!((outcome.status, lines.len()), (0, 4), "{outcome:?}");
+        assert!(lines.iter().all(|line| *line == lines[0]), "{outcome:?}");
+    }
+}
+
+#[test]
+fn aslr_keeps_randomisation() {
+    let mut start = launched(4, "join layout fence exit:0");
+    start.insert_option(&["--aslr"]);
+    let outcome = run(start);
+    let lines: Vec<&str> = outcome.out.lines().collect();
+    assert_eq!((outcome.status, lines.len()), (0, 4), "{outcome:?}");
+    let is_on = std::fs::read_to_string("/proc/sys/kernel/randomize_va_space").is_ok_and(|text| text.trim() != "0");
+    assert_eq!(lines.iter().any(|line| *line != lines[0]), is_on, "{outcome:?}");
+}
+
+#[test]
+fn what_a_node_starts_after_init_has_randomisation_again() {
+    // Before: a wrapper, whose program is to have the job's layout.
+    let outcome = run(launched(2, "personality join personality fence exit:0"));
+    let mut lines: Vec<&str> = outcome.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((outcome.status, &lines[..]), (0, &["00000000", "00000000", "00040000", "00040000"][..]), "{outcome:?}");
+    // What the user has switched off stays so.
+    let outcome = run(launched(2, "join personality fence exit:0").under(&["setarch", "-R"]));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "00040000\n00040000\n"), "{outcome:?}");
+}
+
+#[test]
+fn a_system_that_forbids_the_layout_starts_the_job_all_the_same() {
+    let forbidden = |script| launched(2, script).with_call_refused(libc::SYS_personality);
+    let outcome = run(forbidden("join fence exit:0"));
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    let mut start = forbidden("join fence exit:0");
+    start.insert_option(&["-v"]);
+    let outcome = run(start);
+    let told = outcome.err.lines().filter(|line| line.contains("this system forbids the change: personality: "));
+    assert_eq!((outcome.status, told.count()), (0, 1), "{outcome:?}");
+}
+
+#[test]
 fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
-        ("nonsense", "six fields"),
-        ("99,0,2,100,101,abc", "version"),
-        ("3,5,2,100,101,abc", "rank 5"),
-        ("3,0,2,300,301,abc", "descriptor 300"),
-        ("3,0,2,0,0,abc", "memory"),
+        ("nonsense", "seven fields"),
+        ("99,0,2,100,101,abc,0", "version"),
+        ("4,5,2,100,101,abc,0", "rank 5"),
+        ("4,0,2,300,301,abc,0", "descriptor 300"),
+        ("4,0,2,0,0,abc,0", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");
@@ -368,6 +430,66 @@ fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn sigkill_of_the_launcher_ends_what_nodes_started() {
+    // One in a session of its own, whose parent goes on or is gone.
+    let scripts = ["join attach daemon fence ready spin", "daemon ready sleep"];
+    for script in scripts {
+        run(launched(3, script).with_signals(&[libc::SIGKILL]));
+    }
+    let wrapped = launched(3, scripts[0]).wrapped("setsid sleep 1000 & \"$@\"; exit $?");
+    run(wrapped.with_signals(&[libc::SIGKILL]));
+}
+
+#[test]
+fn sigkill_of_the_launchers_second_process_ends_everything_too() {
+    for delay in [0, 2, 20, 700] {
+        let start = launched(3, "join attach daemon fence ready spin");
+        let outcome = run(start.with_kill(Duration::from_millis(delay), Victim::Deputy));
+        assert_eq!(outcome.status, 137, "{outcome:?}");
+    }
+}
+
+#[test]
+fn job_stops_and_goes_on_with_its_launcher() {
+    for script in
+        ["join attach daemon fence ready spin", "join fence ready sleep", "join attach ignore:TSTP fence ready spin"]
+    {
+        for start in both(3, script) {
+            let again = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGCONT), Act::Await(false)];
+            let acts = [&again[..], &again[..], &[Act::Signal(libc::SIGTERM)]].concat();
+            let outcome = run(start.with_acts(&acts));
+            assert_eq!(outcome.status, 143, "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn stopped_job_can_be_killed() {
+    let stop = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGKILL)];
+    for start in both(3, "join attach fence ready spin") {
+        assert_eq!(run(start.with_acts(&stop)).status, 137);
+    }
+    run(launched(3, "join attach daemon fence ready spin").with_acts(&stop));
+}
+
+#[test]
+fn time_in_which_a_job_is_stopped_does_not_count_for_its_limit() {
+    let mut start = launched(2, "join attach usr1_exits:5 fence ready sleep");
+    start.insert_option(&["--timeout", "5"]);
+    let pause = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Pause(Duration::from_secs(5))];
+    let acts = [&pause[..], &[Act::Signal(libc::SIGCONT), Act::Signal(libc::SIGUSR1)]].concat();
+    assert_eq!(run(start.with_acts(&acts)).status, 5);
+}
+
+#[test]
+fn signal_to_the_whole_process_group_counts_once() {
+    // A second one would shorten the time that nodes have to end, and the first's handler would not come to its line.
+    let outcome =
+        run(launched(3, "join attach slow_quit_handler fence ready spin").with_acts(&[Act::Group(libc::SIGTERM)]));
+    assert_eq!((outcome.status, outcome.out.matches("late\n").count()), (143, 3), "{outcome:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! handler stores it: the rest is the same. Must not know collectives.
 
 use super::area::Block;
+use super::reach::Reach;
 use crate::am::Am;
 use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
@@ -22,6 +23,7 @@ use crate::am::source::{Args, Source};
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// Words of the answer line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +54,15 @@ pub struct Way<A: Adapter> {
     pub rank: u32,
     /// Where the team's block begins in its region.
     pub base: usize,
-    /// Its region; `None`: words travel as messages.
-    pub map: Option<A::Remote>,
+    // Its region, once there was contact.
+    map: OnceLock<A::Remote>,
+}
+
+impl<A: Adapter> Way<A> {
+    /// A member on node `rank`, whose block begins at `base`.
+    pub fn new(rank: u32, base: usize) -> Way<A> {
+        Way { rank, base, map: OnceLock::new() }
+    }
 }
 
 /// The cells of one team at one of its members.
@@ -63,6 +72,7 @@ pub struct Cells<A: Adapter> {
     base: usize,
     local: A::Local,
     ways: Box<[Way<A>]>,
+    reach: Arc<Reach<A>>,
 }
 
 fn word(seq: u32, value: u32) -> u64 {
@@ -75,8 +85,8 @@ fn value(word: u64, seq: u32) -> Option<u32> {
 
 impl<A: Adapter> Cells<A> {
     /// Of member `me`, whose block begins at `ways[me].base` of its own region `local`.
-    pub fn new(me: usize, block: Block, local: A::Local, ways: Box<[Way<A>]>) -> Cells<A> {
-        Cells { me, block, base: ways[me].base, local, ways }
+    pub fn new(me: usize, block: Block, local: A::Local, ways: Box<[Way<A>]>, reach: Arc<Reach<A>>) -> Cells<A> {
+        Cells { me, block, base: ways[me].base, local, ways, reach }
     }
 
     /// Members.
@@ -97,9 +107,21 @@ impl<A: Adapter> Cells<A> {
         self.ways[member].rank
     }
 
-    /// A member's region, if it is mapped.
+    /// A member's region; `None`: words travel as messages.
+    #[inline(always)]
     pub fn map(&self, member: usize) -> Option<&A::Remote> {
-        self.ways[member].map.as_ref()
+        let way = &self.ways[member];
+        match way.map.get() {
+            Some(map) => Some(map),
+            None => self.connect(way),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn connect<'a>(&self, way: &'a Way<A>) -> Option<&'a A::Remote> {
+        let map = self.reach.map(way.rank)?;
+        Some(way.map.get_or_init(|| map.clone()))
     }
 
     /// Collectives under way at a time.
@@ -124,7 +146,7 @@ impl<A: Adapter> Cells<A> {
         let way = &self.ways[to];
         let at = way.base + self.block.message(seq, self.me);
         let (body, rest) = body.split_at(body.len().min(LINE_WORDS));
-        match &way.map {
+        match self.map(to) {
             Some(map) => {
                 if !rest.is_empty() {
                     map.store(at + LINE + REST, rest);
@@ -236,7 +258,7 @@ impl<A: Adapter> Cells<A> {
     pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
         let way = &self.ways[to];
         let at = way.base + self.block.description(seq, self.me);
-        match &way.map {
+        match self.map(to) {
             Some(map) => {
                 map.store(at + 8, &words[1..]);
                 self.put(am, to, at - way.base, words[0]);
@@ -259,7 +281,7 @@ impl<A: Adapter> Cells<A> {
     #[inline]
     fn put(&self, am: &Am<A>, to: usize, offset: usize, word: u64) {
         let way = &self.ways[to];
-        match &way.map {
+        match self.map(to) {
             Some(map) => {
                 map.barrier(); // rule 3
                 map.publish(way.base + offset, word);

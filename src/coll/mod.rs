@@ -20,6 +20,7 @@ pub mod moves;
 pub mod mutual;
 pub mod phase;
 pub mod progress;
+pub mod reach;
 pub mod recv;
 pub mod reduce;
 pub mod rooted;
@@ -44,6 +45,7 @@ use landing::Landings;
 use parking_lot::{Mutex, RwLock};
 use phase::Context;
 use progress::{Handles, Task, Tasks};
+use reach::Reach;
 pub use short::Plain;
 use stage::Stage;
 use std::cell::{Cell, RefCell};
@@ -62,8 +64,8 @@ pub struct Setting<A: Mapped> {
     pub region: A::Local,
     /// Where peers may put bytes: as [`landing::register`] got it.
     pub landings: Arc<Landings>,
-    /// Everybody's, by rank.
-    pub maps: Vec<Option<A::Remote>>,
+    /// Everybody's.
+    pub reach: Reach<A>,
     /// Its layout.
     pub area: Area,
     /// Client threads may call at the same time.
@@ -89,7 +91,7 @@ struct Told {
 pub struct Coll<A: Mapped> {
     pub(crate) am: &'static Am<A>,
     pub(crate) region: A::Local,
-    pub(crate) maps: Vec<Option<A::Remote>>,
+    pub(crate) reach: Arc<Reach<A>>,
     pub(crate) area: Area,
     pub(crate) direct: bool,
     pub(crate) stage: Stage,
@@ -134,9 +136,10 @@ impl<A: Mapped> Coll<A> {
     /// # Safety
     /// As [`ModeLock::new`], with `setting.threaded`.
     pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
-        let Setting { am, region, landings, maps, area, threaded, debug, direct, mapped } = setting;
+        let Setting { am, region, landings, reach, area, threaded, debug, direct, mapped } = setting;
+        let (images, reach) = (Images::One(reach.nodes()), Arc::new(reach));
         // SAFETY: the caller's promise.
-        let all = unsafe { all_nodes(&region, &maps, area, 0, (threaded, debug), am.me(), Images::One(maps.len())) };
+        let all = unsafe { all_nodes(&region, &reach, area, 0, (threaded, debug), am.me(), images) };
         Coll {
             am,
             region,
@@ -149,7 +152,7 @@ impl<A: Mapped> Coll<A> {
             debug,
             mapped,
             all: Box::leak(Box::new(all)),
-            maps,
+            reach,
             by_image: OnceLock::new(),
             teams: RwLock::default(),
             told: Mutex::default(),
@@ -448,7 +451,7 @@ impl<A: Mapped> Coll<A> {
             let team = unsafe {
                 all_nodes(
                     &self.region,
-                    &self.maps,
+                    &self.reach,
                     self.area,
                     1,
                     (self.threaded, self.debug),
@@ -496,17 +499,15 @@ pub struct Place {
 /// As [`ModeLock::new`].
 unsafe fn all_nodes<A: Mapped>(
     region: &A::Local,
-    maps: &[Option<A::Remote>],
+    reach: &Arc<Reach<A>>,
     area: Area,
     which: usize,
     (threaded, debug): (bool, bool),
     me: u32,
     images: Images,
 ) -> Team<A> {
-    let way =
-        |(rank, map): (usize, &Option<A::Remote>)| Way { rank: rank as u32, base: area.base(which), map: map.clone() };
-    let ways = maps.iter().enumerate().map(way).collect();
-    let cells = Cells::new(me as usize, area.all(), region.clone(), ways);
+    let ways = (0..reach.nodes() as u32).map(|rank| Way::new(rank, area.base(which))).collect();
+    let cells = Cells::new(me as usize, area.all(), region.clone(), ways, reach.clone());
     // SAFETY: the caller's promise.
     unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }

@@ -37,12 +37,12 @@ impl<A: Mapped> Coll<A> {
             .iter()
             .map(|m| {
                 let rank = parent.cells.rank(*m);
-                Way { rank, base: bases[*m] as usize, map: self.maps[rank as usize].clone() }
+                Way::new(rank, bases[*m] as usize)
             })
             .collect();
         // Region offsets are node-wide unique while a team lives, so the first member's names the team.
         let id = u64::from(ways[0].rank) << 40 | ways[0].base as u64;
-        let cells = Cells::new(me, block, self.region.clone(), ways);
+        let cells = Cells::new(me, block, self.region.clone(), ways, self.reach.clone());
         let images = Images::One(members.len());
         // SAFETY: the promise of `Coll::new`.
         let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
@@ -57,8 +57,8 @@ impl<A: Mapped> Coll<A> {
         block: Block,
         members: &[usize],
     ) -> Vec<u64> {
-        let way = |_: &usize| Way { rank: 0, base, map: None };
-        Cells::<A>::new(0, block, self.region.clone(), members.iter().map(way).collect()).clear(used);
+        let ways = members.iter().map(|_| Way::new(0, base)).collect();
+        Cells::new(0, block, self.region.clone(), ways, self.reach.clone()).clear(used);
         self.collect(parent, &[base as u64])
     }
 

@@ -1,9 +1,9 @@
 //! What this host allows: memory for segments, and whether a job of so many nodes fits at all.
 
-use super::spawn;
 use crate::am::region::Layout;
 use crate::os::{cgroup, sys};
 use crate::sci::SciError;
+use crate::supervise::spawn;
 
 /// Bytes of the page that segments are counted in (`GASNET_PAGESIZE`).
 pub const PAGE: u64 = 4096;

@@ -1,7 +1,7 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, exit, limits, signals};
+use super::{Phase, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
@@ -10,8 +10,10 @@ use crate::barrier::Barrier;
 use crate::base::config::{Config, Reported, Unmapped};
 use crate::base::error::Error;
 use crate::base::log;
+use crate::boot::{self, Bootstrap, JobMemory, Joined};
 use crate::coll::area::Area;
 use crate::coll::landing::{self, Landings};
+use crate::coll::reach::{Connect, Reach};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
 use crate::sci::window::Window;
@@ -24,7 +26,9 @@ use std::time::Duration;
 
 pub(crate) mod attach;
 pub(crate) mod wiring;
-use wiring::{agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file};
+use wiring::{
+    CARD, Card, agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file,
+};
 
 /// How the client was compiled: what its headers pass to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +61,10 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 /// Everything this process has of its job.
 pub struct Job {
-    boot: Boot,
+    rank: u32,
+    nodes: u32,
+    boot: Box<dyn Bootstrap>,
+    memory: JobMemory,
     config: Config,
     report: Vec<Reported>,
     client: Client,
@@ -116,26 +123,28 @@ impl Job {
         }
         let (config, report) = Config::from_env().map_err(Error::resource)?;
         log::set_quiet(config.quiet);
-        let boot = super::join(&config).map_err(Error::resource)?;
-        log::set_identity(boot.rank(), boot.nodes());
-        super::debug::configure(&config, Some(boot.rank()));
-        crate::trace::open(&config, boot.rank(), true);
+        let joined = boot::join(&config, limits::check).map_err(Error::resource)?;
+        let rank = joined.boot.rank();
+        log::set_identity(rank, joined.boot.size());
+        super::debug::configure(&config, Some(rank));
+        crate::trace::open(&config, rank, true);
         exit::install_panic_hook();
         exit::register_process_exit();
-        let job = Job::build(boot, config, report, client)?;
+        let job = Job::build(joined, config, report, client)?;
         crate::trace::open(&job.config, job.rank(), false);
         signals::install_at_init(&job.config);
-        job.boot.set_phase(Phase::Inited);
+        job.memory.set_phase(Phase::Inited);
         // ORDERING: Release ↔ Acquire in `get`.
         JOB.store(Box::into_raw(Box::new(job)), Ordering::Release);
         Ok(())
     }
 
-    fn build(boot: Boot, config: Config, report: Vec<Reported>, client: Client) -> Result<Job, Error> {
-        let (me, nodes) = (boot.rank(), boot.nodes());
+    fn build(joined: Joined, config: Config, report: Vec<Reported>, client: Client) -> Result<Job, Error> {
+        let Joined { boot, memory } = joined;
+        let (me, nodes) = (boot.rank(), boot.size());
         let rank =
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
-        let adapter = Host::join(boot.fd(), boot.fabric_offset() as u64, nodes, NodeId(rank))?;
+        let adapter = Host::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
         adapter.set_membarrier(config.membarrier);
         let layout = Layout::new(nodes, config.slots);
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
@@ -147,24 +156,24 @@ impl Job {
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
-        boot.header().add_cpus(&cpus);
-        boot.post(&[client.configuration, version, slots, ring, max_local, u64::from(std::process::id()), 0, 0]);
-        boot.fence();
+        memory.header().add_cpus(&cpus);
+        boot::put_words(&*boot, CARD, &[client.configuration, version, slots, ring, max_local])?;
+        boot.fence()?;
         adapter.agree_on_fences();
         if me > 0 {
             fetch_environment(&adapter)?;
         }
-        let posted: Vec<_> = (0..nodes).map(|p| boot.get(p)).collect();
-        check_agreement(me, &posted)?;
-        let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
-        let stride = posted.iter().map(|p| p[4]).max().unwrap_or(max_local);
+        let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
+        check_agreement(me, &cards)?;
+        let max_global = cards.iter().map(|card| card[4]).min().unwrap_or(max_local);
+        let stride = cards.iter().map(|card| card[4]).max().unwrap_or(max_local);
         let vis = Vis::new(&config);
         let landings = Arc::<Landings>::default();
         let mut library = Library::default();
         reference::register(&mut library);
         vis.register(&mut library);
         landing::register(&mut library, collective.clone(), landings.clone());
-        let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *boot.header() };
+        let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *memory.header() };
         let wiring = Wiring {
             me,
             threaded: client.threaded,
@@ -176,18 +185,21 @@ impl Job {
             queue: adapter.dma_queue(64)?,
             library,
         };
-        let cores = wait::shared_cores(boot.header().cpus(), cpus.len() as u32);
+        let cores = wait::shared_cores(memory.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
-        let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
-        boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
+        let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
+        boot.fence()?; // all have read the environment
         drop(environment);
         Ok(Job {
+            rank: me,
+            nodes,
             boot,
+            memory,
             config,
             report,
             client,
@@ -232,13 +244,13 @@ impl Job {
     /// Own rank.
     #[inline(always)]
     pub fn rank(&self) -> u32 {
-        self.boot.rank()
+        self.rank
     }
 
     /// Number of nodes.
     #[inline(always)]
     pub fn nodes(&self) -> u32 {
-        self.boot.nodes()
+        self.nodes
     }
 
     /// The message engine.
@@ -274,19 +286,18 @@ impl Job {
 
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
-        restore_file(&self.adapter, self.boot.header())?;
         // All members must decide alike.
         let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
-        let connect = |node: u32| -> Result<_, Error> {
+        let connect: Connect<Host> = Box::new(|node| {
+            restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
-            Ok(Some(segment.map(0, self.area.bytes(), Placement::Anywhere)?))
-        };
-        let maps = (0..self.nodes()).map(|n| if direct { connect(n) } else { Ok(None) });
+            Ok(segment.map(0, self.area.bytes(), Placement::Anywhere)?)
+        });
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
             landings: self.landings.clone(),
-            maps: maps.collect::<Result<_, Error>>()?,
+            reach: Reach::new(self.nodes, direct.then_some(connect)),
             area: self.area,
             threaded: self.client.threaded,
             debug: self.client.debug,

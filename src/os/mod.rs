@@ -3,6 +3,10 @@
 //! Every other folder may use this one; it uses `sync` only.
 
 pub mod cgroup;
+pub mod cpus;
+pub mod family;
 pub mod host;
+pub mod layout;
+pub mod signal;
 pub mod sys;
 pub mod topology;

@@ -1,9 +1,11 @@
-//! Safe faces of the system calls that this directory needs and std lacks. Must not know what they are used for.
+//! Safe faces of the system calls that the library needs and std lacks; those about signals and processors have files of their
+//! own. Must not know what they are used for.
 
+pub use super::cpus::*;
+pub use super::signal::*;
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
 use std::ffi::{CStr, CString, OsStr};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -39,7 +41,8 @@ pub fn errno(error: &io::Error) -> Option<c_int> {
     named.map_or_else(|| error.raw_os_error(), |refused| refused.error.raw_os_error())
 }
 
-fn check(call: &'static str, result: c_int) -> io::Result<c_int> {
+/// The result of a call, or its error with its name.
+pub(super) fn check(call: &'static str, result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(refused(call)(io::Error::last_os_error())) } else { Ok(result) }
 }
 
@@ -222,10 +225,10 @@ pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
-/// From now on the kernel kills this process when the thread that forked it ends.
-pub fn kill_me_with_parent() -> io::Result<()> {
+/// From now on the kernel sends this process `signal` when the thread that forked it ends.
+pub fn signal_at_parents_end(signal: c_int) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes an integer.
-    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+    check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }).map(drop)
 }
 
 /// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
@@ -233,25 +236,6 @@ pub fn adopt_orphans(adopt: bool) {
     // A kernel that cannot only leaves more work to the per-node lifelines.
     // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, i32::from(adopt)) };
-}
-
-/// kill(2); false when there is no such process. Async-signal-safe.
-pub fn kill(pid: i32, signal: c_int) -> bool {
-    // SAFETY: kill touches no memory.
-    unsafe { libc::kill(pid, signal) == 0 }
-}
-
-/// Runs `signal`'s action on this thread, as far as it is not blocked. Async-signal-safe.
-pub fn raise(signal: c_int) {
-    // SAFETY: raise touches no memory; what the handler does is its own affair.
-    unsafe { libc::raise(signal) };
-}
-
-/// Sends `signal` so that its handler finds SI_QUEUE and `marker`; false when there is no such process.
-pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
-    let value = libc::sigval { sival_ptr: marker as *mut c_void };
-    // SAFETY: `value` is passed by value and only handed through.
-    unsafe { libc::sigqueue(pid, signal, value) == 0 }
 }
 
 /// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready, and so does a refusal (the kernel
@@ -294,6 +278,20 @@ pub fn reap() -> Option<(i32, c_int)> {
     (pid > 0).then_some((pid, status))
 }
 
+/// Wait status of child `pid` if it has ended or stopped since the last look.
+pub fn child_status(pid: i32) -> Option<c_int> {
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    let found = unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG | libc::WUNTRACED) };
+    (found == pid).then_some(status)
+}
+
+/// Process group of `pid` (0: of this process); -1 when there is no such process.
+pub fn process_group(pid: i32) -> i32 {
+    // SAFETY: takes an integer.
+    unsafe { libc::getpgid(pid) }
+}
+
 /// Waits for the end of child `pid`.
 pub fn reap_one(pid: i32) {
     // SAFETY: the status is not asked for.
@@ -312,145 +310,6 @@ pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 pub fn write_stderr(bytes: &[u8]) {
     // SAFETY: `bytes` is readable.
     unsafe { libc::write(2, bytes.as_ptr().cast(), bytes.len()) };
-}
-
-/// A set of signals.
-#[derive(Clone, Copy)]
-pub struct SignalSet(libc::sigset_t);
-
-impl SignalSet {
-    /// The set of `signals`. Async-signal-safe.
-    pub fn new(signals: &[c_int]) -> SignalSet {
-        let mut set = MaybeUninit::uninit();
-        // SAFETY: `set` is writable; sigemptyset initialises all of it.
-        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-        // SAFETY: initialised above.
-        let mut set = unsafe { set.assume_init() };
-        for signal in signals {
-            // SAFETY: `set` is initialised; a wrong number is refused by an error.
-            unsafe { libc::sigaddset(&mut set, *signal) };
-        }
-        SignalSet(set)
-    }
-
-    /// Changes this thread's mask by `how` (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK) and returns the mask before.
-    pub fn apply(&self, how: c_int) -> SignalSet {
-        let mut old = SignalSet::new(&[]);
-        // SAFETY: both sets are initialised.
-        unsafe { libc::pthread_sigmask(how, &self.0, &mut old.0) };
-        old
-    }
-
-    /// As the kernel wants it.
-    pub fn into_raw(self) -> libc::sigset_t {
-        self.0
-    }
-
-    /// A descriptor to read these signals from; they must be blocked.
-    pub fn descriptor(&self) -> io::Result<OwnedFd> {
-        // SAFETY: the set is initialised.
-        let fd = check("signalfd", unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
-        // SAFETY: the kernel just gave us this descriptor.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-    }
-}
-
-/// Reads one signal from a [`SignalSet::descriptor`].
-pub fn read_signal(fd: BorrowedFd<'_>) -> Option<libc::signalfd_siginfo> {
-    let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
-    let size = size_of::<libc::signalfd_siginfo>();
-    // SAFETY: `info` has `size` writable bytes.
-    let got = unsafe { libc::read(fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
-    // SAFETY: plain integers, for which any bytes are valid.
-    (got == size as isize).then(|| unsafe { info.assume_init() })
-}
-
-/// What happens when `signal` arrives. `None` for a number that is no signal. Async-signal-safe.
-pub fn disposition(signal: c_int) -> Option<libc::sigaction> {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null new action changes nothing; `action` is writable.
-    let result = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: zeroed above, which is a valid value of every field.
-    (result == 0).then(|| unsafe { action.assume_init() })
-}
-
-/// `signal` is ignored by this process.
-pub fn is_ignored(signal: c_int) -> bool {
-    disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_IGN)
-}
-
-/// `signal` has its default action in this process.
-pub fn is_default(signal: c_int) -> bool {
-    disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_DFL)
-}
-
-/// Sets `signal` to SIG_IGN or SIG_DFL. Async-signal-safe.
-pub fn set_plain(signal: c_int, action: libc::sighandler_t) {
-    assert!(action == libc::SIG_IGN || action == libc::SIG_DFL);
-    // SAFETY: SIG_IGN and SIG_DFL run no code.
-    unsafe { libc::signal(signal, action) };
-}
-
-/// A signal handler in the three-argument form.
-pub type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-
-/// Installs `handler`, on the alternate stack if the thread has one; interrupted system calls go on. `handler` must be
-/// async-signal-safe. Async-signal-safe.
-pub fn set_handler(signal: c_int, handler: Handler) {
-    let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-    let SignalSet(mask) = SignalSet::new(&[]);
-    let action = libc::sigaction {
-        sa_sigaction: handler as libc::sighandler_t,
-        sa_mask: mask,
-        sa_flags: flags,
-        sa_restorer: None,
-    };
-    restore_disposition(signal, &action);
-}
-
-/// Puts back what [`disposition`] gave.
-pub fn restore_disposition(signal: c_int, action: &libc::sigaction) {
-    // SAFETY: `action` is complete; its handler, if any, was installed before or is async-signal-safe by contract.
-    unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
-}
-
-/// SIGALRM after `time`, once; zero: never. Async-signal-safe.
-pub fn set_alarm(time: Duration) {
-    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
-    let timer = libc::itimerval { it_interval: none, it_value: value };
-    // SAFETY: `timer` is valid; the old one is not asked for.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
-}
-
-/// Stops the process's real-time interval timer (`alarm`); what was left of it.
-pub fn take_alarm() -> libc::itimerval {
-    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let stopped = libc::itimerval { it_interval: none, it_value: none };
-    let mut left = stopped;
-    // SAFETY: both are valid.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, &stopped, &mut left) };
-    left
-}
-
-/// Starts it again with what was left.
-pub fn restore_alarm(left: &libc::itimerval) {
-    // SAFETY: `left` is valid; the old one is not asked for.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, left, ptr::null_mut()) };
-}
-
-/// Gives this thread an alternate signal stack of `bytes` unless it has one. Never freed.
-pub fn set_signal_stack(bytes: usize) {
-    let mut old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };
-    // SAFETY: a null new stack changes nothing; `old` is writable.
-    unsafe { libc::sigaltstack(ptr::null(), &mut old) };
-    if old.ss_flags & libc::SS_DISABLE == 0 {
-        return;
-    }
-    let memory = Box::leak(vec![0u8; bytes].into_boxed_slice());
-    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: bytes };
-    // SAFETY: the memory is leaked, so it outlives the thread, and nobody else uses it.
-    unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
 }
 
 /// Soft and hard limit of a resource; RLIM_INFINITY = none.
@@ -484,69 +343,6 @@ pub fn fork() -> io::Result<i32> {
 pub fn flush_all_stdio() {
     // SAFETY: NULL means all streams.
     unsafe { libc::fflush(ptr::null_mut()) };
-}
-
-/// CPUs that this process may use, whatever their number.
-pub fn usable_cpus() -> Vec<usize> {
-    // The kernel refuses a set that is too small for all CPUs that it could have.
-    for words in [16, 128, 1024, 8192] {
-        let mut set = vec![0u64; words];
-        let bytes = size_of_val(&set[..]);
-        // SAFETY: `set` has `bytes` writable bytes.
-        let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, bytes, set.as_mut_ptr()) };
-        if got >= 0 {
-            return (0..words * 64).filter(|cpu| set[cpu / 64] & (1 << (cpu % 64)) != 0).collect();
-        }
-    }
-    Vec::new()
-}
-
-// A set of bits as the kernel takes it, and the number of bits in it.
-fn bit_set(bits: &[usize]) -> (Vec<u64>, usize) {
-    let words = bits.iter().max().map_or(1, |highest| highest / 64 + 1);
-    let mut set = vec![0u64; words];
-    bits.iter().for_each(|bit| set[bit / 64] |= 1 << (bit % 64));
-    (set, words * 64)
-}
-
-/// Confines this process to `cpus`.
-pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
-    let (set, bits) = bit_set(cpus);
-    // SAFETY: `set` has `bits / 8` readable bytes.
-    check("sched_setaffinity", unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bits / 8, set.as_ptr()) }
-        as c_int)
-    .map(drop)
-}
-
-/// This process, and what it executes, takes memory from NUMA node `node` as long as there is some. A kernel without NUMA
-/// has nothing to choose from: no error.
-pub fn prefer_memory_of(node: usize) -> io::Result<()> {
-    let (set, bits) = bit_set(&[node]);
-    // One more bit than counts: the kernel takes the number for that of the first bit outside.
-    // SAFETY: `set` has `bits / 8` readable bytes.
-    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, set.as_ptr(), bits + 1) };
-    match check("set_mempolicy", result as c_int) {
-        Err(error) if errno(&error) == Some(libc::ENOSYS) => Ok(()),
-        result => result.map(drop),
-    }
-}
-
-/// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one of its own: shared
-/// memory then comes from there, whichever process touches it first. A matter of speed only, so errors are not told.
-///
-/// # Safety
-/// The range is a mapping of this process.
-pub unsafe fn apply_memory_policy(address: *mut c_void, len: usize) {
-    let mut mode: c_int = 0;
-    let mut set = [0u64; 1024 / 64];
-    let bits = set.len() * 64;
-    let place = &raw mut mode;
-    // SAFETY: `mode` and `set` are writable, `set` for `bits` bits.
-    let got = unsafe { libc::syscall(libc::SYS_get_mempolicy, place, set.as_mut_ptr(), bits, 0usize, 0) };
-    if got == 0 && mode != libc::MPOL_DEFAULT && len > 0 {
-        // SAFETY: the caller's promise; a policy changes nothing that a program can see.
-        unsafe { libc::syscall(libc::SYS_mbind, address, len, mode, set.as_ptr(), bits, 0) };
-    }
 }
 
 /// Becomes another program, with this process's environment; returns only on failure.

@@ -72,7 +72,7 @@ impl External {
 
     /// Rule 2's child.
     fn watch(&self, target: i32, fd: c_int) -> ! {
-        let _ = sys::kill_me_with_parent();
+        let _ = sys::signal_at_parents_end(libc::SIGKILL);
         let mut ends: [RawFd; 2] = [-1; 2];
         // SAFETY: `ends` has room for two descriptors.
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -97,7 +97,7 @@ impl External {
     }
 
     fn become_tool(&self, target: i32, output: RawFd) -> ! {
-        let _ = sys::kill_me_with_parent();
+        let _ = sys::signal_at_parents_end(libc::SIGKILL);
         sys::SignalSet::new(&[]).apply(libc::SIG_SETMASK);
         // SAFETY: a C string; a failure leaves the input as it is.
         let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY) };

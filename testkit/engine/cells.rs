@@ -5,6 +5,7 @@ use super::world::{Kit, Node, Shape, create, nodes_with};
 use crate::coll::area::{self, Block};
 use crate::coll::cells::{Cells, WORDS, Way, Word};
 use crate::coll::landing;
+use crate::coll::reach::{Connect, Reach};
 use crate::coll::team::{Images, Team};
 use crate::explore::explore;
 use crate::sci::heap::Heap;
@@ -49,9 +50,15 @@ fn members(direct: bool) -> Vec<Member> {
             let segment = adapters[me].connect(NodeId(rank), COLLECTIVE, Duration::ZERO).unwrap();
             segment.map(0, beside() + AHEAD, Placement::Anywhere).unwrap()
         };
-        let way = |rank: u16| Way { rank: u32::from(rank), base: 0, map: direct.then(|| reach(rank)) };
-        let ways = (0..2).map(way).collect();
-        let cells = Cells::new(me, block, own.clone(), ways);
+        let adapter = adapters[me].clone();
+        let connect: Connect<Heap> = Box::new(move |rank| {
+            let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
+            Ok(segment.map(0, beside() + AHEAD, Placement::Anywhere)?)
+        });
+        let ways = (0..2).map(|rank| Way::new(rank, 0)).collect();
+        let to_all = Reach::new(2, direct.then_some(connect));
+        let cells = Cells::new(me, block, own.clone(), ways, Arc::new(to_all));
+        (0..2).for_each(|member| drop(cells.map(member))); // connecting is no part of the models
         // SAFETY: each member is used by one thread.
         let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };
         Member { node, team, other: reach(1 - me as u16), own, others: locals[1 - me].clone(), _region: segment }

@@ -6,6 +6,7 @@ use crate::am::library::{COLL_DATA, COLL_STORE};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
 use crate::coll::combine::Reduction;
+use crate::coll::reach::{Connect, Reach};
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::sci::heap::{Heap, fickle};
 use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteSegment};
@@ -82,18 +83,17 @@ pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
 fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec<Member> {
     let nodes = seats.len() as u32;
     let member = |seat: &'static Seat| {
-        let reach = |rank: u32| {
-            let adapter = &seat.node.am.adapter;
-            let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO).expect("available");
-            segment.map(0, area.bytes(), Placement::Anywhere).expect("all of it")
-        };
+        let adapter = seat.node.am.adapter.clone();
+        let connect: Connect<Heap> = Box::new(move |rank| {
+            let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
+            Ok(segment.map(0, area.bytes(), Placement::Anywhere)?)
+        });
         let am = &seat.node.am;
-        let map = |rank| direct.then(|| reach(rank));
         let setting = Setting {
             am,
             region: seat.coll.region.clone(),
             landings: seat.coll.landings.clone(),
-            maps: (0..nodes).map(map).collect(),
+            reach: Reach::new(nodes, direct.then_some(connect)),
             area,
             threaded: false,
             debug,
@@ -187,7 +187,7 @@ fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result
 
 /// A word of the victim's region, most often a cell of `from`'s with a tag that fits.
 fn poke(members: &[Member], from: usize, input: &mut Input<'_>) {
-    let Some(map) = members[from].coll.maps[0].as_ref() else { return };
+    let Some(map) = members[from].coll.reach.map(0) else { return };
     let block = members[0].coll.area.all();
     let seq = u32::from(input.u8() % 12);
     let tagged = |value: u64| u64::from(seq) << 32 | value & u64::from(u32::MAX);

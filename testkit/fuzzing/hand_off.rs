@@ -1,15 +1,17 @@
 //! What nodes read of each other at the start: the hand-off, the job's header, bulletins, the environment, extents.
 
 use super::Input;
-use crate::job::header::{BULLETIN, JobHeader};
+use crate::boot::{self, Bootstrap, Key, Shared, launcher};
+use crate::job::environment;
 use crate::job::state::attach::is_possible;
-use crate::job::state::wiring::check_agreement;
-use crate::job::{boot, environment};
+use crate::job::state::wiring::{Card, check_agreement};
 use crate::sci::Placement;
+use crate::supervise::JobHeader;
 use crate::sync::Ordering;
 use std::sync::OnceLock;
 
 const NODES: u32 = 3;
+const KEY: Key = Key::new("key");
 
 /// One header for all runs: headers stay mapped for ever.
 fn header() -> &'static JobHeader {
@@ -22,7 +24,7 @@ pub(super) fn run(data: &[u8]) {
     match input.u8() % 4 {
         0 => {
             let text = String::from_utf8_lossy(input.rest());
-            if let Ok(place) = boot::parse(&text) {
+            if let Ok(place) = launcher::parse(&text) {
                 assert!(place.rank < place.nodes);
                 let _ = JobHeader::bytes(place.nodes);
             }
@@ -51,14 +53,19 @@ fn words(input: &mut Input<'_>) {
     for record in header.records() {
         let _ = (record.pid(), record.phase(), record.exit_code());
     }
-    let posted: Vec<[u64; BULLETIN]> = (0..header.nodes()).map(|rank| header.posted(rank)).collect();
+    let shared = Shared::new(*header, 1);
+    for rank in 0..NODES + 1 {
+        let mut value = vec![0; input.below(256)];
+        let _ = shared.get(rank, KEY, &mut value);
+    }
+    let cards: Vec<Card> = (0..NODES).map(|rank| boot::get_words(&shared, rank, KEY).unwrap_or_default()).collect();
     for me in 0..NODES {
-        let _ = check_agreement(me, &posted);
+        let _ = check_agreement(me, &cards);
     }
     let cores = crate::am::wait::shared_cores(header.cpus(), input.any() as u32);
     assert!(cores > 0, "each node has a core at least");
     let _ = crate::am::wait::Waiter::new(NODES, cores, None);
-    header.post(1, &posted[0]);
+    let _ = boot::put_words(&shared, KEY, &cards[0]);
     header.record_exit(input.u8());
 }
 

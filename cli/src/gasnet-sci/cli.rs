@@ -50,7 +50,14 @@ fn bench() -> Command {
              Needs two cores.",
         )
         .arg(flag("quick").help("a look: few and short rounds, 20 seconds at most"))
-        .arg(flag("json").help("print one JSON object"))
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .value_name("FILE")
+                .num_args(0..=1)
+                .value_parser(value_parser!(PathBuf))
+                .help("print one JSON object instead of tables; with FILE, write it there and print the tables"),
+        )
         .arg(
             Arg::new("html")
                 .long("html")

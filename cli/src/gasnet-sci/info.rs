@@ -34,7 +34,7 @@ fn report(nodes: Option<u32>) -> Report {
             architecture: std::env::consts::ARCH,
             pointer_bits: usize::BITS,
             page_bytes: limits::PAGE,
-            job_layout: gasnet_sci::job::header::VERSION,
+            job_layout: gasnet_sci::supervise::header::VERSION,
             region_layout: region::LAYOUT_VERSION,
         },
         limits: Limits {

@@ -25,6 +25,12 @@ pub fn command() -> Command {
                 .help("bind each node to a core of its own, or to a NUMA node with its memory"),
         )
         .arg(
+            Arg::new("aslr")
+                .long("aslr")
+                .action(ArgAction::SetTrue)
+                .help("give each node a random address-space layout, as other programs have; see below"),
+        )
+        .arg(
             Arg::new("tag-output")
                 .long("tag-output")
                 .action(ArgAction::SetTrue)
@@ -72,7 +78,18 @@ const AFTER: &str = "\
 Long options may be written with one dash. The options end at -- or at the program's name, which is searched as a
 path, in the current directory, then in PATH.
 
+Addresses: all nodes of a job get the same address-space layout: their programs start without address space layout
+randomisation, so that a pointer to a function or to static data means the same in every node, as runtimes that send
+such pointers assume. It also makes addresses predictable for an attacker; --aslr keeps randomisation, and such
+runtimes then need a program that is not position-independent (-no-pie). What a node starts after gasnet_init has
+randomisation again. -v shows what is the case; some containers forbid the change, and then -v says so.
+
 Output: lines stay whole. What node 0 leaves without newline, such as a prompt, appears after 0.1 s.
+
+Signals sent to the launcher reach all nodes. SIGTSTP stops the job with all that its nodes started, SIGCONT goes on with
+it; that time does not count for --timeout. SIGKILL of the launcher ends the nodes and what they started: a second process
+of the launcher sees to that. Only who kills both at once leaves what nodes started to itself. SIGSTOP stops the
+launcher alone.
 
 Debugging: with DISPLAY and xterm each node's debugger has a window. Without, one node (-n 1 or --debug-node K)
 has its debugger on this terminal; several nodes wait at the end of gasnet_init and say how to attach. A CMD that

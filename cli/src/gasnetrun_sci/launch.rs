@@ -6,12 +6,12 @@ use super::options::{Order, Output};
 use super::program::{self, NOT_EXECUTABLE};
 use super::stop::{Stop, advise};
 use gasnet_sci::base::config::{Config, tune};
-use gasnet_sci::job::boot::{HANDOFF, handoff};
-use gasnet_sci::job::header::JobHeader;
-use gasnet_sci::job::spawn::{self, Spawned, Streams};
-use gasnet_sci::job::{limits, supervise};
+use gasnet_sci::boot::{HANDOFF, handoff};
+use gasnet_sci::job::limits;
 use gasnet_sci::os::topology::{Bind, Place, Topology, format_list};
-use gasnet_sci::os::{cgroup, sys};
+use gasnet_sci::os::{cgroup, layout, sys};
+use gasnet_sci::supervise::spawn::{self, Spawned, Streams};
+use gasnet_sci::supervise::{JobHeader, guard, supervisor};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -32,7 +32,8 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     let places = places(&order)?;
     let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
     let tune_file = tune_file(&config);
-    let job = Job { order, file, zeroth, places, debug, tune_file };
+    let addresses = Addresses::choose(&order);
+    let job = Job { order, file, zeroth, places, debug, tune_file, addresses };
     if job.order.verbose {
         job.show();
     }
@@ -85,6 +86,38 @@ fn places(order: &Order) -> Result<Vec<Place>, Stop> {
     Ok(places)
 }
 
+// --- addresses -----------------------------------------------------------------------------------
+
+// Where the nodes' programs have their functions and data.
+enum Addresses {
+    // Each where the system puts it: there is one node, or the user wants it so.
+    Random,
+    // All at the same addresses. `changed`: by us, so that nodes give it back to what they start.
+    Same { changed: bool },
+    // The system forbids to have them at the same addresses.
+    Refused(io::Error),
+}
+
+impl Addresses {
+    // Changes this process, from which the nodes inherit it.
+    fn choose(order: &Order) -> Addresses {
+        if order.aslr || order.nodes == 1 {
+            return Addresses::Random;
+        }
+        layout::set_random(false).map_or_else(Addresses::Refused, |changed| Addresses::Same { changed })
+    }
+}
+
+impl std::fmt::Display for Addresses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Addresses::Random => f.write_str("random in each node"),
+            Addresses::Same { .. } => f.write_str("the same in all nodes (--aslr: random)"),
+            Addresses::Refused(error) => write!(f, "random in each node, for this system forbids the change: {error}"),
+        }
+    }
+}
+
 // --- the job -------------------------------------------------------------------------------------
 
 struct Job {
@@ -95,6 +128,7 @@ struct Job {
     debug: Option<debugger::Plan>,
     /// Value of [`tune::VARIABLE`] for the nodes, if they must be told.
     tune_file: Option<OsString>,
+    addresses: Addresses,
 }
 
 // What a new process needs to become its node's program.
@@ -108,6 +142,7 @@ impl Job {
     fn show(&self) {
         let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
         advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
+        advise(&format!("addresses of functions and static data: {}", self.addresses));
         for (rank, place) in self.places.iter().enumerate() {
             let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
             advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
@@ -132,6 +167,7 @@ impl Job {
     fn run(&self, config: &Config) -> Result<i32, Stop> {
         let system = |what: &'static str| move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"));
         let nodes = self.order.nodes;
+        let guard = guard::split();
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
         header.set_memory_number(memory.as_raw_fd());
         let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
@@ -145,6 +181,7 @@ impl Job {
         let plan = spawn::Plan { stdin, streams: &streams };
         match spawn::spawn_all(&header, &plan).map_err(system("cannot start the nodes"))? {
             Spawned::Node { rank, lifeline } => {
+                drop(guard);
                 if terminal == Some(rank) {
                     sys::set_plain(libc::SIGINT, libc::SIG_DFL);
                 }
@@ -154,16 +191,17 @@ impl Job {
                 drop(exec_report);
                 let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
                 let tag = self.order.output == Output::Here { tag: true };
-                let options = supervise::Options {
+                let options = supervisor::Options {
                     // Who looks at one node in a debugger takes the time that it takes.
                     exit_time: if self.debug.is_some() { DAYS } else { exit_time },
                     exec_errors: Some(exec_errors),
                     time_limit: self.order.time_limit,
                     tag,
                     prompts: stdin,
-                    ..supervise::Options::new(NAME)
+                    guard,
+                    ..supervisor::Options::new(NAME)
                 };
-                sys::exit_now(supervise::run(header, children, options))
+                sys::exit_now(supervisor::run(header, children, options))
             }
         }
     }
@@ -233,7 +271,8 @@ impl Job {
         for fd in [&memory, &lifeline] {
             sys::set_close_on_exec(fd.as_fd(), false).map_err(|e| format!("the hand-off: {e}"))?;
         }
-        let value = handoff(header, rank, memory.as_raw_fd(), lifeline.as_raw_fd());
+        let unrandomised = matches!(self.addresses, Addresses::Same { changed: true });
+        let value = handoff(header, rank, memory.as_raw_fd(), lifeline.as_raw_fd(), unrandomised);
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(HANDOFF, value) };
         if self.order.verbose {

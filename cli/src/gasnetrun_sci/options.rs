@@ -14,6 +14,8 @@ pub struct Order {
     pub bind: Bind,
     /// Without `--bind` too few CPUs are no error: other launchers take `-c` as a wish.
     pub bind_is_wish: bool,
+    /// Nodes keep address space layout randomisation.
+    pub aslr: bool,
     pub output: Output,
     pub time_limit: Option<Duration>,
     pub debug: Option<Debug>,
@@ -88,6 +90,7 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
         nodes,
         bind,
         bind_is_wish: word.is_none(),
+        aslr: found.get_flag("aslr"),
         output: output(found, nodes)?,
         time_limit: found.get_one::<f64>("timeout").map(|seconds| Duration::from_secs_f64(*seconds)),
         debug: debug(found, nodes)?,
@@ -243,6 +246,11 @@ mod tests {
         ] {
             assert_eq!(parsed(&format!("-n 1 {options}p")).bind, bind, "{options}");
         }
+    }
+
+    #[test]
+    fn randomisation_is_kept_only_if_asked_for() {
+        assert_eq!(["", "--aslr ", "-aslr "].map(|o| parsed(&format!("-n 2 {o}p")).aslr), [false, true, true]);
     }
 
     #[test]

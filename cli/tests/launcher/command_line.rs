@@ -108,6 +108,19 @@ fn dry_run_shows_where_nodes_would_run() {
 }
 
 #[test]
+fn verbose_shows_whether_addresses_are_the_same() {
+    for (options, shown) in [
+        (&["-t", "-n", "2"][..], "the same in all nodes (--aslr: random)"),
+        (&["-t", "-n", "2", "--aslr"], "random in each node"),
+        (&["-t", "-n", "1"], "random in each node"),
+    ] {
+        let outcome = run(Start::launcher(&[options, &["true"]].concat()));
+        let line = format!("gasnetrun_sci: addresses of functions and static data: {shown}\n");
+        assert!(outcome.status == 0 && outcome.err.contains(&line), "{options:?}: {outcome:?}");
+    }
+}
+
+#[test]
 fn overdue_jobs_end_with_status_124_and_a_line() {
     for script in
         ["ready spin", "join fence ready spin", "join attach fence ready spin", "join attach ignore:QUIT spin"]

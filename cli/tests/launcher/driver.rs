@@ -23,7 +23,22 @@ pub enum Victim {
     Supervisor,
     /// Some process of the job that is not the supervisor, if there is one yet.
     Node,
+    /// The process that the launcher has between itself and the nodes.
+    Deputy,
     Everybody,
+}
+
+/// What the user does to a job that is ready, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// Sends this to the process that was started.
+    Signal(i32),
+    /// Sends this to its process group, which is the job's own.
+    Group(i32),
+    /// Waits until every process of the job is stopped (true), or none is.
+    Await(bool),
+    /// Does nothing for a while.
+    Pause(Duration),
 }
 
 /// How to start a job and what its user does.
@@ -34,12 +49,13 @@ pub struct Start {
     directory: Option<PathBuf>,
     stdin: String,
     nodes: usize,
-    signals: Vec<i32>,
+    acts: Vec<Act>,
     ignored: Vec<i32>,
     kill: Option<(Duration, Victim)>,
     reader_leaves: bool,
     reader_waits: Duration,
     joined: bool,
+    refused_call: Option<i64>,
 }
 
 /// What the user saw.
@@ -104,14 +120,25 @@ impl Start {
     }
 
     /// Sent to the supervisor, one after the other, when every node is `ready`.
-    pub fn with_signals(mut self, signals: &[i32]) -> Start {
-        self.signals = signals.into();
+    pub fn with_signals(self, signals: &[i32]) -> Start {
+        self.with_acts(&signals.iter().map(|signal| Act::Signal(*signal)).collect::<Vec<_>>())
+    }
+
+    /// Done when every node is `ready`.
+    pub fn with_acts(mut self, acts: &[Act]) -> Start {
+        self.acts = acts.into();
         self
     }
 
     /// Ignored when the job starts.
     pub fn with_ignored(mut self, signals: &[i32]) -> Start {
         self.ignored = signals.into();
+        self
+    }
+
+    /// The kernel refuses this system call (EPERM) to all processes of the job, as container runtimes do.
+    pub fn with_call_refused(mut self, call: i64) -> Start {
+        self.refused_call = Some(call);
         self
     }
 
@@ -164,14 +191,18 @@ impl Start {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
+        if self.acts.iter().any(|act| matches!(act, Act::Group(_))) {
+            command.process_group(0);
+        }
         let ignored = self.ignored.clone();
+        let refused_call = self.refused_call;
         let prepare = move || {
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM] {
                 let action = if ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
                 // SAFETY: SIG_IGN and SIG_DFL run no code.
                 unsafe { libc::signal(signal, action) };
             }
-            Ok(())
+            refused_call.map_or(Ok(()), refuse_call)
         };
         // SAFETY: `prepare` makes async-signal-safe calls only.
         unsafe { command.pre_exec(prepare) };
@@ -186,6 +217,24 @@ impl Start {
             reader.into()
         })
     }
+}
+
+// A filter that answers EPERM to one system call. Async-signal-safe.
+fn refuse_call(call: i64) -> std::io::Result<()> {
+    use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut steps = [
+        step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0), // the call's number is the first word of what a filter sees
+        step(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call as u32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: takes integers.
+    let first = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: `filter` and its steps are valid; the kernel copies them.
+    let second = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+    if first == 0 && second == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// `script` under the launcher, and in a program that forks at init.
@@ -253,14 +302,39 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
         thread::sleep(delay);
         kill(victim, child.id() as i32, tag);
     }
-    if !start.signals.is_empty() {
+    if !start.acts.is_empty() {
         let _ = readiness.recv_timeout(PATIENCE / 2); // a job that is never ready fails by its status
     }
-    for (number, signal) in start.signals.iter().enumerate() {
-        if number > 0 {
-            thread::sleep(Duration::from_millis(300)); // so that it is a second one and does not merge with the first
+    for (number, act) in start.acts.iter().enumerate() {
+        match act {
+            Act::Await(stopped) => await_all(tag, *stopped),
+            Act::Pause(time) => thread::sleep(*time),
+            // SAFETY: as above; the group was made for this job.
+            Act::Group(signal) => drop(unsafe { libc::kill(-(child.id() as i32), *signal) }),
+            Act::Signal(signal) => {
+                if number > 0 && matches!(start.acts[number - 1], Act::Signal(_)) {
+                    thread::sleep(Duration::from_millis(300)); // so that it is a second one and does not merge with the first
+                }
+                send(*signal);
+            }
         }
-        send(*signal);
+    }
+}
+
+fn await_all(tag: &str, stopped: bool) {
+    // The state is the word behind the name, which ends with the last bracket.
+    let is_stopped = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'));
+    let deadline = Instant::now() + PATIENCE / 4;
+    loop {
+        let processes = processes_with(tag);
+        if processes.iter().all(|(_, stat)| is_stopped(stat) == stopped) {
+            return;
+        }
+        if Instant::now() > deadline {
+            kill_all(tag);
+            panic!("stopped should be {stopped}: {processes:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -328,6 +402,11 @@ fn kill(victim: Victim, supervisor: i32, tag: &str) {
             let processes = processes_with(tag);
             let node = processes.iter().rfind(|(pid, _)| *pid != supervisor);
             kill_one(node.map_or(supervisor, |(pid, _)| *pid));
+        }
+        Victim::Deputy => {
+            let children = fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children"));
+            let deputy = children.ok().and_then(|list| list.split_whitespace().next()?.parse().ok());
+            kill_one(deputy.unwrap_or(supervisor));
         }
         Victim::Everybody => kill_all(tag),
     }

@@ -1,8 +1,10 @@
 //! The node program: does the operations of its script one after the other, `@1,2:operation` on these ranks only.
 
 use super::driver::NODE;
+use super::suite::conformance;
 use gasnet_sci::base::config::{Config, signal_number};
-use gasnet_sci::job::{self, Boot, Phase, exit, signals};
+use gasnet_sci::boot::{self, Bootstrap, Joined, Key};
+use gasnet_sci::job::{self, Phase, exit, limits, signals};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -21,7 +23,8 @@ unsafe extern "C" {
 #[unsafe(link_section = ".init_array")]
 static TAKE_OVER: extern "C" fn() = take_over;
 
-static BOOT: OnceLock<Boot> = OnceLock::new();
+static JOINED: OnceLock<Joined> = OnceLock::new();
+const KEY: Key = Key::new("words");
 static CODE: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn take_over() {
@@ -43,11 +46,15 @@ extern "C" fn take_over() {
 
 fn rank() -> u32 {
     let handoff = || std::env::var("GASNET_SCI_BOOT").unwrap().split(',').nth(1).unwrap().parse().unwrap();
-    BOOT.get().map_or_else(handoff, Boot::rank)
+    JOINED.get().map_or_else(handoff, |joined| joined.boot.rank())
 }
 
-fn boot() -> &'static Boot {
-    BOOT.get().unwrap()
+fn joined() -> &'static Joined {
+    JOINED.get().unwrap()
+}
+
+fn boot() -> &'static dyn Bootstrap {
+    &*joined().boot
 }
 
 fn leave_main(code: i32) -> ! {
@@ -60,7 +67,9 @@ fn perform(name: &str, value: &str) {
     match name {
         "join" => join(),
         "attach" => attach(),
-        "fence" => boot().fence(),
+        "fence" => boot().fence().unwrap(),
+        "conform" => conformance::conforms(boot()),
+        "abort" => boot().abort(value.parse().unwrap()),
         "exchange" => exchange(value.parse().unwrap()),
         "exit" => job::exit(number()),
         "return" => leave_main(number()),
@@ -109,6 +118,16 @@ fn print_something(name: &str, value: &str) {
             Ok(text) => write_whole(format!("{value}={text}\n").as_bytes()),
             Err(_) => write_whole(format!("{value} unset\n").as_bytes()),
         },
+        // Of a function, of static data, and of a function of a library.
+        "layout" => {
+            let library = libc::getpid as *const libc::c_void;
+            write_whole(format!("{:p} {:p} {library:p}\n", take_over as *const u8, &raw const CODE).as_bytes());
+        }
+        // As a program that this one starts has it.
+        "personality" => {
+            let found = std::process::Command::new("cat").arg("/proc/self/personality").output().unwrap();
+            write_whole(&found.stdout);
+        }
         "arguments" => {
             join();
             let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -138,20 +157,20 @@ fn print_something(name: &str, value: &str) {
 // --- joining -------------------------------------------------------------------------------------
 
 // As gasnet_init does it.
-fn try_join() -> Result<Boot, String> {
+fn try_join() -> Result<Joined, String> {
     let config = Config::from_env().map_err(|e| e.to_string())?.0;
-    let boot = job::join(&config).map_err(|e| e.to_string())?;
+    let joined = boot::join(&config, limits::check).map_err(|e| e.to_string())?;
     exit::register_process_exit();
     exit::install_panic_hook();
     signals::install_at_init(&config);
-    boot.fence();
-    boot.set_phase(Phase::Inited);
-    Ok(boot)
+    joined.boot.fence().map_err(|e| e.to_string())?;
+    joined.memory.set_phase(Phase::Inited);
+    Ok(joined)
 }
 
 fn join() {
     match try_join() {
-        Ok(boot) => drop(BOOT.set(boot)),
+        Ok(joined) => drop(JOINED.set(joined)),
         Err(error) => {
             write_to(2, format!("{error}\n").as_bytes());
             leave_main(99);
@@ -161,18 +180,18 @@ fn join() {
 
 fn attach() {
     signals::install_at_attach(&Config::from_env().unwrap().0);
-    boot().set_phase(Phase::Attached);
-    boot().fence();
+    joined().memory.set_phase(Phase::Attached);
+    boot().fence().unwrap();
 }
 
 fn exchange(rounds: u64) {
     let boot = boot();
     let words = |round: u64, rank: u32| [round * 1000 + u64::from(rank); 8];
     for round in 0..rounds {
-        boot.post(&words(round, boot.rank()));
-        boot.fence();
-        for peer in 0..boot.nodes() {
-            assert_eq!(boot.get(peer), words(round, peer));
+        boot::put_words(boot, KEY, &words(round, boot.rank())).unwrap();
+        boot.fence().unwrap();
+        for peer in 0..boot.size() {
+            assert_eq!(boot::get_words(boot, peer, KEY), Ok(words(round, peer)));
         }
     }
 }
@@ -241,7 +260,7 @@ extern "C" fn on_usr1(_: i32) {
 }
 
 extern "C" fn at_exit() {
-    boot().fence();
+    boot().fence().unwrap();
     write_whole(b"atexit\n");
 }
 

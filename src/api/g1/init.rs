@@ -177,8 +177,9 @@ fn report_environment(config: &CStr) {
         ),
     );
     if job.rank() == 0 {
-        for (name, nearest) in crate::base::config::unknown_here() {
-            log::advise(&format!("environment variable {name} is not known; the nearest name is {nearest}"));
+        for (name, near) in crate::base::config::unknown_here() {
+            let hint = near.map_or(String::new(), |near| format!("; is {near} meant?"));
+            log::advise(&format!("environment variable {name} is not known{hint}"));
         }
     }
 }

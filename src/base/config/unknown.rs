@@ -1,24 +1,40 @@
-//! Variables that look like ours and are not: most often a slip of the pen, so the nearest name is told.
+//! Variables that look like ours and are not: most often a slip of the pen, so a name that is near is told.
 
 use super::VARS;
 
 /// What all names of ours begin with; those of GASNet in general are other conduits' as well.
 const PREFIX: &str = "GASNET_SCI_";
+/// What all known names begin with. Our prefix in front of a general name is a slip as well.
+const FAMILY: &str = "GASNET_";
 /// Not settings, so not in the table: what the launcher hands to nodes.
 const INTERNAL: &[&str] = &[super::HANDOFF];
 
-/// Of the variables in `environment` those that begin as ours do and that nothing reads, with the nearest known name.
-pub fn unknown(environment: impl Iterator<Item = String>) -> Vec<(String, &'static str)> {
+/// Of the variables in `environment` those that begin as ours do and that nothing reads, each with the known name that is
+/// probably meant; `None`: no known name is near.
+pub fn unknown(environment: impl Iterator<Item = String>) -> Vec<(String, Option<&'static str>)> {
     let known = || VARS.iter().flat_map(|var| std::iter::once(&var.name).chain(var.aliases)).copied();
     let strangers = environment.filter(|name| {
         name.starts_with(PREFIX) && !INTERNAL.contains(&name.as_str()) && !known().any(|known| known == name)
     });
-    let nearest = |name: &str| known().min_by_key(|known| distance(known, name)).unwrap_or("none");
-    strangers.map(|name| (name.clone(), nearest(&name))).collect()
+    let near = |name: &str| {
+        let apart = |known: &str| distance(stem(known), stem(name));
+        known().min_by_key(|known| apart(known)).filter(|known| apart(known) <= bound(stem(name)))
+    };
+    strangers.map(|name| (name.clone(), near(&name))).collect()
+}
+
+/// A name without what all names begin with: a slip is in the rest.
+fn stem(name: &str) -> &str {
+    name.strip_prefix(PREFIX).or_else(|| name.strip_prefix(FAMILY)).unwrap_or(name)
+}
+
+/// How many edits still make a slip of `stem`: about a third of its letters. With more, another thing was meant.
+fn bound(stem: &str) -> usize {
+    (stem.len() + 1) / 3
 }
 
 /// Of this process.
-pub fn unknown_here() -> Vec<(String, &'static str)> {
+pub fn unknown_here() -> Vec<(String, Option<&'static str>)> {
     #[allow(clippy::disallowed_methods)] // src/base/config is the place that reads it
     unknown(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
 }
@@ -49,11 +65,27 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_told_with_the_nearest_name() {
-        let names =
-            ["GASNET_SCI_SLOT", "GASNET_SCI_SLOTS", "GASNET_SLOT", "HOME", "GASNET_SCI_BOOT", "GASNET_SCI_DMAMIN"];
-        let found = unknown(names.iter().map(|name| name.to_string()));
-        let expected = [("GASNET_SCI_SLOT", "GASNET_SCI_SLOTS"), ("GASNET_SCI_DMAMIN", "GASNET_SCI_DMA_MIN")];
-        assert_eq!(found, expected.map(|(name, near)| (name.to_string(), near)));
+    fn a_stranger_is_told_with_a_name_that_is_near() {
+        for (name, near) in [
+            ("GASNET_SCI_SLOT", "GASNET_SCI_SLOTS"),
+            ("GASNET_SCI_DMAMIN", "GASNET_SCI_DMA_MIN"),
+            ("GASNET_SCI_SLTOS", "GASNET_SCI_SLOTS"),
+            ("GASNET_SCI_VERBOSEENV", "GASNET_VERBOSEENV"),
+        ] {
+            assert_eq!(unknown([name.to_string()].into_iter()), [(name.to_string(), Some(near))]);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_far_from_all_is_told_alone() {
+        for name in ["GASNET_SCI_COLOUR", "GASNET_SCI_", "GASNET_SCI_X", "GASNET_SCI_FROBNICATION_LEVEL"] {
+            assert_eq!(unknown([name.to_string()].into_iter()), [(name.to_string(), None)]);
+        }
+    }
+
+    #[test]
+    fn known_names_and_other_conduits_are_no_strangers() {
+        let names = ["GASNET_SCI_SLOTS", "GASNET_SLOT", "HOME", "GASNET_SCI_BOOT"];
+        assert_eq!(unknown(names.iter().map(|name| name.to_string())), []);
     }
 }

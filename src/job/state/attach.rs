@@ -6,9 +6,15 @@ use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::region::PAYLOAD;
 use crate::base::error::{Error, bad_arg};
+use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
+
+/// Where a node's segment is at home, its length, and the node's process id.
+const SEGMENT: Key = Key::new("segment");
+/// Whether a node has mapped all segments.
+const REACHED: Key = Key::new("reached");
 
 type Exchanged = (SegmentInfo, Box<[Payload<Host>]>);
 
@@ -42,29 +48,32 @@ impl Job {
         self.am.payloads().set(payloads, self.client.everything);
         hook(own.base, own.len);
         signals::install_at_attach(&self.config);
-        self.boot.set_phase(Phase::Attached);
+        self.memory.set_phase(Phase::Attached);
         // ORDERING: Release ↔ Acquire in `attached`.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
-        self.boot.fence();
-        let maps_all = (0..self.boot.nodes()).all(|p| self.boot.get(p)[3] == 1);
+        self.boot.fence()?;
+        let mut maps_all = true;
+        for node in 0..self.nodes {
+            let mut answer = [0];
+            self.boot.get(node, REACHED, &mut answer)?;
+            maps_all &= answer[0] == 1;
+        }
         assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         Ok(())
     }
 
     /// Creates the own segment and connects the others'; returns where the own one is, and all by rank.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
-        restore_file(&self.adapter, self.boot.header())?;
+        restore_file(&self.adapter, self.memory.header())?;
         let own = self.create_segment(size)?;
-        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
-        self.boot.fence();
-        let connected = (0..self.boot.nodes()).map(|p| self.connect_segment(p, own));
+        boot::put_words(&*self.boot, SEGMENT, &[own.base as u64, own.len as u64, u64::from(std::process::id())])?;
+        self.boot.fence()?;
+        let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
         let payloads = connected.collect::<Result<Box<[_]>, Error>>()?;
-        // The fourth word: whether this node has mapped all. Others may still read the first ones.
-        let is_reached = |(p, payload): (usize, &Payload<Host>)| {
-            p as u32 == self.boot.rank() || payload.len == 0 || payload.map.is_some()
-        };
+        let is_reached =
+            |(p, payload): (usize, &Payload<Host>)| p as u32 == self.rank || payload.len == 0 || payload.map.is_some();
         let maps_all = payloads.iter().enumerate().all(is_reached);
-        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), maps_all.into(), 0, 0, 0, 0]);
+        self.boot.put(REACHED, &[maps_all.into()])?;
         Ok((own, payloads))
     }
 
@@ -80,7 +89,7 @@ impl Job {
         if self.config.reserve {
             segment.reserve().map_err(no_room)?;
         }
-        let map = segment.map(self.place(self.boot.rank())).map_err(no_room)?;
+        let map = segment.map(self.place(self.rank)).map_err(no_room)?;
         apply_memory_policy(map.ptr(0), size);
         segment.set_available()?;
         let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
@@ -94,13 +103,13 @@ impl Job {
     }
 
     fn connect_segment(&self, node: u32, own: SegmentInfo) -> Result<Payload<Host>, Error> {
-        let [base, len, pid, ..] = self.boot.get(node);
+        let [base, len, pid] = boot::get_words(&*self.boot, node, SEGMENT)?;
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
-        if node == self.boot.rank() {
+        if node == self.rank {
             // Not from the bulletin, which others can write as well.
             return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
-        let is_hidden = self.config.unmapped.hides(self.boot.rank(), node);
+        let is_hidden = self.config.unmapped.hides(self.rank, node);
         let pid = (!is_hidden).then_some(pid);
         if len == 0 {
             return Ok(Payload { base: 0, len, segment: None, map: None, pid });
@@ -122,10 +131,10 @@ impl Job {
         if self.client.everything {
             return SegmentInfo { base: 0, len: usize::MAX, offset: 0 };
         }
-        if node == self.boot.rank() {
+        if node == self.rank {
             return own;
         }
-        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.boot.rank()));
+        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.rank));
         let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(payload.base));
         SegmentInfo { base: payload.base, len: payload.len, offset }
     }

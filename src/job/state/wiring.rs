@@ -7,11 +7,12 @@ use crate::am::wait;
 use crate::base::config::{Config, Dma};
 use crate::base::error::Error;
 use crate::base::log;
-use crate::job::spawn::HIGH;
-use crate::job::{Boot, JobHeader, environment, limits};
+use crate::boot::{BootError, Bootstrap, Key};
+use crate::job::{JobHeader, environment, limits};
 use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
+use crate::supervise::spawn::HIGH;
 use crate::xfer::overlap::Overlap;
 use std::os::fd::AsFd;
 
@@ -126,10 +127,17 @@ pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Err
     Ok(adapter.take_file(again)?)
 }
 
+/// Under which a node puts its [`Card`].
+pub(super) const CARD: Key = Key::new("card");
+
+/// What each node tells all others in `gasnet_init`: the client's configuration; the layout's version, slots and bytes of a
+/// ring; the largest segment that it could have.
+pub(crate) type Card = [u64; 5];
+
 /// All nodes must run the same library, with the same region sizes, from the same client build.
-pub(crate) fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error> {
-    let own = &posted[me as usize];
-    for (node, other) in posted.iter().enumerate() {
+pub(crate) fn check_agreement(me: u32, cards: &[Card]) -> Result<(), Error> {
+    let own = &cards[me as usize];
+    for (node, other) in cards.iter().enumerate() {
         if other[1..4] != own[1..4] {
             return Err(Error::resource(format_args!(
                 "node {node} runs another version or other region sizes than node {me}: {:x?} and {:x?}",
@@ -147,24 +155,28 @@ pub(crate) fn check_agreement(me: u32, posted: &[[u64; 8]]) -> Result<(), Error>
     Ok(())
 }
 
+/// Under which a node says whether a candidate's window is free in its process, and whether it wants one at all.
+const WINDOW: Key = Key::new("window");
+
 /// Finds a window that is free in every process. `None`: each process maps where it can.
-pub(super) fn agree_on_window(boot: &Boot, wanted: bool, stride: usize) -> Option<Window> {
+pub(super) fn agree_on_window(boot: &dyn Bootstrap, wanted: bool, stride: usize) -> Result<Option<Window>, BootError> {
     for candidate in 0..Window::CANDIDATES {
-        let window = if wanted { Window::reserve(candidate, stride, boot.nodes()) } else { None };
-        // The bulletin's last words: others may still read the first ones of the fence before.
-        let mut words = boot.get(boot.rank());
-        words[6] = candidate as u64 + 1;
-        words[7] = u64::from(window.is_some()) | u64::from(wanted) << 1;
-        boot.post(&words);
-        boot.fence();
-        let answers: Vec<u64> = (0..boot.nodes()).map(|p| boot.get(p)[7]).collect();
-        boot.fence(); // nobody posts the next answer before all have read this one
-        if answers.iter().all(|a| a & 1 == 1) {
-            return window;
+        let window = if wanted { Window::reserve(candidate, stride, boot.size()) } else { None };
+        boot.put(WINDOW, &[u8::from(window.is_some()), u8::from(wanted)])?;
+        boot.fence()?;
+        let (mut all_free, mut all_want) = (true, true);
+        for node in 0..boot.size() {
+            let mut answer = [0; 2];
+            boot.get(node, WINDOW, &mut answer)?;
+            all_free &= answer[0] != 0;
+            all_want &= answer[1] != 0;
         }
-        if answers.iter().any(|a| a & 2 == 0) {
-            return None; // some node does not want one
+        if all_free {
+            return Ok(window);
+        }
+        if !all_want {
+            return Ok(None);
         }
     }
-    None
+    Ok(None)
 }

@@ -48,6 +48,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
     let report = Report { version: 1, host: Host::look(cores.len()), rounds, results };
 
+    let json_file = options.get_one::<PathBuf>("json");
+    if let Some(path) = json_file {
+        crate::page::write_file(path, &format!("{}\n", serde_json::to_string_pretty(&report)?))?;
+    }
     if let Some(path) = options.get_one::<PathBuf>("html") {
         crate::page::write_results(&serde_json::to_string(&report)?, path)?;
     }
@@ -55,7 +59,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         Some(file) => Box::new(File::create(file).map_err(|error| io::Error::other(format!("{file}: {error}")))?),
         None => Box::new(io::stdout().lock()),
     };
-    if options.get_flag("json") {
+    if options.contains_id("json") && json_file.is_none() {
         serde_json::to_writer_pretty(&mut out, &report)?;
         writeln!(out)
     } else {

@@ -21,10 +21,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     let files: Vec<&PathBuf> = options.get_many("files").into_iter().flatten().collect();
     let bench = model::Bench::read(&files)?;
     if let Some(path) = options.get_one::<PathBuf>("json") {
-        write(path, &bench.to_json()?)?;
+        write_file(path, &bench.to_json()?)?;
     }
     if let Some(path) = options.get_one::<PathBuf>("html") {
-        write(path, &html::page(&bench))?;
+        write_file(path, &html::page(&bench))?;
     }
     let mut out = io::stdout().lock();
     text::write(&mut out, &bench)?;
@@ -36,10 +36,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
 /// # Errors
 /// JSON of another format, or a file that cannot be written; the message says which.
 pub fn write_results(json: &str, path: &Path) -> io::Result<()> {
-    write(path, &html::page(&model::Bench::parse(json).map_err(io::Error::other)?))
+    write_file(path, &html::page(&model::Bench::parse(json).map_err(io::Error::other)?))
 }
 
-// Errors of `std::fs` do not say which file.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a file; unlike that of `std::fs` its error says which.
+pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }

@@ -130,6 +130,21 @@ impl Ending {
         self.line = None;
     }
 
+    /// Somebody must clear up, and at once: there is nobody left who waits for an orderly end.
+    pub fn abandoned(&mut self, now: Instant) {
+        self.begun = true;
+        self.line = None;
+        self.ask_at = None;
+        self.patience = HASTE;
+        self.kill_at = Some(now);
+    }
+
+    /// The job, and this process, stood still for `time`.
+    pub fn put_off(&mut self, time: Duration) {
+        self.ask_at = self.ask_at.map(|at| at + time);
+        self.kill_at = self.kill_at.map(|at| at + time);
+    }
+
     /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants
     /// them dead.
     pub fn extend(&mut self, now: Instant) {
@@ -243,6 +258,26 @@ mod tests {
         ending.overdue(now + GRACE, "overdue".into());
         assert_eq!(ending.steps(now + GRACE), [Step::Tell("overdue".into()), Step::Ask]);
         assert_eq!(ending.next(), Some(now + GRACE + HASTE));
+    }
+
+    #[test]
+    fn time_in_which_the_job_stands_still_does_not_count() {
+        let (mut ending, now) = plan();
+        ending.orderly(now);
+        ending.put_off(EXIT);
+        assert_eq!(ending.next(), Some(now + GRACE + EXIT));
+        ending.steps(now + GRACE + EXIT);
+        ending.put_off(EXIT);
+        assert_eq!(ending.next(), Some(now + GRACE + EXIT + EXIT + EXIT));
+    }
+
+    #[test]
+    fn a_job_without_a_guard_is_killed_at_once() {
+        let (mut ending, now) = plan();
+        ending.orderly(now);
+        ending.abandoned(now);
+        assert_eq!(ending.steps(now), [Step::Kill]);
+        assert_eq!(ending.next(), None);
     }
 
     #[test]

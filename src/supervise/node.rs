@@ -1,4 +1,4 @@
-//! What this process is in its job: set once by [`super::boot::join`], read by exit and signal handlers at any time.
+//! What this process is in its job: set once by [`crate::boot::join`], read by exit and signal handlers at any time.
 
 use super::header::{JobHeader, NodeRecord};
 use crate::os::sys;
@@ -32,6 +32,6 @@ pub fn current() -> Option<&'static Node> {
 }
 
 /// False when this process was told before what it is.
-pub(super) fn set(node: Node) -> bool {
+pub(crate) fn set(node: Node) -> bool {
     NODE.set(node).is_ok()
 }

@@ -4,10 +4,10 @@
 //! 1. The creator fills in magic, version, nodes and cookie before any other process has the descriptor.
 //! 2. A record's pid, phase and exit code are written by its own node only; the phase never goes back.
 //! 3. The exit word takes a first code, and later a non-zero code in the place of a zero one, nothing else.
-//! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 and reads the other,
-//!    so a fast node's next post does not destroy what a slow one still reads.
+//! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 of its own and reads the
+//!    other half of all, so a fast node's next values do not destroy what a slow one still reads.
 //!
-//! Must not know: processes, descriptors' origin, the fabric behind the header.
+//! Must not know: what is in a bulletin, processes, descriptors' origin, the fabric behind the header.
 
 use crate::os::sys;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -17,9 +17,9 @@ use std::time::Duration;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Layout version; the launcher hands it to the nodes.
-pub const VERSION: u32 = 3;
-/// Words of a node's bulletin.
-pub const BULLETIN: usize = 8;
+pub const VERSION: u32 = 4;
+/// Words of a half of a node's bulletin.
+pub const HALF: usize = 14;
 /// CPUs that are told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
 const CPUS: usize = 8192;
 const PAGE: usize = 4096;
@@ -73,7 +73,7 @@ const EXIT_SET: u32 = 0x100;
 /// One node's record. Contract: rules 2 and 4.
 #[repr(C, align(128))]
 pub struct NodeRecord {
-    bulletin: [[AtomicU64; BULLETIN]; 2],
+    bulletin: [[AtomicU64; HALF]; 2],
     pid: AtomicU32,
     phase: AtomicU32,
     exit_code: AtomicU32,
@@ -278,16 +278,19 @@ impl JobHeader {
         }
     }
 
-    /// Writes `words` where all nodes can read them after the next fence.
-    pub fn post(&self, rank: u32, words: &[u64; BULLETIN]) {
-        let half = &self.record(rank).bulletin[self.half(0)];
-        half.iter().zip(words).for_each(|(cell, word)| cell.store(*word, Ordering::Relaxed)); // Relaxed: `fence` orders
+    /// How many fences there were, modulo 2³². Relaxed: constant between two fences of the node that asks.
+    pub fn round(&self) -> u32 {
+        self.fixed.fence_generation.load(Ordering::Relaxed)
     }
 
-    /// What node `rank` posted before the last fence; meaningless if it posted nothing since the one before.
-    pub fn posted(&self, rank: u32) -> [u64; BULLETIN] {
-        let half = &self.record(rank).bulletin[self.half(1)];
-        std::array::from_fn(|i| half[i].load(Ordering::Relaxed)) // Relaxed: `fence` orders
+    /// Where node `rank`, the caller, puts what all may read after the next fence (rule 4).
+    pub fn half_to_write(&self, rank: u32) -> &'static [AtomicU64; HALF] {
+        &self.record(rank).bulletin[self.round() as usize % 2]
+    }
+
+    /// Where the caller finds what node `rank` put before the last fence (rule 4).
+    pub fn half_to_read(&self, rank: u32) -> &'static [AtomicU64; HALF] {
+        &self.record(rank).bulletin[self.round().wrapping_add(1) as usize % 2]
     }
 
     /// All words of the header, which any node may write.
@@ -296,11 +299,6 @@ impl JobHeader {
         let base = std::ptr::from_ref(self.fixed).cast::<AtomicU64>();
         // SAFETY: `map` made room for as many bytes from there on, and they are atomics only.
         unsafe { std::slice::from_raw_parts(base, Self::bytes(self.nodes()) / 8) }
-    }
-
-    // Rule 4: the half to write (0) or to read (1). Relaxed: constant between two fences of this node.
-    fn half(&self, reading: u32) -> usize {
-        (self.fixed.fence_generation.load(Ordering::Relaxed).wrapping_add(reading) % 2) as usize
     }
 }
 
@@ -324,10 +322,13 @@ mod tests {
         let (_fd, header) = JobHeader::create(NODES).unwrap();
         let node = |rank: u32| {
             for round in 0..2000u64 {
-                header.post(rank, &[round << 8 | u64::from(rank); BULLETIN]);
+                let mine = round << 8 | u64::from(rank);
+                header.half_to_write(rank).iter().for_each(|word| word.store(mine, Ordering::Relaxed));
                 header.fence();
                 for peer in 0..NODES {
-                    assert_eq!(header.posted(peer), [round << 8 | u64::from(peer); BULLETIN]);
+                    let theirs = round << 8 | u64::from(peer);
+                    let half = header.half_to_read(peer);
+                    assert!(half.iter().all(|word| word.load(Ordering::Relaxed) == theirs), "round {round}, {peer}");
                 }
             }
         };

@@ -6,15 +6,19 @@
 
 use super::header::JobHeader;
 use crate::base::log;
-use crate::os::sys;
+use crate::os::{family, sys};
 use libc::c_int;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// Signals that a supervisor handles, unless they were ignored at the start.
-pub const HANDLED: [c_int; 6] =
-    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
+pub const HANDLED: [c_int; 7] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTSTP];
+
+/// Value that comes with a signal which a supervisor passes on, so that a node which got the same signal directly (from
+/// the terminal, or sent to the process group) doesn't count it twice.
+pub const MARKER: usize = 0x4753_4349;
 
 /// Scripts between launcher and node use small descriptor numbers for themselves, so those of the hand-off are higher.
 pub const HIGH: RawFd = 100;
@@ -79,7 +83,7 @@ pub enum Spawned {
 /// the process is as it was before.
 pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
-    let strangers = own_children();
+    let strangers = family::own_children();
     sys::adopt_orphans(true); // before there can be any
     let inherited = Inherited::take(header.nodes());
     let mut list = Vec::with_capacity(header.nodes() as usize);
@@ -135,7 +139,7 @@ fn become_node(
     lifeline: PipeReader,
     streams: [Option<OwnedFd>; 2],
 ) -> io::Result<OwnedFd> {
-    sys::kill_me_with_parent()?;
+    sys::signal_at_parents_end(libc::SIGKILL)?;
     if sys::parent_pid() != supervisor {
         sys::exit_now(1); // it died before the line above
     }
@@ -180,7 +184,8 @@ fn abandon(list: &[Child]) {
     }
 }
 
-fn null() -> io::Result<File> {
+/// The null device, for reading and writing.
+pub(super) fn null() -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/null").map_err(sys::refused("/dev/null"))
 }
 
@@ -199,33 +204,6 @@ pub fn fill_standard_descriptors() -> io::Result<()> {
         sys::set_close_on_exec(file.as_fd(), false)?;
         std::mem::forget(file);
     }
-}
-
-/// Children of this process.
-pub fn own_children() -> Vec<i32> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
-        return Vec::new();
-    };
-    let lists = threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
-}
-
-/// True when `pid` descends from this process: it is no stranger that has the number by chance or in another namespace.
-pub fn is_descendant(mut pid: i32) -> bool {
-    let mine = sys::pid();
-    for _ in 0..64 {
-        match parent_of(pid) {
-            Some(parent) if parent == mine => return true,
-            Some(parent) if parent > 1 => pid = parent,
-            _ => return false,
-        }
-    }
-    false
-}
-
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 // What the supervisor changes for itself and gives back to its nodes.

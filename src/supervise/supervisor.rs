@@ -4,16 +4,15 @@
 use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
 use super::output::Output;
-use super::spawn::{self, Child, Children};
-use crate::os::sys;
+use super::signals::signal_name;
+use super::spawn::{Child, Children, MARKER};
+use crate::os::{family, sys};
 use libc::{c_int, pollfd};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Value that comes with a signal which a supervisor passes on, so that a node which got the same signal directly (from
-/// the terminal, or sent to the process group) doesn't count it twice.
-pub const MARKER: usize = 0x4753_4349;
+mod pause;
 
 /// How often nodes that have not joined yet are looked at; joining itself makes no noise.
 const TICK: Duration = Duration::from_millis(100);
@@ -39,13 +38,15 @@ pub struct Options {
     pub tag: bool,
     /// The node that has the supervisor's stdin, and so may prompt.
     pub prompts: u32,
+    /// Readable when the guard is dead (see [`super::guard`]).
+    pub guard: Option<PipeReader>,
 }
 
 impl Options {
     /// For a job that forked at init.
     pub fn new(prefix: &'static str) -> Options {
         let exit_time = Duration::from_secs(10);
-        Options { prefix, exit_time, exec_errors: None, time_limit: None, tag: false, prompts: 0 }
+        Options { prefix, exit_time, exec_errors: None, time_limit: None, tag: false, prompts: 0, guard: None }
     }
 }
 
@@ -80,6 +81,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         ending,
         overdue_at,
         requested: None,
+        received: [[0; 2]; 32],
         unjoined: None,
         failed: false,
         refused: 0,
@@ -116,6 +118,8 @@ struct Supervisor {
     overdue_at: Option<Instant>,
     // Signal that asked for the end of the job.
     requested: Option<c_int>,
+    // How often each signal came: from the guard, and from others.
+    received: [[u32; 2]; 32],
     // A node that ended without joining: trouble only if another joins.
     unjoined: Option<(u32, String)>,
     // Some node failed without leaving a code.
@@ -191,6 +195,7 @@ impl Supervisor {
         }
         let mut set = vec![readable(&self.signals)];
         set.extend(self.options.exec_errors.as_ref().map(readable));
+        set.extend(self.options.guard.as_ref().map(readable));
         set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref().map(readable)));
         self.output.interests(&mut set);
         let dues = [self.ending.next(), self.overdue_at, self.output.next()];
@@ -200,6 +205,10 @@ impl Supervisor {
         let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
         if self.options.exec_errors.as_ref().is_some_and(|pipe| is_ready(pipe.as_raw_fd())) {
             self.exec_failed();
+        }
+        if self.options.guard.take_if(|guard| is_ready(guard.as_raw_fd())).is_some() {
+            self.requested.get_or_insert(libc::SIGKILL);
+            self.ending.abandoned(now);
         }
         if is_ready(self.signals.as_raw_fd()) {
             self.take_signals();
@@ -230,14 +239,34 @@ impl Supervisor {
     }
 
     fn take_signals(&mut self) {
-        while let Some(info) = sys::read_signal(self.signals.as_fd()) {
-            let signal = info.ssi_signo as c_int;
-            // The kernel sends a terminal's signals to the whole process group: the nodes have them already.
-            let from_terminal = info.ssi_code == libc::SI_KERNEL;
+        while let Some((signal, from_terminal)) = self.next_signal() {
             match signal {
-                libc::SIGCHLD => {}
                 libc::SIGUSR1 | libc::SIGUSR2 => self.forward(signal),
+                libc::SIGTSTP => self.stop(from_terminal),
                 _ => self.end_requested(signal, from_terminal),
+            }
+        }
+    }
+
+    // A signal of the user's. The second part: the kernel sent it, for a terminal and to the whole process group, so that the
+    // nodes have it already. Who signals a process group signals the guard as well, which passes on what has come here
+    // already: of two such twins the second is dropped.
+    fn next_signal(&mut self) -> Option<(c_int, bool)> {
+        loop {
+            let info = sys::read_signal(self.signals.as_fd())?;
+            let signal = info.ssi_signo as c_int;
+            if signal == libc::SIGCHLD {
+                continue;
+            }
+            if info.ssi_code == libc::SI_KERNEL {
+                return Some((signal, true)); // the guard passes on none of these
+            }
+            let passed_on = info.ssi_code == libc::SI_QUEUE && info.ssi_ptr as usize == MARKER;
+            let [from_guard, from_others] = &mut self.received[signal as usize % 32];
+            let (count, twins) = if passed_on { (from_guard, *from_others) } else { (from_others, *from_guard) };
+            *count += 1;
+            if *count > twins {
+                return Some((signal, false));
             }
         }
     }
@@ -379,7 +408,7 @@ impl Supervisor {
 
     // Nothing is left behind: processes that nodes started, and output in flight.
     fn clear_up(&mut self) {
-        self.kill_descendants();
+        family::kill_all(&self.strangers);
         let mut give_up = Instant::now() + LINGER;
         while self.output.has_sources() || self.output.is_holding() {
             let now = Instant::now();
@@ -388,44 +417,37 @@ impl Supervisor {
                 continue;
             }
             let mut set = vec![readable(&self.signals)];
+            set.extend(self.options.guard.as_ref().map(readable));
+            let own = set.len();
             self.output.interests(&mut set);
             let due = [self.output.has_sources().then_some(give_up), self.output.next()].into_iter().flatten().min();
             self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
             let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
-            if self.output.transfer(&set[1..]) || self.output.is_clogged() || heard_nothing {
+            if self.output.transfer(&set[own..]) || self.output.is_clogged() || heard_nothing {
                 give_up = Instant::now() + LINGER;
             }
             if set[0].revents != 0 && self.ends_by_signal() {
                 return; // the reader is too slow for somebody
+            }
+            if set[1..own].iter().any(|guard| guard.revents != 0) {
+                return; // nobody waits for this process any more
             }
         }
     }
 
     fn ends_by_signal(&mut self) -> bool {
         let mut ends = false;
-        while let Some(info) = sys::read_signal(self.signals.as_fd()) {
-            let signal = info.ssi_signo as c_int;
-            if ![libc::SIGCHLD, libc::SIGUSR1, libc::SIGUSR2].contains(&signal) {
-                self.requested.get_or_insert(signal);
-                ends = true;
+        while let Some((signal, from_terminal)) = self.next_signal() {
+            match signal {
+                libc::SIGUSR1 | libc::SIGUSR2 => {}
+                libc::SIGTSTP => self.stop(from_terminal),
+                _ => {
+                    self.requested.get_or_insert(signal);
+                    ends = true;
+                }
             }
         }
         ends
-    }
-
-    fn kill_descendants(&self) {
-        for _ in 0..1000 {
-            while sys::reap().is_some() {}
-            let mut left = spawn::own_children();
-            left.retain(|pid| !self.strangers.contains(pid));
-            if left.is_empty() {
-                return;
-            }
-            for pid in &left {
-                sys::kill(*pid, libc::SIGKILL);
-            }
-            sys::nap(Duration::from_millis(1));
-        }
     }
 
     fn status(&self) -> i32 {
@@ -446,7 +468,7 @@ fn readable(fd: &impl AsRawFd) -> pollfd {
 // The node behind a wrapper, if there is one. Its number may have been taken in another namespace, hence the check.
 fn inner_pid(header: JobHeader, node: &Supervised, rank: u32) -> Option<i32> {
     let pid = header.record(rank).pid();
-    (pid != 0 && pid != node.child.pid && spawn::is_descendant(pid)).then_some(pid)
+    (pid != 0 && pid != node.child.pid && family::is_descendant(pid)).then_some(pid)
 }
 
 // SIGQUIT is for nodes: they may have a handler. Other programs would leave core files.
@@ -457,13 +479,5 @@ fn ask(header: JobHeader, node: &Supervised, rank: u32) {
         sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
     } else if !node.child_gone {
         sys::kill(node.child.pid, libc::SIGTERM);
-    }
-}
-
-/// `11 (SIGSEGV)`.
-pub fn signal_name(signal: c_int) -> String {
-    match super::signals::name(signal) {
-        "" => signal.to_string(),
-        name => format!("{signal} ({name})"),
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! Handlers are async-signal-safe.
 
-use super::{debug, exit, node, supervise};
+use super::{debug, exit, node, spawn};
 use crate::base::config::Config;
 use crate::base::log;
 use crate::os::sys;
@@ -55,6 +55,14 @@ pub fn name(signal: c_int) -> &'static str {
     }
 }
 
+/// `11 (SIGSEGV)`.
+pub fn signal_name(signal: c_int) -> String {
+    match name(signal) {
+        "" => signal.to_string(),
+        name => format!("{signal} ({name})"),
+    }
+}
+
 /// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time. Also reads the settings of
 /// [`debug`].
 pub fn install_at_init(config: &Config) {
@@ -93,7 +101,7 @@ fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
     }
     // SAFETY: SI_QUEUE comes with a value.
     let value = unsafe { info.si_value() };
-    (info.si_code, value.sival_ptr as usize == supervise::MARKER)
+    (info.si_code, value.sival_ptr as usize == spawn::MARKER)
 }
 
 fn tell(what: &str, signal: c_int) {

@@ -1,0 +1,51 @@
+//! Jobs without a launcher: `gasnet_init` forks the nodes, and the original process stays behind as their supervisor.
+
+use super::join::{JobError, Joined, enter};
+use crate::base::config::Config;
+use crate::base::log;
+use crate::os::sys;
+use crate::supervise::spawn::{self, Spawned};
+use crate::supervise::{JobHeader, supervisor};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// Returns in the nodes only. `fits` says why so many nodes do not fit this host.
+pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
+    let nodes = config.nodes;
+    fits(nodes).map_err(JobError::TooMany)?;
+    if thread_count() > 1 {
+        log::advise(
+            "this process has several threads; gasnet_init forks the nodes, and only the calling thread lives on in \
+             them (gasnetrun_sci avoids this)",
+        );
+    }
+    let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
+    header.set_memory_number(memory.as_raw_fd());
+    sys::flush_all_stdio();
+    let alarm = sys::take_alarm(); // the client's, a watchdog perhaps: it is for the nodes, and fork passes none on
+    let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
+    match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
+        Spawned::Node { rank, lifeline } => {
+            log::set_identity(rank, nodes); // errors from here on are this node's
+            sys::restore_alarm(&alarm);
+            enter(header, rank, memory, Some(lifeline), config).map_err(JobError::Place)
+        }
+        Spawned::Supervisor(children) => {
+            // The memory stays open, for nodes whose client closes their descriptors; it ends with this process anyway.
+            let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
+            let prefix = "gasnet-sci";
+            let options = supervisor::Options { exit_time, ..supervisor::Options::new(prefix) };
+            sys::exit_now(supervisor::run(header, children, options))
+        }
+    }
+}
+
+/// A job of one node, without supervisor.
+pub(super) fn alone(config: &Config) -> Result<Joined, JobError> {
+    let (memory, header) = JobHeader::create(1).map_err(JobError::system("memory for the job's header"))?;
+    enter(header, 0, memory, None, config).map_err(JobError::Place)
+}
+
+fn thread_count() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, |entries| entries.count())
+}

@@ -1,0 +1,152 @@
+//! Taking one's place in the job: handed over by the launcher, forked here, or alone.
+
+use super::launcher::{HANDOFF, launched, take_handoff};
+use super::{Bootstrap, Shared, fork};
+use crate::base::config::Config;
+use crate::base::log;
+use crate::os::sys;
+use crate::supervise::node::{self, Node};
+use crate::supervise::{JobHeader, Phase};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::time::Duration;
+
+/// Why this process could not join its job.
+#[derive(Debug)]
+pub enum JobError {
+    /// A launcher started this process, but what it handed over does not work.
+    Handoff {
+        /// Value of [`HANDOFF`].
+        value: String,
+        /// What does not work.
+        problem: String,
+    },
+    /// The system refused something.
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// Its answer.
+        error: io::Error,
+    },
+    /// So many nodes do not fit this host: what is asked for, and the limit.
+    TooMany(String),
+    /// This process is a node already.
+    Twice,
+    /// Its place in a job that it made itself could not be taken.
+    Place(String),
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JobError::Handoff { value, problem } => {
+                write!(f, "cannot join the job that {HANDOFF}='{value}' names: {problem}")
+            }
+            JobError::System { what, error } => write!(f, "{what}: {error}"),
+            JobError::Place(problem) => write!(f, "cannot join the job: {problem}"),
+            JobError::TooMany(problem) => f.write_str(problem),
+            JobError::Twice => f.write_str("this process is a node of a job already"),
+        }
+    }
+}
+
+impl JobError {
+    pub(super) fn system(what: &'static str) -> impl Fn(io::Error) -> JobError {
+        move |error| JobError::System { what, error }
+    }
+}
+
+/// What joining gives a node.
+pub struct Joined {
+    /// The exchange with all nodes of the job.
+    pub boot: Box<dyn Bootstrap>,
+    /// What it shares with its supervisor and with the nodes on its own host.
+    pub memory: JobMemory,
+}
+
+/// The job's memory on this host, and this node's record in it.
+pub struct JobMemory {
+    header: JobHeader,
+    rank: u32,
+    file: OwnedFd,
+}
+
+impl JobMemory {
+    /// The memory, the same in every node. Closed on exec.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Its head.
+    pub fn header(&self) -> &JobHeader {
+        &self.header
+    }
+
+    /// Where the SCI fabric begins, in bytes; a multiple of the page size. The file ends there at first.
+    pub fn fabric_offset(&self) -> usize {
+        JobHeader::bytes(self.header.nodes())
+    }
+
+    /// Tells the supervisor how far this node is; never goes back.
+    pub fn set_phase(&self, phase: Phase) {
+        self.header.record(self.rank).advance(phase);
+    }
+}
+
+/// Makes this process a node. Under a launcher it takes the place handed over; else, when `config.nodes` asks for
+/// more than one, and `fits` has nothing against it, it forks them and stays behind as their supervisor: then this returns in the
+/// nodes only, and the original process ends with the job's status. Else it is a job of one. Once per process.
+///
+/// # Errors
+/// The reason for which there is no job; nothing is left of what was begun.
+pub fn join(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
+    if node::current().is_some() {
+        return Err(JobError::Twice);
+    }
+    match take_handoff() {
+        Some(value) if sys::is_privileged() => Err(JobError::Handoff {
+            value,
+            problem:
+                "this program has rights that its caller lacks (setuid, setgid or file capabilities), so it shares no \
+                      memory with the caller's processes"
+                    .into(),
+        }),
+        Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff { value: value.clone(), problem }),
+        None if config.nodes > 1 => fork::forked(config, fits),
+        None => fork::alone(config),
+    }
+}
+
+/// Takes the place of node `rank`.
+pub(super) fn enter(
+    header: JobHeader,
+    rank: u32,
+    file: OwnedFd,
+    lifeline: Option<OwnedFd>,
+    config: &Config,
+) -> Result<Joined, String> {
+    if let Some(lifeline) = lifeline {
+        hold(lifeline)?;
+    }
+    let record = header.record(rank);
+    if !record.claim() {
+        return Err(format!("process {} has joined as node {rank} already; one process per node may", record.pid()));
+    }
+    let exit_time = Duration::from_secs_f64(config.exit_seconds(header.nodes()));
+    if !node::set(Node { header, rank, pid: sys::pid(), exit_time }) {
+        return Err("this process descends from a node".into());
+    }
+    log::set_identity(rank, header.nodes());
+    Ok(Joined { boot: Box::new(Shared::new(header, rank)), memory: JobMemory { header, rank, file } })
+}
+
+// Ties this process's life to the supervisor's. The descriptor is never closed.
+fn hold(lifeline: OwnedFd) -> Result<(), String> {
+    sys::kill_me_at_hangup(lifeline.as_fd()).map_err(|e| format!("the lifeline cannot be tied: {e}"))?;
+    if sys::poll_one(lifeline.as_fd(), libc::POLLIN) != 0 {
+        sys::exit_now(1); // the supervisor died before the line above; there is nobody left to tell
+    }
+    let _ = lifeline.into_raw_fd();
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! The hand-off: what the launcher tells each node in its environment.
+//!
+//! Invariant: a hand-off that fails is an error that says what was tried, never a silent job of one.
+
+use super::join::{Joined, enter};
+use crate::base::config::Config;
+pub use crate::base::config::HANDOFF;
+use crate::base::log;
+use crate::os::{layout, sys};
+use crate::supervise::JobHeader;
+use crate::supervise::header::VERSION;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+// Not in the table of settings: a message from one process to another, and read exactly once.
+pub(super) fn take_handoff() -> Option<String> {
+    #[allow(clippy::disallowed_methods)]
+    let value = std::env::var_os(HANDOFF)?;
+    // SAFETY: gasnet_init is called by one thread before others use GASNet (contract: core.md §6.1); the environment
+    // is changed here once, so that programs that this node starts do not take themselves for nodes.
+    unsafe { std::env::remove_var(HANDOFF) };
+    Some(value.to_string_lossy().into_owned())
+}
+
+/// The value of [`HANDOFF`] for one node: layout version, rank, nodes, descriptor of the job's memory, descriptor of the node's
+/// lifeline, cookie, and 1 if the launcher took address randomisation from the node's program (else 0).
+pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd, unrandomised: bool) -> String {
+    let (nodes, cookie) = (header.nodes(), header.cookie());
+    format!("{VERSION},{rank},{nodes},{memory},{lifeline},{cookie:x},{}", u8::from(unrandomised))
+}
+
+/// What a hand-off says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) rank: u32,
+    pub(crate) nodes: u32,
+    memory: u32,
+    lifeline: u32,
+    cookie: u64,
+    unrandomised: bool,
+}
+
+/// Reads a hand-off; the error says what is wrong with it.
+pub(crate) fn parse(value: &str) -> Result<Place, String> {
+    let fields: Vec<&str> = value.split(',').collect();
+    let [version, rank, nodes, memory, lifeline, cookie, unrandomised] = fields[..] else {
+        return Err("it does not have seven fields; do launcher and library come from the same installation?".into());
+    };
+    if version != VERSION.to_string() {
+        return Err(format!(
+            "the launcher speaks version {version}, this library {VERSION}: use the one installed with it"
+        ));
+    }
+    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("'{text}' is not a number"));
+    let (rank, nodes) = (number(rank)?, number(nodes)?);
+    let cookie = u64::from_str_radix(cookie, 16).map_err(|_| format!("'{cookie}' is not a cookie"))?;
+    if rank >= nodes {
+        return Err(format!("there is no rank {rank} among {nodes} nodes"));
+    }
+    let unrandomised = number(unrandomised)? != 0;
+    Ok(Place { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie, unrandomised })
+}
+
+/// Takes the place that a hand-off names.
+pub(super) fn launched(value: &str, config: &Config) -> Result<Joined, String> {
+    let Place { rank, nodes, memory, lifeline, cookie, unrandomised } = parse(value)?;
+    log::set_identity(rank, nodes); // errors from here on are this node's
+    if unrandomised {
+        // This program has its addresses by now. Those that it starts need not share them, and get what the system gives. A
+        // refusal leaves them as predictable as this one.
+        let _ = layout::set_random(true);
+    }
+    let memory = adopt(memory, "the job's memory")?;
+    let header =
+        JobHeader::open(memory.as_fd(), nodes, cookie).map_err(|e| format!("the job's memory is not right: {e}"))?;
+    let lifeline = adopt(lifeline, "this node's lifeline")?;
+    enter(header, rank, memory, Some(lifeline), config)
+}
+
+// Takes over a descriptor that the launcher opened for this process.
+fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
+    let number = RawFd::try_from(number).map_err(|_| format!("descriptor {number} for {what} cannot exist"))?;
+    // SAFETY: only borrowed for the one call that finds out whether it is open.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
+    sys::set_close_on_exec(borrowed, true).map_err(|e| {
+        format!(
+            "descriptor {number} for {what} is not usable ({e}); a program between gasnetrun_sci and this one may \
+             have closed it"
+        )
+    })?;
+    // SAFETY: open, as just seen, and the hand-off, taken out of the environment, gave it to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}

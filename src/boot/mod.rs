@@ -1,0 +1,185 @@
+//! Joining a job, and the few words that its nodes tell each other before they have any other way.
+//!
+//! [`Bootstrap`] is all that the rest of the library knows of whoever started the job. [`join`] finds out who that was.
+//!
+//! | who started the nodes | implementation | put and get | fence |
+//! |---|---|---|---|
+//! | `gasnetrun_sci`, or `gasnet_init` by forking, or nobody (a job of one) | [`Shared`] | in the head of the job's memory | a counter there |
+//! | a test, as threads of its own | `Memory` | in a table | a condition variable |
+//!
+//! What the trait demands is what implementations over several hosts can give as well:
+//!
+//! 1. Values are bytes under names, and small. A process manager (PMIx) keeps just that; an agent sends it in one frame.
+//! 2. Only [`Bootstrap::fence`] waits for others, so an implementation needs to communicate nowhere else: it sends what was put
+//!    since the last fence, and comes back with what all nodes have put. A get never waits.
+//! 3. Values live for one round, from a fence to the next one. So the memory for them is bounded, and a name may be used again,
+//!    also over PMIx, where a name is put once: the implementation appends the number of the round.
+//! 4. Nothing about a node's end goes through here but [`Bootstrap::abort`]: how far a node is, and its exit code, are for the
+//!    supervisor on its own host.
+//!
+//! Must not know: engines, segments, what the values mean. May use: the supervisor's files, `config`, `os`.
+
+pub mod board;
+#[cfg(test)]
+mod conformance;
+mod fork;
+pub mod join;
+pub mod launcher;
+#[cfg(any(test, fuzzing))]
+pub mod memory;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+pub use join::{JobError, JobMemory, Joined, join};
+pub use launcher::{HANDOFF, handoff};
+pub use shared::Shared;
+
+use crate::base::error::Error;
+use std::fmt;
+
+/// One node's side of its job's start-up exchange.
+///
+/// One thread of the node at a time calls `put` and `fence`.
+pub trait Bootstrap: Send + Sync {
+    /// Own rank, below [`Bootstrap::size`].
+    fn rank(&self) -> u32;
+
+    /// Number of nodes of the job.
+    fn size(&self) -> u32;
+
+    /// Publishes `value` under `key` to all nodes: they get it after the next fence, until the fence after that. Of two values
+    /// under one key in one round the later one counts.
+    ///
+    /// # Errors
+    /// [`BootError::Full`]: in one round a node has [`LIMIT`] bytes, of which each value takes its own length, rounded up to 8,
+    /// and 8 more. What was put before stays.
+    fn put(&self, key: Key, value: &[u8]) -> Result<(), BootError>;
+
+    /// Reads into `value` what node `rank` put under `key` before the last fence. Does not wait.
+    ///
+    /// # Errors
+    /// [`BootError::Missing`]: there is nothing. [`BootError::Length`]: it has another length than `value`. In both cases
+    /// `value` is as before.
+    fn get(&self, rank: u32, key: Key, value: &mut [u8]) -> Result<(), BootError>;
+
+    /// Waits until all nodes are here.
+    ///
+    /// # Errors
+    /// [`BootError::Lost`]: some node will never come. An implementation whose supervisor ends those that wait does not return
+    /// instead.
+    fn fence(&self) -> Result<(), BootError>;
+
+    /// Ends this node at once, and with it the job, whose status becomes `code` unless a node has left with another than 0
+    /// before. Flushes nothing. Async-signal-safe.
+    fn abort(&self, code: u8) -> !;
+}
+
+/// Bytes that a node may put in one round, keys included; see [`Bootstrap::put`].
+pub const LIMIT: usize = 8 * board::WORDS;
+
+/// Name of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key([u8; 7]);
+
+impl Key {
+    /// The key of this name: 1 to 7 ASCII characters.
+    pub const fn new(name: &str) -> Key {
+        let name = name.as_bytes();
+        assert!(!name.is_empty() && name.len() <= 7 && name.is_ascii());
+        let mut key = [0; 7];
+        let mut at = 0;
+        while at < name.len() {
+            key[at] = name[at];
+            at += 1;
+        }
+        Key(key)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        std::str::from_utf8(&self.0[..len]).unwrap_or_default() // ASCII, as `new` checked
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why the exchange failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BootError {
+    /// A node puts more in one round than [`LIMIT`].
+    Full {
+        /// What did not fit.
+        key: Key,
+        /// Bytes of its value.
+        len: usize,
+    },
+    /// A node has put nothing under this key before the last fence.
+    Missing {
+        /// The node.
+        rank: u32,
+        /// The key.
+        key: Key,
+    },
+    /// What a node has put under this key has another length.
+    Length {
+        /// The node.
+        rank: u32,
+        /// The key.
+        key: Key,
+        /// Bytes that it put.
+        is: usize,
+        /// Bytes that were asked for.
+        wanted: usize,
+    },
+    /// The job cannot go on: the reason.
+    Lost(String),
+}
+
+impl fmt::Display for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BootError::Full { key, len } => {
+                write!(
+                    f,
+                    "start-up exchange: {len} bytes of '{key:?}' are more than the {LIMIT} of a round have room for"
+                )
+            }
+            BootError::Missing { rank, key } => write!(f, "start-up exchange: node {rank} has put no '{key:?}'"),
+            BootError::Length { rank, key, is, wanted } => {
+                write!(f, "start-up exchange: '{key:?}' of node {rank} has {is} bytes instead of {wanted}")
+            }
+            BootError::Lost(reason) => write!(f, "start-up exchange: {reason}"),
+        }
+    }
+}
+
+impl From<BootError> for Error {
+    #[cold]
+    fn from(error: BootError) -> Error {
+        Error::resource(error)
+    }
+}
+
+/// [`Bootstrap::put`] of words.
+///
+/// # Errors
+/// Those of `put`.
+pub fn put_words<const N: usize>(boot: &dyn Bootstrap, key: Key, words: &[u64; N]) -> Result<(), BootError> {
+    boot.put(key, words.map(u64::to_le_bytes).as_flattened())
+}
+
+/// [`Bootstrap::get`] of as many words as were put.
+///
+/// # Errors
+/// Those of `get`.
+pub fn get_words<const N: usize>(boot: &dyn Bootstrap, rank: u32, key: Key) -> Result<[u64; N], BootError> {
+    let mut bytes = [[0; 8]; N];
+    boot.get(rank, key, bytes.as_flattened_mut())?;
+    Ok(bytes.map(u64::from_le_bytes))
+}

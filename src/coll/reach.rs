@@ -1,0 +1,69 @@
+//! Ways to peers' collective regions, made on first contact: a node pays for the peers that its collectives talk to.
+//!
+//! Must not know how regions are connected, nor what is in them.
+
+use crate::base::error::Error;
+use crate::base::fatal;
+use crate::sci::Adapter;
+use std::sync::OnceLock;
+
+/// Connects the collective region of a node. May be called by several threads at once, at any time from attach on.
+pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> + Send + Sync>;
+
+/// All nodes' collective regions, by rank, as far as they are connected.
+pub struct Reach<A: Adapter> {
+    maps: Box<[OnceLock<A::Remote>]>,
+    connect: Option<Connect<A>>,
+}
+
+impl<A: Adapter> Reach<A> {
+    /// In a job of `nodes`. Without `connect` no region is mapped, and words and bytes travel as messages.
+    pub fn new(nodes: u32, connect: Option<Connect<A>>) -> Reach<A> {
+        Reach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.maps.len()
+    }
+
+    /// The region of node `rank` (below [`Reach::nodes`]), connected now if need be; `None`: none are mapped. Where connecting
+    /// fails the job ends with a line, because a member of a collective can't be left out.
+    pub fn map(&self, rank: u32) -> Option<&A::Remote> {
+        let connect = self.connect.as_ref()?;
+        let lost = |error: Error| fatal(format_args!("no way to the collective region of node {rank}: {error}"));
+        Some(self.maps[rank as usize].get_or_init(|| connect(rank).unwrap_or_else(lost)))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::am::region::COLLECTIVE;
+    use crate::sci::heap::Heap;
+    use crate::sci::{LocalSegment, NodeId, Placement, RemoteSegment};
+    use crate::testkit::world::Kit;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    #[test]
+    fn a_region_is_connected_at_the_first_contact_and_once() {
+        let adapters = Heap::kit(3, 0);
+        let segments: Vec<_> = adapters.iter().map(|adapter| adapter.create(COLLECTIVE, 4096).unwrap()).collect();
+        segments.iter().for_each(|segment| segment.set_available().unwrap());
+        static ASKED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+        let me = adapters[0].clone();
+        let connect = move |rank: u32| {
+            ASKED.lock().unwrap().push(rank);
+            let segment = me.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
+            Ok(segment.map(0, 4096, Placement::Anywhere)?)
+        };
+        let reach = Reach::<Heap>::new(3, Some(Box::new(connect)));
+        assert!(ASKED.lock().unwrap().is_empty());
+        for rank in [2, 1, 2] {
+            assert!(reach.map(rank).is_some());
+        }
+        assert_eq!(*ASKED.lock().unwrap(), [2, 1]);
+        assert!(Reach::<Heap>::new(3, None).map(1).is_none());
+    }
+}

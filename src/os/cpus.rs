@@ -1,0 +1,68 @@
+//! Processors and NUMA memory of this process.
+
+use super::sys::{check, errno};
+use libc::{c_int, c_void};
+use std::io;
+
+/// CPUs that this process may use, whatever their number.
+pub fn usable_cpus() -> Vec<usize> {
+    // The kernel refuses a set that is too small for all CPUs that it could have.
+    for words in [16, 128, 1024, 8192] {
+        let mut set = vec![0u64; words];
+        let bytes = size_of_val(&set[..]);
+        // SAFETY: `set` has `bytes` writable bytes.
+        let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, bytes, set.as_mut_ptr()) };
+        if got >= 0 {
+            return (0..words * 64).filter(|cpu| set[cpu / 64] & (1 << (cpu % 64)) != 0).collect();
+        }
+    }
+    Vec::new()
+}
+
+// A set of bits as the kernel takes it, and the number of bits in it.
+fn bit_set(bits: &[usize]) -> (Vec<u64>, usize) {
+    let words = bits.iter().max().map_or(1, |highest| highest / 64 + 1);
+    let mut set = vec![0u64; words];
+    bits.iter().for_each(|bit| set[bit / 64] |= 1 << (bit % 64));
+    (set, words * 64)
+}
+
+/// Confines this process to `cpus`.
+pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
+    let (set, bits) = bit_set(cpus);
+    // SAFETY: `set` has `bits / 8` readable bytes.
+    check("sched_setaffinity", unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bits / 8, set.as_ptr()) }
+        as c_int)
+    .map(drop)
+}
+
+/// This process, and what it executes, takes memory from NUMA node `node` as long as there is some. A kernel without NUMA
+/// has nothing to choose from: no error.
+pub fn prefer_memory_of(node: usize) -> io::Result<()> {
+    let (set, bits) = bit_set(&[node]);
+    // One more bit than counts: the kernel takes the number for that of the first bit outside.
+    // SAFETY: `set` has `bits / 8` readable bytes.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, set.as_ptr(), bits + 1) };
+    match check("set_mempolicy", result as c_int) {
+        Err(error) if errno(&error) == Some(libc::ENOSYS) => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one of its own: shared
+/// memory then comes from there, whichever process touches it first. A matter of speed only, so errors are not told.
+///
+/// # Safety
+/// The range is a mapping of this process.
+pub unsafe fn apply_memory_policy(address: *mut c_void, len: usize) {
+    let mut mode: c_int = 0;
+    let mut set = [0u64; 1024 / 64];
+    let bits = set.len() * 64;
+    let place = &raw mut mode;
+    // SAFETY: `mode` and `set` are writable, `set` for `bits` bits.
+    let got = unsafe { libc::syscall(libc::SYS_get_mempolicy, place, set.as_mut_ptr(), bits, 0usize, 0) };
+    if got == 0 && mode != libc::MPOL_DEFAULT && len > 0 {
+        // SAFETY: the caller's promise; a policy changes nothing that a program can see.
+        unsafe { libc::syscall(libc::SYS_mbind, address, len, mode, set.as_ptr(), bits, 0) };
+    }
+}

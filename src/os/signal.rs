@@ -1,0 +1,188 @@
+//! Signals: sending them, taking them, and what happens when they arrive. Must not know what they mean to a job.
+
+use super::sys::check;
+use libc::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+use std::{io, ptr};
+
+/// kill(2); false when there is no such process. Async-signal-safe.
+pub fn kill(pid: i32, signal: c_int) -> bool {
+    // SAFETY: kill touches no memory.
+    unsafe { libc::kill(pid, signal) == 0 }
+}
+
+/// Runs `signal`'s action on this thread, as far as it is not blocked. Async-signal-safe.
+pub fn raise(signal: c_int) {
+    // SAFETY: raise touches no memory; what the handler does is its own affair.
+    unsafe { libc::raise(signal) };
+}
+
+/// Sends `signal` so that its handler finds SI_QUEUE and `marker`; false when there is no such process.
+pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
+    let value = libc::sigval { sival_ptr: marker as *mut c_void };
+    // SAFETY: `value` is passed by value and only handed through.
+    unsafe { libc::sigqueue(pid, signal, value) == 0 }
+}
+
+/// A set of signals.
+#[derive(Clone, Copy)]
+pub struct SignalSet(libc::sigset_t);
+
+impl SignalSet {
+    /// The set of `signals`. Async-signal-safe.
+    pub fn new(signals: &[c_int]) -> SignalSet {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: `set` is writable; sigemptyset initialises all of it.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: initialised above.
+        let mut set = unsafe { set.assume_init() };
+        for signal in signals {
+            // SAFETY: `set` is initialised; a wrong number is refused by an error.
+            unsafe { libc::sigaddset(&mut set, *signal) };
+        }
+        SignalSet(set)
+    }
+
+    /// Changes this thread's mask by `how` (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK) and returns the mask before.
+    pub fn apply(&self, how: c_int) -> SignalSet {
+        let mut old = SignalSet::new(&[]);
+        // SAFETY: both sets are initialised.
+        unsafe { libc::pthread_sigmask(how, &self.0, &mut old.0) };
+        old
+    }
+
+    /// Waits for one of these signals, which must be blocked; true: the kernel sent it.
+    pub fn wait(&self) -> (c_int, bool) {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        loop {
+            // SAFETY: the set is initialised, `info` is writable.
+            let signal = unsafe { libc::sigwaitinfo(&self.0, info.as_mut_ptr()) };
+            if signal > 0 {
+                // SAFETY: zeroed above, and filled in by the kernel.
+                return (signal, unsafe { info.assume_init() }.si_code == libc::SI_KERNEL);
+            }
+        }
+    }
+
+    /// As the kernel wants it.
+    pub fn into_raw(self) -> libc::sigset_t {
+        self.0
+    }
+
+    /// A descriptor to read these signals from; they must be blocked.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        // SAFETY: the set is initialised.
+        let fd = check("signalfd", unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        // SAFETY: the kernel just gave us this descriptor.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+}
+
+/// `signal` is blocked and has arrived.
+pub fn is_pending(signal: c_int) -> bool {
+    let SignalSet(mut set) = SignalSet::new(&[]);
+    // SAFETY: `set` is writable.
+    unsafe { libc::sigpending(&mut set) };
+    // SAFETY: `set` is initialised.
+    unsafe { libc::sigismember(&set, signal) == 1 }
+}
+
+/// Reads one signal from a [`SignalSet::descriptor`].
+pub fn read_signal(fd: BorrowedFd<'_>) -> Option<libc::signalfd_siginfo> {
+    let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
+    let size = size_of::<libc::signalfd_siginfo>();
+    // SAFETY: `info` has `size` writable bytes.
+    let got = unsafe { libc::read(fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+    // SAFETY: plain integers, for which any bytes are valid.
+    (got == size as isize).then(|| unsafe { info.assume_init() })
+}
+
+/// What happens when `signal` arrives. `None` for a number that is no signal. Async-signal-safe.
+pub fn disposition(signal: c_int) -> Option<libc::sigaction> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action changes nothing; `action` is writable.
+    let result = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: zeroed above, which is a valid value of every field.
+    (result == 0).then(|| unsafe { action.assume_init() })
+}
+
+/// `signal` is ignored by this process.
+pub fn is_ignored(signal: c_int) -> bool {
+    disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_IGN)
+}
+
+/// `signal` has its default action in this process.
+pub fn is_default(signal: c_int) -> bool {
+    disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_DFL)
+}
+
+/// Sets `signal` to SIG_IGN or SIG_DFL. Async-signal-safe.
+pub fn set_plain(signal: c_int, action: libc::sighandler_t) {
+    assert!(action == libc::SIG_IGN || action == libc::SIG_DFL);
+    // SAFETY: SIG_IGN and SIG_DFL run no code.
+    unsafe { libc::signal(signal, action) };
+}
+
+/// A signal handler in the three-argument form.
+pub type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Installs `handler`, on the alternate stack if the thread has one; interrupted system calls go on. `handler` must be
+/// async-signal-safe. Async-signal-safe.
+pub fn set_handler(signal: c_int, handler: Handler) {
+    let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    let SignalSet(mask) = SignalSet::new(&[]);
+    let action = libc::sigaction {
+        sa_sigaction: handler as libc::sighandler_t,
+        sa_mask: mask,
+        sa_flags: flags,
+        sa_restorer: None,
+    };
+    restore_disposition(signal, &action);
+}
+
+/// Puts back what [`disposition`] gave.
+pub fn restore_disposition(signal: c_int, action: &libc::sigaction) {
+    // SAFETY: `action` is complete; its handler, if any, was installed before or is async-signal-safe by contract.
+    unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
+}
+
+/// SIGALRM after `time`, once; zero: never. Async-signal-safe.
+pub fn set_alarm(time: Duration) {
+    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
+    let timer = libc::itimerval { it_interval: none, it_value: value };
+    // SAFETY: `timer` is valid; the old one is not asked for.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
+}
+
+/// Stops the process's real-time interval timer (`alarm`); what was left of it.
+pub fn take_alarm() -> libc::itimerval {
+    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let stopped = libc::itimerval { it_interval: none, it_value: none };
+    let mut left = stopped;
+    // SAFETY: both are valid.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &stopped, &mut left) };
+    left
+}
+
+/// Starts it again with what was left.
+pub fn restore_alarm(left: &libc::itimerval) {
+    // SAFETY: `left` is valid; the old one is not asked for.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, left, ptr::null_mut()) };
+}
+
+/// Gives this thread an alternate signal stack of `bytes` unless it has one. Never freed.
+pub fn set_signal_stack(bytes: usize) {
+    let mut old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: a null new stack changes nothing; `old` is writable.
+    unsafe { libc::sigaltstack(ptr::null(), &mut old) };
+    if old.ss_flags & libc::SS_DISABLE == 0 {
+        return;
+    }
+    let memory = Box::leak(vec![0u8; bytes].into_boxed_slice());
+    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: bytes };
+    // SAFETY: the memory is leaked, so it outlives the thread, and nobody else uses it.
+    unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
+}

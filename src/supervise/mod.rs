@@ -1,0 +1,26 @@
+//! The processes of a job and their end: who starts them, what they print, how they leave, and who clears up.
+//!
+//! Every node has a supervisor above it, the launcher or the process that forked at init, except in a job of one without
+//! launcher. Both look at the same records in the head of the job's memory.
+//!
+//! | in | files |
+//! |---|---|
+//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `ending` (deadlines), `guard` (the launcher's second process) |
+//! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
+//! | both | `header` |
+//!
+//! Must not know: messages, segments, GASNet calls, what is in a bulletin.
+
+pub mod debug;
+pub mod ending;
+pub mod exit;
+pub mod guard;
+pub mod header;
+pub mod node;
+pub mod output;
+pub mod signals;
+pub mod spawn;
+pub mod supervisor;
+
+pub use exit::{exit, fatal};
+pub use header::{JobHeader, Phase};
