@@ -60,7 +60,8 @@ fn items(text: &str) -> Vec<String> {
 // bindgen numbers the enumerations that have no name, differently for each client. Their integer types stand for them.
 fn with_types_of_enums(items: Vec<String>) -> Vec<String> {
     let number = |item: &str| {
-        let (name, integer) = item.strip_prefix("pub type _bindgen_ty_")?.trim_end().strip_suffix(';')?.split_once(" = ")?;
+        let (name, integer) =
+            item.strip_prefix("pub type _bindgen_ty_")?.trim_end().strip_suffix(';')?.split_once(" = ")?;
         Some((format!(": _bindgen_ty_{name} "), format!(": {integer} ")))
     };
     let enums: Vec<(String, String)> = items.iter().filter_map(|item| number(item)).collect();

@@ -33,9 +33,8 @@ impl Header {
     fn read(flags: &[&str]) -> Header {
         let collect = Collect::default();
         let client = "#include <gasnet.h>\n#include <gasnet_tools.h>\n#include <gasnet_vis.h>\n";
-        let reader = reader(client, flags)
-            .formatter(bindgen::Formatter::None)
-            .parse_callbacks(Box::new(collect.clone()));
+        let reader =
+            reader(client, flags).formatter(bindgen::Formatter::None).parse_callbacks(Box::new(collect.clone()));
         let declarations = read(reader);
         let constants = std::mem::take(&mut *collect.0.lock().unwrap());
         Header { constants, declarations }
