@@ -1,4 +1,4 @@
-//! Makes the C prototypes of the exports into OUT_DIR (ci/headers compares them with the checked-in header), and gives
+//! Makes the C prototypes of the exports into OUT_DIR (cargo xtask headers compares them with the checked-in header), and gives
 //! the shared library its soname.
 
 #![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
@@ -50,7 +50,7 @@ fn header(guard: &str, umbrella: &str, modules: &[&str], root: &Path) -> cbindge
     let mut config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
     config.include_guard = Some(format!("GASNETI_SCI_{guard}_H"));
     config.header = Some(format!(
-        "/* Functions that the library exports, made by cbindgen from src/api. Do not edit: ci/headers --update writes it. */\n\
+        "/* Functions that the library exports, made by cbindgen from src/api. Do not edit: cargo xtask headers --update writes it. */\n\
          #if !defined(GASNETI_SCI_IN_GASNET_H)\n\
          #error \"include {umbrella}, not gasnet_sci_{}.h\"\n\
          #endif",

@@ -1,5 +1,5 @@
 /* What core.md section 2 promises of the macros that gasnet.h defines, in the preprocessor and as types. Compiled by
- * ci/headers after #include <gasnet.h>, never linked. EXPECT_* say how. */
+ * cargo xtask headers after #include <gasnet.h>, never linked. EXPECT_* say how. */
 
 #if GASNET_SPEC_VERSION_MAJOR != 1 || GASNET_SPEC_VERSION_MINOR != 8 || GASNET_VERSION != GASNET_SPEC_VERSION_MAJOR
 #error "specification version"

@@ -1,4 +1,4 @@
-/* What the expressions of c-tests/names-*.txt are made of; ci/headers puts it between the headers and the generated part. */
+/* What the expressions of c-tests/names-*.txt are made of; cargo xtask headers puts it between the headers and the generated part. */
 #define NAME_STRING_(x) #x
 #define NAME_STRING(x) NAME_STRING_(x)
 /* A cast that no compiler warns of: what it warns of then is in the headers. */

@@ -1,4 +1,4 @@
-/* Functions that the library exports, made by cbindgen from src/api. Do not edit: ci/headers --update writes it. */
+/* Functions that the library exports, made by cbindgen from src/api. Do not edit: cargo xtask headers --update writes it. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_abi.h"
 #endif

@@ -1,4 +1,4 @@
-/* The headers as C++ clients use them, C++11 to 20 (ci/headers compiles it in each): inside namespaces, classes, templates and lambdas,
+/* The headers as C++ clients use them, C++11 to 20 (cargo xtask headers compiles it in each): inside namespaces, classes, templates and lambdas,
  * in static initialisers, with RAII, containers of the tools' types, thread keys, and everything gasnet.h has for a task runtime.
  * Active messages in C++: testcxx_am.cc. */
 #undef __PLATFORM_COMPILER_GNU_VERSION_STR

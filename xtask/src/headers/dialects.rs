@@ -1,0 +1,210 @@
+//! Every dialect and mode, alone, twice, inside extern "C", in every order, and with what clients' build systems define.
+
+use super::checks::Checks;
+use super::compile::Extent::Syntax;
+use anyhow::Result;
+
+/// The headers that clients include.
+pub const PUBLIC: [&str; 5] = ["gasnet.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_coll.h", "gasnet_handler.h"];
+
+const COMPILERS: [&str; 2] = ["gcc", "clang"];
+const STANDARDS: [&str; 6] = ["c99", "c11", "c17", "c++11", "c++17", "c++20"];
+const TOOLS_STANDARDS: [&str; 8] = ["c99", "c11", "c17", "c++98", "c++11", "c++14", "c++17", "c++20"];
+
+pub fn add(checks: &mut Checks) -> Result<()> {
+    modes(checks)?;
+    definitions(checks)?;
+    orders(checks)?;
+    tools_alone(checks)?;
+    program(checks)
+}
+
+/// A file that includes these headers, each twice.
+pub fn includes(headers: &[&str]) -> String {
+    let lines: String = headers.iter().chain(headers).map(|header| format!("#include <{header}>\n")).collect();
+    lines + "extern int file_is_not_empty;\n"
+}
+
+// gasnet_tools.h is the only header with an order.
+fn before(header: &str) -> &'static str {
+    if header == "gasnet_tools.h" { "#include <gasnet.h>\n" } else { "" }
+}
+
+/// What a client includes that has `header` twice.
+pub fn twice(header: &str) -> String {
+    format!("{}#include <{header}>\n#include <{header}>\n#include <gasnet.h>\n", before(header))
+}
+
+fn in_extern_c(header: &str) -> String {
+    format!(
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n{}#include <{header}>\n#ifdef __cplusplus\n}}\n#endif\n",
+        before(header)
+    )
+}
+
+/// All modes in the oldest dialects that are promised; in the newer ones the two extremes.
+fn modes(checks: &mut Checks) -> Result<()> {
+    let values = format!("#include <gasnet.h>\n{}", checks.repo.read("ci/headers.c")?);
+    let values = checks.file("values.c", &values)?;
+    for compiler in COMPILERS {
+        for standard in STANDARDS {
+            for threads in ["SEQ", "PARSYNC", "PAR"] {
+                for segment in ["FAST", "LARGE", "EVERYTHING"] {
+                    for debug in [true, false] {
+                        let oldest = matches!(standard, "c99" | "c++11");
+                        let extreme = matches!((segment, debug), ("FAST", false) | ("EVERYTHING", true));
+                        if !oldest && !extreme {
+                            continue;
+                        }
+                        let debug_flags: &[&str] =
+                            if debug { &["-DGASNET_DEBUG", "-DEXPECT_DEBUG"] } else { &["-DGASNET_NDEBUG"] };
+                        let modes = [
+                            format!("-DGASNET_{threads}"),
+                            format!("-DGASNET_SEGMENT_{segment}"),
+                            format!("-DEXPECT_{threads}"),
+                            format!("-DEXPECT_{segment}"),
+                        ];
+                        let flags: Vec<&str> =
+                            modes.iter().map(String::as_str).chain(debug_flags.iter().copied()).collect();
+                        let name = format!("{compiler} {standard} {threads} {segment} {}", debug_flags[0]);
+                        checks.clean(name, compiler, standard, Syntax, &flags, &values);
+                    }
+                }
+            }
+        }
+    }
+    for mode in ["-DGASNET_SEQ=", "-DGASNET_SEQ=0", "-DGASNET_SEQ=yes"] {
+        let flags = [mode, "-DEXPECT_SEQ", "-DEXPECT_FAST"];
+        checks.clean(format!("thread mode as {mode}"), "gcc", "c99", Syntax, &flags, &values);
+    }
+    // These do not depend on the other choices.
+    for header in PUBLIC {
+        let twice = checks.file(&format!("twice-{header}.c"), &twice(header))?;
+        let inside = checks.file(&format!("extern-{header}.c"), &in_extern_c(header))?;
+        for compiler in COMPILERS {
+            for standard in STANDARDS {
+                let flags = ["-DGASNET_PAR", "-DGASNET_SEGMENT_FAST", "-DNDEBUG"];
+                checks.clean(
+                    format!("{compiler} {standard} {header} twice"),
+                    compiler,
+                    standard,
+                    Syntax,
+                    &flags,
+                    &twice,
+                );
+                let flags = ["-DGASNET_SEQ", "-DGASNET_SEGMENT_FAST", "-DDEBUG"];
+                checks.clean(
+                    format!("{compiler} {standard} {header} in extern C"),
+                    compiler,
+                    standard,
+                    Syntax,
+                    &flags,
+                    &inside,
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What client build systems pass.
+fn definitions(checks: &mut Checks) -> Result<()> {
+    let file = checks.file("definitions.c", &twice("gasnet.h"))?;
+    let definitions: [(&str, &[&str]); 8] = [
+        ("NDEBUG", &["-DNDEBUG"]),
+        ("DEBUG", &["-DDEBUG=1"]),
+        ("conduit macro", &["-DGASNET_CONDUIT_SCI"]),
+        ("conduit macro with another value", &["-DGASNET_CONDUIT_SCI=7"]),
+        (
+            "obsolete macros",
+            &["-DGASNETI_BUG1389_WORKAROUND=1", "-DGASNETI_FORCE_PIC=1", "-DGASNET_ALLOW_OPTIMIZED_DEBUG"],
+        ),
+        ("_GNU_SOURCE", &["-D_GNU_SOURCE=1", "-D_REENTRANT"]),
+        ("strict prototypes", &["-DGASNET_USE_STRICT_PROTOTYPES"]),
+        ("own helper macros", &["-DMIN(a,b)=((a)<(b)?(a):(b))", "-DMAX(a,b)=((a)>(b)?(a):(b))", "-D_STRINGIFY(x)=#x"]),
+    ];
+    for (name, definition) in definitions {
+        let flags: Vec<&str> = ["-DGASNET_SEQ"].iter().chain(definition).copied().collect();
+        for compiler in COMPILERS {
+            for standard in ["c99", "c++11"] {
+                checks.clean(format!("{compiler} {standard}: {name}"), compiler, standard, Syntax, &flags, &file);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every order of the headers in which gasnet_tools.h is not the first.
+fn orders(checks: &mut Checks) -> Result<()> {
+    let mut orders = Vec::new();
+    permute(&mut PUBLIC.to_vec(), 0, &mut orders);
+    for order in orders.iter().filter(|order| order[0] != "gasnet_tools.h") {
+        let file = checks.file(&format!("order-{}.c", order.join("-")), &includes(order))?;
+        let name = order.join(" ");
+        checks.clean(format!("gcc: {name}"), "gcc", "c99", Syntax, &["-DGASNET_PAR", "-D_GNU_SOURCE"], &file);
+        checks.clean(format!("clang: {name}"), "clang", "c++17", Syntax, &["-DGASNET_SEQ", "-DGASNET_DEBUG"], &file);
+    }
+    Ok(())
+}
+
+fn permute(words: &mut Vec<&'static str>, from: usize, found: &mut Vec<Vec<&'static str>>) {
+    if from == words.len() {
+        found.push(words.clone());
+    }
+    for at in from..words.len() {
+        words.swap(from, at);
+        permute(words, from + 1, found);
+        words.swap(from, at);
+    }
+}
+
+/// gasnet_tools.h without gasnet.h, which programs without a job include.
+fn tools_alone(checks: &mut Checks) -> Result<()> {
+    let file = checks.file("alone.c", &includes(&["gasnet_tools.h"]))?;
+    let words = "-DGASNET_DEBUG -DGASNETT_USE_TRUE_MUTEXES=1 -Dused=ERR -Dnoinline=ERR -Dhot=ERR -Dunused=ERR";
+    for compiler in COMPILERS {
+        for standard in TOOLS_STANDARDS {
+            for flags in [
+                "-DNDEBUG",
+                "-D_REENTRANT",
+                "-DGASNET_DEBUG -DGASNETT_THREAD_SAFE=yes",
+                "-DGASNETT_LITE_MODE",
+                words,
+                "-DGASNETT_THREAD_SINGLE -D_REENTRANT -DGASNETT_USE_CTYPE_WRAPPERS=1",
+            ] {
+                let name = format!("tools alone: {compiler} {standard} {flags}");
+                let flags: Vec<&str> = flags.split(' ').collect();
+                checks.clean(name, compiler, standard, Syntax, &flags, &file);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A program that uses what C++ clients use, in each C++.
+fn program(checks: &mut Checks) -> Result<()> {
+    let file = checks.repo.c_test("testcxx.cc")?;
+    for compiler in ["g++", "clang++"] {
+        for standard in ["c++11", "c++14", "c++17", "c++20"] {
+            for mode in ["-DGASNET_SEQ", "-DGASNET_PAR"] {
+                let name = format!("testcxx: {compiler} {standard} {mode}");
+                checks.clean(name, compiler, standard, Syntax, &["-D_GNU_SOURCE", mode], &file);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permutations_are_all_and_different() {
+        let mut orders = Vec::new();
+        permute(&mut PUBLIC.to_vec(), 0, &mut orders);
+        orders.sort();
+        orders.dedup();
+        assert_eq!(orders.len(), 120);
+    }
+}

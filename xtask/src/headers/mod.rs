@@ -1,0 +1,83 @@
+//! The headers that clients include: the generated part is fresh, all are clean in every dialect and mode, and have every name
+//! of the contract with its type.
+
+mod checks;
+mod compile;
+mod dialects;
+mod names;
+mod refusals;
+
+use crate::repo::Repo;
+use crate::verdicts::Verdicts;
+use anyhow::{Context, Result, bail};
+use checks::Checks;
+use serde_json::Value;
+use similar::TextDiff;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The headers that build.rs makes of src/api.
+const MADE: [&str; 3] = ["gasnet_sci_abi.h", "gasnet_sci_tools_abi.h", "gasnet_sci_tools_lib_abi.h"];
+
+/// Checks the headers; with `update` writes the generated ones instead.
+pub fn run(repo: &Repo, update: bool) -> Result<bool> {
+    repo.set_up("gcc g++ clang")?;
+    let made = made(repo)?;
+    let made_text =
+        |name: &str| fs::read_to_string(made.join(name)).with_context(|| format!("build.rs made no {name}"));
+    if update {
+        for name in MADE {
+            let text = made_text(name)?;
+            if repo.read(&format!("include/{name}")).ok().as_ref() != Some(&text) {
+                repo.write(&format!("include/{name}"), &text)?;
+            }
+        }
+        return Ok(true);
+    }
+    let verdicts = Verdicts::new("headers");
+    for name in MADE {
+        let (old, new) = (repo.read(&format!("include/{name}"))?, made_text(name)?);
+        let difference = TextDiff::from_lines(&old, &new).unified_diff().to_string();
+        verdicts.none(&format!("include/{name} is stale: cargo xtask headers --update"), &difference, 12);
+    }
+    version_lines(repo, &verdicts)?;
+
+    let directory = tempfile::tempdir()?;
+    let mut checks = Checks::new(repo, directory.path());
+    dialects::add(&mut checks)?;
+    names::add(&mut checks)?;
+    refusals::add(&mut checks)?;
+    checks.run(&verdicts)?;
+    Ok(verdicts.finish())
+}
+
+/// The directory of the headers that build.rs made.
+fn made(repo: &Repo) -> Result<PathBuf> {
+    let check = ["check", "--package", "gasnet-sci", "--lib", "--quiet", "--message-format=json"];
+    let output = repo.cargo().args(check).output()?;
+    let messages = String::from_utf8_lossy(&output.stdout);
+    // Dependencies have build scripts, too; they come from a registry.
+    let ours = |message: &Value| {
+        message["reason"] == "build-script-executed"
+            && message["package_id"].as_str().is_some_and(|id| id.starts_with("path+file:"))
+    };
+    let mut scripts = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(ours);
+    match scripts.next().as_ref().and_then(|script| script["out_dir"].as_str()) {
+        Some(directory) => Ok(Path::new(directory).to_path_buf()),
+        None => bail!("the library's build script did not run:\n{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+/// Build systems take the release's numbers from the third field of the only line that has the name.
+fn version_lines(repo: &Repo, verdicts: &Verdicts) -> Result<()> {
+    let text = repo.read("include/gasnet_config.h")?;
+    for part in ["MAJOR", "MINOR", "PATCH"] {
+        let name = format!("GASNET_RELEASE_VERSION_{part}");
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(&name)).collect();
+        let number =
+            lines.first().and_then(|line| line.split_whitespace().nth(2)).and_then(|word| word.parse::<u32>().ok());
+        let findings = if lines.len() == 1 && number.is_some() { String::new() } else { lines.join("\n") + "\n" };
+        verdicts.none(&format!("line of {name}"), &findings, 12);
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Every name of the contract with its type: tables such as c-tests/names-core.txt, whose heads say what a line may be, as C
+//! files. Everything is used in functions of its own, never called; the file is for a compiler that is told to warn.
+
+use super::checks::Checks;
+use super::compile::Extent::Code;
+use anyhow::Result;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const TABLES: [&str; 5] =
+    ["names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt"];
+
+/// Lines that say what is not so, one of each kind.
+const WRONG: [&str; 8] = [
+    "is int :: gasnet_mynode()",
+    "void gasnet_AMPoll()",
+    "if GASNET_NO_SUCH",
+    "undef GASNET_OK",
+    "string GASNET_CONDUIT_NAME",
+    "token GASNET_NO_SUCH",
+    "type gasnet_node_t (T)-1 < 0",
+    "statement gasnet_AMNoSuch%M(node%A);",
+];
+
+/// A table: its name, for the compiler's messages, and its text.
+struct Table {
+    name: String,
+    text: String,
+}
+
+pub fn add(checks: &mut Checks) -> Result<()> {
+    let mut tables = Vec::new();
+    for name in TABLES {
+        let path = checks.repo.c_test(name)?;
+        tables.push(Table { name: path.display().to_string(), text: checks.repo.read(&path.to_string_lossy())? });
+    }
+    let expressions = checks.repo.read("ci/names.c")?;
+    let program = |headers: &[&str], sections: &str, tables: &[Table]| {
+        let includes: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+        includes + &expressions + &c_of(tables, &sections.split(' ').collect::<Vec<_>>())
+    };
+    let (core, tools, vis, handler) = ("gasnet.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_handler.h");
+    let seq = program(&[core, tools, handler, vis], "all job seq handler vis noheap", &tables);
+    let seq = checks.file("names-seq.c", &seq)?;
+    let par = program(&[vis, handler, tools], "all job threads handler vis noheap", &tables);
+    let par = checks.file("names-par.c", &par)?;
+    let alone = checks.file("names-alone.c", &program(&[tools], "all alone noheap", &tables))?;
+    let heap = checks.file("names-heap.c", &program(&[core, tools], "all job seq heap", &tables))?;
+
+    let mut add = |compiler: &str, standard: &str, flags: &str, file: &Path| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let flags = format!("-DEXPECT_ATTRIBUTES=1 {flags}");
+        let name = format!("{stem}: {compiler} {standard} {flags}");
+        // In these files no cast is written as C has it, and nothing is converted unseen.
+        let warnings = if standard.starts_with("c++") { "-Wconversion -Wold-style-cast" } else { "-Wconversion" };
+        let all: Vec<&str> = flags.split(' ').chain(warnings.split(' ')).collect();
+        checks.clean(name, compiler, standard, Code, &all, file);
+    };
+    for compiler in ["gcc", "clang"] {
+        for standard in ["c99", "c++98", "c++11"] {
+            for (mode, file) in [("-DGASNET_SEQ", &seq), ("-DGASNET_PAR", &par), ("-DNDEBUG", &alone)] {
+                for optimise in ["-O0 -DGASNET_DEBUG", "-O2 -DGASNET_NDEBUG"] {
+                    add(compiler, standard, &format!("{optimise} {mode}"), file);
+                }
+            }
+        }
+        for optimise in ["-O1", "-O3"] {
+            add(compiler, "c11", &format!("{optimise} -DGASNET_PARSYNC"), &par);
+            add(compiler, "c17", &format!("{optimise} -DGASNETT_THREAD_SAFE"), &alone);
+            add(compiler, "c++20", &format!("{optimise} -DGASNET_SEQ"), &seq);
+        }
+        add(compiler, "c99", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ", &heap);
+        add(compiler, "c++11", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ -DGASNET_DEBUG", &heap);
+    }
+    // All features off: what is written must still be valid.
+    let off: Vec<String> = features(&tables).iter().map(|feature| format!("-D{feature}=0")).collect();
+    let rest = ["-DEXPECT_ATTRIBUTES=0", "-Wno-unused", "-Wno-implicit-fallthrough", "-DGASNET_SEQ"];
+    let flags: Vec<&str> = off.iter().map(String::as_str).chain(rest).collect();
+    for compiler in ["gcc", "clang"] {
+        checks.clean(format!("names-seq: {compiler}, features off"), compiler, "c99", Code, &flags, &seq);
+    }
+    // The tables are not empty promises: what has another type, or is missing, is found.
+    for (number, line) in WRONG.iter().enumerate() {
+        let table = Table { name: "wrong".into(), text: format!("[all]\n{line}\n") };
+        let file = checks.file(&format!("wrong{number}.c"), &program(&[core], "all", &[table]))?;
+        checks.refused(&format!("wrong line: {line}"), "error", "gcc", "c99", &["-DGASNET_SEQ"], &file)?;
+    }
+    Ok(())
+}
+
+/// The macros that turn a feature on or off.
+fn features(tables: &[Table]) -> Vec<&str> {
+    let lines =
+        tables.iter().filter(|table| table.name.ends_with("names-tools.txt")).flat_map(|table| table.text.lines());
+    let conditions = lines.filter_map(|line| line.strip_prefix("if ")?.split_once(" == EXPECT"));
+    conditions.map(|(feature, _)| feature).filter(|feature| feature.starts_with("GASNETT_USE_")).collect()
+}
+
+/// The lines of these sections as C.
+fn c_of(tables: &[Table], sections: &[&str]) -> String {
+    let mut text = String::new();
+    let mut number = 0; // makes names
+    for table in tables {
+        let mut active = false;
+        for (line, at) in table.text.lines().zip(1..) {
+            number += 1;
+            if line.starts_with('#') || line.trim().is_empty() {
+                continue;
+            }
+            if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                active = sections.contains(&section);
+            } else if active {
+                let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+                let place = format!("#line {at} \"{}\"\n", table.name);
+                let code = code(kind, rest.trim_start(), number, &place);
+                let unknown = || format!("{place}#error unknown kind of line: {kind}\n");
+                text.push_str(&code.unwrap_or_else(unknown));
+            }
+        }
+    }
+    text
+}
+
+/// The C of one line; none if it is of no known kind.
+fn code(kind: &str, rest: &str, n: usize, place: &str) -> Option<String> {
+    let body = match kind {
+        "if" => {
+            let name = rest.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+            let condition = if name { format!("{rest} && defined({rest})") } else { rest.to_owned() };
+            format!("#if !({condition})\n#error {rest}\n#endif")
+        }
+        "defined" => format!("#ifndef {rest}\n#error {rest} is not defined\n#endif"),
+        "undef" => format!("#ifdef {rest}\n#error {rest} is defined\n#endif"),
+        "string" => {
+            format!("extern const char name_string{n}[]; const char name_string{n}[] = \"<\" {rest} \">\";")
+        }
+        // As a token it does not begin or end with a quote, and is something else than its own name.
+        "token" => format!(
+            "extern char name_token{n}[sizeof(NAME_STRING({rest})) > 1 && \
+             sizeof(NAME_STRING({rest})) != sizeof(\"{rest}\") ? 1 : -1];"
+        ),
+        "type" => {
+            let (name, condition) = rest.split_once(' ')?;
+            let condition = condition
+                .trim_start()
+                .replace("(T)-1", &format!("NAME_AS({name}, -1)"))
+                .replace("(T)", &format!("({name})"))
+                .replace("(T,", &format!("({name},"));
+            format!("extern {name} name_object{n}; extern char name_type{n}[({condition}) ? 1 : -1];")
+        }
+        "is" | "result" => {
+            let (name, expression) = rest.split_once(" :: ")?;
+            let result = if kind == "is" { format!("((void)({expression}), 1)") } else { "1".into() };
+            // Two declarations of one object: they must agree.
+            format!(
+                "extern {name} name_like{n}; extern __typeof__({expression}) name_like{n}; extern int name_is{n}(void);\n\
+                 {place}int name_is{n}(void) {{\n\
+                 {place}  {name} value = ({expression}); (void)value; return {result}; }}"
+            )
+        }
+        "void" => format!(
+            "extern int name_void{n}(void);\nint name_void{n}(void) {{ i ? {rest} : (void)0; return ({rest}, 1); }}"
+        ),
+        "statement" => return Some(statements(rest, n, place)),
+        "file" => rest.to_owned(),
+        _ => return None,
+    };
+    Some(format!("{place}{body}\n"))
+}
+
+/// A function with the statement; with `%M` and `%A` in it, for every number of arguments that a message may have.
+fn statements(statement: &str, n: usize, place: &str) -> String {
+    let mut text = format!("extern void name_statement{n}(void);\nvoid name_statement{n}(void) {{\n");
+    let mut arguments = String::new();
+    let most = if statement.contains("%M") { 16 } else { 0 };
+    for count in 0..=most {
+        let statement = statement.replace("%M", &count.to_string()).replace("%A", &arguments);
+        writeln!(text, "{place}  {statement}").expect("a string takes everything");
+        let argument = match count % 3 {
+            0 => "i".into(),
+            1 => "NAME_AS(int, n)".into(),
+            _ => format!("(i ? i : {count})"),
+        };
+        write!(arguments, ", {argument}").expect("a string takes everything");
+    }
+    text + "}\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn c(lines: &str, sections: &[&str]) -> String {
+        c_of(&[Table { name: "t".into(), text: lines.into() }], sections)
+    }
+
+    #[test]
+    fn only_wanted_sections_are_taken() {
+        let lines = "# head\n[job]\ndefined A\n\n[alone]\ndefined B\n";
+        assert_eq!(c(lines, &["job"]), "#line 3 \"t\"\n#ifndef A\n#error A is not defined\n#endif\n");
+    }
+
+    #[test]
+    fn statements_grow_by_one_argument() {
+        let text = c("[all]\nstatement f%M(node%A);\n", &["all"]);
+        for call in ["  f0(node);", "  f1(node, i);", "  f3(node, i, NAME_AS(int, n), (i ? i : 2));", "  f16(node, i, "]
+        {
+            assert!(text.contains(call), "{call} is not in\n{text}");
+        }
+        assert!(!text.contains("f17("));
+    }
+
+    #[test]
+    fn an_unknown_line_is_an_error_of_the_compiler() {
+        assert!(c("[all]\nnonsense f()\n", &["all"]).contains("#error unknown kind of line: nonsense"));
+    }
+}

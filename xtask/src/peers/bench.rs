@@ -1,0 +1,102 @@
+//! Running one way of one peer, and what happens if it fails.
+
+use super::options::Options;
+use super::programs::Programs;
+use super::samples::{Sample, Samples};
+use crate::leftovers::Leftovers;
+use crate::repo::Repo;
+use anyhow::{Result, bail};
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Our own way. Without it there is nothing to compare.
+pub const OURS: &str = "gasnet-sci";
+
+pub struct Bench<'a> {
+    pub options: &'a Options,
+    pub programs: Programs,
+    pub launcher: PathBuf,
+    pub cores: usize,
+    pub samples: Samples,
+    pub directory: TempDir,
+    leftovers: Leftovers,
+    /// Ways that have never worked with so many nodes; they are left out.
+    broken: HashSet<(String, usize)>,
+}
+
+impl<'a> Bench<'a> {
+    pub fn new(repo: &Repo, options: &'a Options, programs: Programs) -> Result<Bench<'a>> {
+        Ok(Bench {
+            options,
+            programs,
+            launcher: repo.stage.join("bin/gasnetrun_sci"),
+            cores: repo.cores,
+            samples: Samples::default(),
+            directory: tempfile::tempdir()?,
+            leftovers: Leftovers::new(&repo.target)?,
+            broken: HashSet::new(),
+        })
+    }
+
+    /// A command that may take so many seconds, without settings of the caller's for any of the libraries.
+    pub fn command(&self, seconds: u64, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", &seconds.to_string()]).stdin(std::process::Stdio::null());
+        self.leftovers.mark(&mut command);
+        let foreign = |name: &str| name.starts_with("OMPI_") || name.starts_with("UCX_") || name == "LD_LIBRARY_PATH";
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(foreign)) {
+            command.env_remove(name);
+        }
+        if self.options.realtime {
+            command.args(["chrt", "-r", "50"]);
+        }
+        command.arg(program);
+        command
+    }
+
+    pub fn is_broken(&self, how: &str, nodes: usize) -> bool {
+        self.broken.contains(&(how.to_owned(), nodes))
+    }
+
+    /// Runs a program that prints its samples.
+    pub fn job(&mut self, how: &str, nodes: usize, command: &mut Command) -> Result<()> {
+        if self.is_broken(how, nodes) {
+            return Ok(());
+        }
+        let output = command.output()?;
+        if output.status.success() {
+            let text = String::from_utf8_lossy(&output.stdout);
+            text.lines().filter_map(|line| Sample::parse(how, line)).for_each(|sample| self.samples.add(sample));
+        } else {
+            self.failed(how, nodes, &format!("{command:?}"), &String::from_utf8_lossy(&output.stderr));
+            if how == OURS {
+                bail!("our own side failed");
+            }
+        }
+        Ok(())
+    }
+
+    /// A way that fails is left out from then on; one that has worked before may have met a machine that is busy.
+    pub fn failed(&mut self, how: &str, nodes: usize, what: &str, err: &str) {
+        let later = if self.samples.has(how) {
+            "; the other rounds count"
+        } else {
+            self.broken.insert((how.to_owned(), nodes));
+            ", and left out from here on"
+        };
+        println!("FAILED{later}: {how} on {nodes} nodes: {what}");
+        let lines: Vec<&str> = err.lines().collect();
+        for line in &lines[lines.len().saturating_sub(5)..] {
+            println!("    {}", line.chars().take(160).collect::<String>());
+        }
+    }
+}
+
+impl Drop for Bench<'_> {
+    fn drop(&mut self) {
+        self.leftovers.kill();
+    }
+}

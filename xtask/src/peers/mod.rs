@@ -1,0 +1,85 @@
+//! How fast are we beside OpenMPI (messages, one-sided, collectives), OpenSHMEM and UCX? All run the same patterns on the same
+//! cores in one run, in turns, so that drift hits everybody; the result is one table, and a file that the page shows.
+//!
+//! Each peer may use the best of what it has: the values are those of the best of its ways, cell by cell.
+
+mod bench;
+mod options;
+mod programs;
+mod samples;
+mod ucx;
+mod ways;
+
+pub use options::command;
+
+use crate::repo::Repo;
+use anyhow::{Result, bail};
+use bench::Bench;
+use clap::ArgMatches;
+use options::Options;
+use programs::Programs;
+use std::io::{IsTerminal, Write, stdout};
+use std::path::Path;
+use std::process::Command;
+use std::{fs, thread};
+
+pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
+    let options = Options::of(matches)?;
+    repo.set_up("gcc mpicc ucx_perftest")?;
+    repo.make_stage()?;
+    let programs = Programs::build(repo)?;
+    let mut bench = Bench::new(repo, &options, programs)?;
+    let quick = if options.quick { ", quick" } else { "" };
+    println!("{} rounds, each peer in turn{quick}", options.rounds);
+    for round in 1..=options.rounds {
+        for section in &options.sections {
+            progress(&format!("round {round} of {}: {section}", options.rounds));
+            let nodes: &[usize] = if matches!(section.as_str(), "am" | "rma") { &[2] } else { &[2, 4] };
+            for &nodes in nodes {
+                ways::all(&mut bench, section, nodes)?;
+            }
+        }
+    }
+    progress("");
+    show(repo, &options, &bench)
+}
+
+/// Says where we are, if somebody looks.
+fn progress(text: &str) {
+    if stdout().is_terminal() {
+        print!("\r{text:40}\r");
+        let _ = stdout().flush(); // a terminal that is gone is told nothing
+    }
+}
+
+/// Writes the file of results and has `gasnet-sci page` show it.
+fn show(repo: &Repo, options: &Options, bench: &Bench) -> Result<bool> {
+    let cpus = fs::read_to_string("/proc/cpuinfo")?;
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    let file = serde_json::json!({
+        "version": 1,
+        "host": {
+            "cpu": model.map_or("", |(_, name)| name),
+            "cores": thread::available_parallelism()?.get(),
+            "kernel": kernel.trim(),
+            "library": env!("CARGO_PKG_VERSION"),
+        },
+        "rounds": options.rounds,
+        "results": bench.samples.results(),
+    });
+    let rows = bench.directory.path().join("peers.json");
+    fs::write(&rows, format!("{file:#}\n"))?;
+    let mut page = Command::new(repo.stage.join("bin/gasnet-sci"));
+    page.arg("page");
+    let earlier = |file: &&Path| fs::metadata(file).is_ok_and(|data| data.len() > 0);
+    for (name, file) in [("--json", &options.json), ("--html", &options.html)] {
+        page.args(file.iter().flat_map(|file| [Path::new(name), file.as_path()]));
+    }
+    page.args(options.json.as_deref().filter(earlier)).arg(&rows);
+    let status = page.status()?;
+    if !status.success() {
+        bail!("gasnet-sci page: {status}");
+    }
+    Ok(true)
+}

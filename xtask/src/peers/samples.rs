@@ -1,0 +1,172 @@
+//! What was measured, and the rows made of it: the median, least and most of each cell; of each peer's ways the one with the
+//! best median. Limits are ours to compare with.
+
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+
+/// One value of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The peer's way, or ours.
+    pub how: String,
+    /// The peer; "limit" for what the hardware can do.
+    pub who: String,
+    pub section: String,
+    pub operation: String,
+    pub nodes: usize,
+    pub bytes: usize,
+    pub unit: String,
+    pub value: f64,
+}
+
+impl Sample {
+    /// A line of a program of c-tests/peers: WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE.
+    pub fn parse(how: &str, line: &str) -> Option<Sample> {
+        let fields: Vec<&str> = line.split('|').collect();
+        let [who, section, operation, nodes, bytes, unit, value] = fields[..] else { return None };
+        Some(Sample {
+            how: how.into(),
+            who: who.into(),
+            section: section.into(),
+            operation: operation.into(),
+            nodes: nodes.trim().parse().ok()?,
+            bytes: bytes.trim().parse().ok()?,
+            unit: unit.into(),
+            value: value.trim().parse().ok()?,
+        })
+    }
+}
+
+/// Where a row stands: operations in the order in which they were measured, then nodes, bytes, unit and who.
+type Cell = (usize, usize, usize, String, String);
+
+#[derive(Default)]
+pub struct Samples {
+    all: Vec<Sample>,
+}
+
+/// The best way of one peer in one cell.
+struct Best {
+    sample: Sample,
+    median: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Samples {
+    pub fn add(&mut self, sample: Sample) {
+        self.all.push(sample);
+    }
+
+    /// Has this way ever worked?
+    pub fn has(&self, how: &str) -> bool {
+        self.all.iter().any(|sample| sample.how == how)
+    }
+
+    /// The rows of the file of results.
+    pub fn results(&self) -> Vec<Value> {
+        let best = self.best();
+        let row = |(cell, found): (&Cell, &Best)| {
+            let sample = &found.sample;
+            let limit_cell = (cell.0, cell.1, cell.2, cell.3.clone(), "limit".to_owned());
+            let limit = best.get(&limit_cell).filter(|_| sample.who.starts_with("gasnet-sci"));
+            // What gasnet-sci bench has under the same name is measured in another way, beside its own limit.
+            let beside = if sample.section == "am" { "" } else { ", beside peers" };
+            json!({
+                "section": sample.section, "operation": format!("{}{beside}", sample.operation), "who": sample.who,
+                "nodes": sample.nodes, "bytes": sample.bytes, "unit": sample.unit,
+                "median": found.median, "low": found.low, "high": found.high,
+                "limit": limit.map(|_| limit_name(&sample.operation)),
+                "limit_median": limit.map(|limit| limit.median),
+                "ratio": limit.map(|limit| (found.median / limit.median * 1e4).round() / 1e4),
+                "target": null, "how": sample.how,
+            })
+        };
+        best.iter().map(row).collect()
+    }
+
+    fn best(&self) -> BTreeMap<Cell, Best> {
+        let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut ways: BTreeMap<(Cell, &str), Vec<&Sample>> = BTreeMap::new();
+        for sample in &self.all {
+            let next = places.len();
+            let place = *places.entry((&sample.section, &sample.operation)).or_insert(next);
+            let cell = (place, sample.nodes, sample.bytes, sample.unit.clone(), sample.who.clone());
+            ways.entry((cell, &sample.how)).or_default().push(sample);
+        }
+        let mut best: BTreeMap<Cell, Best> = BTreeMap::new();
+        for ((cell, _), samples) in ways {
+            let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+            values.sort_by(f64::total_cmp);
+            let middle = values.len() / 2;
+            let median =
+                if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+            let (low, high) = (values[0], values[values.len() - 1]);
+            let found = Best { sample: samples[0].clone(), median, low, high };
+            let more_is_better = found.sample.unit == "MB/s";
+            let better = best.get(&cell).is_none_or(|so_far| match more_is_better {
+                true => median > so_far.median,
+                false => median < so_far.median,
+            });
+            if better {
+                best.insert(cell, found);
+            }
+        }
+        best
+    }
+}
+
+/// What the limit of an operation is.
+fn limit_name(operation: &str) -> &'static str {
+    let round_trip = operation.contains("round trip");
+    if round_trip && (operation.starts_with("medium") || operation.starts_with("long")) {
+        "copy and a word, there and back"
+    } else if round_trip || operation.starts_with("barrier") {
+        "bare line round trip"
+    } else {
+        "plain copy"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(lines: &[(&str, &str)]) -> Vec<Value> {
+        let mut samples = Samples::default();
+        lines.iter().for_each(|(how, line)| samples.add(Sample::parse(how, line).unwrap()));
+        samples.results()
+    }
+
+    #[test]
+    fn the_best_way_of_a_peer_counts() {
+        let rows = samples(&[
+            ("a", "peer|rma|put flood|2|64|MB/s|10"),
+            ("a", "peer|rma|put flood|2|64|MB/s|30"),
+            ("b", "peer|rma|put flood|2|64|MB/s|25"),
+            ("c", "peer|rma|put flood|2|64|MB/s|5"),
+        ]);
+        assert_eq!(rows.len(), 1);
+        assert_eq!((&rows[0]["how"], &rows[0]["median"]), (&json!("b"), &json!(25.0)));
+        assert_eq!(rows[0]["operation"], "put flood, beside peers");
+    }
+
+    #[test]
+    fn we_are_compared_with_the_limit_of_the_same_cell() {
+        let rows = samples(&[
+            ("gasnet-sci", "gasnet-sci|am|medium message round trip|2|64|us|3"),
+            ("gasnet-sci", "limit|am|medium message round trip|2|64|us|2"),
+            ("a", "peer|am|medium message round trip|2|64|us|4"),
+        ]);
+        let ours = rows.iter().find(|row| row["who"] == "gasnet-sci").unwrap();
+        assert_eq!((&ours["ratio"], &ours["limit"]), (&json!(1.5), &json!("copy and a word, there and back")));
+        let peer = rows.iter().find(|row| row["who"] == "peer").unwrap();
+        assert!(peer["limit"].is_null() && peer["ratio"].is_null());
+    }
+
+    #[test]
+    fn other_lines_are_no_samples() {
+        assert_eq!(Sample::parse("a", "PASS"), None);
+        assert_eq!(Sample::parse("a", "peer|rma|put|2|64|MB/s"), None);
+    }
+}

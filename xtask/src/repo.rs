@@ -1,0 +1,89 @@
+//! Where things are, and the tools of the shell that scripts and xtask share.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, thread};
+
+/// The repository and its directories, all absolute.
+pub struct Repo {
+    pub root: PathBuf,
+    /// cargo's target directory.
+    pub target: PathBuf,
+    /// What a user links against (lib, include, bin); `stage` fills it.
+    pub stage: PathBuf,
+    pub cores: usize,
+}
+
+impl Repo {
+    /// The repository that this program was built from.
+    pub fn find() -> Result<Repo> {
+        let root =
+            Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?.to_path_buf();
+        let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()));
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
+        Ok(Repo { stage: target.join("stage"), target, root, cores })
+    }
+
+    /// A command that runs in the repository and reads nothing, without what cargo tells the programs that it runs.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).stdin(Stdio::null());
+        // It would come before the paths of the libraries that client programs carry.
+        command.env_remove("LD_LIBRARY_PATH").env("CARGO_TARGET_DIR", &self.target);
+        command
+    }
+
+    pub fn cargo(&self) -> Command {
+        self.command(&env::var("CARGO").unwrap_or("cargo".into()))
+    }
+
+    /// Makes sure that the tools which `words` name are there; installs them as root on Debian. `set_up` of ci/lib.sh.
+    pub fn set_up(&self, words: &str) -> Result<()> {
+        self.library(&format!("set_up {words}"))
+    }
+
+    /// Builds the release library, unless it is fresh, and puts what a user needs into the stage. `make_stage` of ci/lib.sh.
+    pub fn make_stage(&self) -> Result<()> {
+        self.library("make_stage")
+    }
+
+    fn library(&self, line: &str) -> Result<()> {
+        let status = self.command("bash").args(["-c", &format!(". ci/lib.sh; {line}"), "xtask"]).status()?;
+        if !status.success() {
+            bail!("{line}: {status}");
+        }
+        Ok(())
+    }
+
+    pub fn read(&self, path: &str) -> Result<String> {
+        fs::read_to_string(self.root.join(path)).with_context(|| format!("cannot read {path}"))
+    }
+
+    pub fn write(&self, path: &str, text: &str) -> Result<()> {
+        fs::write(self.root.join(path), text).with_context(|| format!("cannot write {path}"))
+    }
+
+    /// The file of c-tests/ with this name, in whatever folder.
+    pub fn c_test(&self, name: &str) -> Result<PathBuf> {
+        let mut folders = vec![self.root.join("c-tests")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                } else if entry.file_name() == name {
+                    return Ok(entry.path());
+                }
+            }
+        }
+        bail!("c-tests/ has no {name}")
+    }
+}
+
+/// What a command prints on either stream, and whether it succeeded.
+pub fn outcome(command: &mut Command) -> Result<(bool, String)> {
+    let output = command.output().with_context(|| format!("cannot run {:?}", command.get_program()))?;
+    let text = [output.stdout, output.stderr].concat();
+    Ok((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
+}

@@ -1,0 +1,144 @@
+//! What happens to the running job: signals, cores, priorities.
+
+use super::plan::{Plan, Trouble, Victim};
+use rustix::process::{Pid, Signal, kill_process, setpriority_process};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+/// What has been done to the job.
+#[derive(Default)]
+pub struct Done {
+    /// When the fault struck, if its moment is known.
+    pub fault_at: Option<SystemTime>,
+    pub injected: bool,
+}
+
+/// A job that may still run.
+pub struct Target<'a> {
+    /// The process that was started. Its children are the nodes by rank. Its number stays its own until it is waited for.
+    pub launcher: Pid,
+    pub ended: &'a dyn Fn() -> bool,
+}
+
+impl Target<'_> {
+    fn children(&self) -> Vec<Pid> {
+        let launcher = self.launcher.as_raw_nonzero();
+        let list = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap_or_default();
+        list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
+    }
+
+    /// The processes of a victim; waits until there is one. None if the job ends first.
+    fn choose(&self, victim: Victim) -> Vec<Pid> {
+        while !(self.ended)() {
+            let nodes = self.children();
+            let found: Vec<Pid> = match victim {
+                Victim::Launcher => vec![self.launcher],
+                Victim::Everything => [self.launcher].into_iter().chain(nodes).collect(),
+                Victim::Node(node) => nodes.get(node).copied().into_iter().collect(),
+                Victim::Several(node) => {
+                    let next = nodes.get((node + 1) % nodes.len().max(1));
+                    nodes.get(node).into_iter().chain(next).copied().collect()
+                }
+            };
+            if !found.is_empty() {
+                return found;
+            }
+            sleep(Duration::from_micros(100));
+        }
+        Vec::new()
+    }
+}
+
+// True if any was there to get it.
+fn send(signal: Signal, victims: &[Pid]) -> bool {
+    victims.iter().map(|pid| kill_process(*pid, signal).is_ok()).fold(false, |any, sent| any | sent)
+}
+
+fn signal_of(name: &str) -> Signal {
+    match name {
+        "TERM" => Signal::TERM,
+        "SEGV" => Signal::SEGV,
+        "ABRT" => Signal::ABORT,
+        _ => Signal::KILL,
+    }
+}
+
+fn milliseconds(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// Does to the job what the plan says; returns when the last of it is done, or the job has ended.
+pub fn disturb(plan: &Plan, target: &Target) -> Done {
+    let mut done = Done::default();
+    match &plan.trouble {
+        Trouble::Kill { signal, victim, delay } => {
+            sleep(milliseconds(*delay));
+            let victims = target.choose(*victim);
+            if !victims.is_empty() {
+                done.fault_at = Some(SystemTime::now());
+                send(signal_of(signal), &victims);
+            }
+        }
+        Trouble::StopKill { node, delay } => {
+            sleep(milliseconds(*delay));
+            if let [first, rest @ ..] = &target.choose(Victim::Several(*node))[..] {
+                send(Signal::STOP, rest);
+                sleep(milliseconds(20));
+                done.fault_at = Some(SystemTime::now());
+                send(Signal::KILL, &[*first]);
+            }
+        }
+        Trouble::Stop { victim, times, pause, delay } => {
+            sleep(milliseconds(*delay));
+            done.injected = stop(plan, target, *victim, *times, *pause);
+        }
+        Trouble::Scheduling { node, times, pause, delay, one_core, nice } => {
+            sleep(milliseconds(*delay));
+            crowd(&target.choose(Victim::Everything), *one_core, nice.as_deref());
+            done.injected = stop(plan, target, Victim::Node(*node), *times, *pause);
+        }
+        Trouble::Memory(_) | Trouble::Cgroup(_) | Trouble::Descriptors(_) | Trouble::Close(_) => done.injected = true,
+        Trouble::None | Trouble::Call { .. } | Trouble::Delay { .. } => {}
+    }
+    done
+}
+
+/// Stops the victim again and again; a node by turns with the others.
+fn stop(plan: &Plan, target: &Target, victim: Victim, times: u64, pause: u64) -> bool {
+    let mut stopped = false;
+    for turn in 0..times as usize {
+        let victim = match victim {
+            Victim::Node(node) => Victim::Node((node + turn) % plan.nodes),
+            other => other,
+        };
+        let victims = target.choose(victim);
+        if victims.is_empty() {
+            break;
+        }
+        stopped |= send(Signal::STOP, &victims);
+        sleep(milliseconds(pause));
+        send(Signal::CONT, &victims);
+    }
+    stopped
+}
+
+/// Puts the nodes on one core, or gives them different priorities. `processes` begins with the launcher. What may not be done
+/// here is left out: no run depends on it.
+fn crowd(processes: &[Pid], one_core: bool, nice: Option<&[i32]>) {
+    let nodes = processes.get(1..).unwrap_or_default();
+    for (rank, pid) in nodes.iter().enumerate() {
+        if one_core {
+            let mut first = CpuSet::new();
+            first.set(0);
+            for task in fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten() {
+                let task = task.file_name().to_str().and_then(|name| Pid::from_raw(name.parse().ok()?));
+                let _ = task.map(|task| sched_setaffinity(Some(task), &first));
+            }
+        }
+        if let Some(nice) = nice.and_then(|nice| nice.get(rank)) {
+            let _ = setpriority_process(Some(*pid), *nice);
+        }
+    }
+}

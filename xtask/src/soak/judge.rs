@@ -1,0 +1,115 @@
+//! Was a run right? In the answer, in its moment, in the line that says the cause.
+
+use super::job::Run;
+use super::plan::{Kind, Plan, Trouble, Victim};
+use regex::Regex;
+use std::time::Duration;
+
+/// Every program of ours that can speak of a fault.
+const SPEAKER: &str = "(node [0-9]+|gasnetrun_sci|gasnet-sci)";
+
+/// More time where it is counted from the job's start.
+const FROM_START: Duration = Duration::from_secs(2);
+
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(&format!("(?m){pattern}")).expect("patterns are constants of this file").is_match(text)
+}
+
+/// What was wrong; nothing if all is well.
+pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
+    let mut wrong = run.wrong.clone();
+    let bad = r"CHECK\(|: FAIL \(|internal error";
+    if matches(bad, &run.out) || matches(bad, &run.err) {
+        wrong.push("wrong data".into());
+    }
+    let Some(status) = run.status else { return wrong };
+    if status == 0 {
+        let passes = run.out.lines().filter(|line| matches("^testsoak: node [0-9]+/[0-9]+: PASS", line)).count();
+        if passes != plan.nodes {
+            wrong.push(format!("status 0, but {passes} nodes passed"));
+        }
+        return wrong;
+    }
+    if !run.injected {
+        wrong.push(format!("status {status} without a fault"));
+    }
+    if matches!(plan.kind(), Kind::None | Kind::Stop | Kind::Delay | Kind::Close | Kind::Scheduling) {
+        wrong.push(format!("status {status}"));
+    }
+    let allowed = if plan.kind().is_limit() { limit + FROM_START } else { limit };
+    if run.took > allowed {
+        wrong.push(format!("the end came {} ms after the fault", run.took.as_millis()));
+    }
+    if let Some(line) = cause(plan, status)
+        && !matches(&line, &run.err)
+    {
+        wrong.push(format!("no line says the cause: {line}"));
+    }
+    wrong
+}
+
+/// What a line on stderr must match. A launcher that was killed cannot speak any more, and need not.
+fn cause(plan: &Plan, status: i32) -> Option<String> {
+    let signal_of_node = |signal: &str| format!("SIG{signal}.* on node [0-9]+/|node [0-9]+/.*SIG{signal}");
+    match &plan.trouble {
+        Trouble::Kill { victim: Victim::Launcher | Victim::Everything, .. } => None,
+        Trouble::Kill { signal, .. } => Some(signal_of_node(signal)),
+        Trouble::StopKill { .. } => Some(signal_of_node("KILL")),
+        Trouble::Call { call, .. } => Some(match *call {
+            "pthread_create" => format!("{SPEAKER}.*(pthread_create|thread)|no thread"),
+            "futex_wait" | "futex_wake" => format!("{SPEAKER}.*futex"),
+            // Which of the system calls that come by syscall(2), the shim does not say.
+            "syscall" => SPEAKER.into(),
+            "open64" => format!("{SPEAKER}.*(open|/dev/|/proc/|/sys/|cannot)"),
+            call => format!("{SPEAKER}.*{call}"),
+        }),
+        // The kernel may kill the launcher.
+        Trouble::Cgroup(_) if status == 137 => None,
+        Trouble::Cgroup(_) => Some(format!("{SPEAKER}.*(memory|SIG)|wanted, [0-9]+ possible")),
+        Trouble::Memory(_) => Some("memory|RLIMIT_AS|limit|no thread|failed to map|wanted, [0-9]+ possible".into()),
+        Trouble::Descriptors(_) => Some("descriptor|RLIMIT_NOFILE|open files".into()),
+        Trouble::None
+        | Trouble::Stop { .. }
+        | Trouble::Scheduling { .. }
+        | Trouble::Delay { .. }
+        | Trouble::Close(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases::CASES;
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(2);
+
+    fn run(status: i32, out: &str, err: &str) -> Run {
+        Run { status: Some(status), injected: true, out: out.into(), err: err.into(), ..Run::default() }
+    }
+
+    #[test]
+    fn an_answer_needs_every_node() {
+        let plan = Plan { nodes: 2, trouble: Trouble::None, ..CASES[0].plan() };
+        let line = |node: u32| format!("testsoak: node {node}/2: PASS (5 checks)\n");
+        assert_eq!(verdict(&plan, &run(0, &(line(0) + &line(1)), ""), LIMIT), [""; 0]);
+        assert_eq!(verdict(&plan, &run(0, &line(0), ""), LIMIT), ["status 0, but 1 nodes passed"]);
+        assert_eq!(verdict(&plan, &run(1, "", ""), LIMIT), ["status 1"]);
+    }
+
+    #[test]
+    fn an_end_needs_a_line_and_is_soon() {
+        let plan = Plan { nodes: 2, ..CASES[0].plan() };
+        let mut end = run(1, "", "gasnetrun_sci: cannot make the job: memfd_create: Too many open files\n");
+        assert_eq!(verdict(&plan, &end, LIMIT), [""; 0]);
+        end.took = 2 * LIMIT;
+        assert_eq!(verdict(&plan, &end, LIMIT), ["the end came 4000 ms after the fault"]);
+        assert_eq!(verdict(&plan, &run(1, "", "gasnetrun_sci: no\n"), LIMIT).len(), 1);
+    }
+
+    #[test]
+    fn wrong_bytes_are_wrong_whatever_the_end() {
+        let plan = CASES[0].plan();
+        let bad = run(1, "t.c:5: CHECK(a == b)\n", "gasnetrun_sci: memfd_create\n");
+        assert_eq!(verdict(&plan, &bad, LIMIT), ["wrong data"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Jobs under faults: random mixes of all operations whose every byte is verified, while nodes and the launcher are killed and
+//! stopped, memory and descriptors run out, system calls fail, cores are taken away.
+//!
+//! A run ends in the right answer, or non-zero with a line that names node, call and cause, within the limit; then nothing of
+//! it is left. A node that is stopped, delayed or moved is no fault: such a run must end in the right answer. The same seed
+//! makes the same plan: program, nodes, settings, fault, moment.
+
+mod cases;
+mod disturb;
+mod job;
+mod judge;
+mod options;
+mod plan;
+mod site;
+mod tally;
+
+pub use options::command;
+
+use crate::repo::Repo;
+use anyhow::Result;
+use clap::ArgMatches;
+use job::Run;
+use judge::verdict;
+use options::{Extent, Options};
+use plan::{Kind, Plan};
+use site::Site;
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
+    let options = Options::of(matches);
+    repo.set_up("gcc")?;
+    repo.make_stage()?;
+    let site = Site::prepare(repo)?;
+    let kinds = kinds(&options, &site);
+    let start = Instant::now();
+    let mut tally = Tally::default();
+
+    if options.cases {
+        for case in &cases::CASES {
+            let plan = case.plan();
+            let run = job::run(&site, &plan, options.limit)?;
+            let wrong = [verdict(&plan, &run, options.limit), case.findings(&run)].concat();
+            tally.count(&plan, &run, &wrong);
+            tell(&site, &plan, &run, &wrong, "a case of --cases", "--cases --runs 0");
+        }
+    }
+    let (mut number, mut left) = (0, u64::MAX);
+    match options.extent {
+        Extent::Time(_) => {}
+        Extent::Runs(runs) => left = runs,
+        Extent::Only(run) => (number, left) = (run, 1),
+    }
+    let until = match options.extent {
+        Extent::Time(time) => time,
+        _ => Duration::MAX,
+    };
+    while left > 0 && start.elapsed() < until {
+        let plan = Plan::make(options.seed, number, &kinds);
+        let run = job::run(&site, &plan, options.limit)?;
+        let wrong = verdict(&plan, &run, options.limit);
+        tally.count(&plan, &run, &wrong);
+        let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
+        let again = format!("--seed {} --only {number}{words}", options.seed);
+        tell(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
+        if let Extent::Only(_) = options.extent {
+            println!("run {number}: {}: {}, {} ms", plan.describe(), run.status_text(), run.took.as_millis());
+            print!("{}", run.err);
+            last(&run.out, 3).iter().for_each(|line| println!("{line}"));
+        }
+        number += 1;
+        left -= 1;
+    }
+    print!("{}", tally.table());
+    println!("{}", tally.summary(options.seed, start.elapsed()));
+    if let Some(file) = &options.json {
+        tally.write_json(file, options.seed, start.elapsed())?;
+    }
+    println!("soak: {} passed, {} failed", tally.runs() - tally.failed(), tally.failed());
+    Ok(tally.failed() == 0)
+}
+
+/// What to choose from. Without a cgroup of our own, limits of addresses take the place of limits of memory.
+fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
+    let mut kinds = if options.kinds.is_empty() { plan::WEIGHTS.to_vec() } else { options.kinds.clone() };
+    if site.group.is_none() && kinds.contains(&Kind::Cgroup) {
+        println!("no cgroup can be made here: no runs under its limit");
+        kinds.iter_mut().filter(|kind| **kind == Kind::Cgroup).for_each(|kind| *kind = Kind::Memory);
+    }
+    kinds
+}
+
+fn tell(site: &Site, plan: &Plan, run: &Run, wrong: &[String], which: &str, again: &str) {
+    if wrong.is_empty() {
+        return;
+    }
+    let show = |title: &str, lines: &[&str], width: usize| {
+        for line in lines {
+            println!("    {title}{}", line.chars().take(width).collect::<String>());
+        }
+    };
+    println!("FAILED: {which}, {}: {}", plan.describe(), wrong.join("; "));
+    println!("    again: cargo xtask soak {again}");
+    println!("    job: {}", job::command_line(site, plan));
+    if !run.fault.is_empty() {
+        println!("    fault: {}", run.fault.trim_end().replace('\n', ";"));
+    }
+    show("err: ", &run.err.lines().take(12).collect::<Vec<_>>(), 300);
+    show("out: ", &last(&run.out, 4), 200);
+    show("", &run.stuck.lines().collect::<Vec<_>>(), 300);
+}
+
+fn last(text: &str, count: usize) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].to_vec()
+}

@@ -1,0 +1,398 @@
+//! Everything that a run does, made from the seed and the number of the run alone.
+
+use fastrand::Rng;
+
+/// Families of faults, as `--kind` names them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    None,
+    Kill,
+    Stop,
+    StopKill,
+    Call,
+    Delay,
+    Memory,
+    Cgroup,
+    Descriptors,
+    Close,
+    Scheduling,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 11] = [
+        Kind::None,
+        Kind::Kill,
+        Kind::Stop,
+        Kind::StopKill,
+        Kind::Call,
+        Kind::Delay,
+        Kind::Memory,
+        Kind::Cgroup,
+        Kind::Descriptors,
+        Kind::Close,
+        Kind::Scheduling,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::None => "none",
+            Kind::Kill => "kill",
+            Kind::Stop => "stop",
+            Kind::StopKill => "stopkill",
+            Kind::Call => "call",
+            Kind::Delay => "delay",
+            Kind::Memory => "memory",
+            Kind::Cgroup => "cgroup",
+            Kind::Descriptors => "descriptors",
+            Kind::Close => "close",
+            Kind::Scheduling => "scheduling",
+        }
+    }
+
+    /// Is the job under a limit from its start on? Then nobody knows when the limit strikes.
+    pub fn is_limit(self) -> bool {
+        matches!(self, Kind::Memory | Kind::Cgroup | Kind::Descriptors)
+    }
+}
+
+/// How often each kind comes when all are wanted. Calls that fail are the most different from each other.
+pub const WEIGHTS: [Kind; 13] = [
+    Kind::Kill,
+    Kind::Call,
+    Kind::Call,
+    Kind::Call,
+    Kind::Stop,
+    Kind::StopKill,
+    Kind::Delay,
+    Kind::Memory,
+    Kind::Cgroup,
+    Kind::Descriptors,
+    Kind::Close,
+    Kind::Scheduling,
+    Kind::None,
+];
+
+/// How a job is started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum How {
+    Fork,
+    Launcher,
+}
+
+/// Whom a signal is for. Node is a rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Victim {
+    Node(usize),
+    /// This node and the next one.
+    Several(usize),
+    Launcher,
+    Everything,
+}
+
+/// What happens to the job. Times are in milliseconds after its start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trouble {
+    None,
+    Kill {
+        signal: &'static str,
+        victim: Victim,
+        delay: u64,
+    },
+    /// The node after `node` is stopped, then `node` is killed.
+    StopKill {
+        node: usize,
+        delay: u64,
+    },
+    /// So many times the victim is stopped for `pause`.
+    Stop {
+        victim: Victim,
+        times: u64,
+        pause: u64,
+        delay: u64,
+    },
+    /// The same with one node, while all nodes are on one core, or have the priorities `nice`.
+    Scheduling {
+        node: usize,
+        times: u64,
+        pause: u64,
+        delay: u64,
+        one_core: bool,
+        nice: Option<Vec<i32>>,
+    },
+    /// What c-tests/soak/faults.c is told: PROCESS CALL NTH ERRNO TIMES.
+    Call {
+        call: &'static str,
+        fault: String,
+    },
+    Delay {
+        fault: String,
+    },
+    /// RLIMIT_AS in megabytes.
+    Memory(u64),
+    /// A cgroup's limit in megabytes.
+    Cgroup(u64),
+    /// RLIMIT_NOFILE.
+    Descriptors(u64),
+    /// The client closes all descriptors, or takes them, as its argument says.
+    Close(&'static str),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub trouble: Trouble,
+    pub how: How,
+    /// Directory of the program: thread mode, segment mode.
+    pub build: &'static str,
+    pub nodes: usize,
+    pub program_seed: u32,
+    /// NAME=VALUE.
+    pub settings: Vec<&'static str>,
+    pub rounds: u64,
+}
+
+pub const BUILDS: [&str; 4] = ["seq", "parsync", "par", "par-everything"];
+
+const CALLS: [&str; 21] = [
+    "mmap",
+    "mmap",
+    "futex_wait",
+    "futex_wake",
+    "memfd_create",
+    "fork",
+    "ftruncate",
+    "pwrite",
+    "pipe2",
+    "dup2",
+    "fcntl",
+    "signalfd",
+    "poll",
+    "pthread_create",
+    "prctl",
+    "open64",
+    "membarrier",
+    "process_vm_readv",
+    "process_vm_writev",
+    "syscall",
+    "fallocate",
+];
+
+const DELAYED: [&str; 9] =
+    ["mmap", "futex_wait", "futex_wake", "membarrier", "pwrite", "fork", "syscall", "poll", "fcntl"];
+
+fn one<T: Copy>(random: &mut Rng, of: &[T]) -> T {
+    of[random.usize(..of.len())]
+}
+
+impl Plan {
+    /// The plan of run `number`.
+    pub fn make(seed: u64, number: u64, kinds: &[Kind]) -> Plan {
+        // Neighbours differ in all bits of what the generator starts with.
+        let start = (seed ^ number.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let random = &mut Rng::with_seed(start);
+        let kind = one(random, kinds);
+        let mut plan = Plan {
+            trouble: Trouble::None,
+            how: one(random, &[How::Fork, How::Launcher]),
+            build: one(random, &BUILDS),
+            nodes: one(random, &[2, 2, 3, 4, 4, 5, 8, 16]),
+            program_seed: random.u32(1..1 << 30),
+            settings: settings(random),
+            rounds: 20 + random.u64(..60),
+        };
+        plan.trouble = plan.trouble(kind, random);
+        plan
+    }
+
+    // May change rounds, nodes and build, so that the fault strikes a job that is still there.
+    fn trouble(&mut self, kind: Kind, random: &mut Rng) -> Trouble {
+        let node = random.usize(..self.nodes);
+        match kind {
+            Kind::None => Trouble::None,
+            Kind::Kill | Kind::StopKill => {
+                // Start-up and attach; in the middle; close to the end of a short program.
+                let (delay, rounds) = match random.u8(..3) {
+                    0 => (random.u64(..40), 100_000),
+                    1 => (50 + random.u64(..400), 100_000),
+                    _ => (random.u64(..150), random.u64(..20)),
+                };
+                self.rounds = rounds;
+                if kind == Kind::StopKill {
+                    return Trouble::StopKill { node, delay };
+                }
+                let near = Victim::Node(node);
+                let victims = [near, near, near, Victim::Several(node), Victim::Launcher, Victim::Everything];
+                let signal = one(random, &["KILL", "KILL", "TERM", "SEGV", "ABRT"]);
+                Trouble::Kill { signal, victim: one(random, &victims), delay }
+            }
+            Kind::Stop => {
+                let near = Victim::Node(node);
+                let victim = one(random, &[near, near, Victim::Everything, Victim::Launcher]);
+                let (times, pause, delay) = (1 + random.u64(..4), 10 + random.u64(..200), random.u64(..60));
+                self.rounds = self.fewer_rounds(random);
+                Trouble::Stop { victim, times, pause, delay }
+            }
+            Kind::Scheduling => {
+                // Many threads on one core of a busy machine are slow, not wrong.
+                self.nodes = self.nodes.min(5);
+                let trick = random.u8(..4);
+                let nice = (trick & 2 != 0).then(|| (0..self.nodes).map(|_| random.i32(0..20)).collect());
+                let (times, pause, delay) = (5 + random.u64(..20), 1 + random.u64(..5), random.u64(..60));
+                self.rounds = self.fewer_rounds(random);
+                Trouble::Scheduling { node: node % self.nodes, times, pause, delay, one_core: trick & 1 != 0, nice }
+            }
+            Kind::Call => self.failing_call(node, random),
+            Kind::Delay => {
+                let (process, call) = (random.usize(..=self.nodes), one(random, &DELAYED));
+                let (nth, milliseconds) = (1 + random.u64(..10), 10 + random.u64(..200));
+                Trouble::Delay { fault: format!("{process} {call} {nth} 0 {milliseconds}") }
+            }
+            Kind::Memory => {
+                self.rounds = random.u64(..20);
+                Trouble::Memory(8 + random.u64(..200))
+            }
+            Kind::Cgroup => {
+                self.rounds = random.u64(..20);
+                Trouble::Cgroup(2 + random.u64(..60))
+            }
+            Kind::Descriptors => {
+                self.rounds = random.u64(..20);
+                Trouble::Descriptors(4 + random.u64(..40))
+            }
+            Kind::Close => Trouble::Close(one(random, &["close", "full"])),
+        }
+    }
+
+    fn fewer_rounds(&self, random: &mut Rng) -> u64 {
+        (100 + random.u64(..200)) * 4 / (self.nodes as u64 + 2)
+    }
+
+    /// A call fails where it is made at all, and about as often as it is made.
+    fn failing_call(&mut self, node: usize, random: &mut Rng) -> Trouble {
+        let call = one(random, &CALLS);
+        let error = one(random, &[12, 12, 22, 1, 38, 4, 24, 11]);
+        let times = one(random, &[1, 1, 3, 1_000_000]);
+        let of_node = node as i64 + 1;
+        // 0 is the launcher, -1 any process.
+        let process = one(random, &[0, -1, of_node, of_node, of_node]);
+        let most = one(random, &[4, 30, 200]);
+        let nth = 1 + random.u64(..most);
+        let (process, nth) = match call {
+            "memfd_create" | "ftruncate" | "signalfd" => (0, 1),
+            "fork" => (0, 1 + random.u64(..self.nodes as u64)),
+            "pipe2" => (0, 1 + random.u64(..3 * self.nodes as u64)),
+            "dup2" | "prctl" | "pwrite" | "fallocate" | "membarrier" | "pthread_create" => {
+                (of_node, 1 + random.u64(..3))
+            }
+            "process_vm_readv" | "process_vm_writev" => {
+                self.build = "par-everything";
+                self.settings.retain(|setting| !setting.starts_with("GASNET_SCI_CMA="));
+                (of_node, nth)
+            }
+            _ => (process, nth),
+        };
+        Trouble::Call { call, fault: format!("{process} {call} {nth} {error} {times}") }
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.trouble {
+            Trouble::None => Kind::None,
+            Trouble::Kill { .. } => Kind::Kill,
+            Trouble::StopKill { .. } => Kind::StopKill,
+            Trouble::Stop { .. } => Kind::Stop,
+            Trouble::Scheduling { .. } => Kind::Scheduling,
+            Trouble::Call { .. } => Kind::Call,
+            Trouble::Delay { .. } => Kind::Delay,
+            Trouble::Memory(_) => Kind::Memory,
+            Trouble::Cgroup(_) => Kind::Cgroup,
+            Trouble::Descriptors(_) => Kind::Descriptors,
+            Trouble::Close(_) => Kind::Close,
+        }
+    }
+
+    /// The row of the table that counts this run.
+    pub fn row(&self) -> String {
+        match &self.trouble {
+            Trouble::Kill { signal, .. } => format!("kill SIG{signal}"),
+            Trouble::Call { call, .. } => format!("call {call}"),
+            _ => self.kind().name().into(),
+        }
+    }
+
+    /// The kind, and what happens.
+    pub fn describe(&self) -> String {
+        let what = match &self.trouble {
+            Trouble::None => return "none".into(),
+            Trouble::Kill { signal, victim, delay } => format!("SIG{signal} for {victim:?} after {delay} ms"),
+            Trouble::StopKill { node, delay } => {
+                format!("SIGKILL for node {node} beside a stopped one after {delay} ms")
+            }
+            Trouble::Stop { victim, times, pause, delay } => {
+                format!("{times} times SIGSTOP for {victim:?} for {pause} ms after {delay} ms")
+            }
+            Trouble::Scheduling { node, times, pause, delay, one_core, nice } => format!(
+                "{times} times SIGSTOP for node {node} for {pause} ms after {delay} ms, all on one core: {one_core}, nice: {nice:?}"
+            ),
+            Trouble::Call { fault, .. } | Trouble::Delay { fault } => format!("SOAK_FAULT='{fault}'"),
+            Trouble::Memory(megabytes) => format!("RLIMIT_AS {megabytes} MB"),
+            Trouble::Cgroup(megabytes) => format!("cgroup memory.max {megabytes} MB"),
+            Trouble::Descriptors(count) => format!("RLIMIT_NOFILE {count}"),
+            Trouble::Close(argument) => format!("the client closes or takes all descriptors: {argument}"),
+        };
+        format!("{}: {what}", self.kind().name())
+    }
+}
+
+/// Settings that send the job other ways; each is left at its default in two of three runs, or three of four.
+fn settings(random: &mut Rng) -> Vec<&'static str> {
+    let rare: [(u8, &[&str]); 6] = [
+        (3, &["GASNET_SCI_EXTENDED=ref"]),
+        (3, &["GASNET_SCI_WINDOW=no"]),
+        (4, &["GASNET_SCI_SLOTS=4"]),
+        (4, &["GASNET_SCI_DMA_MIN=2K", "GASNET_SCI_BOUNCE_MIN=2K"]),
+        (4, &["GASNET_SCI_MEMBARRIER=no"]),
+        (4, &["GASNET_SCI_CMA=no"]),
+    ];
+    let mut settings = Vec::new();
+    for (of, words) in rare {
+        if random.u8(..of) == 0 {
+            settings.extend(words);
+        }
+    }
+    let spin: [&[&str]; 4] = [&["GASNET_SCI_SPIN=100"], &["GASNET_SCI_SPIN=0"], &[], &[]];
+    settings.extend(one(random, &spin));
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_makes_one_plan() {
+        for number in 0..200 {
+            assert_eq!(Plan::make(7, number, &WEIGHTS), Plan::make(7, number, &WEIGHTS));
+        }
+        assert_ne!(Plan::make(7, 1, &WEIGHTS), Plan::make(8, 1, &WEIGHTS));
+    }
+
+    #[test]
+    fn all_kinds_come() {
+        for kind in Kind::ALL {
+            assert!((0..500).any(|number| Plan::make(1, number, &WEIGHTS).kind() == kind), "{kind:?}");
+            assert!((0..50).all(|number| Plan::make(1, number, &[kind]).kind() == kind), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_that_are_named_exist() {
+        for number in 0..2000 {
+            let plan = Plan::make(3, number, &WEIGHTS);
+            match plan.trouble {
+                Trouble::Kill { victim: Victim::Node(node), .. }
+                | Trouble::StopKill { node, .. }
+                | Trouble::Scheduling { node, .. } => assert!(node < plan.nodes),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What all runs share: programs, directories, a cgroup.
+
+use super::plan::BUILDS;
+use crate::leftovers::Leftovers;
+use crate::repo::{Repo, outcome};
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::path::{Path, PathBuf};
+use std::{fs, process, thread};
+use tempfile::TempDir;
+
+pub struct Site {
+    pub launcher: PathBuf,
+    /// The LD_PRELOAD library that makes system calls fail.
+    pub shim: PathBuf,
+    programs: PathBuf,
+    /// What the runs print, and the shim's log. Not where the jobs put temporary files, which must stay empty.
+    pub work: TempDir,
+    pub leftovers: Leftovers,
+    /// A cgroup with memory control, if this process may make one.
+    pub group: Option<Group>,
+}
+
+impl Site {
+    /// Builds the programs against the stage, unless they are fresh.
+    pub fn prepare(repo: &Repo) -> Result<Site> {
+        let directory = repo.target.join("c-tests/soak");
+        let shim = directory.join("faults.so");
+        let shared = ["-std=gnu99", "-shared", "-fPIC", "-Wl,--as-needed"].map(str::to_owned);
+        compile(repo, &shim, &shared, &repo.c_test("faults.c")?)?;
+        let source = repo.c_test("testsoak.c")?;
+        for build in BUILDS {
+            let (mode, segment) = match build.strip_suffix("-everything") {
+                Some(mode) => (mode, "EVERYTHING"),
+                None => (build, "FAST"),
+            };
+            let flags = [
+                "-std=c99".into(),
+                format!("-I{}", repo.stage.join("include").display()),
+                format!("-DGASNET_{}", mode.to_uppercase()),
+                format!("-DGASNET_SEGMENT_{segment}"),
+            ];
+            compile(repo, &directory.join(build).join("testsoak"), &flags, &source)?;
+        }
+        let site = Site {
+            launcher: repo.stage.join("bin/gasnetrun_sci"),
+            shim,
+            programs: directory,
+            work: tempfile::tempdir()?,
+            leftovers: Leftovers::new(&repo.target)?,
+            group: Group::make(),
+        };
+        site.clear_on_signals()?;
+        Ok(site)
+    }
+
+    pub fn program(&self, build: &str) -> PathBuf {
+        self.programs.join(build).join("testsoak")
+    }
+
+    /// A signal that ends this process first ends the job, and removes what would stay.
+    fn clear_on_signals(&self) -> Result<()> {
+        let leftovers = self.leftovers.clone();
+        let directories = [self.work.path().to_path_buf(), leftovers.temporary().to_path_buf()];
+        let group = self.group.as_ref().map(|group| group.0.clone());
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        thread::spawn(move || {
+            if signals.forever().next().is_some() {
+                leftovers.kill();
+                // What cannot be removed stays; the process ends anyway.
+                directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
+                group.iter().for_each(|group| drop(fs::remove_dir(group)));
+                process::exit(130);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Builds a program or library, unless it is newer than what it is made of.
+fn compile(repo: &Repo, out: &Path, flags: &[String], source: &Path) -> Result<()> {
+    let library = repo.stage.join("lib");
+    let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let newest = age(source).max(age(&library.join("libgasnet_sci.so")));
+    if age(out) > newest {
+        return Ok(());
+    }
+    fs::create_dir_all(out.parent().context("a file lies in a directory")?)?;
+    let mut gcc = repo.command("gcc");
+    gcc.args(["-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-pthread"]).args(flags).arg(source).arg("-o").arg(out);
+    gcc.arg("-L").arg(&library).args(["-lgasnet_sci", "-lm", "-ldl"]);
+    gcc.arg(format!("-Wl,-rpath,{}", library.display()));
+    match outcome(&mut gcc)? {
+        (true, _) => Ok(()),
+        (false, log) => bail!("cannot build {}: {log}", out.display()),
+    }
+}
+
+/// A cgroup, removed with this value.
+pub struct Group(PathBuf);
+
+impl Group {
+    /// Version 2 beside this process or at the root, or version 1.
+    fn make() -> Option<Group> {
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let path =
+            |head: &str| own.lines().find_map(|line| Some(line.split_once(head)?.1.to_owned())).unwrap_or_default();
+        let parents = [
+            format!("/sys/fs/cgroup{}", path("0::")),
+            "/sys/fs/cgroup".into(),
+            format!("/sys/fs/cgroup/memory{}", path(":memory:")),
+        ];
+        parents.iter().find_map(|parent| {
+            let group = Path::new(parent).join(format!("gasnet-sci-soak-{}", process::id()));
+            fs::create_dir(&group).ok()?;
+            let group = Group(group);
+            let usable = group.0.join("memory.max").exists() || group.0.join("memory.limit_in_bytes").exists();
+            usable.then_some(group)
+        })
+    }
+
+    /// The file that takes the processes.
+    pub fn processes(&self) -> PathBuf {
+        self.0.join("cgroup.procs")
+    }
+
+    /// Sets the limit of what all its processes have together.
+    pub fn limit(&self, megabytes: u64) -> Result<()> {
+        if self.0.join("memory.max").exists() {
+            fs::write(self.0.join("memory.max"), format!("{megabytes}M"))?;
+            // A kernel without accounting of swap has no such file.
+            let _ = fs::write(self.0.join("memory.swap.max"), "0");
+        } else {
+            fs::write(self.0.join("memory.limit_in_bytes"), format!("{megabytes}M"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The kernel may take a moment to forget the last process.
+        for _ in 0..50 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The shared library, as the loader reads it.
+
+use anyhow::{Context, Result};
+use object::elf;
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol, RelocationFlags, SymbolFlags};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Libraries that every program has or can have; nothing else may be needed.
+const NEEDED: [&str; 5] = ["libc.so.6", "libgcc_s.so.1", "libm.so.6", "libdl.so.2", "libpthread.so.0"];
+
+/// Functions that make objects with names. ci/test looks for names of ours in common places only: a job has no others, for
+/// nothing could make them.
+const MAKERS: [&str; 11] = [
+    "shm_open", "sem_open", "mq_open", "shmget", "semget", "msgget", "mkfifo", "mkstemp", "mkdtemp", "tmpfile", "bind",
+];
+
+/// What the checks are about.
+pub struct Shared {
+    pub exports: BTreeSet<String>,
+    imports: BTreeSet<String>,
+    sonames: Vec<String>,
+    needed: Vec<String>,
+    flags: u64,
+    flags_1: u64,
+    has_text_relocations: bool,
+    /// Relocations of thread-local variables at a fixed place.
+    static_tls: Vec<String>,
+    /// Flags of the segments that say what the stack may do.
+    stacks: Vec<u32>,
+}
+
+impl Shared {
+    pub fn read(path: &Path) -> Result<Shared> {
+        let data = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file = ElfFile64::<Endianness>::parse(&*data)?;
+        let endian = file.endian();
+        let mut shared = Shared {
+            exports: BTreeSet::new(),
+            imports: BTreeSet::new(),
+            sonames: Vec::new(),
+            needed: Vec::new(),
+            flags: 0,
+            flags_1: 0,
+            has_text_relocations: false,
+            static_tls: Vec::new(),
+            stacks: Vec::new(),
+        };
+        for symbol in file.dynamic_symbols() {
+            let name = symbol.name()?.to_owned();
+            // A definition that is local to the library is no export.
+            let outside = matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info >> 4 != elf::STB_LOCAL);
+            match symbol.is_undefined() {
+                true => shared.imports.insert(name),
+                false => outside && shared.exports.insert(name),
+            };
+        }
+        let strings = file.elf_dynamic_symbol_table().strings();
+        let text = |offset: u64| {
+            let bytes = strings.get(offset as u32).unwrap_or(b"?");
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        for segment in file.elf_program_headers() {
+            if segment.p_type(endian) == elf::PT_GNU_STACK {
+                shared.stacks.push(segment.p_flags(endian));
+            }
+            for entry in segment.dynamic(endian, &*data)?.into_iter().flatten() {
+                let value: u64 = entry.d_val(endian);
+                match u32::try_from(entry.d_tag(endian))? {
+                    elf::DT_NULL => break,
+                    elf::DT_SONAME => shared.sonames.push(text(value)),
+                    elf::DT_NEEDED => shared.needed.push(text(value)),
+                    elf::DT_FLAGS => shared.flags = value,
+                    elf::DT_FLAGS_1 => shared.flags_1 = value,
+                    elf::DT_TEXTREL => shared.has_text_relocations = true,
+                    _ => {}
+                }
+            }
+        }
+        let machine = file.elf_header().e_machine(endian);
+        for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            if let RelocationFlags::Elf { r_type } = relocation.flags()
+                && is_static_tls(machine, r_type)
+            {
+                shared.static_tls.push(format!("relocation of type {r_type} at {address:#x}"));
+            }
+        }
+        Ok(shared)
+    }
+}
+
+fn is_static_tls(machine: u16, r_type: u32) -> bool {
+    match machine {
+        elf::EM_X86_64 => matches!(r_type, elf::R_X86_64_TPOFF64 | elf::R_X86_64_TPOFF32),
+        elf::EM_AARCH64 => r_type == elf::R_AARCH64_TLS_TPREL,
+        _ => false,
+    }
+}
+
+/// All that is asked of the library beside the list of its exports.
+pub fn check(shared: &Shared, none: &dyn Fn(&str, &str)) {
+    let list = |names: &mut dyn Iterator<Item = &String>| names.map(|name| format!("{name}\n")).collect::<String>();
+    let unless = |right: bool, findings: String| if right { String::new() } else { findings };
+
+    let foreign = list(&mut shared.exports.iter().filter(|name| !name.starts_with("gasnet")));
+    none("exports that do not begin with gasnet", &foreign);
+    let soname = soname();
+    none(&format!("soname is not {soname}"), &list(&mut shared.sonames.iter().filter(|name| **name != soname)));
+    none("no soname", &unless(!shared.sonames.is_empty(), "missing".into()));
+    // Code of ours may still run when a client closes the library: in exit handlers and signal handlers.
+    let stays = shared.flags_1 & u64::from(elf::DF_1_NODELETE) != 0;
+    none("no NODELETE flag", &unless(stays, format!("FLAGS_1 {:#x}", shared.flags_1)));
+    // Such a library cannot be loaded with dlopen once the static TLS space is used up.
+    let loadable = shared.flags & u64::from(elf::DF_STATIC_TLS) == 0;
+    let flag = unless(loadable, "STATIC_TLS\n".into());
+    none("initial-exec TLS", &(flag + &list(&mut shared.static_tls.iter())));
+    let executable = shared.stacks.iter().any(|flags| flags & elf::PF_X != 0);
+    none("executable stack", &unless(!executable, "GNU_STACK has the flag E".into()));
+    none("no statement about the stack", &unless(!shared.stacks.is_empty(), "no GNU_STACK".into()));
+    let moves = shared.has_text_relocations || shared.flags & u64::from(elf::DF_TEXTREL) != 0;
+    none("relocations in code", &unless(!moves, "TEXTREL".into()));
+    let others = |name: &&String| !NEEDED.contains(&name.as_str()) && !name.starts_with("ld-linux");
+    none("libraries needed beyond libc and libgcc", &list(&mut shared.needed.iter().filter(others)));
+    let makers = |name: &&String| MAKERS.contains(&name.as_str());
+    none("calls that make objects with names", &list(&mut shared.imports.iter().filter(makers)));
+}
+
+/// A library of another major version, or another minor one before 1.0, is another library to the loader.
+fn soname() -> String {
+    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+    if major == "0" { format!("libgasnet_sci.so.0.{minor}") } else { format!("libgasnet_sci.so.{major}") }
+}
