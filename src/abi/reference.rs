@@ -1,7 +1,7 @@
 //! The handlers of the reference Extended API: messages' arguments to the verbs of `rma::reference` at the target and back
 //! at the initiator. Arguments are what those send: 64-bit values low half first.
 
-use super::rma::am;
+use super::rma::engines;
 use crate::am::Am;
 use crate::am::handlers;
 use crate::am::source::Source;
@@ -41,7 +41,7 @@ pub(super) unsafe fn handled(
     body: impl FnOnce(&Am<Host>, &Token) -> Result<(), Error>,
 ) {
     let run = || {
-        let (am, _) = am()?;
+        let am = engines()?.am;
         // SAFETY: this function's own contract.
         match unsafe { Token::from_raw(raw) } {
             Some(token) => body(am, token),

@@ -6,10 +6,11 @@ use super::scene::{Seat, act, has_slot, seats, source, with_args};
 use crate::am::slot::{Carry, Meta};
 use crate::am::world::Shape;
 use crate::region::{Layout, MAX_MEDIUM, RING};
-use crate::rma::op::{self, Op, OpId};
-use crate::rma::{Counted, Landing, Rma, reference};
+use crate::rma::op::{Op, OpId};
+use crate::rma::{Completion, Counted, Engines, Landing, Rma, reference, table};
 use crate::sci::heap::fickle;
 use crate::sci::{LocalMap, RemoteMap};
+use crate::verbs::{Flags, Target};
 use crate::vis::Call;
 use crate::vis::shape::{Indexed, What};
 
@@ -40,7 +41,7 @@ pub(super) fn run(data: &[u8]) {
     }
     shape.config.spin = Some(0);
     let seats = seats(&shape);
-    let Some(op) = op::take() else { return };
+    let Some(op) = table::take() else { return };
     let scene = Scene {
         layout: Layout::new(shape.nodes, shape.slots),
         seats,
@@ -53,7 +54,7 @@ pub(super) fn run(data: &[u8]) {
     fickle::plan(0, 0);
     assert!(scene.private.iter().all(|byte| *byte == SECRET), "private memory was written");
     if op.1.is_done() {
-        op::give(op.0, op.1);
+        table::give(op.0, op.1);
     }
 }
 
@@ -244,12 +245,16 @@ impl Scene {
             let (far, near) = (Indexed { list: &far, len }, Indexed { list: &near, len });
             // SAFETY: lives as long as the scene.
             let landing = unsafe { Landing::new(here, len) };
+            let vis = |call, what| {
+                let (on, c) = (Engines { am, rma: &self.rma }, Completion::at_return(c));
+                seat.vis.start(on, Target::node(to), call, &what, Flags::NONE, c).map(|_| ())
+            };
             match kind {
                 0 => reference::put(am, to, there, source(&self.private[..len]), c),
                 1 => reference::get(am, to, there, landing, c),
                 2 => reference::set(am, to, there, 1, len, c),
-                3 => seat.vis.start(am, &self.rma, to, Call::PutI, &What::Indexed(far, near), c),
-                _ => seat.vis.start(am, &self.rma, to, Call::GetI, &What::Indexed(near, far), c),
+                3 => vis(Call::PutI, What::Indexed(far, near)),
+                _ => vis(Call::GetI, What::Indexed(near, far)),
             }
             .expect("an honest transfer");
         })
