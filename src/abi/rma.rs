@@ -10,7 +10,7 @@ use crate::am::source::Source;
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::event::{self, Events, How, Sets, Whose};
-use crate::rma::table::Set;
+use crate::rma::home::Set;
 use crate::rma::{Completion, Engines, Landing};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op};
@@ -93,20 +93,17 @@ const NBI_GET: How = How::Implicit(Set::Gets, Local::Later);
 /// records: with its duration when it is blocking.
 #[inline(always)]
 fn transfer(name: &'static str, op: Op, how: How, node: u32, what: What) -> usize {
-    let run = || {
-        must(name, || {
-            let on = engines()?;
-            check_node(on.am, node)?;
-            let root = on.transfer(how, |c| what.begin(on, Target::node(node), c))?;
-            Ok(root.unwrap_or(0)) // without IMMEDIATE nothing is refused
-        })
-    };
-    if how == How::Blocking {
-        let _recorded = trace::span(op, node, what.bytes());
-        return run();
+    let timed = how == How::Blocking;
+    let _recorded = timed.then(|| trace::span(op, node, what.bytes()));
+    if !timed {
+        trace::event(op, node, what.bytes());
     }
-    trace::event(op, node, what.bytes());
-    run()
+    must(name, || {
+        let on = engines()?;
+        check_node(on.am, node)?;
+        let root = on.transfer(how, |c| what.begin(on, Target::node(node), c))?;
+        Ok(root.unwrap_or(0)) // without IMMEDIATE nothing is refused
+    })
 }
 
 /// Blocking put.

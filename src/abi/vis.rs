@@ -11,7 +11,7 @@ use crate::am::token::Token;
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::rma::event::How;
-use crate::rma::table::Set;
+use crate::rma::home::Set;
 use crate::sci::Host;
 use crate::trace::{self, Op};
 use crate::verbs::{Flags, Local, Target};

@@ -7,7 +7,7 @@ use crate::am::slot::{Carry, Meta};
 use crate::am::world::Shape;
 use crate::region::{Layout, MAX_MEDIUM, RING};
 use crate::rma::op::{Op, OpId};
-use crate::rma::{Completion, Counted, Engines, Landing, Rma, reference, table};
+use crate::rma::{Completion, Counted, Engines, Landing, Rma, home, reference};
 use crate::sci::heap::fickle;
 use crate::sci::{LocalMap, RemoteMap};
 use crate::verbs::{Flags, Target};
@@ -41,7 +41,7 @@ pub(super) fn run(data: &[u8]) {
     }
     shape.config.spin = Some(0);
     let seats = seats(&shape);
-    let Some(op) = table::take() else { return };
+    let Some(op) = home::take() else { return };
     let scene = Scene {
         layout: Layout::new(shape.nodes, shape.slots),
         seats,
@@ -54,7 +54,7 @@ pub(super) fn run(data: &[u8]) {
     fickle::plan(0, 0);
     assert!(scene.private.iter().all(|byte| *byte == SECRET), "private memory was written");
     if op.1.is_done() {
-        table::give(op.0, op.1);
+        home::give(op.0, op.1);
     }
 }
 

@@ -16,8 +16,9 @@
 //!
 //! Must not know: C types, error codes, the names of clients' calls.
 
+use super::home::{self, Set, Taken};
 use super::op::{Op, OpId};
-use super::table::{self, Set, Table, Taken};
+use super::table::Table;
 use super::{Completion, Counted, Engines};
 use crate::error::{Error, bad_arg};
 use crate::sci::Adapter;
@@ -84,12 +85,12 @@ fn full() -> Error {
 
 /// The op of a live root.
 #[inline(always)]
-fn find(root: usize, whose: Whose) -> Result<Taken, NotLive> {
+pub(super) fn find(root: usize, whose: Whose) -> Result<Taken, NotLive> {
     let id = OpId((root as u32).wrapping_sub(1));
     let op = Table::get().op(id).ok_or(NotLive::Unknown)?;
     let owner = op.owner();
     let live = match whose {
-        Whose::Own => std::ptr::eq(owner, table::home()),
+        Whose::Own => std::ptr::eq(owner, home::here()),
         Whose::Any => !owner.is_null(),
     };
     if live && op.handle(id) == root { Ok((id, op)) } else { Err(why_not(root, op.handle(id), owner.is_null())) }
@@ -112,7 +113,7 @@ fn why_not(root: usize, now: usize, free: bool) -> NotLive {
 /// Gives the op of a live, complete root back.
 #[inline(always)]
 fn give(root: usize, (id, op): Taken, whose: Whose) -> Result<(), Error> {
-    let home = table::home();
+    let home = home::here();
     if whose == Whose::Own || std::ptr::eq(op.owner(), home) {
         home.give((id, op));
         return Ok(());
@@ -311,7 +312,7 @@ impl Sets {
     /// Are they complete? Serves no messages. `BadArg` inside a region.
     #[inline(always)]
     pub fn test(self) -> Result<bool, Error> {
-        if table::in_region() {
+        if home::in_region() {
             return bad_arg(format_args!("an implicit sync inside an access region"));
         }
         Ok(self.are_done())
@@ -319,7 +320,7 @@ impl Sets {
 
     #[inline(always)]
     fn are_done(self) -> bool {
-        let is = |which: Sets, set: Set, done: fn(&Op) -> bool| !self.has(which) || table::set(set).is_none_or(done);
+        let is = |which: Sets, set: Set, done: fn(&Op) -> bool| !self.has(which) || home::set(set).is_none_or(done);
         is(Sets::PUTS, Set::Puts, Op::is_done)
             && is(Sets::GETS, Set::Gets, Op::is_done)
             && is(Sets::LOCAL, Set::Puts, Op::is_locally_done)
@@ -328,19 +329,19 @@ impl Sets {
 
 /// Opens an access region on this thread: implicit operations belong to it until it is closed. `BadArg`: one is open.
 pub fn begin_region() -> Result<(), Error> {
-    if table::in_region() {
+    if home::in_region() {
         return bad_arg(format_args!("an access region is open on this thread"));
     }
-    table::begin_region().ok_or_else(full)
+    home::begin_region().ok_or_else(full)
 }
 
 /// Closes this thread's region: its root, 0 when all that was started inside is complete. `BadArg`: none is open.
 pub fn end_region() -> Result<usize, Error> {
-    let Some((id, op)) = table::end_region() else {
+    let Some((id, op)) = home::end_region() else {
         return bad_arg(format_args!("no access region is open on this thread"));
     };
     if op.is_done() {
-        table::give(id, op);
+        home::give(id, op);
         return Ok(0);
     }
     Ok(op.handle(id))
@@ -369,12 +370,12 @@ impl<A: Adapter> Engines<'_, A> {
     pub fn transfer(
         self,
         how: How,
-        begin: impl FnOnce(Completion<'_>) -> Result<Begun, Error>,
+        begin: impl FnOnce(Completion<'static>) -> Result<Begun, Error>,
     ) -> Result<Option<Root>, Error> {
         let (taken, local) = match how {
-            How::Blocking | How::Value => (table::take(), Local::AtReturn),
-            How::Event(local) => (table::take(), local),
-            How::Implicit(set, local) => (table::implicit(set), local),
+            How::Blocking | How::Value => (home::take(), Local::AtReturn),
+            How::Event(local) => (home::take(), local),
+            How::Implicit(set, local) => (home::implicit(set), local),
         };
         let Some((id, op)) = taken else { return Err(full()) };
         let begun = begin(Completion { counts: Counted { id, op }, local })?;
@@ -382,14 +383,14 @@ impl<A: Adapter> Engines<'_, A> {
             How::Implicit(..) => {}
             How::Event(_) if begun == Begun::InFlight => return Ok(Some(op.handle(id))),
             How::Value => return Ok(Some(op.handle(id))),
-            How::Event(_) => table::give(id, op),
+            How::Event(_) => home::give(id, op),
             How::Blocking => {
                 match begun {
                     Begun::Complete => self.am.poll_in_loop(), // as in `wait_until`
                     Begun::InFlight => self.wait_until(|| Ok(op.is_done()))?,
                     Begun::Refused => {}
                 }
-                table::give(id, op);
+                home::give(id, op);
             }
         }
         Ok(if begun == Begun::Refused { None } else { Some(0) })
@@ -462,3 +463,7 @@ impl<A: Adapter> Engines<'_, A> {
         self.am.wait_step(failed)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "event_tests.rs"]
+mod tests;

@@ -10,12 +10,15 @@
 //! Must not know: handles' C types, error codes.
 
 pub mod event;
+pub mod home;
+#[cfg(all(test, loom))]
+mod models;
 pub mod native;
 pub mod op;
 pub mod overlap;
 pub mod reference;
 pub mod table;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 use crate::am::Am;

@@ -13,9 +13,9 @@
 //! 3. Any thread that was given the event may ask whether the op is complete. The client orders the hand-over (contract:
 //!    ex-rma.md §6.1), so that thread sees all that was started.
 //! 4. The op is given back, by whichever thread found it complete, once. Nobody counts it any more then (rule 2), and its
-//!    taker touches it again only after it has got it back (`table`, rule 3).
+//!    taker touches it again only after it has got it back (`home`, rule 3).
 
-use super::table::Home;
+use super::home::Home;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fixed};
 use std::ptr;
 

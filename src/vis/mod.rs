@@ -148,13 +148,7 @@ impl Vis {
     /// # Safety
     /// As [`Self::direct`].
     #[inline]
-    pub unsafe fn direct_few<A>(
-        &self,
-        on: Engines<'_, A>,
-        to: Target,
-        call: Call,
-        levels: &Levels<'_>,
-    ) -> bool
+    pub unsafe fn direct_few<A>(&self, on: Engines<'_, A>, to: Target, call: Call, levels: &Levels<'_>) -> bool
     where
         A: Adapter<Remote: RemoteRead>,
     {
