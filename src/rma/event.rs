@@ -178,17 +178,6 @@ pub fn test(event: usize, whose: Whose) -> Result<bool, Error> {
     is_leaf_done(event)?.map_or_else(|| refused(event, NotLive::Synced), Ok)
 }
 
-/// The value of a complete value get, which is synced by that; `None` while it is not complete. Otherwise as [`test`].
-#[inline(always)]
-pub fn test_value(event: usize, whose: Whose) -> Result<Option<u64>, Error> {
-    let (id, op) = find(event, whose).or_else(|why| refused(event, why))?;
-    if !op.is_done() {
-        return Ok(None);
-    }
-    let value = op.value();
-    give(event, (id, op), whose).map(|()| Some(value))
-}
-
 /// A caller's array of events, or of other words of which 0 means nothing.
 #[derive(Clone, Copy)]
 pub struct Events {
@@ -387,7 +376,7 @@ impl<A: Adapter> Engines<'_, A> {
             How::Blocking => {
                 match begun {
                     Begun::Complete => self.am.poll_in_loop(), // as in `wait_until`
-                    Begun::InFlight => self.wait_until(|| Ok(op.is_done()))?,
+                    Begun::InFlight => self.wait_until(|| op.is_done())?,
                     Begun::Refused => {}
                 }
                 home::give(id, op);
@@ -404,53 +393,82 @@ impl<A: Adapter> Engines<'_, A> {
             self.am.poll_in_loop(); // as in `wait_until`
             return Ok(());
         }
-        self.wait_until(|| test(event, whose))
+        if whose == Whose::Any && event & PARTS != 0 {
+            return self.wait_leaf(event);
+        }
+        let taken = self.wait_root(event, whose)?;
+        give(event, taken, whose)
+    }
+
+    #[cold]
+    fn wait_leaf(self, leaf: usize) -> Result<(), Error> {
+        if !test(leaf, Whose::Any)? {
+            // A root that dies meanwhile ends the wait: its parts are complete.
+            self.wait_until(|| !matches!(is_leaf_done(leaf), Ok(Some(false))))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a root; the op, which is not yet given back.
+    #[inline(always)]
+    fn wait_root(self, root: usize, whose: Whose) -> Result<Taken, Error> {
+        let taken = find(root, whose).or_else(|why| refused(root, why))?;
+        self.wait_until(|| taken.1.is_done())?;
+        Ok(taken)
     }
 
     /// As [`Self::wait`], for a value get: its value.
     #[inline(always)]
     pub fn wait_value(self, event: usize, whose: Whose) -> Result<u64, Error> {
-        let value = Cell::new(0);
-        self.wait_until(|| {
-            let fetched = test_value(event, whose)?;
-            value.set(fetched.unwrap_or(0));
-            Ok(fetched.is_some())
-        })?;
-        Ok(value.get())
+        let taken = self.wait_root(event, whose)?;
+        let value = taken.1.value();
+        give(event, taken, whose).map(|()| value)
     }
 
     /// Waits until all events, or, without `all`, one at least, are complete. Errors as [`Self::wait`].
     #[inline(always)]
     pub fn wait_events(self, events: Events, all: bool, whose: Whose) -> Result<(), Error> {
-        self.wait_until(|| Ok(events.test(whose)?.is_enough(all)))
+        let mut steps = None;
+        while !events.test(whose)?.is_enough(all) {
+            self.check_may_wait()?;
+            steps = Some(self.wait_step(steps.unwrap_or(0)));
+        }
+        if steps.is_none() {
+            self.am.poll_in_loop(); // as in `wait_until`
+        }
+        Ok(())
     }
 
     /// Waits until the sets are complete. Errors as [`Sets::test`] and [`Self::wait`].
     #[inline(always)]
     pub fn wait_sets(self, sets: Sets) -> Result<(), Error> {
         sets.test()?;
-        self.wait_until(|| Ok(sets.are_done()))
+        self.wait_until(|| sets.are_done())
     }
 
     /// Serves messages until `done`; once at least, so that a node that does nothing but blocking calls answers requests even
     /// if each of them is complete at once (contract: extended.md §10).
     #[inline(always)]
-    fn wait_until(self, mut done: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
-        if done()? {
+    fn wait_until(self, done: impl Fn() -> bool) -> Result<(), Error> {
+        if done() {
             self.am.poll_in_loop(); // a client that gets a flag again and again is such a loop
             return Ok(());
         }
+        self.check_may_wait()?;
+        let mut failed = 0;
+        while !done() {
+            failed = self.wait_step(failed);
+        }
+        Ok(())
+    }
+
+    /// Handlers do not run in handlers, and without one no answer is counted: such a wait would never end.
+    #[inline(always)]
+    fn check_may_wait(self) -> Result<(), Error> {
         if self.am.in_handler() {
-            // Handlers do not run in handlers, and without one no answer is counted: such a wait would never end.
             return bad_arg(format_args!("an AM handler can't wait for what a peer must answer"));
         }
-        let mut failed = 0;
-        loop {
-            failed = self.wait_step(failed);
-            if done()? {
-                return Ok(());
-            }
-        }
+        Ok(())
     }
 
     /// One step of waiting: while the DMA engine has transfers that nobody makes, makes a part of one and polls.

@@ -185,7 +185,7 @@ impl Rma {
     }
 
     /// Starts reading `len` bytes, 1 to 8, from `address` of the target into the operation's own word
-    /// ([`event::test_value`]). `c` counts nothing else. Takes no flags, because its caller can't be told of a refusal.
+    /// ([`Engines::wait_value`]). `c` counts nothing else. Takes no flags, because its caller can't be told of a refusal.
     #[inline(always)]
     pub fn get_value<A>(
         &self,

@@ -57,8 +57,9 @@ fn a_put_for_the_dma_thread_has_an_event_whose_leaf_says_that_its_source_is_free
     let (node, rma) = (&nodes[0], Rma::new(true, Some(Overlap::new(64))));
     let on = Engines { am: &node.am, rma: &rma };
     let bytes = [5u8; LEN];
+    // To its own segment: of this adapter's peers no plain memory is mapped.
     let to = |local, len: usize| {
-        let put = |c| rma.put(&node.am, Target::node(1), node.bases[1], source(&bytes[..len]), Flags::NONE, c);
+        let put = |c| rma.put(&node.am, Target::node(0), node.bases[0], source(&bytes[..len]), Flags::NONE, c);
         on.transfer(How::Event(local), put).unwrap().unwrap()
     };
     assert_eq!(to(Local::AtReturn, LEN), 0, "made at once, because the source is free at return");
@@ -73,7 +74,7 @@ fn a_put_for_the_dma_thread_has_an_event_whose_leaf_says_that_its_source_is_free
     let mut back = [0u8; LEN];
     // SAFETY: lives until the get, which is blocking, is over.
     let landing = unsafe { Landing::new(back.as_mut_ptr(), LEN) };
-    on.transfer(How::Blocking, |c| rma.get(&node.am, Target::node(1), node.bases[1], landing, Flags::NONE, c)).unwrap();
+    on.transfer(How::Blocking, |c| rma.get(&node.am, Target::node(0), node.bases[0], landing, Flags::NONE, c)).unwrap();
     assert_eq!(back, bytes);
 }
 
