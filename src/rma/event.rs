@@ -16,7 +16,7 @@
 //!
 //! Must not know: C types, error codes, the names of clients' calls.
 
-use super::home::{self, Set, Taken};
+use super::home::{self, Home, Set, Taken};
 use super::op::{Op, OpId};
 use super::table::Table;
 use super::{Completion, Counted, Engines};
@@ -83,17 +83,28 @@ fn full() -> Error {
     Error::resource("4 billion operations are in flight")
 }
 
+/// A live root's op, and the home of the thread that asks.
+#[derive(Clone, Copy)]
+pub(super) struct Live {
+    pub(super) id: OpId,
+    pub(super) op: &'static Op,
+    here: &'static Home,
+}
+
 /// The op of a live root.
 #[inline(always)]
-pub(super) fn find(root: usize, whose: Whose) -> Result<Taken, NotLive> {
+pub(super) fn find(root: usize, whose: Whose) -> Result<Live, NotLive> {
     let id = OpId((root as u32).wrapping_sub(1));
     let op = Table::get().op(id).ok_or(NotLive::Unknown)?;
-    let owner = op.owner();
+    let (owner, here) = (op.owner(), home::here());
     let live = match whose {
-        Whose::Own => std::ptr::eq(owner, home::here()),
+        Whose::Own => std::ptr::eq(owner, here),
         Whose::Any => !owner.is_null(),
     };
-    if live && op.handle(id) == root { Ok((id, op)) } else { Err(why_not(root, op.handle(id), owner.is_null())) }
+    if live && op.handle(id) == root {
+        return Ok(Live { id, op, here });
+    }
+    Err(why_not(root, op.handle(id), owner.is_null()))
 }
 
 /// `now` is the event that the op has now, or had last if it is free.
@@ -112,10 +123,9 @@ fn why_not(root: usize, now: usize, free: bool) -> NotLive {
 
 /// Gives the op of a live, complete root back.
 #[inline(always)]
-fn give(root: usize, (id, op): Taken, whose: Whose) -> Result<(), Error> {
-    let home = home::here();
-    if whose == Whose::Own || std::ptr::eq(op.owner(), home) {
-        home.give((id, op));
+fn give(root: usize, Live { id, op, here }: Live, whose: Whose) -> Result<(), Error> {
+    if whose == Whose::Own || std::ptr::eq(op.owner(), here) {
+        here.give((id, op));
         return Ok(());
     }
     give_back(root, (id, op))
@@ -136,10 +146,10 @@ fn give_back(root: usize, (id, op): Taken) -> Result<(), Error> {
 /// Syncs a root that is complete; false while it is not.
 #[inline(always)]
 fn sync_root(root: usize, whose: Whose) -> Result<bool, Error> {
-    let (id, op) = find(root, whose).or_else(|why| refused(root, why))?;
-    let done = op.is_done();
+    let live = find(root, whose).or_else(|why| refused(root, why))?;
+    let done = live.op.is_done();
     if done {
-        give(root, (id, op), whose)?;
+        give(root, live, whose)?;
     }
     Ok(done)
 }
@@ -147,8 +157,8 @@ fn sync_root(root: usize, whose: Whose) -> Result<bool, Error> {
 /// Is the leaf complete? `None`: its root is dead.
 fn is_leaf_done(leaf: usize) -> Result<Option<bool>, Error> {
     match find(leaf & !PARTS, Whose::Any) {
-        Ok((_, op)) if leaf & PARTS == (Part::Local as usize) << PART => Ok(Some(op.is_locally_done())),
-        Ok((_, op)) if leaf & PARTS == (Part::Category as usize) << PART => Ok(Some(op.is_done())),
+        Ok(live) if leaf & PARTS == (Part::Local as usize) << PART => Ok(Some(live.op.is_locally_done())),
+        Ok(live) if leaf & PARTS == (Part::Category as usize) << PART => Ok(Some(live.op.is_done())),
         Ok(_) => refused(leaf, NotLive::Unknown),
         Err(NotLive::Synced) => Ok(None),
         Err(why) => refused(leaf, why),
@@ -161,7 +171,7 @@ pub fn leaf(root: usize, part: Part) -> Result<usize, Error> {
     if root == 0 {
         return Ok(0);
     }
-    let (_, op) = find(root, Whose::Any).or_else(|why| refused(root, why))?;
+    let Live { op, .. } = find(root, Whose::Any).or_else(|why| refused(root, why))?;
     let done = if part == Part::Local { op.is_locally_done() } else { op.is_done() };
     Ok(if done { 0 } else { root | (part as usize) << PART })
 }
@@ -361,10 +371,11 @@ impl<A: Adapter> Engines<'_, A> {
         how: How,
         begin: impl FnOnce(Completion<'static>) -> Result<Begun, Error>,
     ) -> Result<Option<Root>, Error> {
+        let here = home::here();
         let (taken, local) = match how {
-            How::Blocking | How::Value => (home::take(), Local::AtReturn),
-            How::Event(local) => (home::take(), local),
-            How::Implicit(set, local) => (home::implicit(set), local),
+            How::Blocking | How::Value => (here.take(), Local::AtReturn),
+            How::Event(local) => (here.take(), local),
+            How::Implicit(set, local) => (here.implicit(set), local),
         };
         let Some((id, op)) = taken else { return Err(full()) };
         let begun = begin(Completion { counts: Counted { id, op }, local })?;
@@ -372,14 +383,14 @@ impl<A: Adapter> Engines<'_, A> {
             How::Implicit(..) => {}
             How::Event(_) if begun == Begun::InFlight => return Ok(Some(op.handle(id))),
             How::Value => return Ok(Some(op.handle(id))),
-            How::Event(_) => home::give(id, op),
+            How::Event(_) => here.give((id, op)),
             How::Blocking => {
                 match begun {
                     Begun::Complete => self.am.poll_in_loop(), // as in `wait_until`
                     Begun::InFlight => self.wait_until(|| op.is_done())?,
                     Begun::Refused => {}
                 }
-                home::give(id, op);
+                here.give((id, op));
             }
         }
         Ok(if begun == Begun::Refused { None } else { Some(0) })
@@ -396,8 +407,8 @@ impl<A: Adapter> Engines<'_, A> {
         if whose == Whose::Any && event & PARTS != 0 {
             return self.wait_leaf(event);
         }
-        let taken = self.wait_root(event, whose)?;
-        give(event, taken, whose)
+        let live = self.wait_root(event, whose)?;
+        give(event, live, whose)
     }
 
     #[cold]
@@ -411,18 +422,18 @@ impl<A: Adapter> Engines<'_, A> {
 
     /// Waits for a root; the op, which is not yet given back.
     #[inline(always)]
-    fn wait_root(self, root: usize, whose: Whose) -> Result<Taken, Error> {
-        let taken = find(root, whose).or_else(|why| refused(root, why))?;
-        self.wait_until(|| taken.1.is_done())?;
-        Ok(taken)
+    fn wait_root(self, root: usize, whose: Whose) -> Result<Live, Error> {
+        let live = find(root, whose).or_else(|why| refused(root, why))?;
+        self.wait_until(|| live.op.is_done())?;
+        Ok(live)
     }
 
     /// As [`Self::wait`], for a value get: its value.
     #[inline(always)]
     pub fn wait_value(self, event: usize, whose: Whose) -> Result<u64, Error> {
-        let taken = self.wait_root(event, whose)?;
-        let value = taken.1.value();
-        give(event, taken, whose).map(|()| value)
+        let live = self.wait_root(event, whose)?;
+        let value = live.op.value();
+        give(event, live, whose).map(|()| value)
     }
 
     /// Waits until all events, or, without `all`, one at least, are complete. Errors as [`Self::wait`].

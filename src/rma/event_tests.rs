@@ -17,7 +17,7 @@ fn handles_are_never_small_and_lead_back() {
     for whose in [Whose::Own, Whose::Any] {
         let (handle, (id, op)) = take();
         assert!(handle >> 32 > 0, "not 0, and not 1, which has a meaning in GASNet-EX");
-        assert_eq!(find(handle, whose).map(|(id, _)| id), Ok(id));
+        assert_eq!(find(handle, whose).map(|live| live.id), Ok(id));
         let wrong = [0, 1, handle & 0xffff_ffff, handle + (1 << 32), handle + (8 << 32), handle | 0x8000_0000, !0];
         for wrong in wrong {
             assert_eq!(find(wrong, whose).err(), Some(NotLive::Unknown), "{wrong:#x}");
@@ -149,16 +149,16 @@ fn arrays_of_one_thread_find_what_is_no_handle_of_its() {
 
 #[test]
 fn a_region_catches_what_starts_inside_and_leaves_the_sets_alone() {
-    let (before, op) = home::implicit(Set::Puts).unwrap();
+    let (before, op) = home::here().implicit(Set::Puts).unwrap();
     op.start();
     assert!(begin_region().is_ok() && begin_region().is_err(), "no nesting");
-    let (inside, caught) = home::implicit(Set::Puts).unwrap();
+    let (inside, caught) = home::here().implicit(Set::Puts).unwrap();
     assert_ne!(before, inside);
-    assert_eq!(home::implicit(Set::Gets).unwrap().0, inside);
+    assert_eq!(home::here().implicit(Set::Gets).unwrap().0, inside);
     assert!(Sets::PUTS.test().is_err(), "no implicit sync inside");
     caught.start();
     let root = end_region().unwrap();
-    assert_eq!(find(root, Whose::Own).map(|(id, _)| id), Ok(inside));
+    assert_eq!(find(root, Whose::Own).map(|live| live.id), Ok(inside));
     assert!(end_region().is_err());
     let sets = [Sets::PUTS, Sets::GETS, Sets::LOCAL, Sets::NONE, Sets::PUTS.and(Sets::GETS)];
     assert_eq!(sets.map(|set| set.test().unwrap()), [false, true, true, true, false]);

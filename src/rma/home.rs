@@ -51,8 +51,8 @@ struct Own {
 struct Returned(AtomicU32);
 
 /// The ops of one thread.
-#[derive(Default)]
 pub struct Home {
+    table: &'static Table,
     returned: Returned,
     own: Own,
 }
@@ -64,13 +64,18 @@ unsafe impl Sync for Home {}
 unsafe impl Send for Home {}
 
 impl Home {
+    /// A home without blocks.
+    pub(super) fn new(table: &'static Table) -> Home {
+        Home { table, returned: Returned::default(), own: Own::default() }
+    }
+
     /// Takes an op. `None`: as many are live as 32 bits name. By the home's thread.
     #[inline(always)]
-    pub(super) fn take(&'static self, table: &'static Table) -> Option<Taken> {
+    pub(super) fn take(&'static self) -> Option<Taken> {
         let taken = self.own.free.borrow_mut().pop();
         let taken = match taken {
             Some(taken) => taken,
-            None => self.refill(table)?,
+            None => self.refill()?,
         };
         taken.1.begin_use(self);
         Some(taken)
@@ -79,7 +84,8 @@ impl Home {
     /// Fills the own list; one of what it found.
     #[cold]
     #[inline(never)]
-    fn refill(&'static self, table: &'static Table) -> Option<Taken> {
+    fn refill(&'static self) -> Option<Taken> {
+        let table = self.table;
         let mut free = self.own.free.borrow_mut();
         // ORDERING: Acquire ↔ Release in `give_back`: what the others have read of these ops, and written into `next`, came
         // before we use them again (`op`, rule 4). One Acquire is enough for all: each push is part of the release sequence of
@@ -130,18 +136,36 @@ impl Home {
         }
     }
 
+    /// The op that counts implicit operations of `set` now: the open region's, else the set's. By the home's thread.
+    #[inline(always)]
+    pub(super) fn implicit(&'static self, set: Set) -> Option<Taken> {
+        match self.own.region.get().or(self.own.implicit[set as usize].get()) {
+            None => self.first_of(set),
+            open => open,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_of(&'static self, set: Set) -> Option<Taken> {
+        let taken = self.take()?;
+        self.own.implicit[set as usize].set(Some(taken));
+        Some(taken)
+    }
+
     /// Its thread ends: what nobody will sync is free when it is complete (rules 2 and 4). By the home's thread.
-    fn leave(&self, table: &'static Table) {
+    fn leave(&self) {
         let sets = self.own.implicit.iter().chain([&self.own.region]).filter_map(Cell::take);
         let mut left = self.own.left.borrow_mut();
         left.extend(sets);
-        if !table.do_events_outlive_threads() {
-            *left = self.live(table).collect(); // the sets, and what was left before, are among them
+        if !self.table.do_events_outlive_threads() {
+            *left = self.live().collect(); // the sets, and what was left before, are among them
         }
     }
 
     /// Its ops that are taken.
-    fn live(&self, table: &'static Table) -> impl Iterator<Item = Taken> {
+    fn live(&self) -> impl Iterator<Item = Taken> {
+        let table = self.table;
         let blocks = self.own.blocks.borrow().clone();
         let ids = blocks.into_iter().flat_map(|block| block * BLOCK..(block + 1) * BLOCK).map(OpId);
         ids.filter_map(move |id| Some((id, table.op(id)?))).filter(|(_, op)| !op.owner().is_null())
@@ -168,8 +192,8 @@ struct End;
 impl Drop for End {
     fn drop(&mut self) {
         if let Some(home) = HOME.with(Cell::take) {
-            home.leave(Table::get());
-            Table::get().keep(home);
+            home.leave();
+            home.table.keep(home);
         }
     }
 }
@@ -194,31 +218,13 @@ fn find_home() -> &'static Home {
 /// Takes an op on this thread. `None`: as many are live as 32 bits name.
 #[inline(always)]
 pub fn take() -> Option<Taken> {
-    here().take(Table::get())
+    here().take()
 }
 
 /// Gives back a complete op that this thread took.
 #[inline(always)]
 pub fn give(id: OpId, op: &'static Op) {
     here().give((id, op));
-}
-
-/// The op that counts this thread's implicit operations of `set` now: the open region's, else the set's.
-#[inline(always)]
-pub fn implicit(set: Set) -> Option<Taken> {
-    let own = &here().own;
-    match own.region.get().or(own.implicit[set as usize].get()) {
-        None => first_of(set),
-        open => open,
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn first_of(set: Set) -> Option<Taken> {
-    let taken = take()?;
-    here().own.implicit[set as usize].set(Some(taken));
-    Some(taken)
 }
 
 /// The op of this thread's implicit operations of `set` outside regions, if there were any.
@@ -257,11 +263,11 @@ mod tests {
 
     #[test]
     fn the_last_given_is_taken_next() {
-        let (table, home) = table();
-        let (id, op) = home.take(table).unwrap();
+        let (_, home) = table();
+        let (id, op) = home.take().unwrap();
         let handle = op.handle(id);
         home.give((id, op));
-        let (again, op) = home.take(table).unwrap();
+        let (again, op) = home.take().unwrap();
         assert!(again == id && op.handle(id) != handle);
     }
 
@@ -269,7 +275,7 @@ mod tests {
     fn ops_that_other_threads_give_back_are_taken_again() {
         let (table, home) = table();
         for _ in 0..100 {
-            let taken: Vec<Taken> = (0..BLOCK).map(|_| home.take(table).unwrap()).collect();
+            let taken: Vec<Taken> = (0..BLOCK).map(|_| home.take().unwrap()).collect();
             let distinct: std::collections::HashSet<u32> = taken.iter().map(|(id, _)| id.0).collect();
             assert_eq!(distinct.len(), BLOCK as usize);
             thread::scope(|scope| {
@@ -289,7 +295,7 @@ mod tests {
             scope.spawn(|| receive.into_iter().for_each(|taken| home.give_back(taken)));
             let mut handles = std::collections::HashSet::new();
             for _ in 0..if cfg!(miri) { 300 } else { 20_000 } {
-                let (id, op) = home.take(table).unwrap();
+                let (id, op) = home.take().unwrap();
                 assert!(handles.insert(op.handle(id)), "each use is another event");
                 send.send((id, op)).unwrap();
             }
@@ -321,34 +327,34 @@ mod tests {
     fn an_event_that_outlives_its_thread_is_synced_by_another() {
         let (table, home) = table();
         table.let_events_outlive_threads();
-        let (id, op) = home.take(table).unwrap();
+        let (id, op) = home.take().unwrap();
         let handle = op.handle(id);
         op.start();
-        home.leave(table);
+        home.leave();
         for _ in 0..3 * BLOCK {
-            assert_ne!(home.take(table).unwrap().0, id);
+            assert_ne!(home.take().unwrap().0, id);
         }
         assert!(op.finish() && op.is_done() && op.handle(id) == handle, "as its thread left it");
         op.end_use_elsewhere().unwrap().give_back((id, op));
         assert!(op.end_use_elsewhere().is_none(), "once");
-        assert!((0..BLOCK).any(|_| home.take(table).unwrap().0 == id));
+        assert!((0..BLOCK).any(|_| home.take().unwrap().0 == id));
     }
 
     #[test]
     fn implicit_operations_of_an_ended_thread_are_free_when_they_are_complete() {
         let (table, home) = table();
         table.let_events_outlive_threads();
-        let sets: Vec<Taken> = (0..2).map(|_| home.take(table).unwrap()).collect();
+        let sets: Vec<Taken> = (0..2).map(|_| home.take().unwrap()).collect();
         sets[0].1.start();
         home.own.implicit[0].set(Some(sets[0]));
         home.own.region.set(Some(sets[1]));
-        home.leave(table);
+        home.leave();
         // The next thread of this home.
         assert!(home.own.implicit[0].get().is_none() && home.own.region.get().is_none());
-        let all: Vec<u32> = (0..2 * BLOCK).map(|_| home.take(table).unwrap().0.0).collect();
+        let all: Vec<u32> = (0..2 * BLOCK).map(|_| home.take().unwrap().0.0).collect();
         assert!(all.contains(&sets[1].0.0) && !all.contains(&sets[0].0.0));
         assert!(sets[0].1.finish());
-        let more: Vec<u32> = (0..BLOCK).map(|_| home.take(table).unwrap().0.0).collect();
+        let more: Vec<u32> = (0..BLOCK).map(|_| home.take().unwrap().0.0).collect();
         assert!(more.contains(&sets[0].0.0));
     }
 }

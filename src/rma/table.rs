@@ -115,9 +115,9 @@ impl Table {
     }
 
     /// A home for a thread: one whose thread has ended, else a new one.
-    pub(super) fn home(&self) -> &'static Home {
+    pub(super) fn home(&'static self) -> &'static Home {
         let empty = self.empty.lock().pop();
-        empty.unwrap_or_else(|| Box::leak(Box::default()))
+        empty.unwrap_or_else(|| Box::leak(Box::new(Home::new(self))))
     }
 
     /// The thread of `home` has ended.

@@ -43,7 +43,7 @@ fn a_put_that_may_not_wait_is_refused_when_there_is_no_room() {
     let done = |handle: usize| reference::on_done(handle as u32 - 1, 1);
     roots.iter().for_each(|root| done(*root));
     assert!(roots.iter().all(|root| event::test(*root, Whose::Own) == Ok(true)), "each counts its own");
-    let (id, op) = home::implicit(Set::Puts).unwrap();
+    let (id, op) = home::here().implicit(Set::Puts).unwrap();
     assert!(op.expects() && Sets::LOCAL.test() == Ok(true));
     reference::on_done(id.bits(), 1);
     assert!(!op.expects() && Sets::PUTS.test() == Ok(true), "what was refused was not counted");
