@@ -1,7 +1,7 @@
 //! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors are fatal.
 //!
-//! Each transfer's shim says what moves, how its completion is told, and the names for messages and records; [`transfer`] does
-//! the rest. They are functions written out, because cbindgen reads the prototypes from here.
+//! Each transfer's shim says what moves and which call it is; [`CALLS`] says what that means, [`transfer`] does the rest. The
+//! shims are functions written out, because cbindgen reads the prototypes from here.
 
 use super::constants::*;
 use super::{die, must};
@@ -9,8 +9,9 @@ use crate::am::Am;
 use crate::am::source::Source;
 use crate::error::{Error, bad_arg};
 use crate::job::Job;
-use crate::rma::event::{self, Events, How, Sets, Whose};
+use crate::rma::event::{self, Events, Sets, Whose};
 use crate::rma::home::Set;
+use crate::rma::wait::How;
 use crate::rma::{Completion, Engines, Landing};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op};
@@ -81,18 +82,56 @@ unsafe fn get(dest: *mut c_void, src: *const c_void, n: usize) -> What {
     What::Get(unsafe { Landing::new(dest.cast(), n) }, src)
 }
 
-/// A handle; the source is free for reuse at return.
-const NB: How = How::Event(Local::AtReturn);
-/// A handle; the local memory is the library's until it is synced.
-const NB_BULK: How = How::Event(Local::Later);
-const NBI: How = How::Implicit(Set::Puts, Local::AtReturn);
-const NBI_BULK: How = How::Implicit(Set::Puts, Local::Later);
-const NBI_GET: How = How::Implicit(Set::Gets, Local::Later);
+/// The calls that move bytes.
+#[derive(Clone, Copy)]
+enum Call {
+    Put,
+    Get,
+    Memset,
+    PutNb,
+    PutNbBulk,
+    GetNb,
+    MemsetNb,
+    PutNbi,
+    PutNbiBulk,
+    GetNbi,
+    MemsetNbi,
+    GetNbVal,
+}
 
-/// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. `name` is for messages, `op` for
-/// records: with its duration when it is blocking.
+/// Of each call: its name in messages, its kind in records, and how its completion is told. Bulk puts, and non-blocking gets,
+/// leave their memory to the library until they are synced.
+const CALLS: [(Call, &str, Op, How); 12] = [
+    (Call::Put, "gasnet_put", Op::Put, How::Blocking),
+    (Call::Get, "gasnet_get", Op::Get, How::Blocking),
+    (Call::Memset, "gasnet_memset", Op::Memset, How::Blocking),
+    (Call::PutNb, "gasnet_put_nb", Op::PutNb, How::Event(Local::AtReturn)),
+    (Call::PutNbBulk, "gasnet_put_nb_bulk", Op::PutNb, How::Event(Local::Later)),
+    (Call::GetNb, "gasnet_get_nb", Op::GetNb, How::Event(Local::Later)),
+    (Call::MemsetNb, "gasnet_memset_nb", Op::MemsetNb, How::Event(Local::AtReturn)),
+    (Call::PutNbi, "gasnet_put_nbi", Op::PutNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (Call::PutNbiBulk, "gasnet_put_nbi_bulk", Op::PutNbi, How::Implicit(Set::Puts, Local::Later)),
+    (Call::GetNbi, "gasnet_get_nbi", Op::GetNbi, How::Implicit(Set::Gets, Local::Later)),
+    (Call::MemsetNbi, "gasnet_memset_nbi", Op::MemsetNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (Call::GetNbVal, "gasnet_get_nb_val", Op::GetNbVal, How::Value),
+];
+
+const _: () = {
+    let mut i = 0;
+    while i < CALLS.len() {
+        assert!(CALLS[i].0 as usize == i, "calls stand at their numbers");
+        i += 1;
+    }
+};
+
+/// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. Blocking calls are recorded with
+/// their duration.
+///
+/// The call is a parameter of the type, so that each has a copy of the engine's verb in which everything that depends on the
+/// call is decided: shared code asks at run time (30 instructions more per transfer).
 #[inline(always)]
-fn transfer(name: &'static str, op: Op, how: How, node: u32, what: What) -> usize {
+fn transfer<const CALL: usize>(node: u32, what: What) -> usize {
+    let (_, name, op, how) = const { CALLS[CALL] };
     let timed = how == How::Blocking;
     let _recorded = timed.then(|| trace::span(op, node, what.bytes()));
     if !timed {
@@ -114,7 +153,7 @@ fn transfer(name: &'static str, op: Op, how: How, node: u32, what: What) -> usiz
 pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
     // SAFETY: this function's own contract.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer("gasnet_put", Op::Put, How::Blocking, node, put);
+    transfer::<{ Call::Put as usize }>(node, put);
 }
 
 /// Blocking get.
@@ -125,13 +164,13 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
 pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
     // SAFETY: this function's own contract; we return when it is done.
     let get = unsafe { get(dest, src, nbytes) };
-    transfer("gasnet_get", Op::Get, How::Blocking, node, get);
+    transfer::<{ Call::Get as usize }>(node, get);
 }
 
 /// Blocking memset; the low byte of `val`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
-    transfer("gasnet_memset", Op::Memset, How::Blocking, node, What::Set(dest, val, nbytes));
+    transfer::<{ Call::Memset as usize }>(node, What::Set(dest, val, nbytes));
 }
 
 /// Put with an explicit handle; 0 when complete. The source is free for reuse at return.
@@ -142,7 +181,7 @@ pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, n
 pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) -> usize {
     // SAFETY: this function's own contract.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer("gasnet_put_nb", Op::PutNb, NB, node, put)
+    transfer::<{ Call::PutNb as usize }>(node, put)
 }
 
 /// As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
@@ -158,7 +197,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
 ) -> usize {
     // SAFETY: this function's own contract.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer("gasnet_put_nb_bulk", Op::PutNb, NB_BULK, node, put)
+    transfer::<{ Call::PutNbBulk as usize }>(node, put)
 }
 
 /// Get with an explicit handle.
@@ -169,13 +208,13 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
 pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) -> usize {
     // SAFETY: this function's own contract.
     let get = unsafe { get(dest, src, nbytes) };
-    transfer("gasnet_get_nb", Op::GetNb, NB_BULK, node, get)
+    transfer::<{ Call::GetNb as usize }>(node, get)
 }
 
 /// Memset with an explicit handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
-    transfer("gasnet_memset_nb", Op::MemsetNb, NB, node, What::Set(dest, val, nbytes))
+    transfer::<{ Call::MemsetNb as usize }>(node, What::Set(dest, val, nbytes))
 }
 
 /// Put counted by this thread's implicit set, or its open region.
@@ -186,7 +225,7 @@ pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int
 pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
     // SAFETY: this function's own contract.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer("gasnet_put_nbi", Op::PutNbi, NBI, node, put);
+    transfer::<{ Call::PutNbi as usize }>(node, put);
 }
 
 /// As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
@@ -197,7 +236,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
 pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
     // SAFETY: this function's own contract.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer("gasnet_put_nbi_bulk", Op::PutNbi, NBI_BULK, node, put);
+    transfer::<{ Call::PutNbiBulk as usize }>(node, put);
 }
 
 /// Get counted by this thread's implicit set, or its open region.
@@ -208,19 +247,19 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, 
 pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
     // SAFETY: this function's own contract.
     let get = unsafe { get(dest, src, nbytes) };
-    transfer("gasnet_get_nbi", Op::GetNbi, NBI_GET, node, get);
+    transfer::<{ Call::GetNbi as usize }>(node, get);
 }
 
 /// Memset counted by this thread's implicit puts, or its open region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
-    transfer("gasnet_memset_nbi", Op::MemsetNbi, NBI, node, What::Set(dest, val, nbytes));
+    transfer::<{ Call::MemsetNbi as usize }>(node, What::Set(dest, val, nbytes));
 }
 
 /// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
-    transfer("gasnet_get_nb_val", Op::GetNbVal, How::Value, node, What::Value(src, nbytes)) as u64
+    transfer::<{ Call::GetNbVal as usize }>(node, What::Value(src, nbytes)) as u64
 }
 
 /// The value form `name` was called with an impossible size: ends the job.

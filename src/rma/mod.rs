@@ -20,6 +20,7 @@ pub mod reference;
 pub mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;
+pub mod wait;
 
 use crate::am::Am;
 use crate::am::source::Source;
@@ -93,7 +94,7 @@ impl<'a> Completion<'a> {
     }
 }
 
-/// The engines that transfers need, for a caller that waits for them (`event`).
+/// The engines that transfers need, for a caller that waits for them (`wait`).
 pub struct Engines<'a, A: Adapter> {
     /// Messages, and what serves them.
     pub am: &'a Am<A>,

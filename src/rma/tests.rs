@@ -1,8 +1,9 @@
 //! Verbs and waits through the engine of messages, on nodes of this process.
 
-use super::event::{self, Events, How, Sets, Whose};
+use super::event::{self, Events, Sets, Whose};
 use super::home::{self, Set};
 use super::overlap::Overlap;
+use super::wait::How;
 use super::{Engines, Landing, Rma, reference};
 use crate::am::source::Source;
 use crate::am::world::{Kit, Node, Shape, Watchdog, nodes};
