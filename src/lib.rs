@@ -27,6 +27,7 @@ pub mod sync;
 pub mod tools;
 #[cfg(not(loom))]
 pub mod trace;
+pub mod verbs;
 #[cfg(not(loom))]
 pub mod vis;
 pub mod xfer;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders, and files beside them, from the lowest to the highest.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "sync",
     "explore",
     "os",
@@ -16,6 +16,7 @@ const ORDER: [&str; 17] = [
     "boot",
     "sci",
     "peers",
+    "verbs",
     "am",
     "xfer",
     "vis",

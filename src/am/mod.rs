@@ -394,6 +394,15 @@ impl<A: Adapter> Am<A> {
         }
     }
 
+    /// Could a request without ring bytes go to `dest` now, without waiting? Another thread may be faster.
+    pub fn has_room(&self, dest: u32) -> Result<bool, Error> {
+        let peer = match dest == self.me {
+            true => return Ok(true),
+            false => self.peers.way(dest)?,
+        };
+        Ok(peer.outbox.with(|outbox| peer.take(outbox, &self.layout, 0)).is_some())
+    }
+
     /// One step of waiting for `dest` to give slots back; returns what the next step wants.
     #[cold]
     #[inline(never)]

@@ -46,6 +46,7 @@ fn failed(name: &'static str, error: Error) -> c_int {
 }
 
 /// Runs the body of a call that has no way to return an error: it ends the job (contract: core.md §4).
+#[inline(always)]
 fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
     threads::note();
     match body() {

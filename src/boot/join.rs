@@ -7,10 +7,9 @@ use crate::base::log;
 use crate::os::sys;
 use crate::supervise::node::{self, Node};
 use crate::supervise::{JobHeader, Phase};
-use std::fmt;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// Why this process could not join its job.
 #[derive(Debug)]

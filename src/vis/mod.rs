@@ -23,7 +23,8 @@ use crate::base::error::Error;
 use crate::sci::cma::Batch;
 use crate::sci::{Adapter, RemoteRead};
 use crate::sync::{AtomicU64, Ordering, fence};
-use crate::xfer::{Counted, Rma};
+use crate::verbs::{Begun, Flags, Target};
+use crate::xfer::{Completion, Engines};
 use pack::{Packer, Records};
 use shape::{Levels, Run, What, indexed_runs, joined, vector_runs};
 use std::sync::Arc;
@@ -131,13 +132,13 @@ impl Vis {
     ///
     /// # Safety
     /// Every piece is readable at its source and writable at its destination: the local side in this process, the
-    /// remote side in the segment of `node`, which must exist (in EVERYTHING: in its memory).
+    /// remote side in the segment of `to`, which must exist (in EVERYTHING: in its memory).
     #[inline]
-    pub unsafe fn direct<A: Adapter>(&self, am: &Am<A>, rma: &Rma, node: u32, call: Call, what: &What<'_>) -> bool
+    pub unsafe fn direct<A>(&self, on: Engines<'_, A>, to: Target, call: Call, what: &What<'_>) -> bool
     where
-        A::Remote: RemoteRead,
+        A: Adapter<Remote: RemoteRead>,
     {
-        let Some(offset) = reach(am, rma, node) else { return false };
+        let Some(offset) = reach(on, to) else { return false };
         let (to, from) = if call.is_put() { (offset, 0) } else { (0, offset) };
         // SAFETY: this function's own contract: the remote side, moved by `offset`, is mapped here.
         unsafe { copy::all(what, to, from) };
@@ -154,21 +155,14 @@ impl Vis {
     /// # Safety
     /// As [`Self::direct`].
     #[inline]
-    pub unsafe fn direct_few<A: Adapter>(
-        &self,
-        am: &Am<A>,
-        rma: &Rma,
-        node: u32,
-        call: Call,
-        levels: &Levels<'_>,
-    ) -> bool
+    pub unsafe fn direct_few<A>(&self, on: Engines<'_, A>, to: Target, call: Call, levels: &Levels<'_>) -> bool
     where
-        A::Remote: RemoteRead,
+        A: Adapter<Remote: RemoteRead>,
     {
         if levels.count.len() > FEW_LEVELS {
             return false;
         }
-        let Some(offset) = reach(am, rma, node) else { return false };
+        let Some(offset) = reach(on, to) else { return false };
         let [to, from] = levels.start;
         let start = if call.is_put() { [to.wrapping_add(offset), from] } else { [to, from.wrapping_add(offset)] };
         // SAFETY: as in `direct`.
@@ -182,42 +176,50 @@ impl Vis {
     }
 
     /// Starts the transfer by other means than [`Self::direct`]; at return nothing of `what` is needed any more but, for
-    /// a get, its destination.
-    pub fn start<A: Adapter>(
+    /// a get, its destination. So a put is locally complete at return, whatever `c` asks for.
+    pub fn start<A>(
         &self,
-        am: &Am<A>,
-        rma: &Rma,
-        node: u32,
+        Engines { am, rma }: Engines<'_, A>,
+        to: Target,
         call: Call,
         what: &What<'_>,
-        op: Counted<'_>,
-    ) -> Result<(), Error>
+        flags: Flags,
+        c: Completion<'_>,
+    ) -> Result<Begun, Error>
     where
-        A::Remote: RemoteRead,
+        A: Adapter<Remote: RemoteRead>,
     {
-        let packer = Packer { vis: self, am, rma, node, call, op };
+        if what.is_empty() {
+            return Ok(Begun::Complete);
+        }
+        let (target, node) = (to, to.rank());
+        if flags.has(Flags::IMMEDIATE) && !am.has_room(node)? {
+            return Ok(Begun::Refused);
+        }
+        let packer = Packer { vis: self, am, rma, target, call, op: c.counts };
         let tiny = what.total() / what.runs() < VIS_CMA_MIN;
         let by_kernel = rma.is_native() && am.reaches_unmapped(node) && !(tiny && self.pack);
         match what {
             What::Vector(to, from) => {
                 if by_kernel && self.by_kernel(am, node, call, joined(vector_runs(to, from)))? {
-                    return Ok(());
+                    return Ok(Begun::Complete);
                 }
-                packer.start(joined(vector_runs(to, from)))
+                packer.start(joined(vector_runs(to, from)))?;
             }
             What::Indexed(to, from) => {
                 if by_kernel && self.by_kernel(am, node, call, joined(indexed_runs(*to, *from)))? {
-                    return Ok(());
+                    return Ok(Begun::Complete);
                 }
-                packer.start(joined(indexed_runs(*to, *from)))
+                packer.start(joined(indexed_runs(*to, *from)))?;
             }
             What::Strided(section) => {
                 if by_kernel && self.by_kernel(am, node, call, section.runs())? {
-                    return Ok(());
+                    return Ok(Begun::Complete);
                 }
-                packer.start(section.runs())
+                packer.start(section.runs())?;
             }
         }
+        Ok(if c.counts.op.is_done() { Begun::Complete } else { Begun::InFlight })
     }
 
     /// Moves all runs with process_vm_writev or readv; false when the kernel does not let us (some may be moved).
@@ -249,13 +251,14 @@ impl Vis {
     }
 }
 
-/// What to add to an address of `node`'s segment to get one of this process; `None` when it is not mapped, or must not
+/// What to add to an address of the target's segment to get one of this process; `None` when it is not mapped, or must not
 /// be used.
 #[inline]
-fn reach<A: Adapter>(am: &Am<A>, rma: &Rma, node: u32) -> Option<usize>
+fn reach<A>(Engines { am, rma }: Engines<'_, A>, to: Target) -> Option<usize>
 where
-    A::Remote: RemoteRead,
+    A: Adapter<Remote: RemoteRead>,
 {
+    let node = to.rank();
     if node == am.me() {
         return Some(0);
     }

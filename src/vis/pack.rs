@@ -21,8 +21,9 @@ use crate::am::token::Token;
 use crate::base::config::{VIS_PACKET, VIS_PACKET_WORDS};
 use crate::base::error::Error;
 use crate::sci::{Adapter, RemoteRead};
+use crate::verbs::{Flags, Target};
 use crate::xfer::op::OpId;
-use crate::xfer::{Counted, Landing, Rma, reference};
+use crate::xfer::{Completion, Counted, Landing, Rma, reference};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -103,23 +104,23 @@ pub struct Packer<'a, A: Adapter> {
     /// For runs that go one by one.
     pub rma: &'a Rma,
     /// The target.
-    pub node: u32,
+    pub target: Target,
     /// What the client called.
     pub call: Call,
     /// What counts the messages.
     pub op: Counted<'a>,
 }
 
-impl<A: Adapter> Packer<'_, A>
+impl<A> Packer<'_, A>
 where
-    A::Remote: RemoteRead,
+    A: Adapter<Remote: RemoteRead>,
 {
     /// Starts the transfer of all runs, which are as long as can be.
     pub fn start(&self, runs: impl Iterator<Item = Run>) -> Result<(), Error> {
         let mut packet = Packet::default();
         for run in runs {
             let (remote, local) = if self.call.is_put() { (run.to, run.from) } else { (run.from, run.to) };
-            self.am.payloads().check(self.node, remote, run.len)?;
+            self.am.payloads().check(self.target.rank(), remote, run.len)?;
             if run.len > self.vis.chunk || !(self.vis.pack || self.vis.gather) {
                 self.alone(remote, local, run.len)?;
             } else {
@@ -166,11 +167,19 @@ where
         if self.call.is_put() {
             // SAFETY: the client's source, readable during the initiation.
             let source = unsafe { Source::new(local as *const u8, len) };
-            return self.rma.put(self.am, self.node, remote, source, self.op);
+            return self.put_run(remote, source);
         }
         // SAFETY: the client's destination, writable until the operation is synced.
         let landing = unsafe { Landing::new(local as *mut u8, len) };
-        self.rma.get(self.am, self.node, remote, landing, self.op)
+        // Without flags: once begun, the rest must not be refused.
+        let c = Completion::at_return(self.op);
+        self.rma.get(self.am, self.target, remote, landing, Flags::NONE, c).map(|_| ())
+    }
+
+    /// A put of contiguous bytes, whose source is free at return.
+    fn put_run(&self, remote: usize, source: Source) -> Result<(), Error> {
+        let c = Completion::at_return(self.op);
+        self.rma.put(self.am, self.target, remote, source, Flags::NONE, c).map(|_| ())
     }
 
     /// `single`: where all the bytes belong, if they do to one place.
@@ -184,23 +193,23 @@ where
         }
         if let Some((remote, _)) = single {
             self.vis.note(self.call, Algorithm::Gather, bytes);
-            return self.rma.put(self.am, self.node, remote, as_source(&message), self.op);
+            return self.put_run(remote, as_source(&message));
         }
         self.vis.note(self.call, Algorithm::Packed, bytes);
         message.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
         self.op.op.start();
-        self.am.request_medium(self.node, VIS_PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
+        self.am.request_medium(self.target.rank(), VIS_PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
     }
 
     fn get(&self, packet: &mut Packet) -> Result<(), Error> {
         let bytes = packet.remote.bytes();
         let algorithm = if packet.remote.pieces() == 1 { Algorithm::Gather } else { Algorithm::Packed };
         self.vis.note(self.call, algorithm, bytes);
-        let record = Record { node: self.node, op: self.op.id, bytes, words: packet.local.finish().into() };
+        let record = Record { node: self.target.rank(), op: self.op.id, bytes, words: packet.local.finish().into() };
         let id = self.vis.records.add(record);
         let words: Vec<u8> = packet.remote.finish().iter().flat_map(|w| w.to_ne_bytes()).collect();
         self.op.op.start();
-        self.am.request_medium(self.node, VIS_GET, as_source(&words), args(&pair(id, bytes)))
+        self.am.request_medium(self.target.rank(), VIS_GET, as_source(&words), args(&pair(id, bytes)))
     }
 }
 

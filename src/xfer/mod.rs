@@ -5,18 +5,29 @@
 //! on nothing but Active Messages. `overlap` hands long ones of mapped memory to the DMA engine's thread, where the user
 //! asks for one. The header does `native` transfers of mapped memory inline and calls here for the rest.
 //!
+//! Each transfer is counted by an operation (`op`), which the caller knows as an event or by a set of its thread (`event`).
+//!
 //! Must not know: handles' C types, error codes.
 
+pub mod event;
+pub mod home;
+#[cfg(all(test, loom))]
+mod models;
 pub mod native;
 pub mod op;
 pub mod overlap;
 pub mod reference;
+pub mod table;
+#[cfg(all(test, not(loom)))]
+mod tests;
+pub mod wait;
 
 use crate::am::Am;
 pub use crate::am::source::Landing;
 use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::sci::{Adapter, RemoteRead};
+use crate::verbs::{Begun, Flags, Local, Target};
 use op::{Op, OpId};
 use overlap::Overlap;
 
@@ -28,6 +39,42 @@ pub struct Counted<'a> {
     /// Itself.
     pub op: &'a Op,
 }
+
+/// What a verb is told of completion: who counts it, and when the local memory is the caller's again.
+///
+/// The operation may be a caller's own, or that of a set or an open region of its thread. It counts local completion apart, so
+/// a caller that wants to know of that asks it ([`event::leaf`], [`event::Sets::LOCAL`]).
+#[derive(Clone, Copy)]
+pub struct Completion<'a> {
+    /// The operation that counts what the verb starts.
+    pub counts: Counted<'a>,
+    /// When the local memory is the caller's again.
+    pub local: Local,
+}
+
+impl<'a> Completion<'a> {
+    /// Counted by the same, but done with the caller's memory at return.
+    pub fn at_return(counts: Counted<'a>) -> Completion<'a> {
+        Completion { counts, local: Local::AtReturn }
+    }
+}
+
+/// The engines that transfers need, for a caller that waits for them (`wait`).
+pub struct Engines<'a, A: Adapter> {
+    /// Messages, and what serves them.
+    pub am: &'a Am<A>,
+    /// Transfers.
+    pub rma: &'a Rma,
+}
+
+impl<A: Adapter> Clone for Engines<'_, A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Adapter> Copy for Engines<'_, A> {}
 
 /// The engine of one-sided transfers.
 pub struct Rma {
@@ -57,92 +104,136 @@ impl Rma {
         self.native
     }
 
-    /// Starts writing `source` to `address` of `node`. The source is free for reuse at return.
-    pub fn put<A: Adapter>(
+    /// Starts writing `source` to `address` of the target. What `c` says of the source holds.
+    #[inline(always)]
+    pub fn put<A>(
         &self,
         am: &Am<A>,
-        node: u32,
+        to: Target,
         address: usize,
         source: Source,
-        c: Counted<'_>,
-    ) -> Result<(), Error>
+        flags: Flags,
+        c: Completion<'_>,
+    ) -> Result<Begun, Error>
     where
-        A::Remote: RemoteRead,
+        A: Adapter<Remote: RemoteRead>,
     {
-        if source.is_empty() || (self.is_near(am, node) && native::put(am, node, address, source)?) {
-            return Ok(());
-        }
-        reference::put(am, node, address, source, c)
+        let node = to.rank();
+        let ways = Ways {
+            queue: |overlap: &Overlap| overlap.put(am, node, address, source, c.counts),
+            native: || native::put(am, node, address, source),
+            messages: || reference::put(am, node, address, source, c.counts),
+        };
+        self.begin(am, node, source.len(), flags, c.local, ways)
     }
 
-    /// Starts reading from `address` of `node`.
-    pub fn get<A: Adapter>(
+    /// Starts reading from `address` of the target.
+    #[inline(always)]
+    pub fn get<A>(
         &self,
         am: &Am<A>,
-        node: u32,
+        from: Target,
         address: usize,
         to: Landing,
-        c: Counted<'_>,
-    ) -> Result<(), Error>
-    where
-        A::Remote: RemoteRead,
-    {
-        if to.is_empty() || (self.is_near(am, node) && native::get(am, node, address, to)?) {
-            return Ok(());
-        }
-        reference::get(am, node, address, to, c)
-    }
-
-    /// As [`Self::put`], but the source stays as it is until the operation is done.
-    pub fn put_bulk<A>(
-        &self,
-        am: &Am<A>,
-        node: u32,
-        address: usize,
-        source: Source,
-        c: Counted<'_>,
-    ) -> Result<(), Error>
+        flags: Flags,
+        c: Completion<'_>,
+    ) -> Result<Begun, Error>
     where
         A: Adapter<Remote: RemoteRead>,
     {
-        match &self.overlap {
-            Some(overlap) if overlap.put(am, node, address, source, c)? => Ok(()),
-            _ => self.put(am, node, address, source, c),
-        }
+        let node = from.rank();
+        let ways = Ways {
+            queue: |overlap: &Overlap| overlap.get(am, node, address, to, c.counts),
+            native: || native::get(am, node, address, to),
+            messages: || reference::get(am, node, address, to, c.counts),
+        };
+        self.begin(am, node, to.len(), flags, c.local, ways)
     }
 
-    /// As [`Self::get`], for a caller that does something else before it wants the bytes.
-    pub fn get_later<A>(&self, am: &Am<A>, node: u32, address: usize, to: Landing, c: Counted<'_>) -> Result<(), Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
-        match &self.overlap {
-            Some(overlap) if overlap.get(am, node, address, to, c)? => Ok(()),
-            _ => self.get(am, node, address, to, c),
-        }
-    }
-
-    /// Starts setting `len` bytes at `address` of `node` to `byte`.
-    pub fn set<A: Adapter>(
+    /// Starts reading `len` bytes, 1 to 8, from `address` of the target into the operation's own word
+    /// ([`Engines::wait_value`]). `c` counts nothing else. Takes no flags, because its caller can't be told of a refusal.
+    #[inline(always)]
+    pub fn get_value<A>(
         &self,
         am: &Am<A>,
-        node: u32,
+        from: Target,
         address: usize,
-        byte: u8,
         len: usize,
-        c: Counted<'_>,
-    ) -> Result<(), Error>
+        c: Completion<'_>,
+    ) -> Result<Begun, Error>
     where
-        A::Remote: RemoteRead,
+        A: Adapter<Remote: RemoteRead>,
     {
-        if len == 0 || (self.is_near(am, node) && native::set(am, node, address, byte, len)?) {
-            return Ok(());
-        }
-        reference::set(am, node, address, byte, len, c)
+        c.counts.op.clear_value();
+        // SAFETY: the op's own word of 8 bytes, which lives for ever.
+        let landing = unsafe { Landing::new(c.counts.op.landing(), len.min(8)) };
+        self.get(am, from, address, landing, Flags::NONE, c)
     }
 
-    /// Our own memory is never reached by messages.
-    fn is_near<A: Adapter>(&self, am: &Am<A>, node: u32) -> bool {
-        self.native || node == am.me()
+    /// Starts setting `len` bytes at `address` of the target to `byte`.
+    #[inline(always)]
+    pub fn set<A>(
+        &self,
+        am: &Am<A>,
+        to: Target,
+        address: usize,
+        (byte, len): (u8, usize),
+        flags: Flags,
+        c: Completion<'_>,
+    ) -> Result<Begun, Error>
+    where
+        A: Adapter<Remote: RemoteRead>,
+    {
+        let node = to.rank();
+        let ways = Ways {
+            queue: |_: &Overlap| Ok(false), // no bytes of the caller's to leave alone: it would gain nothing
+            native: || native::set(am, node, address, byte, len),
+            messages: || reference::set(am, node, address, byte, len, c.counts),
+        };
+        self.begin(am, node, len, flags, c.local, ways)
     }
+
+    /// The order in which ways are tried, the same for all verbs. Our own memory is never reached by messages.
+    #[inline(always)]
+    fn begin<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        node: u32,
+        len: usize,
+        flags: Flags,
+        local: Local,
+        ways: Ways<
+            impl FnOnce(&Overlap) -> Result<bool, Error>,
+            impl FnOnce() -> Result<bool, Error>,
+            impl FnOnce() -> Result<(), Error>,
+        >,
+    ) -> Result<Begun, Error> {
+        if len == 0 {
+            return Ok(Begun::Complete);
+        }
+        if local == Local::Later
+            && let Some(overlap) = &self.overlap
+            && (ways.queue)(overlap)?
+        {
+            return Ok(Begun::InFlight);
+        }
+        if (self.native || node == am.me()) && (ways.native)()? {
+            return Ok(Begun::Complete);
+        }
+        if flags.has(Flags::IMMEDIATE) && !am.has_room(node)? {
+            return Ok(Begun::Refused);
+        }
+        (ways.messages)()?;
+        Ok(Begun::InFlight)
+    }
+}
+
+/// The ways that a transfer may go. The first two say whether they took it.
+struct Ways<Q, N, M> {
+    /// To the DMA engine, if the caller leaves its memory alone.
+    queue: Q,
+    /// At once, by loads and stores or by the kernel.
+    native: N,
+    /// By messages.
+    messages: M,
 }

@@ -28,9 +28,9 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source) ->
 }
 
 /// Reads from `address` of `node`.
-pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing) -> Result<bool, Error>
+pub fn get<A>(am: &Am<A>, node: u32, address: usize, to: Landing) -> Result<bool, Error>
 where
-    A::Remote: RemoteRead,
+    A: Adapter<Remote: RemoteRead>,
 {
     if node == am.me() {
         // SAFETY: the source lies in this node's memory, valid by the client's promise.

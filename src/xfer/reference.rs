@@ -5,7 +5,8 @@
 //! copied to their place, or, of up to eight bytes, by a Short. A memset is a Short request with a Short reply. Handlers are
 //! the extended API's own indices.
 
-use super::op::{Op, OpId, Table};
+use super::op::{Op, OpId};
+use super::table::Table;
 use super::{Counted, Landing};
 use crate::am::Am;
 use crate::am::library::{

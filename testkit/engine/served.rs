@@ -11,9 +11,10 @@ use crate::base::fatal::caught::catch;
 use crate::sci::Adapter;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
+use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, What};
 use crate::vis::{Call, Vis};
-use crate::xfer::{Counted, Landing, Rma, op, reference};
+use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
 
 /// Bytes of each node's part of a segment.
 const PART: usize = 2048;
@@ -26,13 +27,13 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
 
 /// Runs `start` with an operation and serves messages until that is done.
 fn done<A: Adapter>(node: &Node<A>, start: impl FnOnce(Counted<'static>)) {
-    let (id, op) = op::take().unwrap();
+    let (id, op) = home::take().unwrap();
     start(Counted { id, op });
     let mut failed = 0;
     while !op.is_done() {
         failed = node.am.wait_step(failed);
     }
-    op::give(id, op);
+    home::give(id, op);
 }
 
 /// All nodes have come here.
@@ -106,9 +107,13 @@ fn pieces_by_messages_are_whole() {
             let there: [usize; 3] = std::array::from_fn(|i| back.as_mut_ptr().addr() + PIECE * i);
             let all = |list| Indexed { list, len: PIECE };
             let put = What::Indexed(all(&far), all(&near));
-            done(node, |c| vis.start(&node.am, &rma, peer, Call::PutI, &put, c).unwrap());
+            let start = |call: Call, what: &What<'_>, c: Counted<'static>| {
+                let on = Engines { am: &node.am, rma: &rma };
+                let _ = vis.start(on, Target::node(peer), call, what, Flags::NONE, Completion::at_return(c)).unwrap();
+            };
+            done(node, |c| start(Call::PutI, &put, c));
             let get = What::Indexed(all(&there), all(&far));
-            done(node, |c| vis.start(&node.am, &rma, peer, Call::GetI, &get, c).unwrap());
+            done(node, |c| start(Call::GetI, &get, c));
             assert_eq!(back, sent);
             meet(node);
         });

@@ -8,10 +8,11 @@ use crate::am::slot::{Carry, Meta};
 use crate::sci::heap::fickle;
 use crate::sci::{LocalMap, RemoteMap};
 use crate::testkit::world::Shape;
+use crate::verbs::{Flags, Target};
 use crate::vis::Call;
 use crate::vis::shape::{Indexed, What};
-use crate::xfer::op::{self, Op, OpId};
-use crate::xfer::{Counted, Landing, Rma, reference};
+use crate::xfer::op::{Op, OpId};
+use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
 
 const SEGMENT: usize = 4096;
 /// What the victim has in private.
@@ -42,7 +43,7 @@ pub(super) fn run(data: &[u8]) {
     }
     shape.config.spin = Some(0);
     let seats = seats(&shape, REGION);
-    let Some(op) = op::take() else { return };
+    let Some(op) = home::take() else { return };
     let scene = Scene {
         layout: Layout::new(shape.nodes, shape.slots),
         seats,
@@ -55,7 +56,7 @@ pub(super) fn run(data: &[u8]) {
     fickle::plan(0, 0);
     assert!(scene.private.iter().all(|byte| *byte == SECRET), "private memory was written");
     if op.1.is_done() {
-        op::give(op.0, op.1);
+        home::give(op.0, op.1);
     }
 }
 
@@ -246,12 +247,16 @@ impl Scene {
             let (far, near) = (Indexed { list: &far, len }, Indexed { list: &near, len });
             // SAFETY: lives as long as the scene.
             let landing = unsafe { Landing::new(here, len) };
+            let vis = |call, what| {
+                let (on, c) = (Engines { am, rma: &self.rma }, Completion::at_return(c));
+                seat.vis.start(on, Target::node(to), call, &what, Flags::NONE, c).map(|_| ())
+            };
             match kind {
                 0 => reference::put(am, to, there, source(&self.private[..len]), c),
                 1 => reference::get(am, to, there, landing, c),
                 2 => reference::set(am, to, there, 1, len, c),
-                3 => seat.vis.start(am, &self.rma, to, Call::PutI, &What::Indexed(far, near), c),
-                _ => seat.vis.start(am, &self.rma, to, Call::GetI, &What::Indexed(near, far), c),
+                3 => vis(Call::PutI, What::Indexed(far, near)),
+                _ => vis(Call::GetI, What::Indexed(near, far)),
             }
             .expect("an honest transfer");
         })

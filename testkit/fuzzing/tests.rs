@@ -5,7 +5,7 @@ use crate::am::library::{RMA_GET, RMA_GET_LONG, RMA_SET};
 use crate::base::fatal::caught::catch;
 use crate::testkit::world::{Shape, Watchdog};
 use crate::xfer::reference::{self, Asked};
-use crate::xfer::{Counted, Landing, op};
+use crate::xfer::{Counted, Landing, home, table};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::fs;
@@ -157,10 +157,10 @@ fn what_a_peer_asks_for_outside_the_own_segment_is_fatal() {
 fn an_answer_to_a_get_is_taken_once_as_it_was_asked_for() {
     const LEN: usize = 24;
     let seats = seats(&Shape::new(2, 4), 64);
-    let (id, op) = op::take().unwrap();
+    let (id, op) = home::take().unwrap();
     let mut landing = [0u8; 2 * LEN];
     let to = landing.as_mut_ptr();
-    let asked = Asked { to: to.addr(), id: id.bits(), seal: op::Table::get().seal(id, to.addr(), LEN) };
+    let asked = Asked { to: to.addr(), id: id.bits(), seal: table::Table::get().seal(id, to.addr(), LEN) };
     let refused = |len: usize, asked: Asked| {
         let end = catch(|| reference::on_landed(len, asked, 1));
         assert!(end.as_ref().is_err_and(|end| end.contains("was not asked for")), "{end:?}");
@@ -181,5 +181,5 @@ fn an_answer_to_a_get_is_taken_once_as_it_was_asked_for() {
     act(&seats[0], 0, |seat| seat.node.am.poll()).unwrap();
     assert!(op.is_done());
     refused(LEN, asked);
-    op::give(id, op);
+    home::give(id, op);
 }

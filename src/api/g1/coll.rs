@@ -11,6 +11,7 @@ use crate::coll::{Addresses, Call, Coll, Kind, Place, Plain, flags};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op};
+use crate::xfer::event::Events;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -330,29 +331,6 @@ pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
     )
 }
 
-/// Syncs what is done of `n` handles, and overwrites it with 0. Is the wish, `all` or one at least, fulfilled?
-///
-/// # Safety
-/// `handles` points to `n` handles.
-unsafe fn look(coll: &Coll<Host>, handles: *mut usize, n: usize, all: bool) -> Result<bool, Error> {
-    let (mut synced, mut pending) = (0, 0);
-    for place in (0..n).map(|i| handles.wrapping_add(i)) {
-        // SAFETY: inside the array: this function's own contract.
-        let handle = unsafe { place.read() };
-        if handle == 0 {
-            continue;
-        }
-        if coll.handles().sync(handle)? {
-            // SAFETY: as above.
-            unsafe { place.write(0) };
-            synced += 1;
-        } else {
-            pending += 1;
-        }
-    }
-    Ok(pending == 0 || (!all && synced > 0))
-}
-
 /// `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; those done are overwritten. Polls.
 ///
 /// # Safety
@@ -365,8 +343,8 @@ pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usiz
             let coll = coll()?;
             coll.am().poll();
             // SAFETY: this function's own contract.
-            let ready = unsafe { look(coll, handles, n, all != 0) }?;
-            Ok(if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+            let found = unsafe { Events::new(handles, n) }?.look(|handle| coll.handles().sync(handle))?;
+            Ok(if found.is_enough(all != 0) { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
         })
     )
 }
@@ -382,7 +360,9 @@ pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usi
         must("gasnet_coll_wait_sync_some or _all", || {
             let coll = coll()?;
             // SAFETY: this function's own contract.
-            coll.wait_for(|| unsafe { look(coll, handles, n, all != 0) }, || false)
+            let handles = unsafe { Events::new(handles, n) }?;
+            let sync = |handle| coll.handles().sync(handle);
+            coll.wait_for(|| Ok(handles.look(sync)?.is_enough(all != 0)), || false)
         })
     )
 }

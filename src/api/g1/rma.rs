@@ -1,4 +1,7 @@
-//! One-sided transfers that the header does not do inline (contract: extended.md §1–§7). Errors are fatal.
+//! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors are fatal.
+//!
+//! Each transfer's shim says what moves and which call it is; [`CALLS`] says what that means, [`transfer`] does the rest. The
+//! shims are functions written out, because cbindgen reads the prototypes from here.
 
 use crate::am::Am;
 use crate::am::source::Source;
@@ -7,14 +10,20 @@ use crate::api::{die, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
-use crate::trace::{self, NO_NODE, Op as Kind};
-use crate::xfer::op::{self, Op, OpId, Set, Table};
-use crate::xfer::{Counted, Landing, Rma};
+use crate::trace::{self, NO_NODE, Op};
+use crate::verbs::{Begun, Flags, Local, Target};
+use crate::xfer::event::{self, Events, Sets, Whose};
+use crate::xfer::home::Set;
+use crate::xfer::wait::How;
+use crate::xfer::{Completion, Engines, Landing};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-pub(in crate::api) fn am() -> Result<(&'static Am<Host>, &'static Rma), Error> {
+/// The engines of this process.
+type On = Engines<'static, Host>;
+
+pub(super) fn engines() -> Result<On, Error> {
     let job = Job::attached()?;
-    Ok((job.am(), job.rma()))
+    Ok(Engines { am: job.am(), rma: job.rma() })
 }
 
 pub(in crate::api) fn check_node(am: &Am<Host>, node: u32) -> Result<(), Error> {
@@ -24,78 +33,116 @@ pub(in crate::api) fn check_node(am: &Am<Host>, node: u32) -> Result<(), Error> 
     Ok(())
 }
 
-fn full<T>(taken: Option<T>) -> Result<T, Error> {
-    taken.ok_or_else(|| Error::resource("16 million operations are in flight"))
+/// What a call moves.
+#[derive(Clone, Copy)]
+enum What {
+    Put(*mut c_void, Source),
+    Get(Landing, *const c_void),
+    /// The low byte of the value, and how often.
+    Set(*mut c_void, c_int, usize),
+    /// So many bytes into the operation.
+    Value(*const c_void, usize),
 }
 
-/// Starts a transfer of its own op.
-pub(in crate::api) fn start(
-    begin: impl FnOnce(Counted<'_>) -> Result<(), Error>,
-) -> Result<(OpId, &'static Op), Error> {
-    let (id, op) = full(op::take())?;
-    begin(Counted { id, op })?;
-    Ok((id, op))
-}
-
-fn wait_for(am: &Am<Host>, rma: &Rma, op: &Op) -> Result<(), Error> {
-    wait_until(am, rma, || op.is_done())
-}
-
-/// Handlers do not run in handlers, and without one no answer is counted: such a wait would never end.
-fn check_may_wait(am: &Am<Host>) -> Result<(), Error> {
-    if am.in_handler() {
-        return bad_arg(format_args!("an AM handler can't wait for what a peer must answer"));
+impl What {
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        match self {
+            What::Put(_, source) => source.len(),
+            What::Get(landing, _) => landing.len(),
+            What::Set(_, _, len) | What::Value(_, len) => len,
+        }
     }
-    Ok(())
-}
 
-/// Waits, serving messages; once at least, so that a node that does nothing but blocking calls answers requests even if
-/// each of them is complete at once (behaviours 45).
-fn wait_until(am: &Am<Host>, rma: &Rma, done: impl Fn() -> bool) -> Result<(), Error> {
-    if done() {
-        am.poll_in_loop(); // a client that gets a flag again and again is such a loop
-        return Ok(());
+    #[inline(always)]
+    fn begin(self, on: On, to: Target, c: Completion<'_>) -> Result<Begun, Error> {
+        let Engines { am, rma } = on;
+        match self {
+            What::Put(dest, source) => rma.put(am, to, dest as usize, source, Flags::NONE, c),
+            What::Get(landing, src) => rma.get(am, to, src as usize, landing, Flags::NONE, c),
+            What::Set(dest, val, len) => rma.set(am, to, dest as usize, (val as u8, len), Flags::NONE, c),
+            What::Value(src, len) => rma.get_value(am, to, src as usize, len, c),
+        }
     }
-    check_may_wait(am)?;
-    let mut failed = 0;
-    while !done() {
-        failed = wait_step(am, rma, failed);
+}
+
+/// # Safety
+/// `src` is readable for `n` bytes: during the call, or, with [`Local::Later`], until the operation is synced.
+#[inline(always)]
+unsafe fn put(dest: *mut c_void, src: *const c_void, n: usize) -> What {
+    // SAFETY: this function's own contract.
+    What::Put(dest, unsafe { Source::new(src.cast(), n) })
+}
+
+/// # Safety
+/// `dest` is writable for `n` bytes until the operation is synced.
+#[inline(always)]
+unsafe fn get(dest: *mut c_void, src: *const c_void, n: usize) -> What {
+    // SAFETY: this function's own contract.
+    What::Get(unsafe { Landing::new(dest.cast(), n) }, src)
+}
+
+/// The calls that move bytes.
+#[derive(Clone, Copy)]
+enum Call {
+    Put,
+    Get,
+    Memset,
+    PutNb,
+    PutNbBulk,
+    GetNb,
+    MemsetNb,
+    PutNbi,
+    PutNbiBulk,
+    GetNbi,
+    MemsetNbi,
+    GetNbVal,
+}
+
+/// Of each call: its name in messages, its kind in records, and how its completion is told. Bulk puts, and non-blocking gets,
+/// leave their memory to the library until they are synced.
+const CALLS: [(Call, &str, Op, How); 12] = [
+    (Call::Put, "gasnet_put", Op::Put, How::Blocking),
+    (Call::Get, "gasnet_get", Op::Get, How::Blocking),
+    (Call::Memset, "gasnet_memset", Op::Memset, How::Blocking),
+    (Call::PutNb, "gasnet_put_nb", Op::PutNb, How::Event(Local::AtReturn)),
+    (Call::PutNbBulk, "gasnet_put_nb_bulk", Op::PutNb, How::Event(Local::Later)),
+    (Call::GetNb, "gasnet_get_nb", Op::GetNb, How::Event(Local::Later)),
+    (Call::MemsetNb, "gasnet_memset_nb", Op::MemsetNb, How::Event(Local::AtReturn)),
+    (Call::PutNbi, "gasnet_put_nbi", Op::PutNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (Call::PutNbiBulk, "gasnet_put_nbi_bulk", Op::PutNbi, How::Implicit(Set::Puts, Local::Later)),
+    (Call::GetNbi, "gasnet_get_nbi", Op::GetNbi, How::Implicit(Set::Gets, Local::Later)),
+    (Call::MemsetNbi, "gasnet_memset_nbi", Op::MemsetNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (Call::GetNbVal, "gasnet_get_nb_val", Op::GetNbVal, How::Value),
+];
+
+const _: () = {
+    let mut i = 0;
+    while i < CALLS.len() {
+        assert!(CALLS[i].0 as usize == i, "calls stand at their numbers");
+        i += 1;
     }
-    Ok(())
-}
+};
 
-/// One step of waiting: while the DMA engine has transfers that nobody makes, makes a part of one and polls.
-fn wait_step(am: &Am<Host>, rma: &Rma, failed: u32) -> u32 {
-    if rma.help() {
-        am.poll();
-        return 0;
+/// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. Blocking calls are recorded with
+/// their duration.
+///
+/// The call is a parameter of the type, so that each has a copy of the engine's verb in which everything that depends on the
+/// call is decided: shared code asks at run time (30 instructions more per transfer).
+#[inline(always)]
+fn transfer<const CALL: usize>(node: u32, what: What) -> usize {
+    let (_, name, op, how) = const { CALLS[CALL] };
+    let timed = how == How::Blocking;
+    let _recorded = timed.then(|| trace::span(op, node, what.bytes()));
+    if !timed {
+        trace::event(op, node, what.bytes());
     }
-    am.wait_step(failed)
-}
-
-pub(in crate::api) fn blocking(
-    (am, rma): (&Am<Host>, &Rma),
-    begin: impl FnOnce(Counted<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let (id, op) = start(begin)?;
-    wait_for(am, rma, op)?;
-    op::give(id, op);
-    Ok(())
-}
-
-/// The handle of a started op: 0 when it is complete already.
-pub(in crate::api) fn handle(started: (OpId, &Op)) -> usize {
-    let (id, op) = started;
-    if op.is_done() {
-        op::give(id, op);
-        return 0;
-    }
-    op.handle(id)
-}
-
-pub(in crate::api) fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Result<(), Error>) -> Result<(), Error> {
-    let (id, op) = full(op::implicit(set))?;
-    begin(Counted { id, op })
+    must(name, || {
+        let on = engines()?;
+        check_node(on.am, node)?;
+        let root = on.transfer(how, |c| what.begin(on, Target::node(node), c))?;
+        Ok(root.unwrap_or(0)) // without IMMEDIATE nothing is refused
+    })
 }
 
 /// Blocking put.
@@ -104,14 +151,9 @@ pub(in crate::api) fn implicit(set: Set, begin: impl FnOnce(Counted<'_>) -> Resu
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
-    let _recorded = trace::span(Kind::Put, node, nbytes);
-    must("gasnet_put", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        blocking((am, rma), |c| rma.put(am, node, dest as usize, source, c))
-    });
+    // SAFETY: this function's own contract.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ Call::Put as usize }>(node, put);
 }
 
 /// Blocking get.
@@ -120,25 +162,15 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
 /// `dest` is writable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
-    let _recorded = trace::span(Kind::Get, node, nbytes);
-    must("gasnet_get", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract; we return when it is done.
-        let landing = unsafe { Landing::new(dest.cast(), nbytes) };
-        blocking((am, rma), |c| rma.get(am, node, src as usize, landing, c))
-    });
+    // SAFETY: this function's own contract; we return when it is done.
+    let get = unsafe { get(dest, src, nbytes) };
+    transfer::<{ Call::Get as usize }>(node, get);
 }
 
 /// Blocking memset; the low byte of `val`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
-    let _recorded = trace::span(Kind::Memset, node, nbytes);
-    must("gasnet_memset", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        blocking((am, rma), |c| rma.set(am, node, dest as usize, val as u8, nbytes, c))
-    });
+    transfer::<{ Call::Memset as usize }>(node, What::Set(dest, val, nbytes));
 }
 
 /// Put with an explicit handle; 0 when complete. The source is free for reuse at return.
@@ -147,14 +179,9 @@ pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, n
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) -> usize {
-    trace::event(Kind::PutNb, node, nbytes);
-    must("gasnet_put_nb", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        start(|c| rma.put(am, node, dest as usize, source, c)).map(handle)
-    })
+    // SAFETY: this function's own contract.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ Call::PutNb as usize }>(node, put)
 }
 
 /// As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
@@ -168,14 +195,9 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
     src: *const c_void,
     nbytes: usize,
 ) -> usize {
-    trace::event(Kind::PutNb, node, nbytes);
-    must("gasnet_put_nb_bulk", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        start(|c| rma.put_bulk(am, node, dest as usize, source, c)).map(handle)
-    })
+    // SAFETY: this function's own contract.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ Call::PutNbBulk as usize }>(node, put)
 }
 
 /// Get with an explicit handle.
@@ -184,25 +206,15 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
 /// `dest` is writable for `nbytes` bytes until the handle is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) -> usize {
-    trace::event(Kind::GetNb, node, nbytes);
-    must("gasnet_get_nb", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let landing = unsafe { Landing::new(dest.cast(), nbytes) };
-        start(|c| rma.get_later(am, node, src as usize, landing, c)).map(handle)
-    })
+    // SAFETY: this function's own contract.
+    let get = unsafe { get(dest, src, nbytes) };
+    transfer::<{ Call::GetNb as usize }>(node, get)
 }
 
 /// Memset with an explicit handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
-    trace::event(Kind::MemsetNb, node, nbytes);
-    must("gasnet_memset_nb", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        start(|c| rma.set(am, node, dest as usize, val as u8, nbytes, c)).map(handle)
-    })
+    transfer::<{ Call::MemsetNb as usize }>(node, What::Set(dest, val, nbytes))
 }
 
 /// Put counted by this thread's implicit set, or its open region.
@@ -211,14 +223,9 @@ pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
-    trace::event(Kind::PutNbi, node, nbytes);
-    must("gasnet_put_nbi", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        implicit(Set::Puts, |c| rma.put(am, node, dest as usize, source, c))
-    });
+    // SAFETY: this function's own contract.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ Call::PutNbi as usize }>(node, put);
 }
 
 /// As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
@@ -227,14 +234,9 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
 /// `src` is readable for `nbytes` bytes until then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
-    trace::event(Kind::PutNbi, node, nbytes);
-    must("gasnet_put_nbi_bulk", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        implicit(Set::Puts, |c| rma.put_bulk(am, node, dest as usize, source, c))
-    });
+    // SAFETY: this function's own contract.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ Call::PutNbiBulk as usize }>(node, put);
 }
 
 /// Get counted by this thread's implicit set, or its open region.
@@ -243,42 +245,21 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, 
 /// `dest` is writable for `nbytes` bytes until it is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
-    trace::event(Kind::GetNbi, node, nbytes);
-    must("gasnet_get_nbi", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        // SAFETY: this function's own contract.
-        let landing = unsafe { Landing::new(dest.cast(), nbytes) };
-        implicit(Set::Gets, |c| rma.get_later(am, node, src as usize, landing, c))
-    });
+    // SAFETY: this function's own contract.
+    let get = unsafe { get(dest, src, nbytes) };
+    transfer::<{ Call::GetNbi as usize }>(node, get);
 }
 
 /// Memset counted by this thread's implicit puts, or its open region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
-    trace::event(Kind::MemsetNbi, node, nbytes);
-    must("gasnet_memset_nbi", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        implicit(Set::Puts, |c| rma.set(am, node, dest as usize, val as u8, nbytes, c))
-    });
+    transfer::<{ Call::MemsetNbi as usize }>(node, What::Set(dest, val, nbytes));
 }
 
 /// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
-    trace::event(Kind::GetNbVal, node, nbytes);
-    must("gasnet_get_nb_val", || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
-        let started = start(|c| {
-            c.op.clear_value();
-            // SAFETY: the op's own word of 8 bytes, which lives for ever.
-            let landing = unsafe { Landing::new(c.op.landing(), nbytes.min(8)) };
-            rma.get(am, node, src as usize, landing, c)
-        })?;
-        Ok(started.1.handle(started.0) as u64)
-    })
+    transfer::<{ Call::GetNbVal as usize }>(node, What::Value(src, nbytes)) as u64
 }
 
 /// The value form `name` was called with an impossible size: ends the job.
@@ -289,110 +270,55 @@ pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usize) -> ! {
     // SAFETY: this function's own contract.
-    die(
-        &unsafe { CStr::from_ptr(name) }.to_string_lossy(),
-        format_args!("a value of {nbytes} bytes; 1 to 8 are possible"),
-    )
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    die(&name, format_args!("a value of {nbytes} bytes; 1 to 8 are possible"))
 }
 
 /// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tick_poll() {
     crate::api::threads::note();
-    if let Ok((am, _)) = am() {
-        am.poll_in_loop();
+    if let Ok(on) = engines() {
+        on.am.poll_in_loop();
     }
 }
 
 /// Waits for a value get.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
-    let _recorded = trace::span(Kind::WaitValget, NO_NODE, 0);
-    must("gasnet_wait_syncnb_valget", || {
-        let (am, rma) = am()?;
-        let (id, op) = live(handle as usize)?;
-        wait_for(am, rma, op)?;
-        let value = op.value();
-        op::give(id, op);
-        Ok(value)
-    })
+    let _recorded = trace::span(Op::WaitValget, NO_NODE, 0);
+    must("gasnet_wait_syncnb_valget", || engines()?.wait_value(handle as usize, Whose::Own))
 }
 
-fn live(handle: usize) -> Result<(OpId, &'static Op), Error> {
-    Table::get().live(handle).or_else(|why| bad_arg(format_args!("{handle:#x} {why}")))
+fn is_ready(ready: bool) -> c_int {
+    if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY }
+}
+
+/// The engines, after serving messages if `poll` says so.
+#[inline(always)]
+fn polled(poll: c_int) -> Result<On, Error> {
+    let on = engines()?;
+    if poll != 0 {
+        on.am.poll_in_loop();
+    }
+    Ok(on)
 }
 
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
-    let _recorded = trace::span(Kind::TryNb, NO_NODE, 0);
+    let _recorded = trace::span(Op::TryNb, NO_NODE, 0);
     must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
-        let (am, _) = am()?;
-        if poll != 0 {
-            am.poll_in_loop();
-        }
-        Ok(if handle == 0 || sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+        polled(poll)?;
+        event::test(handle, Whose::Own).map(is_ready)
     })
-}
-
-/// Gives a complete operation's handle back; false while it is in flight.
-fn sync(handle: usize) -> Result<bool, Error> {
-    let (id, op) = live(handle)?;
-    let done = op.is_done();
-    if done {
-        op::give(id, op);
-    }
-    Ok(done)
 }
 
 /// Waits for one handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
-    let _recorded = trace::span(Kind::WaitNb, NO_NODE, 0);
-    must("gasnet_wait_syncnb", || {
-        let (am, rma) = am()?;
-        if handle == 0 {
-            am.poll_in_loop(); // as in `wait_until`
-            return Ok(());
-        }
-        let (id, op) = live(handle)?;
-        wait_for(am, rma, op)?;
-        op::give(id, op);
-        Ok(())
-    });
-}
-
-/// What one look at an array found.
-struct Look {
-    synced: usize,
-    pending: usize,
-}
-
-/// Syncs what is complete of `n` handles and overwrites it with 0.
-///
-/// # Safety
-/// `handles` points to `n` handles.
-unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
-    let mut found = Look { synced: 0, pending: 0 };
-    if handles.is_null() && n > 0 {
-        return bad_arg(format_args!("NULL for an array of {n} handles"));
-    }
-    for i in 0..n {
-        let place = handles.wrapping_add(i);
-        // SAFETY: i < n: this function's own contract.
-        let handle = unsafe { place.read() };
-        if handle == 0 {
-            continue;
-        }
-        if sync(handle)? {
-            // SAFETY: as above.
-            unsafe { place.write(0) };
-            found.synced += 1;
-        } else {
-            found.pending += 1;
-        }
-    }
-    Ok(found)
+    let _recorded = trace::span(Op::WaitNb, NO_NODE, 0);
+    must("gasnet_wait_syncnb", || engines()?.wait(handle, Whose::Own));
 }
 
 /// `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; complete ones are overwritten.
@@ -401,7 +327,7 @@ unsafe fn look(handles: *mut usize, n: usize) -> Result<Look, Error> {
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
-    let _recorded = trace::span(Kind::TryArray, NO_NODE, 0);
+    let _recorded = trace::span(Op::TryArray, NO_NODE, 0);
     let name = match (all != 0, poll != 0) {
         (true, true) => "gasnet_try_syncnb_all",
         (false, true) => "gasnet_try_syncnb_some",
@@ -409,14 +335,10 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
         (false, false) => "gasnet_try_syncnb_some_nopoll",
     };
     must(name, || {
-        let (am, _) = am()?;
-        if poll != 0 {
-            am.poll_in_loop();
-        }
+        polled(poll)?;
         // SAFETY: this function's own contract.
-        let found = unsafe { look(handles, n) }?;
-        let ready = found.pending == 0 || (all == 0 && found.synced > 0);
-        Ok(if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+        let found = unsafe { Events::new(handles, n) }?.test(Whose::Own)?;
+        Ok(is_ready(found.is_enough(all != 0)))
     })
 }
 
@@ -426,87 +348,58 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
-    let _recorded = trace::span(Kind::WaitArray, NO_NODE, 0);
+    let _recorded = trace::span(Op::WaitArray, NO_NODE, 0);
     must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
-        let (am, rma) = am()?;
-        let mut failed = 0;
-        loop {
-            // SAFETY: this function's own contract.
-            let found = unsafe { look(handles, n) }?;
-            let ready = found.pending == 0 || (all == 0 && found.synced > 0);
-            if !ready {
-                check_may_wait(am)?;
-                failed = wait_step(am, rma, failed);
-                continue;
-            }
-            if failed == 0 {
-                am.poll_in_loop(); // as in `wait_until`
-            }
-            return Ok(());
-        }
+        // SAFETY: this function's own contract.
+        let events = unsafe { Events::new(handles, n) }?;
+        engines()?.wait_events(events, all != 0, Whose::Own)
     });
+}
+
+/// What `sets` of the implicit syncs mean: 1 puts, 2 gets, 3 both; and the place of their names.
+fn which(sets: c_int) -> (Sets, usize) {
+    match sets & 3 {
+        1 => (Sets::PUTS, 0),
+        2 => (Sets::GETS, 1),
+        3 => (Sets::PUTS.and(Sets::GETS), 2),
+        _ => (Sets::NONE, 0),
+    }
 }
 
 /// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
-    let _recorded = trace::span(Kind::TryNbi, NO_NODE, 0);
-    let name = ["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][kind(sets)];
-    must(name, || {
-        let (am, _) = am()?;
-        check_no_region()?;
-        am.poll_in_loop();
-        Ok(if is_done(sets) { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+    let _recorded = trace::span(Op::TryNbi, NO_NODE, 0);
+    let (sets, at) = which(sets);
+    must(["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][at], || {
+        polled(1)?;
+        sets.test().map(is_ready)
     })
 }
 
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
-    let _recorded = trace::span(Kind::WaitNbi, NO_NODE, 0);
-    let name = ["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][kind(sets)];
-    must(name, || {
-        let (am, rma) = am()?;
-        check_no_region()?;
-        wait_until(am, rma, || is_done(sets))
+    let _recorded = trace::span(Op::WaitNbi, NO_NODE, 0);
+    let (sets, at) = which(sets);
+    must(["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][at], || {
+        engines()?.wait_sets(sets)
     });
-}
-
-/// 0 puts, 1 gets, 2 both.
-fn kind(sets: c_int) -> usize {
-    (sets as usize & 3).saturating_sub(1)
-}
-
-fn is_done(sets: c_int) -> bool {
-    (sets & 1 == 0 || op::is_implicit_done(Set::Puts)) && (sets & 2 == 0 || op::is_implicit_done(Set::Gets))
-}
-
-fn check_no_region() -> Result<(), Error> {
-    if op::in_region() {
-        return bad_arg(format_args!("an implicit sync inside an access region"));
-    }
-    Ok(())
 }
 
 /// Opens an access region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_begin_region() {
     must("gasnet_begin_nbi_accessregion", || {
-        am()?; // nothing can be transferred before attach
-        match full(op::begin_region())? {
-            true => Ok(()),
-            false => bad_arg(format_args!("an access region is open on this thread")),
-        }
+        engines()?; // nothing can be transferred before attach
+        event::begin_region()
     });
 }
 
 /// Closes it: the handle of what was started inside, 0 when that is complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_end_region() -> usize {
-    must("gasnet_end_nbi_accessregion", || match op::end_region() {
-        Some(region) => Ok(handle(region)),
-        None => bad_arg(format_args!("no access region is open on this thread")),
-    })
+    must("gasnet_end_nbi_accessregion", event::end_region)
 }
 
 /// Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
@@ -521,7 +414,7 @@ pub unsafe extern "C" fn gasneti_sci_check_range(
     nbytes: usize,
 ) {
     let checked = || {
-        let (am, _) = am()?;
+        let am = engines()?.am;
         check_node(am, node)?;
         am.payloads().check(node, address as usize, nbytes)
     };

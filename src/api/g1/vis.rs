@@ -1,6 +1,6 @@
 //! `gasnet_vis.h`: vector, indexed and strided transfers (contract: vis.md). Errors are fatal. Not in handlers.
 
-use super::rma::{am, blocking, check_node, handle, implicit, start};
+use super::rma::{check_node, engines};
 use crate::am::Am;
 use crate::api::constants::*;
 use crate::api::{die, must};
@@ -8,9 +8,11 @@ use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
 use crate::trace::{self, Op};
+use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::{Call, check};
-use crate::xfer::op::Set;
+use crate::xfer::home::Set;
+use crate::xfer::wait::How;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// As in `gasnet.h`, which has it before these prototypes.
@@ -64,26 +66,24 @@ unsafe fn transfer<'a>(
     let how = how.min(GASNETI_SCI_VIS_NBI);
     let name = NAMES[call as usize][how as usize];
     let run = || {
-        let (am, rma) = am()?;
-        check_node(am, node)?;
+        let on = engines()?;
+        check_node(on.am, node)?;
         let Some(what) = describe()? else { return Ok(0) };
-        let vis = Job::attached()?.vis();
+        let (vis, to) = (Job::attached()?.vis(), Target::node(node));
         // SAFETY: this function's own contract.
-        if unsafe { vis.direct(am, rma, node, call, &what) } {
+        if unsafe { vis.direct(on, to, call, &what) } {
             if how == GASNETI_SCI_VIS_BLOCKING && what.total() >= POLL_BYTES {
-                am.poll();
+                on.am.poll();
             }
             return Ok(0);
         }
-        if what.is_empty() {
-            return Ok(0);
-        }
-        let begin = |c: crate::xfer::Counted<'_>| vis.start(am, rma, node, call, &what, c);
-        match how {
-            GASNETI_SCI_VIS_BLOCKING => blocking((am, rma), begin).map(|()| 0),
-            GASNETI_SCI_VIS_NB => start(begin).map(handle),
-            _ => implicit(if call.is_put() { Set::Puts } else { Set::Gets }, begin).map(|()| 0),
-        }
+        let how = match how {
+            GASNETI_SCI_VIS_BLOCKING => How::Blocking,
+            GASNETI_SCI_VIS_NB => How::Event(Local::Later),
+            _ => How::Implicit(if call.is_put() { Set::Puts } else { Set::Gets }, Local::Later),
+        };
+        let root = on.transfer(how, |c| vis.start(on, to, call, &what, Flags::NONE, c))?;
+        Ok(root.unwrap_or(0))
     };
     trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
 }
@@ -305,9 +305,9 @@ unsafe fn section(
         let Levels { start: [to, from], strides: [dst, src], count } = levels;
         let small = count.iter().fold(1usize, |n, c| n.saturating_mul(*c)) < POLL_BYTES;
         if small && !count.contains(&0) {
-            let ((am, rma), vis) = (am()?, Job::attached()?.vis());
+            let (on, vis) = (engines()?, Job::attached()?.vis());
             // SAFETY: as above.
-            if unsafe { vis.direct_few(am, rma, node, call, &levels) } {
+            if unsafe { vis.direct_few(on, Target::node(node), call, &levels) } {
                 return Ok(None);
             }
         }
@@ -369,7 +369,7 @@ pub unsafe extern "C" fn gasneti_sci_gets(
 /// # Safety
 /// `name` is a C string.
 unsafe fn checked(name: *const c_char, node: u32, check: impl FnOnce(&Am<Host>) -> Result<(), Error>) {
-    let result = am().and_then(|(am, _)| check_node(am, node).and_then(|()| check(am)));
+    let result = engines().and_then(|on| check_node(on.am, node).and_then(|()| check(on.am)));
     if let Err(error) = result {
         // SAFETY: this function's own contract.
         die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)

@@ -1,0 +1,84 @@
+//! What the verbs of all engines are told beside addresses and bytes: whom they are for, what the caller allows, and when it
+//! uses its own memory again.
+//!
+//! The shape is GASNet-EX's (contract: ex-rma.md §2, §4, §5). A GASNet-1 call is the same verb with endpoint 0 and no flags.
+//! Must not know: engines, handles, where the numbers came from.
+
+#![forbid(unsafe_code)]
+
+/// Index of an endpoint within its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint(pub u32);
+
+impl Endpoint {
+    /// The endpoint that every process has.
+    pub const FIRST: Endpoint = Endpoint(0);
+}
+
+/// Number of a process in the job, from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rank(pub u32);
+
+/// The endpoint that a verb is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Which of its process.
+    pub endpoint: Endpoint,
+    /// The process.
+    pub rank: Rank,
+}
+
+impl Target {
+    /// The first endpoint of process `rank`, which is all that GASNet-1 can name.
+    #[inline(always)]
+    pub const fn node(rank: u32) -> Target {
+        Target { endpoint: Endpoint::FIRST, rank: Rank(rank) }
+    }
+
+    /// The process' number. Engines have one endpoint per process so far; the face has refused any other.
+    #[inline(always)]
+    pub fn rank(self) -> u32 {
+        debug_assert_eq!(self.endpoint, Endpoint::FIRST);
+        self.rank.0
+    }
+}
+
+/// What the caller wishes or promises, as a set of bits with the numbers of GASNet-EX.
+///
+/// An engine that makes no use of a flag does as if it were absent. The contract allows that for each flag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u32);
+
+impl Flags {
+    /// None.
+    pub const NONE: Flags = Flags(0);
+    /// Rather do nothing, and say so, than wait for room (`GEX_FLAG_IMMEDIATE`).
+    pub const IMMEDIATE: Flags = Flags(1);
+
+    /// Are all bits of `flags` set?
+    #[inline(always)]
+    pub const fn has(self, flags: Flags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+/// When the caller may change the source of a put, or wants the bytes of a get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Local {
+    /// At the verb's return: nothing of the source is needed afterwards. Of a get: the caller waits for the bytes at once.
+    AtReturn,
+    /// When the operation says so: the caller leaves the memory alone until then, so another thread may move the bytes.
+    Later,
+}
+
+/// What became of a transfer that a verb was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Begun {
+    /// All bytes are in place, and nothing was counted.
+    Complete,
+    /// The operation that counts it says when it is complete; that may be so already.
+    InFlight,
+    /// There was no room, and the caller did not want to wait ([`Flags::IMMEDIATE`]): nothing was done.
+    Refused,
+}
