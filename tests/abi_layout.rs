@@ -227,7 +227,7 @@ fn structs_have_one_layout() {
         );
         same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
-        same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset });
+        same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset, whole });
         same_layout!(c, "gasneti_sci_direct_t", gasneti_sci_direct_t { ways, answer, watch, nodes });
         same_layout!(
             c,
