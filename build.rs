@@ -1,39 +1,39 @@
 //! Makes the C prototypes of the exports into OUT_DIR (ci/headers compares them with the checked-in header), and gives
-//! the shared library its soname. Compiles the kernels of `gasnet-sci bench`.
+//! the shared library its soname.
 
 #![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
 
 use std::path::{Path, PathBuf};
 
 fn main() {
-    println!("cargo::rerun-if-changed=src/abi");
+    println!("cargo::rerun-if-changed=src/api");
     println!("cargo::rerun-if-changed=cbindgen.toml");
     println!("cargo::rerun-if-changed=build.rs");
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
 
     let modules = [
-        "constants",
-        "init",
-        "query",
-        "hsl",
-        "debug",
-        "direct",
-        "am",
-        "barrier",
-        "reach",
-        "../sci/copy",
-        "rma",
-        "vis",
-        "coll",
-        "coll_team",
+        "api/constants",
+        "api/g1/init",
+        "api/g1/query",
+        "api/hsl",
+        "api/debug",
+        "api/g1/direct",
+        "api/g1/am",
+        "api/g1/barrier",
+        "api/g1/reach",
+        "sci/copy",
+        "api/g1/rma",
+        "api/g1/vis",
+        "api/g1/coll",
+        "api/g1/coll_team",
     ];
     header("ABI", "gasnet.h", &modules, &root).write_to_file(out.join("gasnet_sci_abi.h"));
     // Programs without gasnet.h see nothing of the above.
-    let modules = ["tools_check", "tools_timer", "tools_lock"];
+    let modules = ["api/tools/check", "api/tools/timer", "api/tools/lock"];
     header("TOOLS_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_abi.h"));
     // The library half of them, which LITE mode leaves out.
-    let modules = ["tools_env", "tools_sys", "tools_debug", "tools_trace", "tools_heap"];
+    let modules = ["api/tools/env", "api/tools/sys", "api/tools/debug", "api/tools/trace", "api/tools/heap"];
     header("TOOLS_LIB_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_lib_abi.h"));
 
     // A library of another major version, or another minor one before 1.0, is another library to the loader.
@@ -43,28 +43,6 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libgasnet_sci.so.{version}");
     // Handlers and signal handlers may run at exit: the code must stay.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
-
-    kernels(&root, &out);
-}
-
-/// The C code of `gasnet-sci bench`, against the headers as clients get them and optimised as clients are, whatever the
-/// profile. The command alone links it (`#[link]` in its kernels.rs): nothing of it is in the libraries.
-fn kernels(root: &Path, out: &Path) {
-    println!("cargo::rerun-if-changed=include");
-    println!("cargo::rerun-if-changed=src/bin/gasnet-sci/bench/kernels");
-    let compile = |files: &[&str]| {
-        let mut build = cc::Build::new();
-        build.cargo_metadata(false).opt_level(2).debug(true).warnings(true).extra_warnings(true);
-        build.std("c11").define("_GNU_SOURCE", None).include(root.join("include"));
-        build.files(files.iter().map(|file| root.join("src/bin/gasnet-sci/bench/kernels").join(file)));
-        build
-    };
-    let mut seq = compile(&["job.c", "limits.c", "am.c", "rma.c", "sync.c"]);
-    for object in compile(&["lock.c"]).compile_intermediates() {
-        seq.object(object);
-    }
-    seq.define("GASNET_SEQ", None).compile("gasnet_sci_bench");
-    println!("cargo::rustc-link-search=native={}", out.display());
 }
 
 /// The prototypes of `modules`, for the part of the header `umbrella` whose guard ends in `guard`.
@@ -72,13 +50,13 @@ fn header(guard: &str, umbrella: &str, modules: &[&str], root: &Path) -> cbindge
     let mut config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
     config.include_guard = Some(format!("GASNETI_SCI_{guard}_H"));
     config.header = Some(format!(
-        "/* Functions that the library exports, made by cbindgen from src/abi. Do not edit: ci/headers --update writes it. */\n\
+        "/* Functions that the library exports, made by cbindgen from src/api. Do not edit: ci/headers --update writes it. */\n\
          #if !defined(GASNETI_SCI_IN_GASNET_H)\n\
          #error \"include {umbrella}, not gasnet_sci_{}.h\"\n\
          #endif",
         guard.to_lowercase()
     ));
     let builder = cbindgen::Builder::new().with_config(config);
-    let add = |builder: cbindgen::Builder, module: &&str| builder.with_src(root.join(format!("src/abi/{module}.rs")));
-    modules.iter().fold(builder, add).generate().expect("src/abi is what cbindgen understands")
+    let add = |builder: cbindgen::Builder, module: &&str| builder.with_src(root.join(format!("src/{module}.rs")));
+    modules.iter().fold(builder, add).generate().expect("src/api is what cbindgen understands")
 }

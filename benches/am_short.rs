@@ -4,11 +4,11 @@
 //! each other's segment (one line written, one line read, nothing else: the limit), once with a Short request and its
 //! reply, and once with two requests. Run on an idle machine: `cargo bench --bench am_short`.
 
-use gasnet_sci::abi::am::*;
-use gasnet_sci::abi::barrier::{gasneti_sci_barrier_notify, gasneti_sci_barrier_wait};
-use gasnet_sci::abi::constants::*;
-use gasnet_sci::abi::init::*;
-use gasnet_sci::abi::query::*;
+use gasnet_sci::api::constants::*;
+use gasnet_sci::api::g1::am::*;
+use gasnet_sci::api::g1::barrier::{gasneti_sci_barrier_notify, gasneti_sci_barrier_wait};
+use gasnet_sci::api::g1::init::*;
+use gasnet_sci::api::g1::query::*;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -115,7 +115,7 @@ fn request_request(me: u32) -> f64 {
 }
 
 fn main() {
-    if gasnet_sci::wait::cores() < 2 {
+    if gasnet_sci::am::wait::cores() < 2 {
         println!("am_short needs two cores");
         return;
     }

@@ -23,6 +23,7 @@ kind == "token" {
 }
 kind == "type" {
   type = $2; condition = rest; sub(/^[^ ]+ +/, "", condition)
+  gsub(/\(T\)-1/, "NAME_AS(" type ", -1)", condition)
   gsub(/\(T\)/, "(" type ")", condition); gsub(/\(T,/, "(" type ",", condition)
   print place "extern " type " name_object" NR "; extern char name_type" NR "[(" condition ") ? 1 : -1];"
   next
@@ -41,7 +42,7 @@ kind == "statement" {
   print "extern void name_statement" NR "(void);\nvoid name_statement" NR "(void) {"
   for (m = 0; m <= last; m++) {
     code = rest; arguments = ""
-    for (a = 0; a < m; a++) arguments = arguments ", " (a % 3 == 0 ? "i" : a % 3 == 1 ? "(int)n" : "(i ? i : " a ")")
+    for (a = 0; a < m; a++) arguments = arguments ", " (a % 3 == 0 ? "i" : a % 3 == 1 ? "NAME_AS(int, n)" : "(i ? i : " a ")")
     gsub(/%M/, m, code); gsub(/%A/, arguments, code)
     print place "  " code
   }

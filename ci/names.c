@@ -1,6 +1,12 @@
 /* What the expressions of c-tests/names-*.txt are made of; ci/headers puts it between the headers and the generated part. */
 #define NAME_STRING_(x) #x
 #define NAME_STRING(x) NAME_STRING_(x)
+/* A cast that no compiler warns of: what it warns of then is in the headers. */
+#if defined(__cplusplus)
+#define NAME_AS(type, value) static_cast<type>(value)
+#else
+#define NAME_AS(type, value) ((type)(value))
+#endif
 extern int i, argc;
 extern unsigned u;
 extern size_t n;

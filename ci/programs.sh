@@ -12,6 +12,8 @@ testcoreblock    |               |
 testcorethreads  |               |
 testcorepaste    |               |
 testcxx_am       |               |
+testhandler      |               |
+testcxx_handler  |               |
 testcorebad      |               | noise
 testattach       |               | noise
 testattach_max   |               |

@@ -24,12 +24,14 @@
 extern "C" {
 #endif
 
+GASNETI_SCI_BEGIN_C
 #include "gasnet_sci_types.h"
 #include "gasnet_sci_abi.h"
 #include "gasnet_sci_core.h"
 #include "gasnet_sci_direct.h"
 #include "gasnet_sci_am.h"
 #include "gasnet_sci_rma.h"
+GASNETI_SCI_END_C
 
 #ifdef __cplusplus
 }

@@ -9,12 +9,14 @@
 extern "C" {
 #endif
 
+GASNETI_SCI_BEGIN_C
+
 /* ---- types (section 2) ---- */
 typedef void *gasnet_coll_handle_t; /* all zero: nothing to wait for */
-#define GASNET_COLL_INVALID_HANDLE ((gasnet_coll_handle_t)0)
+#define GASNET_COLL_INVALID_HANDLE GASNETI_SCI_AS(gasnet_coll_handle_t, 0)
 typedef void *gasnet_team_handle_t;
 typedef gasnet_team_handle_t gasnete_coll_team_t;
-#define GASNET_TEAM_ALL ((gasnet_team_handle_t)(uintptr_t)1)
+#define GASNET_TEAM_ALL GASNETI_SCI_AS(gasnet_team_handle_t, GASNETI_SCI_AS(uintptr_t, 1))
 typedef gasnet_handlerarg_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_coll_init */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count, const void *left_operands, size_t left_count,
                                         const void *right_operands, size_t elem_size, int flags, int arg);
@@ -276,6 +278,8 @@ GASNETI_SCI_INLINE void gasnet_coll_set_tree_kind(gasnet_team_handle_t team, int
 GASNETI_SCI_INLINE void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit, gasnet_coll_optype_t op) {
   (void)team, (void)limit, (void)op;
 }
+
+GASNETI_SCI_END_C
 
 #ifdef __cplusplus
 }

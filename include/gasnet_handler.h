@@ -1,9 +1,13 @@
 /* Handlers whose arguments hold pointers, written once for 32 and 64 bits: a helper that some clients include (contract: core.md
- * appendix B). A handler h(token, pointer) is written as a plain function; then
+ * appendix B). The client writes what handler h does as a plain function h_inner(token, pointer); then
  *
- *   SHORT_HANDLER(h, 1, 2, (token, UNPACK(a0)), (token, UNPACK2(a0, a1)))     makes the one that receives 1 or 2 arguments
+ *   SHORT_HANDLER(h, 1, 2, (token, UNPACK(a0)), (token, UNPACK2(a0, a1)));    defines the handler, which calls h_inner:
+ *                                      h_32 with 1 argument where pointers have 32 bits, h_64 with 2 where they have 64
  *   gasneti_handler_tableentry_with_bits(h)                                   is its entry, at index gasneti_handleridx(h)
  *   SHORT_REQ(1, 2, (node, gasneti_handleridx(h), PACK(pointer)))             sends to it
+ *
+ * In the lists stand token, a0, a1, ..., and for Mediums and Longs addr and nbytes. A handler without pointers is the plain
+ * function h, with the entry gasneti_handler_tableentry_no_bits(h); SHORT_HANDLER_NOBITS_DECL(h, 2); declares it.
  */
 #ifndef _GASNET_HANDLER_H
 #define _GASNET_HANDLER_H
@@ -17,13 +21,14 @@
 #define gasneti_handleridx(name) _hidx_##name
 
 #if defined(__cplusplus)
-#define GASNETI_SCI_FNPTR (void (*)())
+typedef void (*gasneti_sci_fnptr_t)();
+#define GASNETI_SCI_FNPTR(name) GASNETI_SCI_AS(gasneti_sci_fnptr_t, name)
 #elif defined(GASNET_USE_STRICT_PROTOTYPES) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
-#define GASNETI_SCI_FNPTR (void *)
+#define GASNETI_SCI_FNPTR(name) ((void *)name)
 #else
-#define GASNETI_SCI_FNPTR
+#define GASNETI_SCI_FNPTR(name) name
 #endif
-#define gasneti_handler_tableentry_no_bits(name) { gasneti_handleridx(name), GASNETI_SCI_FNPTR name }
+#define gasneti_handler_tableentry_no_bits(name) { gasneti_handleridx(name), GASNETI_SCI_FNPTR(name) }
 #if defined(GASNETI_SCI_PTR_64)
 #define GASNETI_SCI_BITS(name) name##_64
 #define GASNETI_SCI_WIDTH(bits32, bits64) bits64
@@ -31,16 +36,19 @@
 #define GASNETI_SCI_BITS(name) name##_32
 #define GASNETI_SCI_WIDTH(bits32, bits64) bits32
 #endif
-#define gasneti_handler_tableentry_with_bits(name) { gasneti_handleridx(name), GASNETI_SCI_FNPTR GASNETI_SCI_BITS(name) }
+#define gasneti_handler_tableentry_with_bits(name) { gasneti_handleridx(name), GASNETI_SCI_FNPTR(GASNETI_SCI_BITS(name)) }
 
 /* A pointer as arguments, high word first; evaluated once per word. */
+#define GASNETI_SCI_WORD(bits) GASNETI_SCI_AS(gasnet_handlerarg_t, GASNETI_SCI_AS(uint32_t, bits))
 #if defined(GASNETI_SCI_PTR_64)
-#define PACK(ptr) ((gasnet_handlerarg_t)((uint64_t)(uintptr_t)(ptr) >> 32)), ((gasnet_handlerarg_t)(uint32_t)(uintptr_t)(ptr))
+#define PACK(ptr) GASNETI_SCI_WORD(GASNETI_SCI_AS(uintptr_t, ptr) >> 32), GASNETI_SCI_WORD(GASNETI_SCI_AS(uintptr_t, ptr))
 #else
-#define PACK(ptr) ((gasnet_handlerarg_t)(uintptr_t)(ptr))
+#define PACK(ptr) GASNETI_SCI_WORD(GASNETI_SCI_AS(uintptr_t, ptr))
 #endif
-#define UNPACK(a0) ((void *)(uintptr_t)(uint32_t)(a0))
-#define UNPACK2(a0, a1) ((void *)(uintptr_t)(((uint64_t)(uint32_t)(a0) << 32) | (uint32_t)(a1)))
+#define GASNETI_SCI_POINTER(bits) GASNETI_SCI_AS(gasneti_sci_memory_t, GASNETI_SCI_AS(uintptr_t, bits))
+#define UNPACK(a0) GASNETI_SCI_POINTER(GASNETI_SCI_AS(uint32_t, a0))
+#define UNPACK2(a0, a1)                                                                                              \
+  GASNETI_SCI_POINTER(GASNETI_SCI_AS(uint64_t, GASNETI_SCI_AS(uint32_t, a0)) << 32 | GASNETI_SCI_AS(uint32_t, a1))
 
 /* Lists of parameters and of arguments, with a comma in front. */
 #define ARGS0
@@ -82,20 +90,29 @@
 #ifndef GASNETI_HANDLER_SCOPE
 #define GASNETI_HANDLER_SCOPE extern
 #endif
-#define GASNETI_SCI_SHORT_HEAD(name, count) GASNETI_HANDLER_SCOPE void GASNETI_SCI_BITS(name)(gasnet_token_t token ARGS##count)
-#define GASNETI_SCI_LONG_HEAD(name, count)                                                                           \
-  GASNETI_HANDLER_SCOPE void GASNETI_SCI_BITS(name)(gasnet_token_t token, void *addr, size_t nbytes ARGS##count)
+#define GASNETI_SCI_SHORT_HEAD(function, count)                                                                      \
+  GASNETI_HANDLER_SCOPE void function(gasnet_token_t token ARGS##count)
+#define GASNETI_SCI_LONG_HEAD(function, count)                                                                       \
+  GASNETI_HANDLER_SCOPE void function(gasnet_token_t token, void *addr, size_t nbytes ARGS##count)
 
-#define SHORT_HANDLER_DECL(name, count32, count64) GASNETI_SCI_WIDTH(GASNETI_SCI_SHORT_HEAD(name, count32), GASNETI_SCI_SHORT_HEAD(name, count64))
-#define MEDIUM_HANDLER_DECL(name, count32, count64) GASNETI_SCI_WIDTH(GASNETI_SCI_LONG_HEAD(name, count32), GASNETI_SCI_LONG_HEAD(name, count64))
+#define SHORT_HANDLER_NOBITS_DECL(name, count) GASNETI_SCI_SHORT_HEAD(name, count)
+#define MEDIUM_HANDLER_NOBITS_DECL(name, count) GASNETI_SCI_LONG_HEAD(name, count)
+#define LONG_HANDLER_NOBITS_DECL(name, count) GASNETI_SCI_LONG_HEAD(name, count)
+#define SHORT_HANDLER_DECL(name, count32, count64)                                                                   \
+  GASNETI_SCI_WIDTH(GASNETI_SCI_SHORT_HEAD(name##_32, count32), GASNETI_SCI_SHORT_HEAD(name##_64, count64))
+#define MEDIUM_HANDLER_DECL(name, count32, count64)                                                                  \
+  GASNETI_SCI_WIDTH(GASNETI_SCI_LONG_HEAD(name##_32, count32), GASNETI_SCI_LONG_HEAD(name##_64, count64))
 #define LONG_HANDLER_DECL(name, count32, count64) MEDIUM_HANDLER_DECL(name, count32, count64)
 
+/* A definition, and something behind it that wants the client's semicolon. */
 #define SHORT_HANDLER(name, count32, count64, args32, args64)                                                        \
   SHORT_HANDLER_DECL(name, count32, count64);                                                                        \
-  SHORT_HANDLER_DECL(name, count32, count64) { name GASNETI_SCI_WIDTH(args32, args64); }
+  SHORT_HANDLER_DECL(name, count32, count64) { name##_inner GASNETI_SCI_WIDTH(args32, args64); }                     \
+  struct gasneti_sci_semicolon
 #define MEDIUM_HANDLER(name, count32, count64, args32, args64)                                                       \
   MEDIUM_HANDLER_DECL(name, count32, count64);                                                                       \
-  MEDIUM_HANDLER_DECL(name, count32, count64) { name GASNETI_SCI_WIDTH(args32, args64); }
+  MEDIUM_HANDLER_DECL(name, count32, count64) { name##_inner GASNETI_SCI_WIDTH(args32, args64); }                    \
+  struct gasneti_sci_semicolon
 #define LONG_HANDLER(name, count32, count64, args32, args64) MEDIUM_HANDLER(name, count32, count64, args32, args64)
 
 /* int: what the request or reply returns. */

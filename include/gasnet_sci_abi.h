@@ -120,6 +120,41 @@
 #define GASNETI_SCI_WAIT_WEIGHT 4
 
 /*
+ Bytes from one slot to the next.
+ */
+#define GASNETI_SCI_SLOT_BYTES 128
+
+/*
+ Words of arguments that a Short of one line has at most, behind its first word.
+ */
+#define GASNETI_SCI_LINE_WORDS 7
+
+/*
+ Slots from the request that is sent to the one whose line is claimed, in a flood.
+ */
+#define GASNETI_SCI_CLAIM_AHEAD 8
+
+/*
+ The first word of a Short: a sequence, which is this bit and the lap below it, and from these bits on the handler's index
+ */
+#define GASNETI_SCI_META_SEQUENCE 32768
+
+/*
+ See `GASNETI_SCI_META_SEQUENCE`.
+ */
+#define GASNETI_SCI_META_HANDLER 16
+
+/*
+ See `GASNETI_SCI_META_SEQUENCE`.
+ */
+#define GASNETI_SCI_META_NUMARGS 24
+
+/*
+ `answered` of an answer that the header has sent.
+ */
+#define GASNETI_SCI_ANSWERED 2
+
+/*
  How a client object was compiled, as its headers tell.
  */
 typedef struct {
@@ -298,7 +333,7 @@ typedef struct {
  */
 typedef struct {
   /*
-   The first request slot at the peer, 128 bytes each.
+   The first request slot at the peer, `GASNETI_SCI_SLOT_BYTES` each.
    */
   uint8_t *slots;
   /*
@@ -364,7 +399,7 @@ typedef struct {
    */
   uint32_t count;
   /*
-   0 before there is an answer; 2: answered inline.
+   0 before there is an answer; `GASNETI_SCI_ANSWERED`.
    */
   uint8_t answered;
 } gasneti_sci_answer_t;
@@ -536,6 +571,11 @@ int gasneti_sci_node_info(gasnet_nodeinfo_t *table, int n);
  `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
  */
 char *gasneti_sci_getenv(const char *name);
+
+/*
+ Name of this host, never NULL. Any time, any thread.
+ */
+const char *gasneti_sci_gethostname(void);
 
 /*
  `gasnet_set_waitmode`. From init on.

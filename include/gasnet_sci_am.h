@@ -12,7 +12,9 @@
 
 #include <stdarg.h>
 
-#define GASNETI_SCI_ARG(a) ((uint64_t)(uint32_t)(gasnet_handlerarg_t)(a))
+#define GASNETI_SCI_ARG(a) GASNETI_SCI_AS(uint64_t, GASNETI_SCI_AS(uint32_t, GASNETI_SCI_AS(gasnet_handlerarg_t, a)))
+#define GASNETI_SCI_FROM(s) GASNETI_SCI_AS(gasneti_sci_source_t, s)
+#define GASNETI_SCI_TO(d) GASNETI_SCI_AS(gasneti_sci_memory_t, d)
 #define GASNETI_SCI_PAIR(a, b) (GASNETI_SCI_ARG(a) | GASNETI_SCI_ARG(b) << 32)
 
 #if defined(GASNET_DEBUG)
@@ -87,6 +89,9 @@ GASNETI_SCI_WORDS(8);
 
 /* Shorts of one line are stored here, if they can be. */
 #if GASNETI_SCI_DIRECT
+#if GASNETI_SCI_LINE_WORDS != 7
+#error "a line has another number of words: the rows below"
+#endif
 #define GASNETI_SCI_STORE0
 #define GASNETI_SCI_STORE1 slot[1] = w0
 #define GASNETI_SCI_STORE2 GASNETI_SCI_STORE1, slot[2] = w1
@@ -101,7 +106,7 @@ GASNETI_SCI_WORDS(8);
     uint32_t outstanding = 0;                                                                                        \
     gasneti_sci_way_t *way = gasneti_sci_way_to(to, &outstanding);                                                   \
     if_pt (way != NULL) {                                                                                            \
-      uint64_t *slot = (uint64_t *)(void *)(way->slots + ((way->sent & way->mask) << 7));                            \
+      uint64_t *slot = GASNETI_SCI_SLOT(way, way->sent);                                                             \
       GASNETI_SCI_STORE##n;                                                                                          \
       gasneti_sci_send(way, slot, outstanding, handler, numargs);                                                    \
       return GASNET_OK;                                                                                              \
@@ -255,199 +260,199 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
 
 /* gasnet_AMRequestMedium */
 #define GASNETI_SCI_RequestMedium_X0(n, h, s, l) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium0", \
-  gasneti_sci_request_medium((n), (h), (const void *)(s), (l), NULL, 0))
+  gasneti_sci_request_medium((n), (h), GASNETI_SCI_FROM(s), (l), NULL, 0))
 #define gasnet_AMRequestMedium0(...) GASNETI_SCI_RequestMedium_X0(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X1(n, h, s, l, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium1", \
-  gasneti_sci_request_medium_w1((n), (h), (const void *)(s), (l), GASNETI_SCI_ARGS1(a0)))
+  gasneti_sci_request_medium_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS1(a0)))
 #define gasnet_AMRequestMedium1(...) GASNETI_SCI_RequestMedium_X1(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X2(n, h, s, l, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium2", \
-  gasneti_sci_request_medium_w1((n), (h), (const void *)(s), (l), GASNETI_SCI_ARGS2(a0, a1)))
+  gasneti_sci_request_medium_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS2(a0, a1)))
 #define gasnet_AMRequestMedium2(...) GASNETI_SCI_RequestMedium_X2(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X3(n, h, s, l, a0, a1, a2) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium3", \
-  gasneti_sci_request_medium_w2((n), (h), (const void *)(s), (l), GASNETI_SCI_ARGS3(a0, a1, a2)))
+  gasneti_sci_request_medium_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS3(a0, a1, a2)))
 #define gasnet_AMRequestMedium3(...) GASNETI_SCI_RequestMedium_X3(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X4(n, h, s, l, a0, a1, a2, a3) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium4", \
-  gasneti_sci_request_medium_w2((n), (h), (const void *)(s), (l), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
+  gasneti_sci_request_medium_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
 #define gasnet_AMRequestMedium4(...) GASNETI_SCI_RequestMedium_X4(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X5(n, h, s, l, a0, a1, a2, a3, a4) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium5", gasneti_sci_request_medium_w3((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium5", gasneti_sci_request_medium_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
 #define gasnet_AMRequestMedium5(...) GASNETI_SCI_RequestMedium_X5(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X6(n, h, s, l, a0, a1, a2, a3, a4, a5) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium6", gasneti_sci_request_medium_w3((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium6", gasneti_sci_request_medium_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
 #define gasnet_AMRequestMedium6(...) GASNETI_SCI_RequestMedium_X6(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X7(n, h, s, l, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium7", gasneti_sci_request_medium_w4((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium7", gasneti_sci_request_medium_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
 #define gasnet_AMRequestMedium7(...) GASNETI_SCI_RequestMedium_X7(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X8(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium8", gasneti_sci_request_medium_w4((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium8", gasneti_sci_request_medium_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
 #define gasnet_AMRequestMedium8(...) GASNETI_SCI_RequestMedium_X8(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X9(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium9", gasneti_sci_request_medium_w5((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium9", gasneti_sci_request_medium_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
 #define gasnet_AMRequestMedium9(...) GASNETI_SCI_RequestMedium_X9(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X10(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium10", gasneti_sci_request_medium_w5((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium10", gasneti_sci_request_medium_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
 #define gasnet_AMRequestMedium10(...) GASNETI_SCI_RequestMedium_X10(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X11(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium11", gasneti_sci_request_medium_w6((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium11", gasneti_sci_request_medium_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
 #define gasnet_AMRequestMedium11(...) GASNETI_SCI_RequestMedium_X11(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X12(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium12", gasneti_sci_request_medium_w6((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium12", gasneti_sci_request_medium_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
 #define gasnet_AMRequestMedium12(...) GASNETI_SCI_RequestMedium_X12(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X13(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium13", gasneti_sci_request_medium_w7((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium13", gasneti_sci_request_medium_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
 #define gasnet_AMRequestMedium13(...) GASNETI_SCI_RequestMedium_X13(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X14(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium14", gasneti_sci_request_medium_w7((n), (h), (const void *)(s), (l), \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium14", gasneti_sci_request_medium_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
 #define gasnet_AMRequestMedium14(...) GASNETI_SCI_RequestMedium_X14(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X15(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium15", gasneti_sci_request_medium_w8((n), (h), (const void *)(s), \
+  a14) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium15", gasneti_sci_request_medium_w8((n), (h), GASNETI_SCI_FROM(s), \
   (l), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
 #define gasnet_AMRequestMedium15(...) GASNETI_SCI_RequestMedium_X15(__VA_ARGS__)
 #define GASNETI_SCI_RequestMedium_X16(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium16", gasneti_sci_request_medium_w8((n), (h), (const void \
-  *)(s), (l), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
+  a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium16", gasneti_sci_request_medium_w8((n), (h), \
+  GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
 #define gasnet_AMRequestMedium16(...) GASNETI_SCI_RequestMedium_X16(__VA_ARGS__)
 
 /* gasnet_AMRequestLong */
 #define GASNETI_SCI_RequestLong_X0(n, h, s, l, d) GASNETI_SCI_REQUEST("gasnet_AMRequestLong0", \
-  gasneti_sci_request_long((n), (h), (const void *)(s), (l), (void *)(d), NULL, 0))
+  gasneti_sci_request_long((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0))
 #define gasnet_AMRequestLong0(...) GASNETI_SCI_RequestLong_X0(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X1(n, h, s, l, d, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestLong1", \
-  gasneti_sci_request_long_w1((n), (h), (const void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS1(a0)))
+  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS1(a0)))
 #define gasnet_AMRequestLong1(...) GASNETI_SCI_RequestLong_X1(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X2(n, h, s, l, d, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestLong2", \
-  gasneti_sci_request_long_w1((n), (h), (const void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS2(a0, a1)))
+  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS2(a0, a1)))
 #define gasnet_AMRequestLong2(...) GASNETI_SCI_RequestLong_X2(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X3(n, h, s, l, d, a0, a1, a2) GASNETI_SCI_REQUEST("gasnet_AMRequestLong3", \
-  gasneti_sci_request_long_w2((n), (h), (const void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS3(a0, a1, a2)))
+  gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS3(a0, a1, a2)))
 #define gasnet_AMRequestLong3(...) GASNETI_SCI_RequestLong_X3(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X4(n, h, s, l, d, a0, a1, a2, a3) GASNETI_SCI_REQUEST("gasnet_AMRequestLong4", \
-  gasneti_sci_request_long_w2((n), (h), (const void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
+  gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
 #define gasnet_AMRequestLong4(...) GASNETI_SCI_RequestLong_X4(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X5(n, h, s, l, d, a0, a1, a2, a3, a4) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong5", gasneti_sci_request_long_w3((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong5", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
 #define gasnet_AMRequestLong5(...) GASNETI_SCI_RequestLong_X5(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X6(n, h, s, l, d, a0, a1, a2, a3, a4, a5) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong6", gasneti_sci_request_long_w3((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong6", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
 #define gasnet_AMRequestLong6(...) GASNETI_SCI_RequestLong_X6(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X7(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong7", gasneti_sci_request_long_w4((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong7", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
 #define gasnet_AMRequestLong7(...) GASNETI_SCI_RequestLong_X7(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X8(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong8", gasneti_sci_request_long_w4((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong8", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
 #define gasnet_AMRequestLong8(...) GASNETI_SCI_RequestLong_X8(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X9(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong9", gasneti_sci_request_long_w5((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong9", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
 #define gasnet_AMRequestLong9(...) GASNETI_SCI_RequestLong_X9(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X10(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong10", gasneti_sci_request_long_w5((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong10", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
 #define gasnet_AMRequestLong10(...) GASNETI_SCI_RequestLong_X10(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X11(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong11", gasneti_sci_request_long_w6((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong11", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
 #define gasnet_AMRequestLong11(...) GASNETI_SCI_RequestLong_X11(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X12(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong12", gasneti_sci_request_long_w6((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong12", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
 #define gasnet_AMRequestLong12(...) GASNETI_SCI_RequestLong_X12(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X13(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong13", gasneti_sci_request_long_w7((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong13", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
 #define gasnet_AMRequestLong13(...) GASNETI_SCI_RequestLong_X13(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X14(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong14", gasneti_sci_request_long_w7((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong14", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
 #define gasnet_AMRequestLong14(...) GASNETI_SCI_RequestLong_X14(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X15(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14) GASNETI_SCI_REQUEST("gasnet_AMRequestLong15", gasneti_sci_request_long_w8((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
+  a14) GASNETI_SCI_REQUEST("gasnet_AMRequestLong15", gasneti_sci_request_long_w8((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
 #define gasnet_AMRequestLong15(...) GASNETI_SCI_RequestLong_X15(__VA_ARGS__)
 #define GASNETI_SCI_RequestLong_X16(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestLong16", gasneti_sci_request_long_w8((n), (h), (const void *)(s), \
-  (l), (void *)(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
+  a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestLong16", gasneti_sci_request_long_w8((n), (h), GASNETI_SCI_FROM(s), \
+  (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
 #define gasnet_AMRequestLong16(...) GASNETI_SCI_RequestLong_X16(__VA_ARGS__)
 
 /* gasnet_AMRequestLongAsync */
 #define GASNETI_SCI_RequestLongAsync_X0(n, h, s, l, d) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync0", \
-  gasneti_sci_request_long((n), (h), (const void *)(s), (l), (void *)(d), NULL, 0))
+  gasneti_sci_request_long((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0))
 #define gasnet_AMRequestLongAsync0(...) GASNETI_SCI_RequestLongAsync_X0(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X1(n, h, s, l, d, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync1", \
-  gasneti_sci_request_long_w1((n), (h), (const void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS1(a0)))
+  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS1(a0)))
 #define gasnet_AMRequestLongAsync1(...) GASNETI_SCI_RequestLongAsync_X1(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X2(n, h, s, l, d, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync2", \
-  gasneti_sci_request_long_w1((n), (h), (const void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS2(a0, a1)))
+  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS2(a0, a1)))
 #define gasnet_AMRequestLongAsync2(...) GASNETI_SCI_RequestLongAsync_X2(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X3(n, h, s, l, d, a0, a1, a2) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync3", gasneti_sci_request_long_w2((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS3(a0, a1, a2)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync3", gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS3(a0, a1, a2)))
 #define gasnet_AMRequestLongAsync3(...) GASNETI_SCI_RequestLongAsync_X3(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X4(n, h, s, l, d, a0, a1, a2, a3) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync4", gasneti_sci_request_long_w2((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync4", gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
 #define gasnet_AMRequestLongAsync4(...) GASNETI_SCI_RequestLongAsync_X4(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X5(n, h, s, l, d, a0, a1, a2, a3, a4) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync5", gasneti_sci_request_long_w3((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync5", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
 #define gasnet_AMRequestLongAsync5(...) GASNETI_SCI_RequestLongAsync_X5(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X6(n, h, s, l, d, a0, a1, a2, a3, a4, a5) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync6", gasneti_sci_request_long_w3((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync6", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
 #define gasnet_AMRequestLongAsync6(...) GASNETI_SCI_RequestLongAsync_X6(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X7(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync7", gasneti_sci_request_long_w4((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync7", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
 #define gasnet_AMRequestLongAsync7(...) GASNETI_SCI_RequestLongAsync_X7(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X8(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync8", gasneti_sci_request_long_w4((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync8", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
 #define gasnet_AMRequestLongAsync8(...) GASNETI_SCI_RequestLongAsync_X8(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X9(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync9", gasneti_sci_request_long_w5((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync9", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
 #define gasnet_AMRequestLongAsync9(...) GASNETI_SCI_RequestLongAsync_X9(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X10(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync10", gasneti_sci_request_long_w5((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync10", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
 #define gasnet_AMRequestLongAsync10(...) GASNETI_SCI_RequestLongAsync_X10(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X11(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync11", gasneti_sci_request_long_w6((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync11", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
 #define gasnet_AMRequestLongAsync11(...) GASNETI_SCI_RequestLongAsync_X11(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X12(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync12", gasneti_sci_request_long_w6((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync12", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
 #define gasnet_AMRequestLongAsync12(...) GASNETI_SCI_RequestLongAsync_X12(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X13(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync13", gasneti_sci_request_long_w7((n), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync13", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
 #define gasnet_AMRequestLongAsync13(...) GASNETI_SCI_RequestLongAsync_X13(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X14(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
-  a13) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync14", gasneti_sci_request_long_w7((n), (h), (const void *)(s), \
-  (l), (void *)(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
+  a13) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync14", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), \
+  (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
 #define gasnet_AMRequestLongAsync14(...) GASNETI_SCI_RequestLongAsync_X14(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X15(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
-  a13, a14) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync15", gasneti_sci_request_long_w8((n), (h), (const void \
-  *)(s), (l), (void *)(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
+  a13, a14) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync15", gasneti_sci_request_long_w8((n), (h), \
+  GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
 #define gasnet_AMRequestLongAsync15(...) GASNETI_SCI_RequestLongAsync_X15(__VA_ARGS__)
 #define GASNETI_SCI_RequestLongAsync_X16(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
-  a13, a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync16", gasneti_sci_request_long_w8((n), (h), (const \
-  void *)(s), (l), (void *)(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
+  a13, a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync16", gasneti_sci_request_long_w8((n), (h), \
+  GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
   a14, a15)))
 #define gasnet_AMRequestLongAsync16(...) GASNETI_SCI_RequestLongAsync_X16(__VA_ARGS__)
 
@@ -519,140 +524,140 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
 
 /* gasnet_AMReplyMedium */
 #define GASNETI_SCI_ReplyMedium_X0(t, h, s, l) \
-  gasneti_sci_reply_medium(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium0", t), (h), (const void *)(s), (l), NULL, 0)
+  gasneti_sci_reply_medium(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium0", t), (h), GASNETI_SCI_FROM(s), (l), NULL, 0)
 #define gasnet_AMReplyMedium0(...) GASNETI_SCI_ReplyMedium_X0(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X1(t, h, s, l, a0) \
-  gasneti_sci_reply_medium_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium1", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium1", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS1(a0))
 #define gasnet_AMReplyMedium1(...) GASNETI_SCI_ReplyMedium_X1(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X2(t, h, s, l, a0, a1) \
-  gasneti_sci_reply_medium_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium2", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium2", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS2(a0, a1))
 #define gasnet_AMReplyMedium2(...) GASNETI_SCI_ReplyMedium_X2(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X3(t, h, s, l, a0, a1, a2) \
-  gasneti_sci_reply_medium_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium3", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium3", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS3(a0, a1, a2))
 #define gasnet_AMReplyMedium3(...) GASNETI_SCI_ReplyMedium_X3(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X4(t, h, s, l, a0, a1, a2, a3) \
-  gasneti_sci_reply_medium_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium4", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium4", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS4(a0, a1, a2, a3))
 #define gasnet_AMReplyMedium4(...) GASNETI_SCI_ReplyMedium_X4(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X5(t, h, s, l, a0, a1, a2, a3, a4) \
-  gasneti_sci_reply_medium_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium5", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium5", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4))
 #define gasnet_AMReplyMedium5(...) GASNETI_SCI_ReplyMedium_X5(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X6(t, h, s, l, a0, a1, a2, a3, a4, a5) \
-  gasneti_sci_reply_medium_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium6", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium6", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5))
 #define gasnet_AMReplyMedium6(...) GASNETI_SCI_ReplyMedium_X6(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X7(t, h, s, l, a0, a1, a2, a3, a4, a5, a6) \
-  gasneti_sci_reply_medium_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium7", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium7", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6))
 #define gasnet_AMReplyMedium7(...) GASNETI_SCI_ReplyMedium_X7(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X8(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7) \
-  gasneti_sci_reply_medium_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium8", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium8", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7))
 #define gasnet_AMReplyMedium8(...) GASNETI_SCI_ReplyMedium_X8(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X9(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  gasneti_sci_reply_medium_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium9", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium9", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8))
 #define gasnet_AMReplyMedium9(...) GASNETI_SCI_ReplyMedium_X9(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X10(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  gasneti_sci_reply_medium_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium10", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium10", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9))
 #define gasnet_AMReplyMedium10(...) GASNETI_SCI_ReplyMedium_X10(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X11(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  gasneti_sci_reply_medium_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium11", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium11", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
 #define gasnet_AMReplyMedium11(...) GASNETI_SCI_ReplyMedium_X11(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X12(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  gasneti_sci_reply_medium_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium12", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium12", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
 #define gasnet_AMReplyMedium12(...) GASNETI_SCI_ReplyMedium_X12(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X13(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  gasneti_sci_reply_medium_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium13", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium13", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 #define gasnet_AMReplyMedium13(...) GASNETI_SCI_ReplyMedium_X13(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X14(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  gasneti_sci_reply_medium_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium14", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium14", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13))
 #define gasnet_AMReplyMedium14(...) GASNETI_SCI_ReplyMedium_X14(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X15(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14) \
-  gasneti_sci_reply_medium_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium15", t), (h), (const void *)(s), (l), \
+  gasneti_sci_reply_medium_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium15", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14))
 #define gasnet_AMReplyMedium15(...) GASNETI_SCI_ReplyMedium_X15(__VA_ARGS__)
 #define GASNETI_SCI_ReplyMedium_X16(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, \
-  a15) gasneti_sci_reply_medium_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium16", t), (h), (const void *)(s), (l), \
+  a15) gasneti_sci_reply_medium_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium16", t), (h), GASNETI_SCI_FROM(s), (l), \
   GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15))
 #define gasnet_AMReplyMedium16(...) GASNETI_SCI_ReplyMedium_X16(__VA_ARGS__)
 
 /* gasnet_AMReplyLong */
 #define GASNETI_SCI_ReplyLong_X0(t, h, s, l, d) gasneti_sci_reply_long(GASNETI_SCI_TOKEN("gasnet_AMReplyLong0", \
-  t), (h), (const void *)(s), (l), (void *)(d), NULL, 0)
+  t), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0)
 #define gasnet_AMReplyLong0(...) GASNETI_SCI_ReplyLong_X0(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X1(t, h, s, l, d, a0) \
-  gasneti_sci_reply_long_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyLong1", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS1(a0))
+  gasneti_sci_reply_long_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyLong1", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS1(a0))
 #define gasnet_AMReplyLong1(...) GASNETI_SCI_ReplyLong_X1(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X2(t, h, s, l, d, a0, a1) \
-  gasneti_sci_reply_long_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyLong2", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS2(a0, a1))
+  gasneti_sci_reply_long_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyLong2", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS2(a0, a1))
 #define gasnet_AMReplyLong2(...) GASNETI_SCI_ReplyLong_X2(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X3(t, h, s, l, d, a0, a1, a2) \
-  gasneti_sci_reply_long_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyLong3", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS3(a0, a1, a2))
+  gasneti_sci_reply_long_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyLong3", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS3(a0, a1, a2))
 #define gasnet_AMReplyLong3(...) GASNETI_SCI_ReplyLong_X3(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X4(t, h, s, l, d, a0, a1, a2, a3) \
-  gasneti_sci_reply_long_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyLong4", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3))
+  gasneti_sci_reply_long_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyLong4", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3))
 #define gasnet_AMReplyLong4(...) GASNETI_SCI_ReplyLong_X4(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X5(t, h, s, l, d, a0, a1, a2, a3, a4) \
-  gasneti_sci_reply_long_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyLong5", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4))
+  gasneti_sci_reply_long_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyLong5", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4))
 #define gasnet_AMReplyLong5(...) GASNETI_SCI_ReplyLong_X5(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X6(t, h, s, l, d, a0, a1, a2, a3, a4, a5) \
-  gasneti_sci_reply_long_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyLong6", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5))
+  gasneti_sci_reply_long_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyLong6", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5))
 #define gasnet_AMReplyLong6(...) GASNETI_SCI_ReplyLong_X6(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X7(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6) \
-  gasneti_sci_reply_long_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyLong7", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6))
+  gasneti_sci_reply_long_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyLong7", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6))
 #define gasnet_AMReplyLong7(...) GASNETI_SCI_ReplyLong_X7(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X8(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7) \
-  gasneti_sci_reply_long_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyLong8", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7))
+  gasneti_sci_reply_long_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyLong8", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7))
 #define gasnet_AMReplyLong8(...) GASNETI_SCI_ReplyLong_X8(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X9(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  gasneti_sci_reply_long_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyLong9", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8))
+  gasneti_sci_reply_long_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyLong9", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8))
 #define gasnet_AMReplyLong9(...) GASNETI_SCI_ReplyLong_X9(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X10(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  gasneti_sci_reply_long_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyLong10", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9))
+  gasneti_sci_reply_long_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyLong10", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9))
 #define gasnet_AMReplyLong10(...) GASNETI_SCI_ReplyLong_X10(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X11(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  gasneti_sci_reply_long_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyLong11", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+  gasneti_sci_reply_long_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyLong11", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
 #define gasnet_AMReplyLong11(...) GASNETI_SCI_ReplyLong_X11(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X12(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  gasneti_sci_reply_long_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyLong12", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+  gasneti_sci_reply_long_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyLong12", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
 #define gasnet_AMReplyLong12(...) GASNETI_SCI_ReplyLong_X12(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X13(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  gasneti_sci_reply_long_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyLong13", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+  gasneti_sci_reply_long_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyLong13", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 #define gasnet_AMReplyLong13(...) GASNETI_SCI_ReplyLong_X13(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X14(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  gasneti_sci_reply_long_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyLong14", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13))
+  gasneti_sci_reply_long_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyLong14", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13))
 #define gasnet_AMReplyLong14(...) GASNETI_SCI_ReplyLong_X14(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X15(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14) gasneti_sci_reply_long_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyLong15", t), (h), (const void *)(s), (l), (void \
-  *)(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14))
+  a14) gasneti_sci_reply_long_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyLong15", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14))
 #define gasnet_AMReplyLong15(...) GASNETI_SCI_ReplyLong_X15(__VA_ARGS__)
 #define GASNETI_SCI_ReplyLong_X16(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15) gasneti_sci_reply_long_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyLong16", t), (h), (const void *)(s), (l), \
-  (void *)(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15))
+  a14, a15) gasneti_sci_reply_long_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyLong16", t), (h), GASNETI_SCI_FROM(s), (l), \
+  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15))
 #define gasnet_AMReplyLong16(...) GASNETI_SCI_ReplyLong_X16(__VA_ARGS__)
 
 /* ---- the variable-argument forms: numargs (0-16), then that many arguments, each passed as an int ---- */
@@ -728,6 +733,15 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
 }
 #define GASNETI_SCI_ReplyLong_X(t, ...) gasneti_sci_reply_long_va(GASNETI_SCI_TOKEN("gasnet_AMReplyLong", t), __VA_ARGS__)
 #define gasnet_AMReplyLong(...) GASNETI_SCI_ReplyLong_X(__VA_ARGS__)
+
+/* The same by the names of an engine, which small programs call (contract: core.md appendix B). */
+#define gasnetc_AMRequestShortM gasnet_AMRequestShort
+#define gasnetc_AMRequestMediumM gasnet_AMRequestMedium
+#define gasnetc_AMRequestLongM gasnet_AMRequestLong
+#define gasnetc_AMRequestLongAsyncM gasnet_AMRequestLongAsync
+#define gasnetc_AMReplyShortM gasnet_AMReplyShort
+#define gasnetc_AMReplyMediumM gasnet_AMReplyMedium
+#define gasnetc_AMReplyLongM gasnet_AMReplyLong
 
 /* ---- token queries, polling, waiting ---- */
 #define gasnet_AMGetMsgSource(token, node) gasneti_sci_msg_source((token), (node))

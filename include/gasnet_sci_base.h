@@ -117,12 +117,29 @@
   GASNETI_SCI_STRING(GASNETI_SCI_TIMERS) ",membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler"
 
 /* ---- the compiler ---- */
+/* A cast in a macro that clients use: C++ calls it a function, because -Wold-style-cast warns of the other form where the
+ * macro is used. `type` is one word. */
+#if defined(__cplusplus)
+#define GASNETI_SCI_AS(type, value) (type(value))
+#else
+#define GASNETI_SCI_AS(type, value) ((type)(value))
+#endif
+typedef void *gasneti_sci_memory_t;
+typedef const void *gasneti_sci_source_t;
+/* Between these two lie the inline functions, which are C: their casts are what C has. */
+#if defined(__GNUC__) && defined(__cplusplus)
+#define GASNETI_SCI_BEGIN_C _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")
+#define GASNETI_SCI_END_C _Pragma("GCC diagnostic pop")
+#else
+#define GASNETI_SCI_BEGIN_C
+#define GASNETI_SCI_END_C
+#endif
 #if defined(__GNUC__)
 #define GASNETI_SCI_EXPECT(e, v) __builtin_expect((e), (v))
 #define GASNETI_SCI_UNUSED __attribute__((__unused__))
 #define GASNETI_SCI_NORETURN __attribute__((__noreturn__))
-#define GASNETI_PREFETCH_READ_HINT(p) __builtin_prefetch((const void *)(p), 0)
-#define GASNETI_PREFETCH_WRITE_HINT(p) __builtin_prefetch((const void *)(p), 1)
+#define GASNETI_PREFETCH_READ_HINT(p) __builtin_prefetch(GASNETI_SCI_AS(gasneti_sci_source_t, p), 0)
+#define GASNETI_PREFETCH_WRITE_HINT(p) __builtin_prefetch(GASNETI_SCI_AS(gasneti_sci_source_t, p), 1)
 #else
 #define GASNETI_SCI_EXPECT(e, v) (e)
 #define GASNETI_SCI_UNUSED

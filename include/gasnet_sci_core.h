@@ -66,16 +66,18 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
 
 /* int gasnet_init(int *argc, char ***argv): first statement of main; argv is left as it is. NULL, NULL is fine. */
 #define gasnet_init(argc, argv) gasneti_sci_do_init((argc), (argv))
+typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
 /* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) */
 #define gasnet_attach(table, numentries, segsize, minheapoffset)                                                     \
-  gasneti_sci_attach((gasneti_sci_handlerentry_t *)(void *)(table), (numentries), (segsize), (minheapoffset))
+  gasneti_sci_attach(GASNETI_SCI_AS(gasneti_sci_entries_t, GASNETI_SCI_AS(gasneti_sci_memory_t, table)), (numentries),   \
+                     (segsize), (minheapoffset))
 #define gasnet_exit(code) gasneti_sci_exit(code)
 
 /* ---- queries ---- */
-#define gasnet_mynode() ((gasnet_node_t)gasneti_sci_mynode())
-#define gasnet_nodes() ((gasnet_node_t)gasneti_sci_nodes())
-#define gasnet_getMaxLocalSegmentSize() ((uintptr_t)gasneti_sci_max_local_segment())
-#define gasnet_getMaxGlobalSegmentSize() ((uintptr_t)gasneti_sci_max_global_segment())
+#define gasnet_mynode() GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_mynode())
+#define gasnet_nodes() GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_nodes())
+#define gasnet_getMaxLocalSegmentSize() GASNETI_SCI_AS(uintptr_t, gasneti_sci_max_local_segment())
+#define gasnet_getMaxGlobalSegmentSize() GASNETI_SCI_AS(uintptr_t, gasneti_sci_max_global_segment())
 #define gasnet_getSegmentInfo(table, n) gasneti_sci_segment_info((table), (n))
 #define gasnet_getNodeInfo(table, n) gasneti_sci_node_info((table), (n))
 #define gasnet_getenv(name) gasneti_sci_getenv(name)
@@ -83,14 +85,16 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
   GASNETI_SCI_CHECKED("gasnet_set_waitmode", GASNETI_SCI_RULES_STATUS, gasneti_sci_set_waitmode(mode))
 #define gasnet_ErrorName(code) gasneti_sci_error_name(code)
 #define gasnet_ErrorDesc(code) gasneti_sci_error_desc(code)
-#define gasnet_AMMaxArgs() ((size_t)GASNETI_SCI_MAX_ARGS)
-#define gasnet_AMMaxMedium() ((size_t)GASNETI_SCI_MAX_MEDIUM)
-#define gasnet_AMMaxLongRequest() ((size_t)GASNETI_SCI_MAX_LONG)
-#define gasnet_AMMaxLongReply() ((size_t)GASNETI_SCI_MAX_LONG)
+#define gasnet_AMMaxArgs() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_ARGS)
+#define gasnet_AMMaxMedium() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_MEDIUM)
+#define gasnet_AMMaxLongRequest() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_LONG)
+#define gasnet_AMMaxLongReply() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_LONG)
 
 /* ---- names outside the public prefixes that clients use (contract: core.md appendix B) ---- */
 #define gasneti_mynode gasnet_mynode()
 #define gasneti_nodes gasnet_nodes()
+/* const char *gasneti_gethostname(void): name of this host, the library's; any time, any thread. */
+#define gasneti_gethostname() gasneti_sci_gethostname()
 #if defined(__GNUC__)
 __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNETI_SCI_UNUSED void gasneti_fatalerror(
     const char *format, ...) {
@@ -113,9 +117,9 @@ __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNET
 
 /* ---- thread info: an optimisation that this library does not need ---- */
 #if defined(GASNET_SEQ)
-#define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
+#define GASNET_GET_THREADINFO() GASNETI_SCI_AS(gasnet_threadinfo_t, 0)
 #else
-#define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)gasneti_sci_thread_info())
+#define GASNET_GET_THREADINFO() GASNETI_SCI_AS(gasnet_threadinfo_t, gasneti_sci_thread_info())
 #endif
 #define GASNET_POST_THREADINFO(info) gasnet_threadinfo_t gasneti_sci_threadinfo GASNETI_SCI_UNUSED = (info)
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO(GASNET_GET_THREADINFO())

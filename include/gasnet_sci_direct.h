@@ -2,7 +2,7 @@
  *
  * A Short of up to 14 arguments to a node of this host is one line and two words, stored here; a poll in vain is a look at two
  * words. Everything else is a call: no room, first contact, a node itself, threads (GASNET_PAR), debug builds, records and
- * statistics. The order of the stores is the protocol's: the words before the meta word, that before the ready count, that
+ * statistics. In GASNET_PAR a Short is a call, and a poll in vain is not. The order of the stores is the protocol's: the words before the meta word, that before the ready count, that
  * before the look at the sleep word (src/am/slot.rs, src/am/outbox.rs have the rules). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_direct.h"
@@ -20,9 +20,18 @@
 #define GASNETI_SCI_FENCE_RELEASE() ((void)0)
 #endif
 
-#if defined(__GNUC__) && !defined(GASNET_PAR) && !defined(GASNET_DEBUG)
-#define GASNETI_SCI_DIRECT 1
+#if defined(__GNUC__) && !defined(GASNET_DEBUG)
+#define GASNETI_SCI_GLANCES 1 /* polls and waits look for messages here */
+#else
+#define GASNETI_SCI_GLANCES 0
+#endif
+#if GASNETI_SCI_GLANCES && !defined(GASNET_PAR)
+#define GASNETI_SCI_DIRECT 1 /* Shorts are sent here, for there is one thread at a time */
+#else
+#define GASNETI_SCI_DIRECT 0
+#endif
 
+#if GASNETI_SCI_GLANCES
 /* The line goes to the core that waits for it (CLDEMOTE; processors without it do nothing: bare ring 260 -> 247 ns there and
  * back), or comes to this one to be written. Bytes, because assemblers differ in what they know. */
 #if defined(__x86_64__)
@@ -39,9 +48,15 @@
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("" : : : "memory")
 #endif
 
-/* What a message's first word is: see Meta in src/am/slot.rs. */
+#endif /* GASNETI_SCI_GLANCES */
+
+#if GASNETI_SCI_DIRECT
+/* What a message's first word is: see Meta in src/am/slot.rs, which gives these constants. */
 #define GASNETI_SCI_META(sequence, handler, numargs)                                                                 \
-  ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << 16 | (uint32_t)(numargs) << 24))
+  ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << GASNETI_SCI_META_HANDLER |                               \
+              (uint32_t)(numargs) << GASNETI_SCI_META_NUMARGS))
+#define GASNETI_SCI_SLOT(way, index)                                                                                 \
+  ((uint64_t *)(void *)((way)->slots + ((index) & (way)->mask) * GASNETI_SCI_SLOT_BYTES))
 
 /* The way to `node` if a Short may go there now, else null. *outstanding: requests sent there and not retired. */
 GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *outstanding) {
@@ -58,11 +73,12 @@ GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uin
 GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot, uint32_t outstanding,
                                          gasnet_handler_t handler, uint32_t numargs) {
   const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
+  const uint32_t lap = index >> way->shift & (GASNETI_SCI_META_SEQUENCE - 1), sequence = lap | GASNETI_SCI_META_SEQUENCE;
   /* before it is published: an answer to a request that is not counted is taken for damage */
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
-  __atomic_store_n(slot, GASNETI_SCI_META((index >> way->shift & 0x7fff) | 0x8000, handler, numargs), __ATOMIC_RELEASE);
+  __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || way->heard != 0) GASNETI_SCI_HAND_OVER(slot);
-  else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(way->slots + (((index + 8) & way->mask) << 7));
+  else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(GASNETI_SCI_SLOT(way, index + GASNETI_SCI_CLAIM_AHEAD));
   way->heard = 0;
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
@@ -80,22 +96,30 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
   __atomic_store_n(slot, GASNETI_SCI_META(answer->sequence, handler, numargs), __ATOMIC_RELEASE);
   GASNETI_SCI_HAND_OVER(slot);
   answer->slot = NULL;
-  answer->answered = 2;
+  answer->answered = GASNETI_SCI_ANSWERED;
   __atomic_store_n(answer->way->ready + 1, answer->count, __ATOMIC_RELEASE);
   GASNETI_SCI_FENCE_COMPILER(); /* as above */
   if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);
 }
 
-/* 1: a request of the peer that was active last waits; 2: a reply. */
+#endif /* GASNETI_SCI_DIRECT */
+
+#if GASNETI_SCI_GLANCES
+/* 1: a request of the peer that was active last waits; 2: a reply. Another thread may move on to the next slot meanwhile
+ * (GASNET_PAR): then this look is at an old one, and the next call makes it good. */
 GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
   /* relaxed: the library looks again, with acquire, before it runs anything */
-  if_pf ((uint16_t)__atomic_load_n(watch->request, __ATOMIC_RELAXED) == watch->request_sequence) return 1;
-  if_pf ((uint16_t)__atomic_load_n(watch->reply, __ATOMIC_RELAXED) == watch->reply_sequence) return 2;
+  const uint64_t *request = __atomic_load_n(&watch->request, __ATOMIC_RELAXED);
+  const uint64_t *reply = __atomic_load_n(&watch->reply, __ATOMIC_RELAXED);
+  const uint16_t request_sequence = __atomic_load_n(&watch->request_sequence, __ATOMIC_RELAXED);
+  const uint16_t reply_sequence = __atomic_load_n(&watch->reply_sequence, __ATOMIC_RELAXED);
+  if_pf ((uint16_t)__atomic_load_n(request, __ATOMIC_RELAXED) == request_sequence) return 1;
+  if_pf ((uint16_t)__atomic_load_n(reply, __ATOMIC_RELAXED) == reply_sequence) return 2;
   return 0;
 }
 /* Looks that follow too closely keep the line from who writes it. */
 GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
-  uint32_t gap = watch->gap;
+  uint32_t gap = __atomic_load_n(&watch->gap, __ATOMIC_RELAXED);
   do GASNETI_SCI_PAUSE();
   while (--gap != 0);
 }
@@ -103,13 +127,15 @@ GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
  * How often that is, the library decides. */
 GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
+  uint32_t pauses;
   int seen;
   if_pf (left == 0) return 3;
   seen = gasneti_sci_look(watch);
   if_pf (seen != 0) return seen;
   __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
-  if_pf (watch->pauses != 0) {
-    watch->pauses--;
+  pauses = __atomic_load_n(&watch->pauses, __ATOMIC_RELAXED);
+  if_pf (pauses != 0) {
+    __atomic_store_n(&watch->pauses, pauses - 1, __ATOMIC_RELAXED);
     gasneti_sci_gap(watch);
   }
   GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
@@ -127,7 +153,7 @@ GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
   int seen;
-  if_pf (left < GASNETI_SCI_WAIT_WEIGHT || failed >= watch->spins) return gasneti_sci_wait_step(failed);
+  if_pf (left < GASNETI_SCI_WAIT_WEIGHT || failed >= __atomic_load_n(&watch->spins, __ATOMIC_RELAXED)) return gasneti_sci_wait_step(failed);
   seen = gasneti_sci_look(watch);
   if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
   __atomic_store_n(&watch->left, left - GASNETI_SCI_WAIT_WEIGHT, __ATOMIC_RELAXED);
@@ -135,7 +161,6 @@ GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   return failed + 1;
 }
 #else
-#define GASNETI_SCI_DIRECT 0
 #define gasneti_sci_do_poll() gasneti_sci_poll()
 #define gasneti_sci_wait(failed) gasneti_sci_wait_step(failed)
 #endif

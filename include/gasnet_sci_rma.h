@@ -12,7 +12,7 @@
 
 typedef void *gasnet_handle_t; /* the library's handle; all zero = complete */
 typedef uint64_t gasnet_valget_handle_t;
-#define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
+#define GASNET_INVALID_HANDLE GASNETI_SCI_AS(gasnet_handle_t, 0)
 
 /* ---- where the bytes are ---- */
 
@@ -57,8 +57,8 @@ GASNETI_SCI_ALWAYS void gasneti_sci_tick(size_t nbytes) {
 #else
 #define GASNETI_SCI_ALL_DIRECT() GASNETI_SCI_EXPECT(gasneti_sci_reach.mapped != 0, 1)
 #endif
-/* Where `*at` of `node` is mapped here; 0 if it is not. */
-GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, char **at) {
+/* Adds to `*at`, an address in the segment of `node`, what makes it one of this process; 0 if it is not mapped here. */
+GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 #if defined(GASNET_SEGMENT_EVERYTHING)
   (void)node, (void)at;
   return 0;
@@ -88,7 +88,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, char **at) {
 #endif
 
 /* A copy; no bytes may be at null. Where the length is no short constant the library asks what it is, as memcpy would,
- * but in fewer steps (src/abi/copy.rs): a test for no bytes here takes 1 ns of the 10 that 1 KiB takes. What checks a
+ * but in fewer steps (src/sci/copy.rs): a test for no bytes here takes 1 ns of the 10 that 1 KiB takes. What checks a
  * client's memory must see memcpy. */
 #if defined(__SANITIZE_ADDRESS__) || defined(GASNETI_SCI_TSAN)
 #define GASNETI_SCI_MEMCPY 1
@@ -114,25 +114,25 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memcpy(void *to, const void *from, size_t
         or of the sync. ---- */
 
 GASNETI_SCI_ALWAYS int gasneti_sci_near_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
-  char *at = (char *)dest;
+  uintptr_t at = (uintptr_t)dest;
   if (!gasneti_sci_find(node, &at)) return 0;
   GASNETI_SCI_FENCE_COMPILER();
-  gasneti_sci_do_memcpy(at, src, nbytes);
+  gasneti_sci_do_memcpy((void *)at, src, nbytes);
   GASNETI_SCI_FENCE_RELEASE();
   return 1;
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_near_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
-  char *at = (char *)(uintptr_t)src;
+  uintptr_t at = (uintptr_t)src;
   if (!gasneti_sci_find(node, &at)) return 0;
   GASNETI_SCI_FENCE_COMPILER();
-  gasneti_sci_do_memcpy(dest, at, nbytes);
+  gasneti_sci_do_memcpy(dest, (const void *)at, nbytes);
   return 1;
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_near_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
-  char *at = (char *)dest;
+  uintptr_t at = (uintptr_t)dest;
   if (!gasneti_sci_find(node, &at)) return 0;
   GASNETI_SCI_FENCE_COMPILER();
-  if (nbytes) memset(at, val, nbytes);
+  if (nbytes) memset((void *)at, val, nbytes);
   GASNETI_SCI_FENCE_RELEASE();
   return 1;
 }

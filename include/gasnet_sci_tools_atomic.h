@@ -40,10 +40,10 @@ typedef gasnett_atomic64_t gasnett_strongatomic64_t;
 
 typedef uint32_t gasnett_atomic_val_t;
 typedef int32_t gasnett_atomic_sval_t;
-#define gasnett_atomic_signed(v) ((gasnett_atomic_sval_t)(v))
-#define GASNETT_ATOMIC_MAX ((gasnett_atomic_val_t)0xFFFFFFFFu)
-#define GASNETT_ATOMIC_SIGNED_MIN ((gasnett_atomic_sval_t)(-2147483647 - 1))
-#define GASNETT_ATOMIC_SIGNED_MAX ((gasnett_atomic_sval_t)2147483647)
+#define gasnett_atomic_signed(v) GASNETI_SCI_AS(gasnett_atomic_sval_t, v)
+#define GASNETT_ATOMIC_MAX GASNETI_SCI_AS(gasnett_atomic_val_t, 0xFFFFFFFFu)
+#define GASNETT_ATOMIC_SIGNED_MIN GASNETI_SCI_AS(gasnett_atomic_sval_t, (-2147483647 - 1))
+#define GASNETT_ATOMIC_SIGNED_MAX GASNETI_SCI_AS(gasnett_atomic_sval_t, 2147483647)
 
 #define GASNETT_HAVE_ATOMIC_CAS 1
 #define GASNETT_HAVE_ATOMIC_ADD_SUB 1
@@ -130,7 +130,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   }
 
 #define GASNETI_SCI_ATOMIC_STRONG(X, T, V, A)                                                                        \
-  GASNETI_SCI_ATOMIC_ACCESS(X, T, V)                                                                              \
+  GASNETI_SCI_ATOMIC_ACCESS(X, T, V)                                                                                 \
   GASNETI_SCI_ATOMIC_INLINE V X##_add(T *p, V v, int f) {                                                            \
     V value;                                                                                                         \
     GASNETI_SCI_STRONG_PRE(f);                                                                                       \

@@ -217,11 +217,11 @@
 
 /* ---- hints; the value passes through, as wide as a pointer ---- */
 #if GASNETT_USE_BUILTIN_EXPECT
-#define GASNETT_PREDICT_TRUE(e) __builtin_expect((uintptr_t)(e), 1)
-#define GASNETT_PREDICT_FALSE(e) __builtin_expect((uintptr_t)(e), 0)
+#define GASNETT_PREDICT_TRUE(e) __builtin_expect(GASNETI_SCI_AS(long, GASNETI_SCI_AS(uintptr_t, e)), 1)
+#define GASNETT_PREDICT_FALSE(e) __builtin_expect(GASNETI_SCI_AS(long, GASNETI_SCI_AS(uintptr_t, e)), 0)
 #else
-#define GASNETT_PREDICT_TRUE(e) ((long)(uintptr_t)(e))
-#define GASNETT_PREDICT_FALSE(e) ((long)(uintptr_t)(e))
+#define GASNETT_PREDICT_TRUE(e) GASNETI_SCI_AS(long, GASNETI_SCI_AS(uintptr_t, e))
+#define GASNETT_PREDICT_FALSE(e) GASNETI_SCI_AS(long, GASNETI_SCI_AS(uintptr_t, e))
 #endif
 #if GASNETT_USE_BUILTIN_CONSTANT_P
 #define gasnett_constant_p(e) __builtin_constant_p(e)

@@ -14,14 +14,16 @@
 #define GASNETI_SCI_ENTRY_ROOM 56
 #define GASNETI_SCI_FRAME_ROOM 160
 
-#define gasnett_format_memveclist_bufsz(count) (GASNETI_SCI_FRAME_ROOM + (size_t)(count) * GASNETI_SCI_ENTRY_ROOM)
+#define gasnett_format_memveclist_bufsz(count)                                                                       \
+  (GASNETI_SCI_FRAME_ROOM + GASNETI_SCI_AS(size_t, count) * GASNETI_SCI_ENTRY_ROOM)
 #define gasnett_format_addrlist_bufsz(count) gasnett_format_memveclist_bufsz(count)
-#define gasnett_format_strides_bufsz(count) (GASNETI_SCI_FRAME_ROOM + (size_t)(count) * GASNETI_SCI_NUMBER_ROOM)
+#define gasnett_format_strides_bufsz(count)                                                                          \
+  (GASNETI_SCI_FRAME_ROOM + GASNETI_SCI_AS(size_t, count) * GASNETI_SCI_NUMBER_ROOM)
 #define gasnett_format_putvgetv_bufsz(dstcount, srccount)                                                            \
   (GASNETI_SCI_FRAME_ROOM + gasnett_format_memveclist_bufsz(dstcount) + gasnett_format_memveclist_bufsz(srccount))
 #define gasnett_format_putigeti_bufsz(dstcount, srccount) gasnett_format_putvgetv_bufsz(dstcount, srccount)
 #define gasnett_format_putsgets_bufsz(levels)                                                                        \
-  (GASNETI_SCI_FRAME_ROOM + 3 * gasnett_format_strides_bufsz((size_t)(levels) + 1))
+  (GASNETI_SCI_FRAME_ROOM + 3 * gasnett_format_strides_bufsz(GASNETI_SCI_AS(size_t, levels) + 1))
 
 GASNETI_SCI_INLINE size_t gasneti_sci_format_memveclist(char *buf, size_t count, const gasnet_memvec_t *list) {
   char *at = buf + sprintf(buf, "%lu entries:", (unsigned long)count);

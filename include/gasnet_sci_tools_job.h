@@ -55,7 +55,7 @@ GASNETI_SCI_INLINE gasnet_register_value_t gasneti_sci_value_of(const void *src,
 /* Statement: the low n (0 … 8) bytes of an integer go to dst. */
 #define GASNETT_VALUE_ASSIGN(dst, val, n)                                                                            \
   do {                                                                                                               \
-    gasneti_sci_value_assign((dst), (gasnet_register_value_t)(val), (n));                                            \
+    gasneti_sci_value_assign((dst), GASNETI_SCI_AS(gasnet_register_value_t, val), (n));                              \
   } while (0)
 /* Statement: returns from the function it stands in. */
 #define GASNETT_VALUE_RETURN(src, n)                                                                                 \

@@ -19,8 +19,8 @@
   GASNETT_THREADKEY_DECLARE(key);                                                                                    \
   GASNETI_SCI_THREAD void *gasneti_threadkey_##key = NULL
 
-#define gasnett_threadkey_get(key) ((void *)gasneti_threadkey_##key)
-#define gasnett_threadkey_set(key, val) ((void)(gasneti_threadkey_##key = (void *)(val)))
+#define gasnett_threadkey_get(key) GASNETI_SCI_AS(gasneti_sci_memory_t, gasneti_threadkey_##key)
+#define gasnett_threadkey_set(key, val) ((void)(gasneti_threadkey_##key = GASNETI_SCI_AS(gasneti_sci_memory_t, val)))
 /* There is nothing to prepare. */
 #define gasnett_threadkey_init(key) ((void)gasneti_threadkey_##key)
 #define gasnett_threadkey_get_noinit(key) gasnett_threadkey_get(key)

@@ -37,6 +37,10 @@ GASNETI_SCI_NORETURN GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static vo
 #define gasneti_fatalerror gasnett_fatalerror /* clients call it by this name, too (contract: core.md appendix B) */
 #endif
 
+#ifndef gasneti_gethostname
+#define gasneti_gethostname gasnett_gethostname /* as well */
+#endif
+
 /* ---- debugging aids (section 11) ---- */
 
 /* Non-zero while a thread waits for a debugger, which clears it to let the thread go on. */

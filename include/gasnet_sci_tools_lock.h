@@ -12,10 +12,10 @@
 #if defined(GASNETT_THREAD_SAFE) || GASNETT_USE_TRUE_MUTEXES
 #define GASNETI_SCI_TRUE_LOCKS 1
 /* Never 0 of a thread that runs. */
-#define GASNETI_SCI_SELF() ((uintptr_t)pthread_self())
+#define GASNETI_SCI_SELF() GASNETI_SCI_AS(uintptr_t, pthread_self())
 #else
 #define GASNETI_SCI_TRUE_LOCKS 0
-#define GASNETI_SCI_SELF() ((uintptr_t)1)
+#define GASNETI_SCI_SELF() GASNETI_SCI_AS(uintptr_t, 1)
 #endif
 
 #define GASNETI_SCI_HERE __FILE__, __LINE__

@@ -10,8 +10,8 @@
 #define GASNETI_SCI_TOOLS_TIMER_H
 
 typedef uint64_t gasnett_tick_t;
-#define GASNETT_TICK_MIN ((gasnett_tick_t)0)
-#define GASNETT_TICK_MAX ((gasnett_tick_t)-1)
+#define GASNETT_TICK_MIN GASNETI_SCI_AS(gasnett_tick_t, 0)
+#define GASNETT_TICK_MAX GASNETI_SCI_AS(gasnett_tick_t, -1)
 
 /* 0 until the library has said that the counter may be read here. */
 static uint32_t GASNETI_SCI_UNUSED gasneti_sci_tick_native;

@@ -20,7 +20,7 @@ extern volatile uint32_t gasneti_sci_trace_letters;
 extern volatile uint32_t gasneti_sci_stats_letters;
 extern gasnett_stats_callback_t gasnett_stats_callback;
 
-#define GASNETI_SCI_CLIENT_LETTER ((uint32_t)1 << ('H' - 'A'))
+#define GASNETI_SCI_CLIENT_LETTER (GASNETI_SCI_AS(uint32_t, 1) << ('H' - 'A'))
 #define GASNETI_SCI_IS_TRACED (gasneti_sci_trace_letters != 0)
 
 /* The four that print: into the trace, into the statistics; if category H is on, always. */
@@ -41,7 +41,7 @@ GASNETI_SCI_PRINTER(_gasnett_stats_printf, gasneti_sci_stats_letters &GASNETI_SC
 GASNETI_SCI_PRINTER(_gasnett_stats_printf_force, gasneti_sci_stats_letters != 0, gasneti_sci_stats_text, 1)
 
 /* Non-zero: category H of the trace is on here, at this moment. */
-#define GASNETT_TRACE_ENABLED ((int)((gasneti_sci_trace_letters & GASNETI_SCI_CLIENT_LETTER) != 0))
+#define GASNETT_TRACE_ENABLED GASNETI_SCI_AS(int, ((gasneti_sci_trace_letters & GASNETI_SCI_CLIENT_LETTER) != 0))
 #define GASNETT_TRACE_PRINTF _gasnett_trace_printf
 #define GASNETT_TRACE_PRINTF_FORCE _gasnett_trace_printf_force
 #define GASNETT_STATS_PRINTF _gasnett_stats_printf
@@ -49,7 +49,7 @@ GASNETI_SCI_PRINTER(_gasnett_stats_printf_force, gasneti_sci_stats_letters != 0,
 
 /* The calling thread's place in the client's source: a file name that stays (NULL: as before), a line. */
 #define GASNETT_TRACE_SETSOURCELINE(file, line)                                                                      \
-  (GASNETI_SCI_IS_TRACED ? gasneti_sci_trace_setsourceline((file), (unsigned)(line)) : (void)0)
+  (GASNETI_SCI_IS_TRACED ? gasneti_sci_trace_setsourceline((file), GASNETI_SCI_AS(uint32_t, line)) : (void)0)
 /* (const char **, unsigned *); what they point to stays as it is while there is no trace. */
 #define GASNETT_TRACE_GETSOURCELINE(pfile, pline)                                                                    \
   (GASNETI_SCI_IS_TRACED ? gasneti_sci_trace_getsourceline((pfile), (pline)) : (void)0)
@@ -62,9 +62,11 @@ GASNETI_SCI_PRINTER(_gasnett_stats_printf_force, gasneti_sci_stats_letters != 0,
 #define GASNETT_TRACE_SET_TRACELOCAL(v) gasneti_sci_trace_setlocal(v)
 #define GASNETT_STATS_GETMASK() gasneti_sci_trace_getmask(1)
 #define GASNETT_STATS_SETMASK(str) gasneti_sci_trace_setmask(1, (str))
+typedef void (*gasneti_sci_stats_print_t)(void);
 /* Registers a gasnett_stats_callback_t; non-zero: category H of the statistics is on. */
 #define GASNETT_STATS_INIT(callback)                                                                                 \
-  (gasnett_stats_callback = (callback), gasneti_sci_stats_init((void (*)(void))_gasnett_stats_printf))
+  (gasnett_stats_callback = (callback),                                                                              \
+   gasneti_sci_stats_init(GASNETI_SCI_AS(gasneti_sci_stats_print_t, _gasnett_stats_printf)))
 #define GASNETT_STATS_DUMP(reset) gasneti_sci_stats_dump(reset)
 
 #else

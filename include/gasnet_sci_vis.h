@@ -40,16 +40,6 @@ GASNETI_SCI_ALWAYS gasnet_memvec_t gasneti_sci_few_piece(gasnet_memvec_t const *
   return piece;
 }
 
-/* What to add to an address of `node`'s segment; 0 if it is not mapped here. */
-GASNETI_SCI_ALWAYS int gasneti_sci_few_offset(gasnet_node_t node, uintptr_t *offset) {
-  *offset = 0;
-  if_pf (node >= gasneti_sci_reach.window) {
-    if_pf (node >= gasneti_sci_reach.mapped) return 0;
-    *offset = gasneti_sci_reach.offset[node];
-  }
-  return 1;
-}
-
 GASNETI_SCI_INLINE int gasneti_sci_few_pieces(gasnet_memvec_t const *dst, gasnet_memvec_t const *src, size_t n,
                                               const uintptr_t move[2]) {
   const uintptr_t to = move[0], from = move[1];
@@ -107,7 +97,7 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
 #define GASNETI_SCI_FEW_DO(condition, side, copied)                                                                  \
   if (condition) {                                                                                                   \
     uintptr_t move[2] = {0, 0};                                                                                      \
-    if (gasneti_sci_few_offset(node, &move[side])) {                                                                 \
+    if (gasneti_sci_find(node, &move[side])) {                                                                       \
       GASNETI_SCI_FENCE_COMPILER();                                                                                  \
       if (copied) {                                                                                                  \
         if ((side) == 0) GASNETI_SCI_FENCE_RELEASE();                                                                \

@@ -66,6 +66,7 @@
 extern "C" {
 #endif
 
+GASNETI_SCI_BEGIN_C
 #include "gasnet_sci_tools_attr.h"
 #include "gasnet_sci_tools_abi.h"
 #include "gasnet_sci_tools_ident.h"
@@ -82,6 +83,7 @@ extern "C" {
 #include "gasnet_sci_tools_job.h"
 #include "gasnet_sci_tools_format.h"
 #endif
+GASNETI_SCI_END_C
 
 #ifdef __cplusplus
 }

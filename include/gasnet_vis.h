@@ -78,7 +78,9 @@ GASNETI_SCI_VIS_WRAP(gets, strided,
 #ifdef __cplusplus
 extern "C" {
 #endif
+GASNETI_SCI_BEGIN_C
 #include "gasnet_sci_vis.h"
+GASNETI_SCI_END_C
 #ifdef __cplusplus
 }
 #endif
@@ -93,7 +95,8 @@ extern "C" {
 #define GASNETI_SCI_VIS_BULK(name, verb, ...)                                                                        \
   ((void)GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_BLOCKING, __VA_ARGS__), gasneti_sci_tick(0))
 #define GASNETI_SCI_VIS_NB_BULK(name, verb, ...)                                                                     \
-  ((gasnet_handle_t)(uintptr_t)GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_NB, __VA_ARGS__))
+  GASNETI_SCI_AS(gasnet_handle_t,                                                                                    \
+                 GASNETI_SCI_AS(uintptr_t, GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_NB, __VA_ARGS__)))
 #define GASNETI_SCI_VIS_NBI_BULK(name, verb, ...) ((void)GASNETI_SCI_VIS(name, verb, GASNETI_SCI_VIS_NBI, __VA_ARGS__))
 
 #define gasnet_putv_bulk(...) GASNETI_SCI_VIS_BULK("gasnet_putv_bulk", putv, __VA_ARGS__)

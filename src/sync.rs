@@ -3,9 +3,9 @@
 //! Must not know what is protected: no protocol, no region layout.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Keeps the compiler from reordering. Std's always: loom has none, and what pairs with it (membarrier) it can't model.
 pub use std::sync::atomic::compiler_fence;
@@ -21,7 +21,7 @@ pub fn spin_loop() {}
 
 /// Atomics that belong to no protocol: std's always, since loom's can't be made at compile time nor pointed to.
 pub mod fixed {
-    pub use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 }
 
 use parking_lot::lock_api::RawMutex as _;

@@ -2,8 +2,9 @@
 //! what the library was compiled with, in the two extreme configurations of a client.
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
-use gasnet_sci::abi::{constants::*, direct::*, hsl::*, init::*, query::*, reach::gasneti_sci_reach_t};
-use gasnet_sci::region;
+use gasnet_sci::am::region;
+use gasnet_sci::api::g1::{direct::*, init::*, query::*, reach::gasneti_sci_reach_t};
+use gasnet_sci::api::{constants::*, hsl::*};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::mem::{align_of, offset_of, size_of};
@@ -110,6 +111,13 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_WAIT_BLOCK,
     GASNETI_SCI_WAIT_SPINBLOCK,
     GASNETI_SCI_WAIT_WEIGHT,
+    GASNETI_SCI_SLOT_BYTES,
+    GASNETI_SCI_LINE_WORDS,
+    GASNETI_SCI_CLAIM_AHEAD,
+    GASNETI_SCI_META_SEQUENCE,
+    GASNETI_SCI_META_HANDLER,
+    GASNETI_SCI_META_NUMARGS,
+    GASNETI_SCI_ANSWERED_INLINE,
     GASNETI_SCI_MAX_ARGS,
     GASNETI_SCI_MAX_MEDIUM,
     GASNETI_SCI_MAX_LONG,

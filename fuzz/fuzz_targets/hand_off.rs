@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| gasnet_sci::fuzzing::target("hand_off")(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| gasnet_sci::testkit::fuzzing::target("hand_off")(data));

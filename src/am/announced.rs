@@ -10,7 +10,7 @@
 
 use super::Am;
 use super::inbox::{Counters, Inbox};
-use crate::region::{GROUP, LINE, Layout};
+use crate::am::region::{GROUP, LINE, Layout};
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::{Ordering, fence};
 use std::cell::Cell;
@@ -162,7 +162,7 @@ impl<A: Adapter> Inbox<A> {
             }
             let served = self.retire(am, peer) + self.serve(am, peer);
             if served > 0 {
-                self.predict(peer as u32);
+                self.predict(am, peer as u32);
             }
             found += served;
         }

@@ -8,11 +8,10 @@
 use super::Am;
 use super::run::corrupt;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
-use super::source::{Args, Source};
-use crate::config::Config;
-use crate::error::{Error, bad_arg};
-use crate::region::LINE;
-use crate::rma::Landing;
+use super::source::{Args, Landing, Source};
+use crate::am::region::LINE;
+use crate::base::config::Config;
+use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, SciError, cma};
 use crate::sync::{AtomicBool, ModeLock, Ordering, yield_now};
 use std::cell::Cell;

@@ -5,28 +5,20 @@
 //! library, 2026-11). Here are the three structures that it reads, and who fills them. Their C declarations are in
 //! `abi::direct`, which checks that they agree.
 //!
-//! Rules: 1. All of it is for jobs of one client thread at a time (SEQ, PARSYNC): nothing here is locked. 2. The header does
-//! the plain case and calls for every other: no room, two lines, a node itself, a first contact. 3. What the header leaves to
+//! Rules: 1. [`Direct`] and [`Answer`] are for jobs of one client thread at a time (SEQ, PARSYNC): nothing here is locked.
+//! [`Watch`] is for every mode. 2. The header does the plain case and calls for every other: no room, two lines, a node itself, a first contact. 3. What the header leaves to
 //! the library is done before anybody else can see that it is not: an inline reply is counted when its handler returns.
 //! 4. A look that misses is made good by the next call, which at most `GRANT` polls, or `GRANT_ALONE`, lie before.
 //!
 //! Must not know: handlers, waiting.
 
 use super::token::Token;
-use crate::region::{Layout, SLOT};
+use crate::am::region::{Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null;
-#[cfg(not(loom))]
-use {
-    super::slot::{Carry, Meta},
-    super::source::Args,
-    crate::region::LINE,
-    crate::sci::hand_over,
-    crate::sync::AtomicU64,
-};
 
 /// Polls in vain between two that look further than the words of [`Watch`]. With 16 what a call costs is 1 to 2 ns of each.
 pub const GRANT: u32 = 16;
@@ -108,51 +100,6 @@ impl Direct {
         }
     }
 
-    /// Sends a Short as the header does, in the same order. False: it is one for the engine, and nothing was done.
-    #[cfg(not(loom))]
-    #[inline(always)]
-    pub fn send(&self, bell: &impl RemoteInterrupt, handler: u8, args: Args<'_>) -> bool {
-        let index = self.sent.load(Ordering::Relaxed); // Relaxed: one thread at a time (rule 1)
-        // ORDERING: Acquire ↔ the Release in `Inbox::retired`, as in `Peer::take`.
-        let outstanding = index.wrapping_sub(self.retired.load(Ordering::Acquire));
-        // In a flood the engine claims lines ahead.
-        if outstanding >= self.room / 2 || args.words().len() > LINE / 8 - 1 {
-            return false;
-        }
-        let slot: *mut u64 = self.slots.wrapping_add((index & self.mask) as usize * SLOT).cast();
-        // Relaxed: as in `Peer::count`, before the request is published.
-        self.sent.store(index.wrapping_add(1), Ordering::Relaxed);
-        let sequence = (index >> self.shift) as u16 | 0x8000;
-        // SAFETY: the next slot of this way, which is mapped, and ours.
-        unsafe { publish(slot, Meta::new(sequence, handler, args.count(), Carry::Short, 0), args) };
-        // Relaxed, both: a hint.
-        if outstanding == 0 || self.heard.load(Ordering::Relaxed) != 0 {
-            hand_over(slot.cast());
-        }
-        self.heard.store(0, Ordering::Relaxed); // Relaxed: as above
-        // SAFETY: of the outbox that lies beside this.
-        let head = unsafe { &*self.head };
-        // SAFETY: as above; it has an entry for each slot.
-        let end = unsafe { &*self.ends.wrapping_add((index & self.mask) as usize) };
-        end.set(head.get());
-        // SAFETY: our ready counts at the peer, which is mapped.
-        unsafe { self.tell(0, index.wrapping_add(1), bell) };
-        true
-    }
-
-    /// Stores ready count `which` at the peer and wakes it if it sleeps.
-    ///
-    /// # Safety
-    /// There is a way.
-    #[cfg(not(loom))]
-    #[inline(always)]
-    unsafe fn tell(&self, which: usize, count: u32, bell: &impl RemoteInterrupt) {
-        // SAFETY: two counts, four bytes each.
-        let ready = unsafe { AtomicU32::from_ptr(self.ready.wrapping_add(which)) };
-        ready.store(count, Ordering::Release); // ORDERING: as in `RemoteMap::publish32`
-        bell.trigger_if_armed();
-    }
-
     /// Where the reply to the peer's request `index` goes; null where each is a call.
     #[inline(always)]
     pub fn reply_slot(&self, index: u32) -> *mut u64 {
@@ -175,37 +122,14 @@ pub struct Answer {
     pub sequence: Cell<u32>,
     /// Replies to the requester, this one included.
     pub count: Cell<u32>,
-    /// 0: not answered; 1: answered; 2: answered by the header, or as it does, and not counted yet.
+    /// Not 0: [`ANSWERED`]. The reply is counted when the handler returns.
     pub answered: Cell<u8>,
 }
 
-/// [`Answer::answered`]: by the engine, which counts it.
-pub const CALLED: u8 = 1;
-/// By the header or by [`Answer::send`]: counted when the handler returns.
-pub const INLINE: u8 = 2;
+/// [`Answer::answered`]: a reply was sent, by the header or by the engine.
+pub const ANSWERED: u8 = 1;
 
 impl Answer {
-    /// Sends a Short reply as the header does, in the same order. False: it is one for the engine, and nothing was done.
-    #[cfg(not(loom))]
-    #[inline(always)]
-    pub fn send(&self, bell: &impl RemoteInterrupt, handler: u8, args: Args<'_>) -> bool {
-        let slot = self.slot.get();
-        if slot.is_null() || args.words().len() > LINE / 8 - 1 {
-            return false;
-        }
-        self.slot.set(std::ptr::null_mut());
-        self.answered.set(INLINE);
-        let sequence = self.sequence.get() as u16;
-        // SAFETY: the paired slot of a mapped queue, ours until it is published (slot rule 3).
-        unsafe { publish(slot, Meta::new(sequence, handler, args.count(), Carry::Short, 0), args) };
-        hand_over(slot.cast());
-        // SAFETY: set with `slot`; ways live for ever.
-        let way = unsafe { &*self.way.get() };
-        // SAFETY: it is one, as `slot` was not null.
-        unsafe { way.tell(1, self.count.get(), bell) };
-        true
-    }
-
     /// Nothing can be answered.
     pub fn none() -> Answer {
         Answer {
@@ -218,35 +142,19 @@ impl Answer {
     }
 }
 
-/// Stores a Short of one line.
-///
-/// # Safety
-/// `slot` is a mapped slot, and this node's to write.
-#[cfg(not(loom))]
-#[inline(always)]
-unsafe fn publish(slot: *mut u64, meta: Meta, args: Args<'_>) {
-    for (i, word) in args.words().iter().enumerate() {
-        // SAFETY: this function's own contract: the slot's words.
-        let at = unsafe { AtomicU64::from_ptr(slot.wrapping_add(1 + i)) };
-        at.store(*word, Ordering::Relaxed); // Relaxed: the Release below orders it
-    }
-    // SAFETY: as above.
-    let head = unsafe { AtomicU64::from_ptr(slot) };
-    // ORDERING: Release ↔ the Acquire in `Slot::look`: who sees the sequence sees the words (slot rule 1).
-    head.store(meta.bits(), Ordering::Release);
-}
-
-/// The three for the header.
-pub struct ForHeader<'a> {
+/// What the header sends by.
+pub struct ForHeader {
     /// By rank, the addresses of `Peer`s, at whose beginning is a [`Direct`]; null where there is none yet.
     pub ways: *const c_void,
     /// The token of requests, at whose beginning is an [`Answer`].
     pub token: &'static Token,
-    /// Where polls look.
-    pub watch: &'a Watch,
 }
 
 /// What a poll in vain looks at: the slots of the peer that was active last.
+///
+/// Whoever holds the inbox writes it. The header reads it at any time, and where client threads may poll at the same time it may
+/// see some words of an older state: then it looks at a slot that is no longer the next one. That does no harm (rule 4), for
+/// the library looks again, under the inbox's lock, before it runs anything. So nothing here is ordered.
 #[repr(C)]
 pub struct Watch {
     /// Polls that may look here and nowhere else, before one is a call. Not exactly: a poll that is under way may undo what
@@ -257,13 +165,13 @@ pub struct Watch {
     /// A wait that has failed so often, or more, is a call.
     pub spins: AtomicU32,
     /// Sequence of the next request.
-    pub request_sequence: Cell<u16>,
+    pub request_sequence: AtomicU16,
     /// Sequence of the next reply.
-    pub reply_sequence: Cell<u16>,
+    pub reply_sequence: AtomicU16,
     /// Slot of the next request.
-    pub request: Cell<*const u64>,
+    pub request: AtomicPtr<u64>,
     /// Slot of the next reply.
-    pub reply: Cell<*const u64>,
+    pub reply: AtomicPtr<u64>,
     /// Pauses between two looks.
     pub gap: AtomicU32,
     /// Whose they are.
@@ -280,10 +188,9 @@ pub struct Watch {
     granted: Cell<u32>,
 }
 
-// SAFETY: used by who holds the inbox, and by the header where there is one thread at a time (rule 1); but for `left`, which
-// any thread may take away.
+// SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
 unsafe impl Send for Watch {}
-// SAFETY: as above.
+// SAFETY: the cells are behind the inbox's lock, and the atomics need none.
 unsafe impl Sync for Watch {}
 
 impl Watch {
@@ -293,10 +200,10 @@ impl Watch {
             left: AtomicU32::new(0),
             pauses: AtomicU32::new(0),
             spins: AtomicU32::new(0),
-            request_sequence: Cell::new(0),
-            reply_sequence: Cell::new(0),
-            request: Cell::new(null()),
-            reply: Cell::new(null()),
+            request_sequence: AtomicU16::new(0),
+            reply_sequence: AtomicU16::new(0),
+            request: AtomicPtr::new(std::ptr::null_mut()),
+            reply: AtomicPtr::new(std::ptr::null_mut()),
             gap: AtomicU32::new(1),
             peer: Cell::new(0),
             request_at: Cell::new(0),
@@ -310,7 +217,7 @@ impl Watch {
     /// Grants so many polls. Returns how many were made of those granted before.
     #[inline(always)]
     pub fn grant(&self, polls: u32) -> u32 {
-        // Relaxed, here and below: one thread at a time, as rule 1 has it.
+        // Relaxed, here and below: hints (see `Watch`).
         let made = self.granted.get().saturating_sub(self.left.load(Ordering::Relaxed));
         self.granted.set(polls);
         self.left.store(polls, Ordering::Relaxed); // Relaxed: as above

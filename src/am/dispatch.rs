@@ -77,7 +77,7 @@ pub unsafe fn payload(
     count: usize,
 ) {
     #[cfg(all(any(test, fuzzing), not(loom)))]
-    crate::fuzzing::watch::look(buf, len);
+    crate::testkit::fuzzing::watch::look(buf, len);
     let buf: *mut c_void = buf.cast();
     by_count!(address, (token, buf, len), (Token, *mut c_void, usize), count, arg)
 }

@@ -4,7 +4,7 @@
 
 use super::slot::Carry;
 use super::token::Kind;
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use crate::sync::{AtomicUsize, Ordering};
 
 /// First index that clients may use.

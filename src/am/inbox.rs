@@ -8,13 +8,12 @@
 
 use super::Am;
 use super::announced::Lookout;
-use super::direct::Watch;
 use super::outbox::Peer;
 use super::poll::PREDICTED;
 use super::run::corrupt;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
-use crate::region::{LINE, Layout, RING};
+use crate::am::region::{LINE, Layout, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 use std::cell::Cell;
@@ -74,8 +73,6 @@ pub struct Inbox<A: Adapter> {
     /// Every peer is predicted: its slots are looked at in each poll.
     pub(super) covered: bool,
     pub(super) lookout: Lookout,
-    /// What the header looks at: of the first of `predicted`.
-    pub(super) watch: Watch,
     pub(super) request_token: &'static Token,
     pub(super) reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -127,16 +124,15 @@ impl<A: Adapter> Inbox<A> {
             covered: predicted.len() + 1 == nodes,
             likely: Cell::new(predicted.len()),
             lookout: Lookout::new(&layout),
-            watch: Watch::none(),
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),
         }
     }
 
-    /// What the header finds things by.
-    pub fn for_header(&self) -> (&Watch, &'static Token) {
-        (&self.watch, self.request_token)
+    /// The token that request handlers get.
+    pub fn request_token(&self) -> &'static Token {
+        self.request_token
     }
 
     /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
@@ -262,7 +258,8 @@ impl<A: Adapter> Inbox<A> {
         direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
     }
 
-    /// Runs the handler of one request, and gives the slot back unless its reply did.
+    /// Runs the handler of one request, and gives the slot back unless its reply did. The plain case, a Short to a handler of the
+    /// client's, is told apart early: nothing else that a request may need is looked at on its way.
     #[inline(always)]
     pub(super) fn run_request(
         &self,
@@ -273,14 +270,46 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
     ) {
-        let token = self.request_token;
+        if meta.is_clients_short() {
+            self.run_request_with(am, peer, from, index, slot, meta, false);
+        } else {
+            self.run_other_request(am, peer, from, index, slot, meta);
+        }
+    }
+
+    #[inline(never)]
+    fn run_other_request(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+    ) {
         let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
+        self.run_request_with(am, peer, from, index, slot, meta, holds_buffer);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // one caller knows `holds_buffer` when it is compiled
+    fn run_request_with(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+        holds_buffer: bool,
+    ) {
+        let token = self.request_token;
         token.open(Kind::Request, peer as u32, index, holds_buffer);
         self.offer_answer(am, peer, from, index, token);
         let ring = self.layout.queue(peer) + self.layout.request_ring();
         let bytes = self.run(am, slot, meta, token, ring);
-        if let Some(deferred) = token.take_deferred() {
-            am.publish_reply(self, peer, &deferred);
+        if holds_buffer && let Some(deferred) = token.take_deferred() {
+            am.publish_reply(self, token, &deferred);
         }
         self.request_done(am, peer, from, index, token, bytes);
     }
@@ -291,12 +320,10 @@ impl<A: Adapter> Inbox<A> {
         token.close();
         from.next_request.set(index.wrapping_add(1));
         Counters::add(&self.counters.requests, 1);
-        if token.is_answer_uncounted() {
+        if token.replied() {
             from.replied_to.set(index.wrapping_add(1));
             from.replies_sent.set(from.replies_sent.get().wrapping_add(1));
             Counters::add(&self.counters.replied, 1);
-        }
-        if token.replied() {
             if index & 0xffff == 0xffff {
                 self.give_back(am, peer, index.wrapping_add(1));
             }
@@ -348,7 +375,8 @@ impl<A: Adapter> Inbox<A> {
         Counters::add(&self.counters.credits, 1);
     }
 
-    /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived.
+    /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived. The plain case is told
+    /// apart early, as in [`Self::run_request`].
     #[inline(always)]
     pub(super) fn run_reply(
         &self,
@@ -359,22 +387,44 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
     ) -> bool {
-        let meta = match meta.carry() {
-            Some(Carry::Stream) => match am.stream_in(self, peer, index, slot, meta) {
-                Some(meta) => meta,
-                None => return false,
-            },
-            _ => meta,
+        if !meta.is_clients_short() {
+            return self.run_other_reply(am, peer, from, index, slot, meta);
+        }
+        self.run_reply_now(am, peer, index, slot, meta);
+        self.reply_done(am, peer, from, index, self.reply_token);
+        true
+    }
+
+    #[inline(never)]
+    fn run_other_reply(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        slot: &Slot<'_, A::Local>,
+        meta: Meta,
+    ) -> bool {
+        let whole = match meta.carry() {
+            Some(Carry::Stream) => am.stream_in(self, peer, index, slot, meta),
+            _ => Some(meta),
         };
+        let Some(meta) = whole else { return false };
+        let bytes = self.run_reply_now(am, peer, index, slot, meta);
+        if bytes > 0 {
+            self.reply_ring_done(am, peer, slot.word(1) as usize, bytes); // while the slot is ours (slot rule 3)
+        }
+        self.reply_done(am, peer, from, index, self.reply_token);
+        true
+    }
+
+    /// Returns the bytes of the reply ring that the message held.
+    #[inline(always)]
+    fn run_reply_now(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> usize {
         let token = self.reply_token;
         token.open(Kind::Reply, peer as u32, index, false);
         let ring = self.layout.queue(peer) + self.layout.reply_ring();
-        let bytes = self.run(am, slot, meta, token, ring);
-        if bytes > 0 {
-            self.reply_ring_done(am, peer, slot.word(1) as usize, bytes);
-        }
-        self.reply_done(am, peer, from, index, token);
-        true
+        self.run(am, slot, meta, token, ring)
     }
 
     /// What comes after the handler of the reply to request `index`.

@@ -6,7 +6,7 @@
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, run};
-use crate::region::MAX_MEDIUM;
+use crate::am::region::MAX_MEDIUM;
 use crate::sci::Adapter;
 use crate::sync::{AtomicU64, ModeLock, Ordering};
 use std::cell::RefCell;

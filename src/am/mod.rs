@@ -22,6 +22,7 @@ pub mod outbox;
 pub mod peers;
 pub mod poll;
 pub mod progress;
+pub mod region;
 pub mod reply;
 pub mod run;
 pub mod slot;
@@ -29,23 +30,23 @@ pub mod source;
 pub mod stats;
 pub mod stream;
 pub mod token;
+pub mod wait;
 pub mod watched;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod world;
 
-use crate::config::Config;
-use crate::error::{Error, bad_arg};
-use crate::region::{Layout, MAX_LONG, MAX_MEDIUM};
-use crate::sci::Adapter;
+use crate::am::region::{LINE, Layout, MAX_LONG, MAX_MEDIUM};
+use crate::am::wait::Waiter;
+use crate::base::config::Config;
+use crate::base::error::{Error, bad_arg};
+use crate::sci::{Adapter, RemoteMap};
 use crate::sync::{AtomicU32, ModeLock, Ordering};
-use crate::wait::Waiter;
 use bulk::{Payloads, Transfer};
+use direct::Watch;
 use handlers::Handlers;
 use inbox::Inbox;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
 use peers::{Peers, Reach};
-use slot::{Body, Carry, Lies, Meta};
+use slot::{Carry, Lies, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -110,6 +111,8 @@ pub struct Am<A: Adapter> {
     pub(crate) control: A::Local,
     pub(crate) peers: Peers<A>,
     pub(crate) inbox: ModeLock<Inbox<A>>,
+    /// What the header looks at: of the first peer that the inbox predicts.
+    pub(crate) watch: Watch,
     pub(crate) handlers: Handlers,
     pub(crate) payloads: Payloads<A>,
     pub(crate) transfer: Transfer<A>,
@@ -146,6 +149,7 @@ impl<A: Adapter> Am<A> {
             peers: unsafe { Peers::new(threaded, me, layout, reach) },
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
+            watch: Watch::none(),
             handlers: Handlers::default(),
             payloads: Payloads::new(layout.nodes()),
             // SAFETY: the caller's promise.
@@ -186,10 +190,15 @@ impl<A: Adapter> Am<A> {
         self.me
     }
 
-    /// What the header may do messages and polls by; `None` where client threads may call at the same time.
-    pub fn for_header(&self) -> Option<direct::ForHeader<'_>> {
-        let (watch, token) = self.inbox.unguarded()?.for_header();
-        Some(direct::ForHeader { ways: self.peers.table(), token, watch })
+    /// What the header may poll by, in every thread mode.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// What the header may send by; `None` where client threads may call at the same time.
+    pub fn for_header(&self) -> Option<direct::ForHeader> {
+        let token = self.inbox.unguarded()?.request_token();
+        Some(direct::ForHeader { ways: self.peers.table(), token })
     }
 
     /// The handler table.
@@ -256,24 +265,25 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let peer = self.peers.way(dest)?;
-        #[cfg(not(loom))]
-        if peer.direct.send(&peer.bell, handler, args) {
-            return Ok(());
-        }
         self.with_slot(dest, peer, 0, |outbox, taken| {
             let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
-            if args.words().len() <= 7 {
-                peer.send_packet(outbox, &self.layout, taken, self.me as usize, meta, args.words());
+            if args.words().len() < LINE / 8 {
+                peer.commit(outbox, &self.layout, taken, self.me as usize, meta, args.words());
             } else {
-                self.send_long_short(peer, outbox, taken, meta, args);
+                self.send_two_lines(peer, outbox, taken, meta, args);
             }
         })
     }
 
-    /// A Short of two lines.
+    /// A Short of more arguments than its first line takes.
     #[inline(never)]
-    fn send_long_short(&self, peer: &Peer<A>, outbox: &Outbox, taken: Taken, meta: Meta, args: Args<'_>) {
-        peer.send(outbox, &self.layout, taken, self.me as usize, meta, &Body::args(args.words()));
+    fn send_two_lines(&self, peer: &Peer<A>, outbox: &Outbox, taken: Taken, meta: Meta, args: Args<'_>) {
+        let slot = self.layout.request(taken.index);
+        slot::store_args(&peer.queue, slot, None, args.words());
+        if taken.awaited {
+            peer.queue.hand_over(slot + LINE);
+        }
+        peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
     }
 
     /// Medium request: `source` is free for reuse at return.
@@ -296,7 +306,7 @@ impl<A: Adapter> Am<A> {
             let meta = Meta::new(self.layout.sequence(index), handler, args.count(), lies.carry(), len);
             lies.store(&peer.queue, self.layout.request(index), source, args, taken.awaited);
             outbox.medium_bytes.set(outbox.medium_bytes.get() + len as u64);
-            peer.send_stored(outbox, &self.layout, taken, self.me as usize, meta);
+            peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
             if taken.awaited {
                 lies.claim_next(&peer.queue, self.layout.request(index.wrapping_add(1)), len, taken.span.end);
             }
@@ -334,7 +344,7 @@ impl<A: Adapter> Am<A> {
         self.with_slot(dest, peer, 0, |outbox, taken| {
             let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), placed.carry, source.len());
             placed.store(&peer.queue, self.layout.request(taken.index), address, args);
-            peer.send_stored(outbox, &self.layout, taken, self.me as usize, meta);
+            peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
         })
     }
 
@@ -411,6 +421,3 @@ pub(crate) fn record_handler(token: &token::Token, bytes: usize) {
     #[cfg(loom)]
     let _ = (token, bytes);
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,8 +4,8 @@
 //! it reads in its own control region, through the inbox, as one number: how many requests are retired.
 
 use super::direct::Direct;
-use super::slot::{Body, Meta};
-use crate::region::{Layout, RING};
+use super::slot::Meta;
+use crate::am::region::{Layout, RING};
 use crate::sci::{Adapter, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::Cell;
@@ -28,7 +28,7 @@ pub struct Peer<A: Adapter> {
 /// Slots between the one that is sent and the one that is claimed for writing, in a flood. There a slot's stores wait in the
 /// store buffer until its line is ours, and the buffer holds three or four messages; lines that were claimed are there by
 /// then (flood of Shorts 31 -> 20 ns per message; 2026-11, Xeon VM).
-const CLAIM_AHEAD: u32 = 8;
+pub const CLAIM_AHEAD: u32 = 8;
 
 /// State of the sender's half.
 pub struct Outbox {
@@ -60,7 +60,7 @@ pub struct Span {
 #[inline(always)]
 pub fn take(head: u64, tail: u64, len: usize) -> Option<Span> {
     let at = head as usize & (RING - 1);
-    let len = len.next_multiple_of(crate::region::LINE);
+    let len = len.next_multiple_of(crate::am::region::LINE);
     let start = if at + len > RING { head + (RING - at) as u64 } else { head };
     let end = start + len as u64;
     (end - tail <= RING as u64).then_some(Span { offset: start as usize & (RING - 1), end })
@@ -146,56 +146,35 @@ impl<A: Adapter> Peer<A> {
         take(head, tail, ring).map(|span| Taken { index, span, awaited, flood })
     }
 
-    /// Publishes the request in the taken slot, then its ready count, and wakes the peer if it sleeps.
+    /// Publishes the request in the taken slot: the words of its first line that are not stored yet and, last, its meta word; then
+    /// its ready count; wakes the peer if it sleeps. This is the one place in Rust where a request becomes visible, and
+    /// `gasneti_sci_send` in the header does the same in the same order.
+    ///
+    /// What was stored before, in the slot or in the ring, needs a barrier before this call.
     #[inline(always)]
-    pub fn send(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, body: &Body) {
-        self.count(taken);
-        body.publish(&self.queue, layout.request(taken.index), meta, taken.awaited);
-        self.announce(out, layout, taken, me);
-    }
-
-    /// Publishes the request in the taken slot, of which all but the meta word is stored.
-    #[inline(always)]
-    pub fn send_stored(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta) {
-        let slot = layout.request(taken.index);
-        self.count(taken);
-        self.queue.barrier(); // all of it must be there before the meta word
-        self.queue.publish(slot, meta.bits());
+    pub fn commit(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
+        let (slot, sent) = (layout.request(taken.index), taken.index.wrapping_add(1));
+        // Before the slot is published: the poller takes an answer to a request that it does not know of for damage.
+        // Relaxed: whoever sees the answer sees, through the peer, what was stored before the request's Release.
+        self.direct.sent.store(sent, Ordering::Relaxed);
+        self.queue.packet(slot, meta.bits(), words);
         if taken.awaited {
             self.queue.hand_over(slot);
-        }
-        self.announce(out, layout, taken, me);
-    }
-
-    /// [`Self::send`] for a Short of at most 14 arguments: one packet straight from the caller's words.
-    #[inline(always)]
-    pub fn send_packet(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
-        self.count(taken);
-        self.queue.packet(layout.request(taken.index), meta.bits(), words);
-        if taken.awaited {
-            self.queue.hand_over(layout.request(taken.index));
-        }
-        self.announce(out, layout, taken, me);
-    }
-
-    /// Before the slot is published: the poller takes answers to requests that it does not know of for corrupt credits.
-    #[inline(always)]
-    fn count(&self, taken: Taken) {
-        // Relaxed: whoever sees the answer sees, through the peer, what was stored before the request's Release.
-        self.direct.sent.store(taken.index.wrapping_add(1), Ordering::Relaxed);
-    }
-
-    #[inline(always)]
-    fn announce(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize) {
-        if taken.flood {
+        } else if taken.flood {
             self.queue.claim(layout.request(taken.index.wrapping_add(CLAIM_AHEAD)));
         }
         out.ring_head.set(taken.span.end);
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
-        let sent = taken.index.wrapping_add(1);
         self.control.publish32(layout.ready(me), sent);
         self.mark_exist(layout, me);
         self.bell.trigger_if_armed();
+    }
+
+    /// [`Self::commit`] of a request of which all but the meta word is stored.
+    #[inline(always)]
+    pub fn commit_stored(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta) {
+        self.queue.barrier(); // all of it must be there before the meta word
+        self.commit(out, layout, taken, me, meta, &[]);
     }
 
     /// Sets the exist word of our group at the peer; jobs of one group do without.
@@ -219,7 +198,7 @@ mod tests {
         let mut live: Vec<(Span, usize)> = Vec::new();
         for _ in 0..20_000 {
             state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-            let len = 1 + state as usize % crate::region::MAX_MEDIUM;
+            let len = 1 + state as usize % crate::am::region::MAX_MEDIUM;
             match take(head, tail, len) {
                 Some(span) => {
                     assert!(span.offset + len <= RING && span.offset % 64 == 0);

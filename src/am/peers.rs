@@ -5,8 +5,8 @@
 //! Must not know what is sent, nor how regions are connected.
 
 use super::outbox::{Outbox, Peer};
-use crate::error::{Error, bad_arg};
-use crate::region::Layout;
+use crate::am::region::Layout;
+use crate::base::error::{Error, bad_arg};
 use crate::sci::Adapter;
 use crate::sync::{ModeLock, OnceBox, Ordering};
 use std::ffi::c_void;
@@ -153,5 +153,5 @@ impl<A: Adapter> Index<usize> for Peers<A> {
 
 #[cold]
 fn lost(rank: usize, error: &Error) -> ! {
-    crate::job::fatal(format_args!("no way to node {rank}: {error}"))
+    crate::base::fatal(format_args!("no way to node {rank}: {error}"))
 }

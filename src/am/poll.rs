@@ -13,9 +13,9 @@
 use super::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::slot::Slot;
+use crate::am::wait::Look;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
-use crate::wait::Look;
 
 /// Peers that are looked at directly.
 pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
@@ -48,8 +48,7 @@ impl<A: Adapter> Inbox<A> {
             return self.look_everywhere(am);
         }
         match self.look_for(am) {
-            Some(Found::Replies(peer)) => self.replies_now(am, peer),
-            Some(Found::Requests(peer)) => self.requests_now(am, peer),
+            Some(found) => self.serve_found(am, found),
             None if self.has_looked_at_all() || (look == Look::Glance && self.is_quiet()) => false,
             None => self.nothing_predicted(am, look),
         }
@@ -76,32 +75,15 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
         match self.look_for(am) {
-            Some(Found::Replies(peer)) => self.replies_in_loop(am, peer),
-            Some(Found::Requests(peer)) => self.requests_in_loop(am, peer),
+            Some(found) => self.found_in_clients_loop(am, found),
             None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
             None => self.nothing_in_loop(am),
         }
     }
 
     #[inline(never)]
-    fn replies_now(&self, am: &Am<A>, peer: usize) -> bool {
-        self.replies_found(am, peer)
-    }
-
-    #[inline(never)]
-    fn requests_now(&self, am: &Am<A>, peer: usize) -> bool {
-        self.requests_found(am, peer)
-    }
-
-    #[inline(never)]
-    fn replies_in_loop(&self, am: &Am<A>, peer: usize) {
-        let found = self.replies_found(am, peer);
-        self.polled(am, found);
-    }
-
-    #[inline(never)]
-    fn requests_in_loop(&self, am: &Am<A>, peer: usize) {
-        let found = self.requests_found(am, peer);
+    fn found_in_clients_loop(&self, am: &Am<A>, found: Found) {
+        let found = self.serve_found(am, found);
         self.polled(am, found);
     }
 
@@ -109,6 +91,13 @@ impl<A: Adapter> Inbox<A> {
     fn nothing_in_loop(&self, am: &Am<A>) {
         let found = self.nothing_predicted(am, Look::Glance);
         self.polled(am, found);
+    }
+
+    /// A poll, and what the header's next ones may do. Whether anything was found, and how many polls the header has made since the
+    /// last time.
+    pub(crate) fn poll_and_grant(&self, am: &Am<A>) -> (bool, u32) {
+        let found = self.poll(am, Look::Glance);
+        (found, self.let_header_poll(am))
     }
 
     #[inline(always)]
@@ -121,8 +110,8 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn found_in_loop(&self, am: &Am<A>) {
         am.waiter.found();
         // Relaxed: one thread at a time, as rule 1 of `direct` has it.
-        self.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
-        self.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
+        am.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
+        am.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
     }
 
     /// What waits at the first predicted peer where anything does. Counts the poll.
@@ -162,26 +151,18 @@ impl<A: Adapter> Inbox<A> {
     // What is found is served at once, and nothing else in three polls of four: a client's next request waits for the reply's
     // poll to return. The fourth looks everywhere, so that a busy peer does not starve the others, nor replies requests.
 
-    #[inline(always)]
-    fn replies_found(&self, am: &Am<A>, peer: usize) -> bool {
-        let found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
-        self.found(am, found)
-    }
-
-    #[inline(always)]
-    fn requests_found(&self, am: &Am<A>, peer: usize) -> bool {
-        let found = self.serve_requests(am, peer, 0);
-        self.found(am, found)
-    }
-
-    #[inline(always)]
-    fn found(&self, am: &Am<A>, found: u32) -> bool {
+    #[inline(never)]
+    fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
+        let served = match found {
+            Found::Replies(peer) => self.serve_replies(am, peer) + self.serve_credit(am, peer),
+            Found::Requests(peer) => self.serve_requests(am, peer, 0),
+        };
         let polls = self.counters.polls.get();
         if polls.is_multiple_of(SERVE_ALL_EVERY) {
-            return self.serve_all(am, found, polls);
+            return self.serve_all(am, served, polls);
         }
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
-        found > 0
+        Counters::add(&self.counters.polls_hit, u64::from(served > 0));
+        served > 0
     }
 
     #[cold]
@@ -254,9 +235,9 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// Moves `peer` to the front of the predicted ones, which are all looked at for now.
-    pub(super) fn predict(&self, peer: u32) {
+    pub(super) fn predict(&self, am: &Am<A>, peer: u32) {
         self.likely.set(self.predictions);
-        self.watch.revoke();
+        am.watch.revoke();
         let mut carried = peer;
         for place in &self.predicted[..self.predictions] {
             carried = place.replace(carried);

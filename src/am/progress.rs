@@ -6,9 +6,9 @@
 
 use super::Am;
 use super::watched::Seen;
+use crate::am::wait::Look;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
-use crate::wait::Look;
 
 impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
@@ -53,7 +53,7 @@ impl<A: Adapter> Am<A> {
                     self.waiter.missed(1);
                 }
             }
-            _ => self.poll_guarded(),
+            _ => self.poll_watched_guarded(is_reply),
         }
     }
 
@@ -64,19 +64,42 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
+            None if self.serve_watched_guarded(is_reply) => 0,
             _ => self.wait_step_further(failed, || false),
         }
     }
 
+    /// [`Self::poll_in_loop`] where client threads may poll at the same time, and inside handlers.
     #[inline(never)]
     fn poll_guarded(&self) {
-        let found = self.poll();
-        self.waiter.polled(found);
+        if self.in_handler() {
+            return;
+        }
+        self.adapter.progress();
+        // While another thread is polling, this poll has nothing to do.
+        let (mut found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
+        // Relaxed: a hint, as in `serve`.
+        if self.background.load(Ordering::Relaxed) != 0 {
+            found |= self.do_background();
+        }
+        if found { self.waiter.found() } else { self.waiter.missed(1 + inline) }
+    }
+
+    #[inline(never)]
+    fn poll_watched_guarded(&self, is_reply: bool) {
+        if !self.serve_watched_guarded(is_reply) {
+            self.poll_guarded();
+        }
+    }
+
+    /// Serves what the header has seen, unless this thread runs a handler or another thread is polling. True if something was run.
+    fn serve_watched_guarded(&self, is_reply: bool) -> bool {
+        !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
     }
 
     /// A poll, as thorough as asked.
     #[inline(always)]
-    pub(super) fn serve(&self, look: Look) -> bool {
+    pub(crate) fn serve(&self, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
             return false;
@@ -102,9 +125,7 @@ impl<A: Adapter> Am<A> {
     pub fn background(&self, change: i32) {
         // Relaxed: as in `serve`.
         self.background.fetch_add(change as u32, Ordering::Relaxed);
-        if let Some(inbox) = self.inbox.unguarded() {
-            inbox.watch.revoke();
-        }
+        self.watch.revoke();
     }
 
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
@@ -119,7 +140,7 @@ impl<A: Adapter> Am<A> {
     pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
         // What `gasneti_sci_wait` does in the header.
         if let Some(inbox) = self.inbox.unguarded()
-            && let Some(seen) = inbox.look_watched(failed)
+            && let Some(seen) = inbox.look_watched(self, failed)
         {
             // Relaxed: as in `poll_in_loop`.
             let idle = self.running.load(Ordering::Relaxed) == 0;
@@ -141,12 +162,10 @@ impl<A: Adapter> Am<A> {
     fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
         let next =
             self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()));
-        if let Some(inbox) = self.inbox.unguarded() {
-            inbox.let_header_poll(self);
-            // Relaxed: one thread at a time, as rule 1 of `direct` has it.
-            inbox.watch.spins.store(self.waiter.spins(), Ordering::Relaxed);
-            inbox.watch.gap.store(self.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
-        }
+        // A thread that finds the inbox taken leaves this to the one that has it.
+        let _ = self.inbox.try_with(|inbox| inbox.let_header_poll(self));
+        self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: hints (see `Watch`), both
+        self.watch.gap.store(self.waiter.gap(), Ordering::Relaxed);
         next
     }
 }

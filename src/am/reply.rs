@@ -3,46 +3,47 @@
 //! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
 //! replies, are run until the requester has given some back.
 
-use super::inbox::{Counters, From, Inbox};
-use super::outbox::{self, Peer, Span};
+use super::inbox::{Counters, Inbox};
+use super::outbox::{self, Span};
 use super::run::corrupt;
-use super::slot::{Body, Carry, Lies, Meta};
+use super::slot::{COUNT_WORD, Carry, Lies, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
 use super::{Am, slot};
-use crate::error::{Error, bad_arg};
-use crate::region::{MAX_MEDIUM, RING};
+use crate::am::region::{LINE, MAX_MEDIUM, RING};
+use crate::am::wait::Look;
+use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
-use crate::wait::Look;
 
 impl<A: Adapter> Am<A> {
     /// Short reply to the request of `token`.
     #[inline(always)]
     pub fn reply_short(&self, token: &Token, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
-        #[cfg(not(loom))]
-        if token.kind() == Kind::Request && token.answer.send(&self.peers[token.source() as usize].bell, handler, args)
-        {
-            return Ok(());
-        }
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_short(handler, args);
             return Ok(());
         }
         let inbox = self.inbox_of(token);
         let meta = self.reply_meta(token, handler, args, Carry::Short, 0);
-        if args.words().len() > 7 || token.holds_buffer() {
-            self.send_reply(inbox, token, meta, &Body::args(args.words()));
-            return Ok(());
+        if args.words().len() < LINE / 8 && !token.holds_buffer() {
+            self.commit_reply(inbox, token, meta, args.words());
+        } else {
+            self.store_short(inbox, token, meta, args);
         }
-        let peer = token.source() as usize;
-        let (way, from) = (&self.peers[peer], &inbox.from[peer]);
-        self.before_reply(inbox, token, from);
-        way.queue.packet(self.layout.reply(token.index()), meta.bits(), args.words());
-        way.queue.hand_over(self.layout.reply(token.index()));
-        self.announce_reply(inbox, way, from);
         Ok(())
+    }
+
+    /// A Short reply that does not go in one packet: it has two lines, or its meta word waits for the handler's return.
+    #[inline(never)]
+    fn store_short(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, args: Args<'_>) {
+        let (queue, slot) = (&self.peers[token.source() as usize].queue, self.layout.reply(token.index()));
+        slot::store_args(queue, slot, None, args.words());
+        if args.words().len() >= LINE / 8 {
+            queue.hand_over(slot + LINE);
+        }
+        self.send_stored_reply(inbox, token, meta);
     }
 
     /// Medium reply.
@@ -138,52 +139,44 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// What comes before any reply: the requests that it overtakes are given back.
+    /// Publishes the reply to the request of `token`: the words of its first line that are not stored yet and, last, its meta word;
+    /// then its ready count; wakes the requester if it sleeps. The requests that it overtakes are given back before. This is the
+    /// one place in Rust where a reply becomes visible, and `gasneti_sci_answer` in the header does the same in the same order.
+    /// Both leave the counting to [`Inbox::request_done`].
+    ///
+    /// What was stored before, in the slot or in the ring, needs a barrier before this call.
     #[inline(always)]
-    pub(crate) fn before_reply(&self, inbox: &Inbox<A>, token: &Token, from: &From) {
-        inbox.give_back_before(self, token.source() as usize, from, token.index());
-        from.replied_to.set(token.index().wrapping_add(1));
-    }
-
-    /// Publishes a reply, now or, if the handler still holds a buffer that this would give back, at its return.
-    #[inline(never)]
-    pub(crate) fn send_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, body: &Body) {
-        let peer = token.source() as usize;
+    pub(crate) fn commit_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, words: &[u64]) {
+        let (peer, slot) = (token.source() as usize, self.layout.reply(token.index()));
         let (way, from) = (&self.peers[peer], &inbox.from[peer]);
-        let offset = self.layout.reply(token.index());
-        self.before_reply(inbox, token, from);
-        if token.holds_buffer() {
-            body.store(&way.queue, offset);
-            token.defer(Deferred::Head(offset, meta.bits()));
-        } else {
-            body.publish(&way.queue, offset, meta, true);
-            self.announce_reply(inbox, way, from);
-        }
+        inbox.give_back_before(self, peer, from, token.index());
+        way.queue.packet(slot, meta.bits(), words);
+        way.queue.hand_over(slot);
+        way.control.publish32(self.layout.ready(self.me as usize) + 4, from.replies_sent.get().wrapping_add(1));
+        way.mark_exist(&self.layout, self.me as usize);
+        way.bell.trigger_if_armed();
     }
 
-    /// As [`Self::send_reply`], for a reply of which all but the meta word is stored.
+    /// [`Self::commit_reply`] of a reply of which all but the meta word is stored: now or, if the handler still holds a buffer that
+    /// this would give back, at its return.
     #[inline(always)]
     fn send_stored_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta) {
-        let peer = token.source() as usize;
-        self.before_reply(inbox, token, &inbox.from[peer]);
-        let head = Deferred::Head(self.layout.reply(token.index()), meta.bits());
-        if token.holds_buffer() { token.defer(head) } else { self.publish_reply(inbox, peer, &head) }
+        let head = Deferred::Head(meta);
+        if token.holds_buffer() { token.defer(head) } else { self.publish_reply(inbox, token, &head) }
     }
 
-    /// Makes a deferred store, at the handler's return.
+    /// Makes a store that was deferred to the handler's return.
     #[inline(always)]
-    pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, peer: usize, deferred: &Deferred) {
-        let way = &self.peers[peer];
-        let queue = &way.queue;
+    pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, token: &Token, deferred: &Deferred) {
+        let peer = token.source() as usize;
+        let queue = &self.peers[peer].queue;
         match deferred {
-            Deferred::Head(offset, meta) => {
+            Deferred::Head(meta) => {
                 queue.barrier(); // the rest must be there before the meta word
-                queue.publish(*offset, *meta);
-                queue.hand_over(*offset);
-                self.announce_reply(inbox, way, &inbox.from[peer]);
+                self.commit_reply(inbox, token, *meta, &[]);
             }
-            Deferred::Count(offset, value) => {
-                queue.publish(*offset, *value);
+            Deferred::Count(value) => {
+                queue.publish(self.layout.reply(token.index()) + 8 * COUNT_WORD, *value);
                 self.announce_count(peer);
             }
         }
@@ -194,17 +187,6 @@ impl<A: Adapter> Am<A> {
         let way = &self.peers[peer];
         way.mark_exist(&self.layout, self.me as usize);
         way.bell.trigger_if_armed();
-    }
-
-    /// Counts the reply in the peer's ready counts and wakes the peer if it sleeps.
-    #[inline(always)]
-    pub(crate) fn announce_reply(&self, inbox: &Inbox<A>, way: &Peer<A>, from: &From) {
-        let sent = from.replies_sent.get().wrapping_add(1);
-        from.replies_sent.set(sent);
-        way.control.publish32(self.layout.ready(self.me as usize) + 4, sent);
-        way.mark_exist(&self.layout, self.me as usize);
-        way.bell.trigger_if_armed();
-        Counters::add(&inbox.counters.replied, 1);
     }
 }
 

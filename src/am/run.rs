@@ -10,7 +10,7 @@ use super::inbox::Inbox;
 use super::slot::{Carry, Meta, Slot};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, slot};
-use crate::region::{LINE, RING};
+use crate::am::region::{LINE, RING};
 use crate::sci::{Adapter, LocalMap};
 
 impl<A: Adapter> Inbox<A> {
@@ -113,10 +113,10 @@ pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
 /// A peer's memory is not to be trusted: what no sender of ours writes ends the job here.
 #[cold]
 pub(crate) fn corrupt(source: u32, what: &str) -> ! {
-    crate::job::fatal(format_args!("corrupt message from node {source}: {what}"))
+    crate::base::fatal(format_args!("corrupt message from node {source}: {what}"))
 }
 
 #[cold]
 pub(crate) fn unregistered(source: u32, handler: u8) -> ! {
-    crate::job::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
+    crate::base::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
 }

@@ -19,7 +19,7 @@
 use super::bulk;
 use super::handlers::FIRST_CLIENT;
 use super::source::{Args, Source};
-use crate::region::{LINE, MAX_ARGS, RING, SLOT};
+use crate::am::region::{LINE, MAX_ARGS, RING, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -46,16 +46,23 @@ pub enum Carry {
 pub struct Meta(u64);
 
 impl Meta {
+    /// Lowest bit of each field behind the sequence; the header packs a Short by the first two.
+    pub const HANDLER_AT: u32 = 16;
+    /// See [`Self::HANDLER_AT`].
+    pub const ARGS_AT: u32 = 24;
+    const CARRY_AT: u32 = 29;
+    const LEN_AT: u32 = 32;
+
     /// Packs the fields. `args` ≤ 16.
     #[inline(always)]
-    pub fn new(sequence: u16, handler: u8, args: usize, carry: Carry, len: usize) -> Meta {
+    pub const fn new(sequence: u16, handler: u8, args: usize, carry: Carry, len: usize) -> Meta {
         debug_assert!(args <= MAX_ARGS && len <= u32::MAX as usize);
         Meta(
-            u64::from(sequence)
-                | u64::from(handler) << 16
-                | (args as u64) << 24
-                | (carry as u64) << 29
-                | (len as u64) << 32,
+            sequence as u64
+                | (handler as u64) << Meta::HANDLER_AT
+                | (args as u64) << Meta::ARGS_AT
+                | (carry as u64) << Meta::CARRY_AT
+                | (len as u64) << Meta::LEN_AT,
         )
     }
 
@@ -68,19 +75,19 @@ impl Meta {
     /// Handler index.
     #[inline(always)]
     pub fn handler(self) -> u8 {
-        (self.0 >> 16) as u8
+        (self.0 >> Meta::HANDLER_AT) as u8
     }
 
     /// Number of arguments. A peer's bits are not trusted: at most 16.
     #[inline(always)]
     pub fn args(self) -> usize {
-        ((self.0 >> 24) as usize & 31).min(MAX_ARGS)
+        ((self.0 >> Meta::ARGS_AT) as usize & 31).min(MAX_ARGS)
     }
 
     /// How the payload travels; `None` for bits that no sender of ours writes.
     #[inline(always)]
     pub fn carry(self) -> Option<Carry> {
-        Some(match (self.0 >> 29) & 7 {
+        Some(match (self.0 >> Meta::CARRY_AT) & 7 {
             0 => Carry::Short,
             1 => Carry::Inline,
             2 => Carry::Ring,
@@ -94,21 +101,21 @@ impl Meta {
     /// A Short to a handler of the client's? One test for both: most messages are, and nothing else is to be asked of them.
     #[inline(always)]
     pub fn is_clients_short(self) -> bool {
-        const CARRY: u64 = 7 << 29;
-        const CLIENT: u64 = (FIRST_CLIENT as u64) << 16;
-        self.0 & (CARRY | CLIENT) == CLIENT | (Carry::Short as u64) << 29
+        const CARRY: u64 = 7 << Meta::CARRY_AT;
+        const CLIENT: u64 = (FIRST_CLIENT as u64) << Meta::HANDLER_AT;
+        self.0 & (CARRY | CLIENT) == CLIENT | (Carry::Short as u64) << Meta::CARRY_AT
     }
 
     /// Payload bytes.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)] // a length field of a word, not a container
     pub fn len(self) -> usize {
-        (self.0 >> 32) as usize
+        (self.0 >> Meta::LEN_AT) as usize
     }
 
     /// The word as stored.
     #[inline(always)]
-    pub fn bits(self) -> u64 {
+    pub const fn bits(self) -> u64 {
         self.0
     }
 }
@@ -137,74 +144,8 @@ pub const BOUNCE_WORD: usize = 14;
 /// The word in which the sender of a streamed reply counts the bytes written.
 pub const COUNT_WORD: usize = 15;
 
-/// A message's body: the words behind meta, composed locally and stored at once.
-pub struct Body {
-    words: [u64; 15],
-    used: usize,
-}
-
-/// Puts `args`, at most 8, at `first`. Word by word: a length that the compiler does not know makes a call of memcpy of it,
-/// about 4 ns.
-#[inline(always)]
-fn copy_words(words: &mut [u64; 15], first: usize, args: &[u64]) {
-    for i in 0..MAX_ARGS / 2 {
-        let Some(word) = args.get(i) else { return };
-        words[first + i] = *word;
-    }
-}
-
-impl Body {
-    /// Arguments only.
-    #[inline(always)]
-    pub fn args(args: &[u64]) -> Body {
-        let mut words = [0; 15];
-        copy_words(&mut words, 0, args);
-        Body { words, used: args.len() }
-    }
-
-    /// A ring offset or target address, then the arguments.
-    #[inline(always)]
-    pub fn placed(place: u64, args: &[u64]) -> Body {
-        let mut words = [0; 15];
-        words[0] = place;
-        copy_words(&mut words, 1, args);
-        Body { words, used: args.len() + 1 }
-    }
-
-    /// Adds the bounced head and tail.
-    pub fn bounce(&mut self, head: u64, tail: u64) {
-        self.words[BOUNCE_WORD - 1] = head;
-        self.words[BOUNCE_WORD] = tail;
-        self.used = 15;
-    }
-
-    /// Stores the message into the slot at `offset` of `map` and publishes it (rule 1). `awaited`: somebody waits for it.
-    #[inline(always)]
-    pub fn publish<R: RemoteMap>(&self, map: &R, offset: usize, meta: Meta, awaited: bool) {
-        const FIRST: usize = LINE / 8 - 1;
-        if self.used > FIRST {
-            map.store(offset + LINE, &self.words[FIRST..self.used]);
-            if awaited {
-                map.hand_over(offset + LINE);
-            }
-            map.barrier(); // the second line must be there before the packet that announces it
-        }
-        map.packet(offset, meta.bits(), &self.words[..self.used.min(FIRST)]);
-        if awaited {
-            map.hand_over(offset);
-        }
-    }
-}
-
-impl Body {
-    /// Stores all but the meta word.
-    pub fn store<R: RemoteMap>(&self, map: &R, offset: usize) {
-        map.store(offset + 8, &self.words[..self.used]);
-    }
-}
-
-/// Stores the arguments of a message at `offset`, behind `place`, a ring offset or target address. Its meta word goes behind
-/// a barrier.
+/// Stores the arguments of a message in the slot at `offset`, behind `place`, a ring offset or target address. Whoever publishes
+/// the meta word puts a barrier in between.
 #[inline(always)]
 pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args: &[u64]) {
     let first = match place {

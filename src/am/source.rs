@@ -1,7 +1,7 @@
 //! A client's payload and argument list, after the border: what the engine may read, and for how long.
 
-use crate::error::{Error, bad_arg};
-use crate::region::MAX_ARGS;
+use crate::am::region::MAX_ARGS;
+use crate::base::error::{Error, bad_arg};
 
 /// The arguments of a message, packed two per word by the header.
 #[derive(Clone, Copy)]
@@ -122,5 +122,41 @@ impl Source {
             // SAFETY: the promise of `new` for the source, the caller's for the target.
             unsafe { std::ptr::copy(self.ptr, to, self.len) };
         }
+    }
+}
+
+/// Memory of this process that a get fills: writable until the operation is synced.
+#[derive(Clone, Copy)]
+pub struct Landing {
+    ptr: *mut u8,
+    len: usize,
+}
+
+impl Landing {
+    /// # Safety
+    /// `ptr` is writable for `len` bytes until the operation that gets it is done, or `len` is 0.
+    pub unsafe fn new(ptr: *mut u8, len: usize) -> Landing {
+        Landing { ptr, len }
+    }
+
+    /// First byte.
+    pub fn ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// `len` bytes from `at` on.
+    pub fn part(&self, at: usize, len: usize) -> Landing {
+        assert!(at <= self.len && len <= self.len - at);
+        Landing { ptr: self.ptr.wrapping_add(at), len }
     }
 }

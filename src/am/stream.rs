@@ -9,11 +9,11 @@ use super::bulk;
 use super::inbox::Inbox;
 use super::outbox::{Peer, take};
 use super::run::{corrupt, ring_offset};
-use super::slot::{Body, COUNT_WORD, Carry, Meta, Slot};
+use super::slot::{self, COUNT_WORD, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use super::token::{Deferred, Token};
-use crate::error::Error;
-use crate::region::{LINE, RING};
+use crate::am::region::{LINE, RING};
+use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteMap};
 
 /// Bytes that travel in one piece: an eighth of a ring, so that several are under way.
@@ -35,8 +35,8 @@ impl<A: Adapter> Am<A> {
                 bulk::write(&peer.queue, self.layout.request_ring() + taken.span.offset, piece);
                 peer.queue.barrier(); // the piece must be there before the packet that announces it
                 let meta = Meta::new(self.layout.sequence(taken.index), 0, 0, Carry::Stream, piece.len());
-                let body = Body::placed(taken.span.offset as u64, &[(address + at) as u64]);
-                peer.send(outbox, &self.layout, taken, self.me as usize, meta, &body);
+                let words = [taken.span.offset as u64, (address + at) as u64];
+                peer.commit(outbox, &self.layout, taken, self.me as usize, meta, &words);
             })?;
             at += piece.len();
         }
@@ -78,13 +78,11 @@ impl<A: Adapter> Am<A> {
         let peer = token.source() as usize;
         let way = &self.peers[peer];
         let slot = self.layout.reply(token.index());
-        let mut body = Body::placed(address as u64, args.words());
-        body.bounce(0, 0); // the count starts at none
+        slot::store_args(&way.queue, slot, Some(address as u64), args.words());
+        way.queue.store(slot + 8 * COUNT_WORD, &[0]); // the count starts at none
         let meta = self.reply_meta(token, handler, args, Carry::Stream, source.len());
-        let from = &inbox.from[peer];
-        self.before_reply(inbox, token, from);
-        body.publish(&way.queue, slot, meta, true);
-        self.announce_reply(inbox, way, from);
+        way.queue.barrier(); // the words must be there before the meta word
+        self.commit_reply(inbox, token, meta, &[]);
         let mut at = 0;
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));
@@ -94,7 +92,7 @@ impl<A: Adapter> Am<A> {
             at += piece.len();
             let last = at == source.len();
             if last && token.holds_buffer() {
-                token.defer(Deferred::Count(slot + 8 * COUNT_WORD, at as u64));
+                token.defer(Deferred::Count(at as u64));
             } else {
                 way.queue.publish(slot + 8 * COUNT_WORD, at as u64);
                 self.announce_count(peer);

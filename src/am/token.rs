@@ -3,7 +3,8 @@
 //! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised, not chased
 //! into freed memory. One handler run owns a token from [`Token::open`] to [`Token::close`].
 
-use super::direct::{Answer, CALLED, Direct, INLINE};
+use super::direct::{ANSWERED, Answer, Direct};
+use super::slot::Meta;
 use crate::sync::{AtomicU32, Ordering};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -29,10 +30,10 @@ const MAGIC: u32 = 0x7063_5c1a;
 /// The publishing store of a reply, which waits until the handler is done with its Medium buffer (slot rule 2).
 #[derive(Clone, Copy)]
 pub enum Deferred {
-    /// The slot's meta word: offset in the queue at the requester, value.
-    Head(usize, u64),
-    /// The last count of a streamed reply: offset in the queue, value.
-    Count(usize, u64),
+    /// The slot's meta word.
+    Head(Meta),
+    /// The last count of a streamed reply: bytes in all.
+    Count(u64),
 }
 
 /// One handler run.
@@ -132,19 +133,13 @@ impl Token {
         self.answer.answered.get() != 0
     }
 
-    /// Has the header answered it, and nobody counted that?
-    #[inline(always)]
-    pub fn is_answer_uncounted(&self) -> bool {
-        self.answer.answered.get() == INLINE
-    }
-
     /// Notes the answer; false if there was one before.
     #[inline(always)]
     pub fn answer(&self) -> bool {
         self.answer.slot.set(std::ptr::null_mut());
         let first = self.answer.answered.get() == 0;
         if first {
-            self.answer.answered.set(CALLED);
+            self.answer.answered.set(ANSWERED);
         }
         first
     }

@@ -6,12 +6,11 @@
 //!
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
+use super::Am;
 use super::direct::{GRANT, GRANT_ALONE};
 use super::inbox::{Counters, Inbox};
 use super::run::corrupt;
-use super::slot::{Meta, Slot};
-use super::token::Kind;
-use super::{Am, dispatch, run};
+use super::slot::Slot;
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::Ordering;
 
@@ -40,16 +39,16 @@ enum Ran {
 impl<A: Adapter> Inbox<A> {
     /// A look by a wait that has failed so often. `None`: it is time to look further.
     #[inline(always)]
-    pub(super) fn look_watched(&self, failed: u32) -> Option<Seen> {
-        let watch = &self.watch;
+    pub(super) fn look_watched(&self, am: &Am<A>, failed: u32) -> Option<Seen> {
+        let watch = &am.watch;
         // Relaxed: one thread at a time, as rule 1 of `direct` has it.
         if failed >= watch.spins.load(Ordering::Relaxed) || !watch.spend() {
             return None;
         }
         let waits = |at: usize, sequence: u16| Slot::at(&self.command, at).look(sequence).is_some();
-        Some(if waits(watch.request_at.get(), watch.request_sequence.get()) {
+        Some(if waits(watch.request_at.get(), watch.request_sequence.load(Ordering::Relaxed)) {
             Seen::Request
-        } else if waits(watch.reply_at.get(), watch.reply_sequence.get()) {
+        } else if waits(watch.reply_at.get(), watch.reply_sequence.load(Ordering::Relaxed)) {
             Seen::Reply
         } else {
             Seen::Nothing
@@ -61,7 +60,7 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
         let polls = self.counters.polls.get() + 1;
         self.counters.polls.set(polls);
-        let peer = self.watch.peer.get();
+        let peer = am.watch.peer.get();
         let ran = match is_reply {
             true => self.run_watched_reply(am, peer),
             false => self.run_watched_request(am, peer),
@@ -70,7 +69,7 @@ impl<A: Adapter> Inbox<A> {
             return self.serve_seen(am, peer, is_reply, polls, u32::from(ran != Ran::Nothing));
         }
         Counters::add(&self.counters.polls_hit, 1);
-        self.watch.grant(if self.likely.get() != 1 || am.is_busy() { 0 } else { self.granted() });
+        am.watch.grant(if self.likely.get() != 1 || am.is_busy() { 0 } else { self.granted() });
         true
     }
 
@@ -90,34 +89,27 @@ impl<A: Adapter> Inbox<A> {
     /// Runs the request that the header has seen.
     #[inline(always)]
     fn run_watched_request(&self, am: &Am<A>, peer: usize) -> Ran {
-        let slot = Slot::at(&self.command, self.watch.request_at.get());
-        let Some(meta) = slot.look(self.watch.request_sequence.get()) else { return Ran::Nothing };
+        let slot = Slot::at(&self.command, am.watch.request_at.get());
+        let Some(meta) = slot.look(am.watch.request_sequence.load(Ordering::Relaxed)) else { return Ran::Nothing };
         let from = &self.from[peer];
-        let index = self.watch.request_index.get();
+        let index = am.watch.request_index.get();
         if index != from.next_request.get() {
             return Ran::Nothing;
         }
-        if meta.is_clients_short() {
-            let token = self.request_token;
-            token.open(Kind::Request, peer as u32, index, false);
-            self.offer_answer(am, peer, from, index, token);
-            self.run_plain(am, &slot, meta, token);
-            self.request_done(am, peer, from, index, token, 0);
-        } else {
-            self.run_other_request(am, peer, index, &slot, meta);
-        }
-        self.watch_request(peer, index.wrapping_add(1));
-        let next = Slot::at(&self.command, self.watch.request_at.get()).look(self.watch.request_sequence.get());
+        self.run_request(am, peer, from, index, &slot, meta);
+        self.watch_request(am, peer, index.wrapping_add(1));
+        let next =
+            Slot::at(&self.command, am.watch.request_at.get()).look(am.watch.request_sequence.load(Ordering::Relaxed));
         if next.is_some() { Ran::More } else { Ran::Last }
     }
 
     /// As [`Self::run_watched_request`], the reply.
     #[inline(always)]
     fn run_watched_reply(&self, am: &Am<A>, peer: usize) -> Ran {
-        let slot = Slot::at(&self.command, self.watch.reply_at.get());
-        let Some(meta) = slot.look(self.watch.reply_sequence.get()) else { return Ran::Nothing };
+        let slot = Slot::at(&self.command, am.watch.reply_at.get());
+        let Some(meta) = slot.look(am.watch.reply_sequence.load(Ordering::Relaxed)) else { return Ran::Nothing };
         let from = &self.from[peer];
-        let index = self.watch.reply_index.get();
+        let index = am.watch.reply_index.get();
         if index != from.next_reply.get() {
             return Ran::Nothing;
         }
@@ -125,39 +117,15 @@ impl<A: Adapter> Inbox<A> {
         if index == sent {
             corrupt(peer as u32, "answer to a request that was not sent");
         }
-        if meta.is_clients_short() {
-            let token = self.reply_token;
-            token.open(Kind::Reply, peer as u32, index, false);
-            self.run_plain(am, &slot, meta, token);
-            self.reply_done(am, peer, from, index, token);
-        } else if !self.run_other_reply(am, peer, index, &slot, meta) {
+        if !self.run_reply(am, peer, from, index, &slot, meta) {
             return Ran::Nothing;
         }
-        self.watch_reply(peer, index.wrapping_add(1));
+        self.watch_reply(am, peer, index.wrapping_add(1));
         let more = sent != index.wrapping_add(1)
-            && Slot::at(&self.command, self.watch.reply_at.get()).look(self.watch.reply_sequence.get()).is_some();
+            && Slot::at(&self.command, am.watch.reply_at.get())
+                .look(am.watch.reply_sequence.load(Ordering::Relaxed))
+                .is_some();
         if more { Ran::More } else { Ran::Last }
-    }
-
-    #[inline(never)]
-    fn run_other_request(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) {
-        self.run_request(am, peer, &self.from[peer], index, slot, meta);
-    }
-
-    #[inline(never)]
-    fn run_other_reply(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> bool {
-        self.run_reply(am, peer, &self.from[peer], index, slot, meta)
-    }
-
-    /// Runs a Short to a client's handler, where there is one client thread at a time.
-    #[inline(always)]
-    fn run_plain(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static super::token::Token) {
-        let function = run::function(am, token, meta);
-        super::record_handler(token, 0);
-        let depth = am.enter_handler();
-        // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
-        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
-        am.leave_handler(depth);
     }
 
     /// Grants the header some polls of its own, if what it looks at is all that [`Self::look_for`] would. Returns how many it has
@@ -168,11 +136,11 @@ impl<A: Adapter> Inbox<A> {
         if may {
             let peer = self.predicted[0].get() as usize;
             let from = &self.from[peer];
-            self.watch.peer.set(peer);
-            self.watch_request(peer, from.next_request.get());
-            self.watch_reply(peer, from.next_reply.get());
+            am.watch.peer.set(peer);
+            self.watch_request(am, peer, from.next_request.get());
+            self.watch_reply(am, peer, from.next_reply.get());
         }
-        self.watch.grant(if may { self.granted() } else { 0 })
+        am.watch.grant(if may { self.granted() } else { 0 })
     }
 
     #[inline(always)]
@@ -182,21 +150,21 @@ impl<A: Adapter> Inbox<A> {
 
     /// Request `index` of `peer` is the one to look for.
     #[inline(always)]
-    fn watch_request(&self, peer: usize, index: u32) {
-        let (watch, at) = (&self.watch, self.layout.queue(peer) + self.layout.request(index));
-        watch.request_sequence.set(self.layout.sequence(index));
+    fn watch_request(&self, am: &Am<A>, peer: usize, index: u32) {
+        let (watch, at) = (&am.watch, self.layout.queue(peer) + self.layout.request(index));
+        watch.request_sequence.store(self.layout.sequence(index), Ordering::Relaxed); // Relaxed: see `Watch`
         watch.request_at.set(at);
         watch.request_index.set(index);
-        watch.request.set(self.command.ptr(at).cast());
+        watch.request.store(self.command.ptr(at).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
     }
 
     /// The reply to request `index` of ours to `peer` is the one to look for.
     #[inline(always)]
-    fn watch_reply(&self, peer: usize, index: u32) {
-        let (watch, at) = (&self.watch, self.layout.queue(peer) + self.layout.reply(index));
-        watch.reply_sequence.set(self.layout.sequence(index));
+    fn watch_reply(&self, am: &Am<A>, peer: usize, index: u32) {
+        let (watch, at) = (&am.watch, self.layout.queue(peer) + self.layout.reply(index));
+        watch.reply_sequence.store(self.layout.sequence(index), Ordering::Relaxed); // Relaxed: see `Watch`
         watch.reply_at.set(at);
         watch.reply_index.set(index);
-        watch.reply.set(self.command.ptr(at).cast());
+        watch.reply.store(self.command.ptr(at).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
     }
 }

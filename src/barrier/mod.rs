@@ -7,7 +7,7 @@
 //! Must not know: messages. Waiting, and what polls meanwhile, is the caller's.
 
 use crate::am::Am;
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::Cell;
@@ -167,7 +167,7 @@ impl Barrier {
         Ok(())
     }
 
-    /// Has everybody arrived? Then the phase ends, and the answer is whether this node's wait matches (contract: §8.3).
+    /// Has everybody arrived? Then the phase ends, and the answer is whether this node's wait matches (extended.md §8.3).
     /// `BadArg`: no notify before.
     pub fn finished(&self, hall: &(impl Hall + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
         self.state.with(|s| {

@@ -10,7 +10,7 @@
 //! Memory is committed when it is touched, so a node that takes part in no collective pays nothing.
 //! Must not know what the words mean: `cells.rs`.
 
-use crate::region::LINE;
+use crate::am::region::LINE;
 use parking_lot::Mutex;
 
 /// Bytes of a stage buffer.

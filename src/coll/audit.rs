@@ -11,7 +11,7 @@ use super::cells::Cells;
 use super::team::Team;
 use super::{Coll, Mapped};
 use crate::am::Am;
-use crate::log;
+use crate::base::log;
 use crate::sci::Adapter;
 use crate::sync::{AtomicU32, ModeLock, Ordering};
 use std::cell::{Cell, RefCell};
@@ -186,7 +186,7 @@ fn described<A: Adapter>(cells: &Cells<A>, seq: u32, member: usize) -> Option<De
 fn differ<A: Adapter>(cells: &Cells<A>, seq: u32, mine: &Description, member: usize, theirs: &Description) -> ! {
     let (me, other) = (cells.rank(cells.me()), cells.rank(member));
     let team = cells.members();
-    crate::job::fatal(format_args!(
+    crate::base::fatal(format_args!(
         "collective {seq} of a team of {team}: node {me} called {mine}, node {other} called {theirs}"
     ))
 }

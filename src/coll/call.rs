@@ -179,7 +179,7 @@ impl Call {
         if let Some(other) = calls.iter().position(|c| agreed(c) != agreed(first)) {
             let (a, b) = (Description::new(first), Description::new(&calls[other]));
             let base = images.first(member);
-            crate::job::fatal(format_args!(
+            crate::base::fatal(format_args!(
                 "image {base} called {a}, image {} of the same node called {b}",
                 base + other
             ));

@@ -17,9 +17,9 @@
 use super::area::Block;
 use crate::am::Am;
 use crate::am::handlers::COLL_STORE;
+use crate::am::region::LINE;
 use crate::am::source::{Args, Source};
-use crate::error::Error;
-use crate::region::LINE;
+use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -277,7 +277,7 @@ impl<A: Adapter> Cells<A> {
         // SAFETY: `words` live during the call.
         let source = unsafe { Source::new(words.as_ptr().cast(), size_of_val(words)) };
         if let Err(error) = am.request_medium(rank, COLL_STORE, source, args) {
-            crate::job::fatal(format_args!("collective: {error}"));
+            crate::base::fatal(format_args!("collective: {error}"));
         }
     }
 
@@ -295,7 +295,7 @@ pub fn on_store<L: LocalMap>(region: &L, at: usize, words: Source) -> Result<(),
     let count = words.len() / 8;
     let whole = at.is_multiple_of(8) && words.len().is_multiple_of(8);
     if !whole || count > 8 || at.checked_add(words.len()).is_none_or(|end| end > region.len()) {
-        return crate::error::bad_arg(format_args!("{} bytes at {at:#x} of the collective region", words.len()));
+        return crate::base::error::bad_arg(format_args!("{} bytes at {at:#x} of the collective region", words.len()));
     }
     let mut copy = [0; 8];
     words.copy_to(&mut copy);

@@ -5,7 +5,7 @@
 
 use super::call::Call;
 use super::team::Images;
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::sync::ModeLock;
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};

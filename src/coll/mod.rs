@@ -31,7 +31,7 @@ pub mod stage;
 pub mod team;
 
 use crate::am::Am;
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, RemoteRead};
 use crate::sync::{AtomicU32, AtomicU64, ModeLock, Ordering};
 use area::{Area, Heap};

@@ -22,9 +22,9 @@ use super::recv::Recv;
 use super::select::{AHEAD_MAPPED, INLINE};
 use super::span::{Buffer, Span};
 use crate::am::handlers::COLL_DATA;
+use crate::am::region::{LINE, MAX_MEDIUM};
 use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
-use crate::region::{LINE, MAX_MEDIUM};
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -326,7 +326,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let source = unsafe { Source::new(from.address().unwrap_or(0) as *const u8, from.len()) };
         let rank = self.phase.cx.team.cells.rank(to);
         if let Err(error) = self.phase.cx.coll.am.request_medium(rank, COLL_DATA, source, args) {
-            crate::job::fatal(format_args!("collective: {error}"));
+            crate::base::fatal(format_args!("collective: {error}"));
         }
     }
 }

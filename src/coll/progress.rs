@@ -8,7 +8,7 @@ use super::area;
 use super::audit::Patience;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -8,7 +8,7 @@ use super::moves::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUS
 use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
-use crate::region::LINE;
+use crate::am::region::LINE;
 use crate::sci::{RemoteMap, RemoteRead};
 
 /// Takes the bytes from the message that `from` has sent.

@@ -9,7 +9,7 @@ use super::recv::Recv;
 use super::rooted::{Tree, enter, leave};
 use super::select::{self, Way};
 use super::span::{Buffer, Span};
-use crate::region::LINE;
+use crate::am::region::LINE;
 
 /// A vector that begins as a copy of `from`.
 fn copied(from: &Span) -> Buffer {

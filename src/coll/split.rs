@@ -8,7 +8,7 @@ use super::span::{Buffer, Span};
 use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, Mapped, mutual, select};
 use crate::am::run::corrupt;
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use std::sync::Arc;
 
 impl<A: Mapped> Coll<A> {

@@ -5,17 +5,16 @@
 use super::header::{BULLETIN, JobHeader, Phase};
 use super::node::{self, Node};
 use super::spawn::{self, Spawned};
-use super::{limits, supervise, sys};
-use crate::config::Config;
-use crate::log;
+use super::{limits, supervise};
+use crate::base::config::Config;
+use crate::base::log;
+use crate::os::sys;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// The launcher's hand-off to a node: layout version, rank, nodes, descriptor of the job's memory, descriptor of the
-/// node's lifeline, cookie. Removed from the environment by the node that takes it.
-pub const HANDOFF: &str = "GASNET_SCI_BOOT";
+pub use crate::base::config::HANDOFF;
 
 /// Why this process could not join its job.
 #[derive(Debug)]

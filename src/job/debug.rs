@@ -1,10 +1,11 @@
 //! Help for the person who looks for an error: stack trace and freeze. Contract: environment.md §2.2.
 
-use super::sys;
-use crate::config::Config;
-use crate::log;
+use crate::base::config::Config;
+use crate::base::log;
+use crate::os::host;
+use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use crate::tools::{backtrace, host};
+use crate::tools::backtrace;
 use libc::{c_int, c_void};
 use std::fmt::{self, Write as _};
 use std::time::Duration;

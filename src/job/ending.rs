@@ -45,7 +45,7 @@ impl Ending {
             // Nodes of a collective exit may still print or close files, on a machine with other work to do: 100 ms were
             // too few at a load of 20. A guess.
             grace: Duration::from_millis(1000 + 2 * u64::from(nodes)),
-            // A job with a broken node is over within a second (the issue); leaving takes 64 nodes on two cores a few ms.
+            // A job with a broken node is over within a second (docs/reliability.md); leaving takes 64 nodes on two cores a few ms.
             short_grace: Duration::from_millis(100 + 2 * u64::from(nodes)),
             exit_time,
             begun: false,

@@ -7,12 +7,13 @@
 //!
 //! Contract: core.md §6.3, §6.4.
 
+use super::debug;
 use super::node::{self, Node};
-use super::{debug, sys};
-use crate::log;
+use crate::base::fatal::{self as base};
+use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{c_int, c_void};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::ptr;
 use std::time::Duration;
 
@@ -39,7 +40,6 @@ static LEAVING: AtomicU32 = AtomicU32::new(0);
 static CODE: AtomicU32 = AtomicU32::new(0);
 static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static FLUSHING: AtomicBool = AtomicBool::new(false);
-static FATAL_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Signals that mean nothing any more once exit has begun.
 const SILENCED: [c_int; 5] = [libc::SIGQUIT, libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
@@ -168,42 +168,22 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
     run_hook();
 }
 
-/// Ends the job for a reason that cannot be handled: `*** FATAL ERROR: node i/N: …` on stderr, then SIGABRT.
-/// Legal anywhere.
+/// As [`base::fatal`], also before init: then nobody has told it what a person wants to see.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
-    #[cfg(any(test, fuzzing))]
-    super::caught::throw(text);
-    tell_fatal(text);
-    abort()
+    base::set_fatal_hook(debug::on_error);
+    base::fatal(text)
 }
 
 /// As [`fatal`], for an error that the client reports: what it has printed before is written out, as far as no other thread
 /// holds the streams.
 pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
-    tell_fatal(text);
+    base::set_fatal_hook(debug::on_error);
+    base::tell(text);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
     // SAFETY: as above.
     flush_if_free(unsafe { stderr });
-    abort()
-}
-
-fn tell_fatal(text: fmt::Arguments<'_>) {
-    let mut line = log::Line::new("*** FATAL ERROR: ");
-    let _ = line.write_fmt(text);
-    line.send();
-}
-
-fn abort() -> ! {
-    FATAL_TOLD.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
-    debug::on_error();
-    // SAFETY: abort may be called anywhere.
-    unsafe { libc::abort() }
-}
-
-/// True when the story behind a SIGABRT has been told by [`fatal`].
-pub(super) fn fatal_told() -> bool {
-    FATAL_TOLD.load(Ordering::Relaxed) // Relaxed: as above
+    base::abort()
 }
 
 /// Makes a panic of the library a [`fatal`] error that names the place.

@@ -9,7 +9,7 @@
 //!
 //! Must not know: processes, descriptors' origin, the fabric behind the header.
 
-use super::sys;
+use crate::os::sys;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,7 +1,8 @@
 //! What this host allows: memory for segments, and whether a job of so many nodes fits at all.
 
-use super::{cgroup, spawn, sys};
-use crate::region::Layout;
+use super::spawn;
+use crate::am::region::Layout;
+use crate::os::{cgroup, sys};
 use crate::sci::SciError;
 
 /// Bytes of the page that segments are counted in (`GASNET_PAGESIZE`).
@@ -114,14 +115,14 @@ fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) 
 
 /// Address space that each of `nodes` nodes needs before it has any segment: its own regions, its queues in all others.
 pub fn address_space_for(nodes: u32) -> u64 {
-    let layout = Layout::new(nodes, crate::config::Config::default().slots);
+    let layout = Layout::new(nodes, crate::base::config::Config::default().slots);
     let regions = 2 * layout.command_len() + (nodes as usize + 1) * layout.control_len();
     PROCESS_SPACE + regions as u64
 }
 
 /// Length of the file that is the job's memory, without segments.
 fn file_for(nodes: u32) -> u64 {
-    let layout = Layout::new(nodes, crate::config::Config::default().slots);
+    let layout = Layout::new(nodes, crate::base::config::Config::default().slots);
     let regions = u64::from(nodes) * (layout.command_len() + layout.control_len()) as u64;
     regions + crate::sci::shm::Shm::fabric_bytes(nodes) + super::JobHeader::bytes(nodes) as u64
 }

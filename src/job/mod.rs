@@ -6,9 +6,6 @@
 //! calls.
 
 pub mod boot;
-#[cfg(any(test, fuzzing))]
-pub mod caught;
-pub mod cgroup;
 pub mod debug;
 pub mod ending;
 pub mod environment;
@@ -21,8 +18,6 @@ pub mod signals;
 pub mod spawn;
 pub mod state;
 pub mod supervise;
-pub mod sys;
-pub mod topology;
 
 pub use boot::{Boot, JobError, join};
 pub use exit::{exit, fatal};

@@ -1,7 +1,7 @@
 //! What this process is in its job: set once by [`super::boot::join`], read by exit and signal handlers at any time.
 
 use super::header::{JobHeader, NodeRecord};
-use super::sys;
+use crate::os::sys;
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -11,9 +11,10 @@
 //!
 //! Handlers are async-signal-safe.
 
-use super::{debug, exit, node, supervise, sys};
-use crate::config::Config;
-use crate::log;
+use super::{debug, exit, node, supervise};
+use crate::base::config::Config;
+use crate::base::log;
+use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
@@ -140,7 +141,7 @@ extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mu
     // Relaxed: decides who tells the story; nothing is handed over.
     match DYING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
-            if !(signal == libc::SIGABRT && exit::fatal_told()) {
+            if !(signal == libc::SIGABRT && crate::base::fatal::is_told()) {
                 tell("fatal signal", signal);
                 debug::on_error();
             }

@@ -5,8 +5,8 @@
 //! through its lifeline, a pipe whose other end only the supervisor holds, even when a wrapper stands between them.
 
 use super::header::JobHeader;
-use super::sys;
-use crate::log;
+use crate::base::log;
+use crate::os::sys;
 use libc::c_int;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};

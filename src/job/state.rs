@@ -1,21 +1,22 @@
 //! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
 //! one static. It wires the layers together and knows no message.
 
-use super::{Boot, Phase, exit, limits, signals, sys};
+use super::{Boot, Phase, exit, limits, signals};
+use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
+use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
+use crate::base::config::{Config, Reported};
+use crate::base::error::Error;
+use crate::base::log;
 use crate::coll::area::Area;
 use crate::coll::{Coll, Setting};
-use crate::config::{Config, Reported};
-use crate::error::Error;
-use crate::log;
-use crate::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
-use crate::rma::Rma;
+use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::vis::Vis;
-use crate::wait::{self, Waiter};
+use crate::xfer::Rma;
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
 use super::output::Output;
 use super::spawn::{self, Child, Children};
-use super::sys;
+use crate::os::sys;
 use libc::{c_int, pollfd};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -63,7 +63,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
     let (output, signals) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
-            crate::log::error(format_args!("cannot supervise the nodes: {error}"));
+            crate::base::log::error(format_args!("cannot supervise the nodes: {error}"));
             return 1; // closing the lifelines and ending kills the nodes
         }
     };

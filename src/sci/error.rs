@@ -196,6 +196,13 @@ impl fmt::Display for SciError {
 
 impl std::error::Error for SciError {}
 
+impl From<SciError> for crate::base::error::Error {
+    #[cold]
+    fn from(e: SciError) -> Self {
+        crate::base::error::Error::resource(e)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

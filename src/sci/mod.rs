@@ -33,8 +33,6 @@ mod storage;
 pub mod window;
 
 pub use error::SciError;
-#[cfg(not(loom))]
-pub(crate) use pio::hand_over;
 pub use segment::{NodeId, SciAddr, SegmentId};
 
 /// The adapter that the library is built with. Loom cannot see into mapped memory, so it gets the heap.

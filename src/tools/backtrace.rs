@@ -5,9 +5,9 @@
 //! [`configure`] has run. It ends: external mechanisms have a deadline, and a trace within a trace is refused.
 
 use super::external::{self, External};
-use crate::config::Config;
-use crate::job::sys;
-use crate::log;
+use crate::base::config::Config;
+use crate::base::log;
+use crate::os::sys;
 use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;

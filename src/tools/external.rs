@@ -5,8 +5,8 @@
 //! 2. The tool may stop this process, so it is not we who watch it: a child in between reads its output and ends it when
 //!    it says nothing any more. Hence we wait for that child without a limit of our own.
 
-use crate::job::sys;
-use crate::log;
+use crate::base::log;
+use crate::os::sys;
 use libc::c_int;
 use std::ffi::{CStr, CString, OsStr};
 use std::fmt::Write as _;
@@ -43,7 +43,7 @@ pub struct External {
 
 /// The tools that PATH has.
 pub fn find() -> Vec<External> {
-    let path = crate::config::variable("PATH").unwrap_or_default();
+    let path = crate::base::config::variable("PATH").unwrap_or_default();
     let installed = |program: &str| {
         path.split(':').filter(|directory| !directory.is_empty()).find_map(|directory| {
             let path = CString::new(OsStr::new(&format!("{directory}/{program}")).as_bytes()).ok()?;

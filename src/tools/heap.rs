@@ -5,9 +5,9 @@
 //! 2. What is not in the list was not given out, or was freed: both are fatal.
 //! 3. Freed blocks are kept, and filled, when their reuse is to be seen; then they must stay as they are.
 
-use super::host;
-use crate::config::{Config, Heap};
-use crate::job::fatal;
+use crate::base::config::{Config, Heap};
+use crate::base::fatal;
+use crate::os::host;
 use crate::trace::{Sink, source};
 use libc::c_void;
 use parking_lot::Mutex;
@@ -296,7 +296,7 @@ pub fn report_at_exit(node: u32) {
             live.iter().for_each(|(at, block)| sink.line(format_args!("{node} not freed: {at:#x} of {block}")));
             sink.flush(PATIENCE);
         }
-        Err(error) => crate::log::error(format_args!("no list of the heap: {name} cannot be written: {error}")),
+        Err(error) => crate::base::log::error(format_args!("no list of the heap: {name} cannot be written: {error}")),
     }
 }
 

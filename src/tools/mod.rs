@@ -8,7 +8,7 @@ pub mod backtrace;
 pub mod bytes;
 pub mod external;
 pub mod heap;
-pub mod host;
+
 pub mod number;
 pub mod selftest;
 pub mod settings;

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::{bytes, number};
-use crate::log;
+use crate::base::log;
 use crate::sync::fixed::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::sync::Barrier;

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::number;
-use crate::log;
+use crate::base::log;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -98,9 +98,9 @@ fn malformed<T>(name: &str, value: &str, form: String) -> Result<T, Malformed> {
 
 /// Yes or no.
 pub fn yes_no(name: &str, value: &str) -> Result<bool, Malformed> {
-    match crate::config::yes_no(value) {
+    match crate::base::config::yes_no(value) {
         Some(yes) => Ok(yes),
-        None => malformed(name, value, crate::config::YES_NO.into()),
+        None => malformed(name, value, crate::base::config::YES_NO.into()),
     }
 }
 

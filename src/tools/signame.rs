@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(signal_name(11), Some(c"SIGSEGV"));
         assert_eq!((signal_name(0), signal_name(9999)), (None, None));
         for name in ["SIGHUP", "SIGSEGV", "SIGUSR1", "SIGCONT", "SIGSYS"] {
-            let number = crate::config::signal_number(name).unwrap();
+            let number = crate::base::config::signal_number(name).unwrap();
             assert_eq!(signal_name(number).unwrap().to_str(), Ok(name));
         }
     }

@@ -3,7 +3,7 @@
 //! Invariants: the source is chosen once per process; so is the worth of a tick, and conversions are exact multiples of it.
 //! The header reads the counter itself, hence `counter` must stay the instruction that is there.
 
-use crate::config::Config;
+use crate::base::config::Config;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -41,7 +41,7 @@ static COST: OnceLock<Cost> = OnceLock::new();
 fn start() -> &'static Start {
     START.get_or_init(|| {
         let config =
-            Config::from_env().map_or_else(|error| crate::job::fatal(format_args!("{error}")), |(config, _)| config);
+            Config::from_env().map_or_else(|error| crate::base::fatal(format_args!("{error}")), |(config, _)| config);
         let source = if config.ticks_by_clock || !trusted() { Source::Clock } else { Source::Counter };
         Start { source, first: sample() }
     })

@@ -16,9 +16,9 @@ mod totals;
 pub use op::Op;
 pub(crate) use sink::Sink;
 
-use crate::config::{Config, Mask, Record};
-use crate::job::sys;
-use crate::log;
+use crate::base::config::{Config, Mask, Record};
+use crate::base::log;
+use crate::os::sys;
 use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
 use std::fmt;
 use std::sync::OnceLock;
@@ -296,7 +296,7 @@ pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
     let Some(way) = &state.stats else { return };
     into_stats(
         b'U',
-        format_args!("statistics of node {} on {}", state.node, crate::tools::host::name().to_string_lossy()),
+        format_args!("statistics of node {} on {}", state.node, crate::os::host::name().to_string_lossy()),
         true,
     );
     if way.mask().has(b'H') {

@@ -109,6 +109,6 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Op::ALL.len());
-        assert!(Op::ALL.iter().all(|op| crate::config::Mask::LETTERS.contains(op.letter() as char)));
+        assert!(Op::ALL.iter().all(|op| crate::base::config::Mask::LETTERS.contains(op.letter() as char)));
     }
 }

@@ -5,7 +5,7 @@
 use super::Call;
 use super::shape::{Indexed, Levels, Piece};
 use crate::am::Am;
-use crate::error::{Error, bad_arg};
+use crate::base::error::{Error, bad_arg};
 use crate::sci::Adapter;
 
 /// Sides by the names of their parameters.
@@ -121,7 +121,7 @@ fn inside<A: Adapter>(am: &Am<A>, node: u32, addr: usize, len: usize, name: impl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::is_bad_arg;
+    use crate::base::error::is_bad_arg;
 
     #[test]
     fn strides_must_cover_what_is_below() {

@@ -17,12 +17,12 @@ pub mod pack;
 pub mod shape;
 
 use crate::am::Am;
-use crate::config::{Config, VIS_CMA_MIN};
-use crate::error::Error;
-use crate::rma::{Counted, Rma};
+use crate::base::config::{Config, VIS_CMA_MIN};
+use crate::base::error::Error;
 use crate::sci::cma::Batch;
 use crate::sci::{Adapter, RemoteRead};
 use crate::sync::{AtomicU64, Ordering, fence};
+use crate::xfer::{Counted, Rma};
 use pack::{Packer, Records};
 use shape::{Levels, Run, What, indexed_runs, joined, vector_runs};
 

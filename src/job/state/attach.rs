@@ -4,9 +4,9 @@ use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
-use crate::error::{Error, bad_arg};
+use crate::am::region::PAYLOAD;
+use crate::base::error::{Error, bad_arg};
 use crate::job::{Phase, limits, signals};
-use crate::region::PAYLOAD;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 

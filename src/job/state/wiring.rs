@@ -2,16 +2,17 @@
 
 use super::{CONNECT, Client};
 use crate::am::peers::Reach;
-use crate::config::{Config, Dma};
-use crate::error::Error;
+use crate::am::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
+use crate::am::wait;
+use crate::base::config::{Config, Dma};
+use crate::base::error::Error;
+use crate::base::log;
 use crate::job::spawn::HIGH;
-use crate::job::{Boot, JobHeader, environment, limits, sys};
-use crate::log;
-use crate::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
-use crate::rma::overlap::Overlap;
+use crate::job::{Boot, JobHeader, environment, limits};
+use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
-use crate::wait;
+use crate::xfer::overlap::Overlap;
 use std::os::fd::AsFd;
 
 /// An own region of `len` bytes, which peers can connect to.
@@ -33,7 +34,7 @@ pub(super) fn create(
 
 /// Node 0's environment, for all. What is returned keeps it until all have it.
 pub(super) fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
-    let block = crate::config::environment();
+    let block = crate::base::config::environment();
     environment::keep(&block);
     let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
     // SAFETY: the map has that many bytes; nobody else touches them before the fence.

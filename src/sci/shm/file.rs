@@ -81,7 +81,7 @@ mod tests {
     use std::os::fd::FromRawFd;
 
     fn memfd() -> OwnedFd {
-        crate::job::sys::memfd().unwrap()
+        crate::os::sys::memfd().unwrap()
     }
 
     #[test]

@@ -1,0 +1,27 @@
+//! Compiles the kernels of `gasnet-sci bench`: against the headers as clients get them and optimised as clients are, whatever
+//! the profile. The command alone links them (`#[link]` in its kernels.rs), the launcher and the tests do not.
+
+#![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
+
+use std::path::PathBuf;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../include");
+    println!("cargo::rerun-if-changed=src/gasnet-sci/bench/kernels");
+    let package = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
+    let compile = |files: &[&str]| {
+        let mut build = cc::Build::new();
+        build.cargo_metadata(false).opt_level(2).debug(true).warnings(true).extra_warnings(true);
+        build.std("c11").define("_GNU_SOURCE", None).include(package.join("../include"));
+        build.files(files.iter().map(|file| package.join("src/gasnet-sci/bench/kernels").join(file)));
+        build
+    };
+    let mut seq = compile(&["job.c", "limits.c", "am.c", "rma.c", "sync.c"]);
+    for object in compile(&["lock.c"]).compile_intermediates() {
+        seq.object(object);
+    }
+    seq.define("GASNET_SEQ", None).compile("gasnet_sci_bench");
+    println!("cargo::rustc-link-search=native={}", out.display());
+}

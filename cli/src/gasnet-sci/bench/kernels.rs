@@ -1,0 +1,213 @@
+//! The kernels, compiled by cli/build.rs from `kernels/*.c`: what a node does while it is measured. `kernels/bench.h` says what
+//! they have in common.
+
+use gasnet_sci::am::Am;
+use gasnet_sci::sci::Host;
+use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::io;
+
+type Raw = unsafe extern "C" fn(n: c_long, bytes: usize) -> f64;
+
+/// A kernel. All nodes of a job run it with the same arguments.
+#[derive(Clone, Copy)]
+pub struct Kernel(Raw);
+
+impl Kernel {
+    /// Nanoseconds that `n` operations with `bytes` bytes of payload took at `node`, this one. With payload the segments have
+    /// `SEGMENT` bytes, and a payload no more than `MAX_BYTES`.
+    pub fn run(self, node: &Node, n: u64, bytes: usize) -> f64 {
+        assert!(bytes == 0 || node.segment == SEGMENT && bytes <= MAX_BYTES);
+        // SAFETY: the job has been started, and transfers fit their buffers.
+        unsafe { (self.0)(n as c_long, bytes) }
+    }
+}
+
+/// Largest transfer; MAXBYTES in bench.h.
+pub const MAX_BYTES: usize = 4 << 20;
+/// Bytes of segment that the kernels with payloads need; SEGMENT in bench.h.
+pub const SEGMENT: u64 = 4 * MAX_BYTES as u64;
+/// Nodes of a job; MAXNODES in bench.h.
+pub const MAX_NODES: u32 = 1024;
+
+macro_rules! kernels {
+    ($($name:ident = $symbol:ident;)*) => {
+        #[link(name = "gasnet_sci_bench", kind = "static")]
+        unsafe extern "C" {
+            $(fn $symbol(n: c_long, bytes: usize) -> f64;)*
+            fn bench_start(segment: u64) -> c_int;
+            fn bench_mynode() -> c_uint;
+            fn bench_numnodes() -> c_uint;
+            fn bench_barrier();
+            fn bench_touch();
+            fn bench_tell(figure: f64);
+            fn bench_told(node: c_uint) -> f64;
+            fn bench_sleep();
+            fn bench_await_sleepers();
+            fn bench_wake();
+            fn bench_verify() -> c_int;
+            fn bench_exit(code: c_int) -> !;
+            fn bench_poll_played(
+                n: c_long,
+                watch: *mut c_void,
+                look: extern "C" fn(*const c_void),
+                engine: *const c_void,
+            ) -> f64;
+        }
+        $(pub const $name: Kernel = Kernel($symbol);)*
+    };
+}
+
+kernels! {
+    LINE_TRIP = bench_line_trip;
+    LINE_STREAM = bench_line_stream;
+    COPY_TRIP = bench_copy_trip;
+    COPY_STREAM = bench_copy_stream;
+    COPY_TO = bench_copy_to;
+    COPY_FROM = bench_copy_from;
+    FILL = bench_fill;
+    STORE = bench_store;
+    LOAD = bench_load;
+    COPY_BLOCK = bench_copy_block;
+    COPY_BLOCKS = bench_copy_blocks;
+    BARE_LOCK = bench_bare_lock;
+    SHORT_REPLY_TRIP = bench_short_reply_trip;
+    SHORT_REQUEST_TRIP = bench_short_request_trip;
+    SHORT_FLOOD = bench_short_flood;
+    SHORT_REPLY_FLOOD = bench_short_reply_flood;
+    MEDIUM_REPLY_TRIP = bench_medium_reply_trip;
+    MEDIUM_REQUEST_TRIP = bench_medium_request_trip;
+    MEDIUM_FLOOD = bench_medium_flood;
+    MEDIUM_REPLY_FLOOD = bench_medium_reply_flood;
+    LONG_REPLY_TRIP = bench_long_reply_trip;
+    LONG_REQUEST_TRIP = bench_long_request_trip;
+    LONG_FLOOD = bench_long_flood;
+    LONG_REPLY_FLOOD = bench_long_reply_flood;
+    PUT = bench_put;
+    GET = bench_get;
+    PUT_NB = bench_put_nb;
+    GET_NB = bench_get_nb;
+    PUT_NBI = bench_put_nbi;
+    GET_NBI = bench_get_nbi;
+    MEMSET = bench_memset;
+    PUT_VAL = bench_put_val;
+    GET_VAL = bench_get_val;
+    PUT_NB_VAL = bench_put_nb_val;
+    GET_NB_VAL = bench_get_nb_val;
+    BARRIERS = bench_barriers;
+    POLL = bench_poll;
+    LOCK = bench_lock;
+    BROADCAST = bench_broadcast;
+    GATHER_ALL = bench_gather_all;
+    EXCHANGE = bench_exchange;
+    REDUCE = bench_reduce;
+}
+
+/// Nanoseconds of `n` polls of an engine that is no job's, as a client makes them. `None`: it is for threads.
+pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
+    extern "C" fn look(engine: *const c_void) {
+        // SAFETY: from `polls_played`, which outlives the call.
+        let am = unsafe { &*engine.cast::<Am<Host>>() };
+        am.poll_in_loop();
+    }
+    let watch = std::ptr::from_ref(am.for_header()?.watch).cast_mut().cast();
+    // SAFETY: the engine's own, and this is its one thread.
+    Some(unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) })
+}
+
+/// This process as a node of a started job.
+pub struct Node {
+    /// Its number.
+    pub me: u32,
+    /// How many there are.
+    pub nodes: u32,
+    /// Bytes of its segment.
+    segment: u64,
+}
+
+impl Node {
+    /// Joins the job that the environment describes; call it first. The library has said why if it fails.
+    pub fn start(segment: u64) -> io::Result<Node> {
+        // SAFETY: called once, before anything else of the library.
+        let failed = unsafe { bench_start(segment) };
+        if failed != 0 {
+            return Err(io::Error::other(format!("a node did not start (step {failed})")));
+        }
+        // SAFETY: the job has started.
+        let me = unsafe { bench_mynode() };
+        // SAFETY: the job has started.
+        let nodes = unsafe { bench_numnodes() };
+        assert!(nodes <= MAX_NODES);
+        Ok(Node { me, nodes, segment })
+    }
+
+    /// Of all nodes.
+    pub fn barrier(&self) {
+        // SAFETY: the job has started.
+        unsafe { bench_barrier() };
+    }
+
+    /// First touch of everything that transfers use. Needs a segment of `SEGMENT` bytes.
+    pub fn touch(&self) {
+        assert_eq!(self.segment, SEGMENT);
+        // SAFETY: the job has started, with the segment that this needs.
+        unsafe { bench_touch() };
+    }
+
+    /// Collects a figure of each node, in a barrier; node 0 gets them all, others nothing.
+    pub fn gather(&self, figure: f64) -> Vec<f64> {
+        // SAFETY: the job has started; there is room for MAX_NODES, which `start` checks.
+        unsafe { bench_tell(figure) };
+        self.barrier();
+        let nodes = if self.me == 0 { self.nodes } else { 0 };
+        // SAFETY: as above; the nodes wrote before the barrier.
+        let told = (0..nodes).map(|node| unsafe { bench_told(node) }).collect();
+        self.barrier();
+        told
+    }
+
+    /// Runs `measure` at node 0 while all others sleep outside the library.
+    pub fn alone<T>(&self, measure: impl FnOnce() -> T) -> Option<T> {
+        self.barrier();
+        if self.me > 0 {
+            // SAFETY: the job has started.
+            unsafe { bench_sleep() };
+            return None;
+        }
+        // SAFETY: the job has started.
+        unsafe { bench_await_sleepers() };
+        let result = measure();
+        // SAFETY: the job has started.
+        unsafe { bench_wake() };
+        Some(result)
+    }
+
+    /// Did a pattern arrive at the peer and come back? Needs `touch`.
+    pub fn verify(&self) -> bool {
+        assert_eq!(self.segment, SEGMENT);
+        // SAFETY: the job has started, with room for the pattern.
+        unsafe { bench_verify() == 1 }
+    }
+
+    /// Leaves the job.
+    pub fn exit(self, code: i32) -> ! {
+        self.barrier();
+        // SAFETY: the job has started.
+        unsafe { bench_exit(code) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    unsafe extern "C" {
+        safe fn bench_max_bytes() -> u64;
+        safe fn bench_segment() -> u64;
+        safe fn bench_max_nodes() -> u64;
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_kernels() {
+        assert_eq!(bench_max_bytes(), super::MAX_BYTES as u64);
+        assert_eq!(bench_segment(), super::SEGMENT);
+        assert_eq!(bench_max_nodes(), u64::from(super::MAX_NODES));
+    }
+}

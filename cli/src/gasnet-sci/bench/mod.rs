@@ -1,0 +1,94 @@
+//! `gasnet-sci bench`: what operations cost, each beside what the machine can do, measured in the same run.
+//!
+//! The command starts itself as jobs (`jobs`), whose nodes run C kernels compiled like a client (`kernels`) in the order that
+//! `plan` lays down, and prints what they found (`result`, `table`).
+
+mod jobs;
+mod kernels;
+mod memory;
+pub mod node;
+mod plan;
+mod played;
+mod result;
+mod table;
+
+pub use plan::SECTIONS;
+
+use clap::ArgMatches;
+use gasnet_sci::os::topology::Topology;
+use plan::Job;
+use result::{Host, Report, Row};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Names of jobs, for the hidden subcommand.
+pub const JOBS: [&str; 6] = ["native", "ref", "crowd", "silent", "played", "start"];
+
+/// Measures and prints.
+pub fn run(options: &ArgMatches) -> io::Result<()> {
+    let quick = options.get_flag("quick");
+    let sections: Vec<&str> = match options.get_many::<String>("only") {
+        Some(only) => only.map(String::as_str).collect(),
+        None => SECTIONS.to_vec(),
+    };
+    let cores: Vec<usize> = Topology::read().cores.iter().map(|cpus| cpus[0]).collect();
+    if cores.len() < plan::CROWD_CORES {
+        return Err(io::Error::other(format!("bench needs {} cores, {} may be used", plan::CROWD_CORES, cores.len())));
+    }
+    let rounds = options.get_one::<u32>("rounds").copied().unwrap_or(if quick { 7 } else { 31 });
+    let settings = jobs::Settings {
+        rounds,
+        quick,
+        cpus: cores[..plan::CROWD_CORES].to_vec(),
+        sections: sections.join(","),
+        most: *options.get_one::<u32>("nodes").expect("it has a default"),
+    };
+    let mut results = measure(&settings, &|section| sections.contains(&section))?;
+    results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
+    let report = Report { version: 1, host: Host::look(cores.len()), rounds, results };
+
+    if let Some(path) = options.get_one::<PathBuf>("html") {
+        crate::page::write_results(&serde_json::to_string(&report)?, path)?;
+    }
+    let mut out: Box<dyn Write> = match options.get_one::<String>("out") {
+        Some(file) => Box::new(File::create(file).map_err(|error| io::Error::other(format!("{file}: {error}")))?),
+        None => Box::new(io::stdout().lock()),
+    };
+    if options.get_flag("json") {
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)
+    } else {
+        table::write(&mut out, &report)
+    }
+}
+
+fn measure(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let mut beside = Vec::new();
+    let crowds = plan::CROWDS.into_iter().filter(|nodes| *nodes <= settings.most).map(Job::Crowd);
+    for job in [Job::Native, Job::Reference].into_iter().chain(crowds) {
+        let measures = plan::measures(job, wanted);
+        if measures.is_empty() {
+            continue;
+        }
+        let samples = settings.run(job)?.samples;
+        for (measure, samples) in measures.into_iter().zip(samples) {
+            rows.extend(
+                measure.views.iter().map(|view| result::row(job, &measure, view, &samples.ours, &samples.limit)),
+            );
+            beside.push((measure, samples));
+        }
+    }
+    rows.splice(0..0, result::limits(&beside));
+    if wanted("poll") {
+        rows.extend(jobs::polls(settings, wanted)?);
+    }
+    if wanted("memory") {
+        rows.extend(jobs::memory(settings)?);
+    }
+    if wanted("start") {
+        rows.extend(jobs::starts(settings)?);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,123 @@
+//! A node of a measuring job: the hidden subcommand that `gasnet-sci bench` starts itself with.
+
+use super::kernels::{MAX_BYTES, Node, SEGMENT};
+use super::memory;
+use super::plan::{self, Batch, Job, Measure};
+use super::played;
+use clap::ArgMatches;
+use gasnet_sci::os::sys;
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// What node 0 prints, one per line: a measure's samples, in nanoseconds per operation, a round each.
+#[derive(Serialize, Deserialize)]
+pub struct Samples {
+    /// Its place in the list of the job.
+    pub measure: usize,
+    pub ours: Vec<f64>,
+    /// Of the limit; empty if there is none.
+    pub limit: Vec<f64>,
+}
+
+/// Another line of a job of silent nodes: KiB that one node has touched, on average.
+#[derive(Serialize, Deserialize)]
+pub struct Touched {
+    pub touched: f64,
+}
+
+/// Runs the node; returns only if it is none of a job, or could not become one.
+pub fn run(options: &ArgMatches) -> io::Result<()> {
+    let number = |name: &str| *options.get_one::<u32>(name).expect("clap has it");
+    let text = |name: &str| options.get_one::<String>(name).expect("clap has it").as_str();
+    let job = Job::parse(text("job"), number("nodes")).expect("clap allows jobs only");
+    let cpus: Vec<usize> = text("cpus").split(',').filter_map(|cpu| cpu.parse().ok()).collect();
+    let sections: Vec<&str> = text("sections").split(',').collect();
+    let budget = f64::from(number("budget")) * 1e3;
+    let measures = plan::measures(job, &|section| sections.contains(&section));
+
+    if let Job::Played(nodes) = job {
+        sys::bind_to_cpus(&cpus[..1])?;
+        for (measure, row) in measures.iter().enumerate() {
+            let ours = played::polls(nodes, number("rounds"), row.ours(budget).1)?;
+            print(&Samples { measure, ours, limit: Vec::new() })?;
+        }
+        return Ok(());
+    }
+    // Before the library counts its cores; a node's own core after.
+    sys::bind_to_cpus(&cpus)?;
+    let pair = matches!(job, Job::Native | Job::Reference);
+    let node = Node::start(if pair { SEGMENT } else { 64 << 10 })?;
+    match job {
+        Job::Start(_) | Job::Played(_) => {}
+        Job::Silent(_) => silent(&node, &measures, number("rounds"), budget)?,
+        Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget)?,
+        Job::Native | Job::Reference => {
+            sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
+            node.touch();
+            rounds(&node, &measures, number("rounds"), budget)?;
+            if !node.verify() {
+                return Err(io::Error::other(format!("{MAX_BYTES} bytes that were put and got are not the same")));
+            }
+        }
+    }
+    node.exit(0)
+}
+
+fn print(line: &impl Serialize) -> io::Result<()> {
+    println!("{}", serde_json::to_string(line)?);
+    Ok(())
+}
+
+// Nanoseconds per operation, once the caches have what the batch uses.
+fn run_batch(node: &Node, (kernel, n, bytes): Batch) -> f64 {
+    node.barrier();
+    kernel.run(node, n / 8 + 3, bytes);
+    kernel.run(node, n, bytes) / n as f64
+}
+
+// The mean of the nodes that ask: those with even numbers.
+fn asked(node: &Node, figure: f64) -> f64 {
+    let all = node.gather(figure);
+    all.iter().step_by(2).sum::<f64>() / all.len().div_ceil(2).max(1) as f64
+}
+
+// Rounds are the outer loop: a disturbance hits one round of many rows, not all rounds of one. Who comes first changes.
+fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
+    let empty = |measure| Samples { measure, ours: Vec::new(), limit: Vec::new() };
+    let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
+    for round in 0..rounds {
+        for (measure, samples) in measures.iter().zip(&mut samples) {
+            let ours = || asked(node, run_batch(node, measure.ours(budget)));
+            let limit = || measure.beside(budget).map(|batch| asked(node, run_batch(node, batch)));
+            let (ours, limit) = if round % 2 == 0 {
+                let limit = limit();
+                (ours(), limit)
+            } else {
+                (ours(), limit())
+            };
+            samples.ours.push(ours);
+            samples.limit.extend(limit);
+        }
+    }
+    if node.me == 0 { samples.iter().try_for_each(print) } else { Ok(()) }
+}
+
+fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
+    // Who is silent sends no message, but comes to barriers.
+    node.barrier();
+    let here = memory::touched(node.nodes)?;
+    let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len().max(1) as f64;
+    let sum = Touched { touched: mean(node.gather(here)) };
+    let polls = node.alone(|| {
+        let batch = |(kernel, n, bytes): Batch| kernel.run(node, n, bytes) / n as f64;
+        let samples = |measure: &Measure| (0..rounds).map(|_| batch(measure.ours(budget))).collect();
+        measures.iter().map(samples).collect::<Vec<_>>()
+    });
+    if let Some(polls) = polls {
+        print(&sum)?;
+        for (measure, ours) in polls.into_iter().enumerate() {
+            print(&Samples { measure, ours, limit: Vec::new() })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! `gasnet-sci`: what this installation is and what this host allows. One module per subcommand.
+
+mod bench;
+mod cli;
+mod host;
+mod info;
+#[path = "../shared/man.rs"]
+mod man;
+mod page;
+mod report;
+mod tune;
+
+use gasnet_sci::base::config::table;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let found = cli::command().get_matches();
+    let result = match found.subcommand() {
+        Some(("info", options)) => info::run(options),
+        Some(("bench", options)) => bench::run(options),
+        Some(("bench-node", options)) => bench::node::run(options),
+        Some(("page", options)) => page::run(options),
+        Some(("tune", options)) => tune::run(options),
+        Some(("man", _)) => {
+            man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
+        }
+        Some(("env-table", _)) => io::stdout().write_all(table::markdown().as_bytes()),
+        _ => unreachable!("clap demands a subcommand that it knows"),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Who reads the first lines only, `| head`, is no error of ours.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gasnet-sci: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn definitions_are_consistent() {
+        super::cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,345 @@
+//! `gasnet-sci tune`: measures, on this host, the lengths from which another way of moving bytes is worth its start, and
+//! writes them where the library looks for them.
+//!
+//! Each length is decided by the ratio of two ways, timed right after each other, in turns, the median of several rounds: what
+//! else the host does at the time hits both. A threshold is the length from which on every longer one has the wanted ratio.
+//! A way that wins nowhere gets no line: the default stands.
+
+use clap::ArgMatches;
+use gasnet_sci::am::wait;
+use gasnet_sci::base::config::tune;
+use gasnet_sci::job::limits;
+use gasnet_sci::os::sys;
+use gasnet_sci::sci::engine::Engine;
+use gasnet_sci::sci::shm::Shm;
+use gasnet_sci::sci::{
+    Adapter, DmaQueue, LocalSegment, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, SegmentId,
+};
+use gasnet_sci::sync::{AtomicU64, Ordering};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Largest length tried.
+const LARGEST: usize = 1 << 20;
+/// Bytes of the buffer that unequally aligned payloads bounce through.
+const BOUNCE: usize = 64 << 10;
+/// DMA may cost so much more than PIO: from there on its start is lost in the copy.
+const AS_GOOD: f64 = 1.02;
+/// A detour through a buffer must win so much.
+const BETTER: f64 = 0.97;
+/// Handing a transfer to the thread may take so much of making it at once: three quarters can be hidden then.
+const WORTH_A_CALL: f64 = 0.25;
+
+/// Measures and writes; prints what it found.
+pub fn run(options: &ArgMatches) -> io::Result<()> {
+    let out = match options.get_one::<String>("out") {
+        Some(name) => PathBuf::from(name),
+        None => tune::place(tune::Asker::here().code.as_deref()),
+    };
+    let to_stdout = out == Path::new("-");
+    if !to_stdout {
+        check_writable(&out)?;
+    }
+    let bench = Bench::new(options.get_flag("quick")).map_err(|error| io::Error::other(error.to_string()))?;
+    let found = bench.all().map_err(|error| io::Error::other(error.to_string()))?;
+    let text = file(&found);
+    tune::parse(&text).map_err(io::Error::other)?;
+    if to_stdout {
+        return io::stdout().write_all(text.as_bytes());
+    }
+    write(&out, &text)?;
+    let mut stdout = io::stdout().lock();
+    for finding in &found {
+        let value = finding.value.map_or("default".to_string(), |value| limits::size(value as u64));
+        writeln!(stdout, "{:<28}{value:<12}{}", finding.name, finding.why)?;
+    }
+    writeln!(stdout, "written to {}", out.display())?;
+    if out != tune::place(tune::Asker::here().code.as_deref()) {
+        writeln!(stdout, "set {}={} to use it", tune::VARIABLE, out.display())?;
+    }
+    Ok(())
+}
+
+/// One threshold.
+struct Finding {
+    name: &'static str,
+    /// Bytes; `None`: the default.
+    value: Option<usize>,
+    why: String,
+}
+
+fn file(found: &[Finding]) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let (version, host, cpus) = (env!("CARGO_PKG_VERSION"), host.trim(), wait::cores());
+    let mut text = format!(
+        "# Thresholds that gasnet-sci {version} measured on {host}, {cpus} CPUs. gasnet-sci tune writes it anew.\n"
+    );
+    for finding in found {
+        let _ = match finding.value {
+            Some(value) => writeln!(text, "{} = {value} # {}", finding.name, finding.why),
+            None => writeln!(text, "# {}: {}; the default stands", finding.name, finding.why),
+        };
+    }
+    text
+}
+
+// --- the file ------------------------------------------------------------------------------------
+
+/// Before anything is measured.
+fn check_writable(out: &Path) -> io::Result<()> {
+    let probe = beside(out);
+    let result = create(&probe).map(|_| ());
+    let _ = std::fs::remove_file(&probe);
+    result.map_err(|error| about(out, error))
+}
+
+/// Whole or not at all, and readable for all: jobs of any user take it.
+fn write(out: &Path, text: &str) -> io::Result<()> {
+    let new = beside(out);
+    let result = create(&new).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, out)
+    });
+    if result.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    result.map_err(|error| about(out, error))
+}
+
+fn beside(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    name.into()
+}
+
+fn create(file: &Path) -> io::Result<std::fs::File> {
+    if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory)?;
+    }
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)?;
+    // The umask may have taken more, or left others the right to write.
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    Ok(file)
+}
+
+fn about(out: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {}: {error}; --out FILE writes another", out.display()))
+}
+
+// --- measuring -----------------------------------------------------------------------------------
+
+/// A node's segment as its peer reaches it. Both are in this process, on one map each, as two nodes have it.
+struct Bench {
+    remote: <Shm as Adapter>::RemoteSegment,
+    map: <Shm as Adapter>::Remote,
+    queue: <Shm as Adapter>::Queue,
+    source: Vec<u64>,
+    buffer: Vec<u64>,
+    rounds: usize,
+    round: Duration,
+    _segment: <Shm as Adapter>::LocalSegment,
+}
+
+const SEGMENT: SegmentId = SegmentId(1);
+
+impl Bench {
+    fn new(quick: bool) -> Result<Bench, SciError> {
+        let memory = sys::memfd()
+            .map_err(|error| SciError::System { call: "memfd_create", errno: error.raw_os_error().unwrap_or(0) })?;
+        let join = |node| Shm::join(memory.as_fd(), 0, 2, NodeId(node));
+        let (owner, peer) = (join(0)?, join(1)?);
+        let segment = owner.create(SEGMENT, 2 * LARGEST)?;
+        segment.set_available()?;
+        let remote = peer.connect(NodeId(0), SEGMENT, Duration::ZERO)?;
+        let map = remote.map(0, 2 * LARGEST, Placement::Anywhere)?;
+        map.fill(0, 1, 2 * LARGEST)?; // all pages are there
+        let (rounds, round) = if quick { (3, Duration::from_micros(300)) } else { (15, Duration::from_millis(3)) };
+        Ok(Bench {
+            remote,
+            map,
+            queue: peer.dma_queue(1)?,
+            source: vec![7; LARGEST / 8 + 8],
+            buffer: vec![0; BOUNCE / 8],
+            rounds,
+            round,
+            _segment: segment,
+        })
+    }
+
+    fn all(&self) -> Result<Vec<Finding>, SciError> {
+        Ok(vec![self.dma_min()?, self.bounce_min()?, self.thread_min()?])
+    }
+
+    fn dma_min(&self) -> Result<Finding, SciError> {
+        let ratio = |len: usize| self.ratio(|| self.pio(0, len), || self.dma(0, 0, len));
+        let name = "GASNET_SCI_DMA_MIN";
+        found(name, "DMA to PIO", lengths(1 << 10), AS_GOOD, ratio)
+    }
+
+    fn bounce_min(&self) -> Result<Finding, SciError> {
+        let ratio = |len: usize| self.ratio(|| self.pio(4, len), || self.bounce(4, len));
+        let name = "GASNET_SCI_BOUNCE_MIN";
+        found(name, "through a buffer to unaligned PIO", lengths(4 << 10), BETTER, ratio)
+    }
+
+    fn thread_min(&self) -> Result<Finding, SciError> {
+        let name = "GASNET_SCI_DMA_THREAD_MIN";
+        if wait::cores() < 2 {
+            return Ok(Finding { name, value: None, why: "there is one core".into() });
+        }
+        let engine = Engine::new(4);
+        found(name, "handing over to copying", lengths(4 << 10), WORTH_A_CALL, |len| self.hand_over(&engine, len))
+    }
+
+    // --- ways of moving bytes --------------------------------------------------------------------
+
+    /// Stores `len` bytes from `skew` bytes into the source.
+    fn pio(&self, skew: usize, len: usize) -> Result<(), SciError> {
+        let from = self.source.as_ptr().cast::<u8>().wrapping_add(skew);
+        // SAFETY: the source has 64 bytes more than the largest length.
+        unsafe { self.map.write(0, from, len) }?;
+        self.map.barrier();
+        Ok(())
+    }
+
+    fn dma(&self, skew: usize, offset: usize, len: usize) -> Result<(), SciError> {
+        let from = self.source.as_ptr().cast::<u8>().wrapping_add(skew);
+        self.dma_from(from, offset, len)
+    }
+
+    fn dma_from(&self, from: *const u8, offset: usize, len: usize) -> Result<(), SciError> {
+        // SAFETY: callers name the source or the buffer, which have as many bytes, and the transfer is waited for.
+        let ticket = unsafe { self.queue.enqueue(from, &self.remote, offset, len) }?;
+        self.queue.wait(ticket, Duration::from_secs(10)).map(|_| ())
+    }
+
+    /// Piece by piece through the aligned buffer.
+    fn bounce(&self, skew: usize, len: usize) -> Result<(), SciError> {
+        let from = self.source.as_ptr().cast::<u8>().wrapping_add(skew);
+        let buffer = self.buffer.as_ptr().cast_mut().cast::<u8>();
+        let mut at = 0;
+        while at < len {
+            let piece = BOUNCE.min(len - at);
+            // SAFETY: the source as in `pio`; the buffer has as many bytes, and one thread uses it.
+            unsafe { from.wrapping_add(at).copy_to_nonoverlapping(buffer, piece) };
+            self.dma_from(buffer, at, piece)?;
+            at += piece;
+        }
+        Ok(())
+    }
+
+    /// Time of handing a transfer to a thread that sleeps, as it does while the client computes, over that of copying it.
+    fn hand_over(&self, engine: &Engine, len: usize) -> Result<f64, SciError> {
+        let finished: &'static AtomicU64 = Box::leak(Box::default());
+        let from = self.source.as_ptr().cast::<u8>();
+        let to = self.map.memory().ok_or(SciError::FileLost)?;
+        let mut ratios = Vec::new();
+        for round in 1..=4 * self.rounds as u64 {
+            std::thread::sleep(Duration::from_micros(100)); // long enough that it sleeps
+            let start = Instant::now();
+            // SAFETY: source and map have as many bytes, and the copy is waited for right below.
+            unsafe { engine.enqueue(from, to, len, finished) }?;
+            let call = start.elapsed();
+            // ORDERING: Acquire ↔ Release in the engine, which is done with the memory then.
+            while finished.load(Ordering::Acquire) < round {
+                std::thread::yield_now();
+            }
+            let start = Instant::now();
+            self.pio(0, len)?;
+            ratios.push(call.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9));
+        }
+        Ok(median(ratios))
+    }
+
+    /// Median of (time of `b` / time of `a`).
+    fn ratio(
+        &self,
+        a: impl Fn() -> Result<(), SciError>,
+        b: impl Fn() -> Result<(), SciError>,
+    ) -> Result<f64, SciError> {
+        let time = |way: &dyn Fn() -> Result<(), SciError>, times: u32| -> Result<f64, SciError> {
+            let start = Instant::now();
+            for _ in 0..times {
+                way()?;
+            }
+            Ok(start.elapsed().as_secs_f64())
+        };
+        let once = time(&a, 1)?.min(time(&a, 3)? / 3.0).max(1e-9);
+        let times = (self.round.as_secs_f64() / once).clamp(1.0, 1e6) as u32;
+        let mut ratios = Vec::new();
+        for round in 0..self.rounds {
+            let (first, second) = if round % 2 == 0 {
+                (time(&a, times)?, time(&b, times)?)
+            } else {
+                let second = time(&b, times)?;
+                (time(&a, times)?, second)
+            };
+            ratios.push(second / first);
+        }
+        Ok(median(ratios))
+    }
+}
+
+/// Powers of two.
+fn lengths(least: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (least.ilog2()..=LARGEST.ilog2()).map(|log| 1 << log)
+}
+
+/// The least of `lengths` from which on every ratio is `wanted` or less.
+fn found(
+    name: &'static str,
+    what: &str,
+    lengths: impl DoubleEndedIterator<Item = usize>,
+    wanted: f64,
+    ratio: impl Fn(usize) -> Result<f64, SciError>,
+) -> Result<Finding, SciError> {
+    let mut best: Option<(usize, f64)> = None;
+    for len in lengths.rev() {
+        let ratio = ratio(len)?;
+        if ratio > wanted {
+            let why = match best {
+                Some((_, good)) => format!("{what}: {good:.2} there, {ratio:.2} at {}", limits::size(len as u64)),
+                None => format!("{what}: {ratio:.2} at {}, wanted {wanted}", limits::size(len as u64)),
+            };
+            return Ok(Finding { name, value: best.map(|(len, _)| len), why });
+        }
+        best = Some((len, ratio));
+    }
+    let why = best.map_or(String::new(), |(_, good)| format!("{what}: {good:.2} there, the least tried"));
+    Ok(Finding { name, value: best.map(|(len, _)| len), why })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(ratios: &[(usize, f64)]) -> Option<usize> {
+        let ratio = |len| Ok(ratios.iter().find(|(known, _)| *known == len).unwrap().1);
+        found("x", "x", ratios.iter().map(|(len, _)| *len), 1.0, ratio).unwrap().value
+    }
+
+    #[test]
+    fn a_threshold_is_where_all_longer_ones_are_good() {
+        assert_eq!(decide(&[(1, 2.0), (2, 1.0), (4, 0.9)]), Some(2));
+        assert_eq!(decide(&[(1, 0.5), (2, 1.1), (4, 0.9)]), Some(4), "an exception below counts for nothing");
+        assert_eq!(decide(&[(1, 0.5), (2, 0.5)]), Some(1));
+        assert_eq!(decide(&[(1, 0.5), (2, 1.5)]), None, "the longest decides");
+    }
+
+    #[test]
+    fn what_is_written_is_what_the_library_reads() {
+        let finding = |name, value| Finding { name, value, why: "a = b # c".into() };
+        let text = file(&[finding("GASNET_SCI_DMA_MIN", Some(4096)), finding("GASNET_SCI_BOUNCE_MIN", None)]);
+        assert_eq!(tune::parse(&text).unwrap(), [("GASNET_SCI_DMA_MIN", "4096".to_string())]);
+    }
+}

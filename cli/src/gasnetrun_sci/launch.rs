@@ -1,0 +1,280 @@
+//! From an [`Order`] to a job: checks that it fits, starts the nodes, supervises them.
+
+use super::cli::NAME;
+use super::debugger;
+use super::options::{Order, Output};
+use super::program::{self, NOT_EXECUTABLE};
+use super::stop::{Stop, advise};
+use gasnet_sci::base::config::{Config, tune};
+use gasnet_sci::job::boot::{HANDOFF, handoff};
+use gasnet_sci::job::header::JobHeader;
+use gasnet_sci::job::spawn::{self, Spawned, Streams};
+use gasnet_sci::job::{limits, supervise};
+use gasnet_sci::os::topology::{Bind, Place, Topology, format_list};
+use gasnet_sci::os::{cgroup, sys};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longer than anybody debugs.
+const DAYS: Duration = Duration::from_secs(100 * 86400);
+
+/// Runs the job; its status.
+pub fn launch(order: Order) -> Result<i32, Stop> {
+    // Before anything else is opened: a pipe on the number of a closed stdout would get what the nodes print.
+    spawn::fill_standard_descriptors().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?;
+    let (file, zeroth) = program::find(&order.program)?;
+    let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
+    let places = places(&order)?;
+    let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
+    let tune_file = tune_file(&config);
+    let job = Job { order, file, zeroth, places, debug, tune_file };
+    if job.order.verbose {
+        job.show();
+    }
+    limits::check(job.order.nodes).map_err(|problem| Stop::new(1, format!("{NAME}: {problem}")))?;
+    if job.order.dry {
+        return Ok(0);
+    }
+    job.prepare_files()?;
+    job.run(&config)
+}
+
+// The file of our own installation, unless the user names one; what is wrong with it is told here, once.
+fn tune_file(config: &Config) -> Option<OsString> {
+    if config.tune_file.is_some() {
+        return None;
+    }
+    match tune::find(None, &tune::Asker::here()) {
+        Ok(tuned) => tuned.map(|tuned| tuned.file.into()),
+        Err(problem) => {
+            advise(&problem);
+            Some(tune::NONE.into())
+        }
+    }
+}
+
+// --- binding -------------------------------------------------------------------------------------
+
+fn places(order: &Order) -> Result<Vec<Place>, Stop> {
+    if order.bind == Bind::None {
+        return Ok(Vec::new());
+    }
+    let host = Topology::read();
+    let nodes = order.nodes as usize;
+    let places = match host.places(order.bind, nodes) {
+        Ok(places) => places,
+        Err(problem) if order.bind_is_wish => {
+            advise(&format!("-c: {problem}; nodes are not bound"));
+            return Ok(Vec::new());
+        }
+        Err(problem) => {
+            let text = format!("{NAME}: --bind: {problem}: start fewer nodes, or without --bind");
+            return Err(Stop::new(1, text));
+        }
+    };
+    if order.bind == Bind::Numa && nodes > host.cpus() {
+        advise(&format!("--bind numa: {nodes} nodes share {} CPUs", host.cpus()));
+    } else if let Some(quota) = cgroup::cpus().filter(|quota| nodes as f64 > quota.ceil()) {
+        advise(&format!("--bind: the cgroup's quota is {quota} CPUs for {nodes} nodes"));
+    }
+    Ok(places)
+}
+
+// --- the job -------------------------------------------------------------------------------------
+
+struct Job {
+    order: Order,
+    file: PathBuf,
+    zeroth: OsString,
+    places: Vec<Place>,
+    debug: Option<debugger::Plan>,
+    /// Value of [`tune::VARIABLE`] for the nodes, if they must be told.
+    tune_file: Option<OsString>,
+}
+
+// What a new process needs to become its node's program.
+struct Start<'a> {
+    header: &'a JobHeader,
+    memory: OwnedFd,
+    exec_report: io::PipeWriter,
+}
+
+impl Job {
+    fn show(&self) {
+        let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
+        advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
+        for (rank, place) in self.places.iter().enumerate() {
+            let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
+            advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
+        }
+        for rank in 0..self.order.nodes {
+            let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
+            if !prefix.is_empty() {
+                let words: Vec<_> = prefix.iter().map(|word| word.to_string_lossy()).collect();
+                advise(&format!("node {rank} under {}", words.join(" ")));
+            }
+            if let Output::Files([out, err]) = &self.order.output {
+                let [out, err] = [out, err].map(|name| file_of(name, rank));
+                advise(&format!("node {rank}: stdout to {}, stderr to {}", out.display(), err.display()));
+            }
+        }
+    }
+
+    fn title(&self, rank: u32) -> String {
+        format!("node {rank} of {}: {}", self.order.nodes, self.order.program.to_string_lossy())
+    }
+
+    fn run(&self, config: &Config) -> Result<i32, Stop> {
+        let system = |what: &'static str| move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"));
+        let nodes = self.order.nodes;
+        let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
+        header.set_memory_number(memory.as_raw_fd());
+        let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
+        let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
+        if terminal.is_some() {
+            // Ctrl-C is for the debugger: it must end neither the launcher nor the other nodes.
+            sys::set_plain(libc::SIGINT, libc::SIG_IGN);
+        }
+        let stdin = terminal.unwrap_or(0);
+        let streams = |rank| self.streams(rank, terminal);
+        let plan = spawn::Plan { stdin, streams: &streams };
+        match spawn::spawn_all(&header, &plan).map_err(system("cannot start the nodes"))? {
+            Spawned::Node { rank, lifeline } => {
+                if terminal == Some(rank) {
+                    sys::set_plain(libc::SIGINT, libc::SIG_DFL);
+                }
+                self.become_program(Start { header: &header, memory, exec_report }, rank, lifeline)
+            }
+            Spawned::Supervisor(children) => {
+                drop(exec_report);
+                let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
+                let tag = self.order.output == Output::Here { tag: true };
+                let options = supervise::Options {
+                    // Who looks at one node in a debugger takes the time that it takes.
+                    exit_time: if self.debug.is_some() { DAYS } else { exit_time },
+                    exec_errors: Some(exec_errors),
+                    time_limit: self.order.time_limit,
+                    tag,
+                    prompts: stdin,
+                    ..supervise::Options::new(NAME)
+                };
+                sys::exit_now(supervise::run(header, children, options))
+            }
+        }
+    }
+
+    fn streams(&self, rank: u32, terminal: Option<u32>) -> io::Result<Streams> {
+        match &self.order.output {
+            _ if terminal == Some(rank) => Ok(Streams::Inherited),
+            Output::Files(names) => {
+                let [out, err] = names.each_ref().map(|name| file_of(name, rank));
+                // Appending, so that two streams in one file don't overwrite each other.
+                let open = |file: &Path| OpenOptions::new().append(true).create(true).open(file);
+                Ok(Streams::Files([open(&out)?, open(&err)?]))
+            }
+            Output::Here { tag } if self.order.nodes > 1 || *tag => Ok(Streams::Piped),
+            Output::Here { .. } => Ok(Streams::Inherited),
+        }
+    }
+
+    // Creates or empties all files, so that a name that does not work is found before anything runs.
+    fn prepare_files(&self) -> Result<(), Stop> {
+        let Output::Files(names) = &self.order.output else { return Ok(()) };
+        for rank in 0..self.order.nodes {
+            for file in names.iter().map(|name| file_of(name, rank)) {
+                let created = match file.parent() {
+                    Some(directory) => std::fs::create_dir_all(directory).and_then(|()| File::create(&file)),
+                    None => File::create(&file),
+                };
+                if let Err(error) = created {
+                    let text = format!("{NAME}: cannot write the output of node {rank} to {}: {error}", file.display());
+                    return Err(Stop::new(1, text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // In the new process.
+    fn become_program(&self, start: Start<'_>, rank: u32, lifeline: OwnedFd) -> ! {
+        let mut report = File::from(OwnedFd::from(start.exec_report));
+        let line = match self.prepare_and_execute(start.header, start.memory, rank, lifeline) {
+            Ok((path, error)) => match error.raw_os_error() {
+                Some(libc::ENOENT) => {
+                    format!("cannot run {path}: its interpreter (#! line or ELF loader) does not exist")
+                }
+                Some(libc::ENOEXEC) => {
+                    format!("cannot run {path}: it is no program for this machine, nor a script with a #! line")
+                }
+                _ => format!("cannot run {path}: {error}"),
+            },
+            Err(problem) => format!("node {rank}: {problem}"),
+        };
+        let bytes: Vec<u8> = std::iter::once(NOT_EXECUTABLE).chain(line.into_bytes()).chain([b'\n']).collect();
+        let _ = report.write_all(&bytes);
+        sys::exit_now(NOT_EXECUTABLE.into())
+    }
+
+    // Returns only on failure: what could not be executed and why, or what went wrong before.
+    fn prepare_and_execute(
+        &self,
+        header: &JobHeader,
+        memory: OwnedFd,
+        rank: u32,
+        lifeline: OwnedFd,
+    ) -> Result<(String, io::Error), String> {
+        let words = self.words(rank)?;
+        let memory = sys::duplicate_high(memory.as_fd(), spawn::HIGH).map_err(|e| format!("the job's memory: {e}"))?;
+        for fd in [&memory, &lifeline] {
+            sys::set_close_on_exec(fd.as_fd(), false).map_err(|e| format!("the hand-off: {e}"))?;
+        }
+        let value = handoff(header, rank, memory.as_raw_fd(), lifeline.as_raw_fd());
+        // SAFETY: this process has one thread.
+        unsafe { std::env::set_var(HANDOFF, value) };
+        if self.order.verbose {
+            // SAFETY: as above.
+            unsafe { std::env::set_var("GASNET_VERBOSEENV", "1") };
+        }
+        if let Some(file) = &self.tune_file {
+            // A program that the library is linked into does not know the installation; we do.
+            // SAFETY: as above.
+            unsafe { std::env::set_var(tune::VARIABLE, file) };
+        }
+        if self.debug.as_ref().is_some_and(|debug| debug.waits(rank)) {
+            // SAFETY: as above.
+            unsafe { std::env::set_var("GASNET_FREEZE", "1") };
+        }
+        if let Some(place) = self.places.get(rank as usize) {
+            let what = || format!("cannot be bound to CPUs {}", format_list(&place.cpus));
+            place.enter().map_err(|error| format!("{}: {error}", what()))?;
+        }
+        let (path, argv) = words;
+        let error = sys::execute(&path, &argv);
+        Ok((path.to_string_lossy().into_owned(), error))
+    }
+
+    // Path and argument vector of what node `rank` executes.
+    fn words(&self, rank: u32) -> Result<(CString, Vec<CString>), String> {
+        // Words of a command line contain no zero bytes: they came as C strings.
+        let text = |word: &OsStr| CString::new(word.as_bytes()).map_err(|error| error.to_string());
+        let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
+        let arguments = self.order.arguments.iter();
+        let Some(first) = prefix.first() else {
+            let words = std::iter::once(&self.zeroth).chain(arguments);
+            return Ok((text(self.file.as_os_str())?, words.map(|word| text(word)).collect::<Result<_, _>>()?));
+        };
+        let found = program::in_path(&first.to_string_lossy()).ok_or(format!("{first:?} is not found"))?;
+        let program = self.file.clone().into_os_string();
+        let words = prefix.iter().chain([&program]).chain(arguments);
+        Ok((text(found.as_os_str())?, words.map(|word| text(word)).collect::<Result<_, _>>()?))
+    }
+}
+
+fn file_of(name: &str, rank: u32) -> PathBuf {
+    name.replace("%n", &rank.to_string()).into()
+}

@@ -1,0 +1,265 @@
+//! From the arguments to an [`Order`]: what other launchers of the family accept becomes clap's forms first.
+
+use super::cli::{NAME, command};
+use super::stop::{Stop, advise};
+use clap::ArgMatches;
+use gasnet_sci::os::topology::Bind;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Order {
+    pub nodes: u32,
+    pub bind: Bind,
+    /// Without `--bind` too few CPUs are no error: other launchers take `-c` as a wish.
+    pub bind_is_wish: bool,
+    pub output: Output,
+    pub time_limit: Option<Duration>,
+    pub debug: Option<Debug>,
+    pub verbose: bool,
+    pub dry: bool,
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+}
+
+/// Where the nodes' output goes.
+#[derive(Debug, PartialEq)]
+pub enum Output {
+    /// To the launcher's own streams, each line with the node in front or not.
+    Here { tag: bool },
+    /// To the files of these names, with `%n` for the node: stdout, stderr.
+    Files([String; 2]),
+}
+
+/// What is to be debugged.
+#[derive(Debug, PartialEq)]
+pub struct Debug {
+    /// Empty: the first debugger that there is.
+    pub command: String,
+    /// Only this node.
+    pub node: Option<u32>,
+}
+
+/// Reads the command line.
+pub fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
+    let (options, program) = normalise(arguments);
+    let found = command().try_get_matches_from(options).map_err(|error| {
+        let text = error.to_string();
+        if !error.use_stderr() {
+            return Stop::new(0, text);
+        }
+        let text = text.trim_start_matches("error: ").replace("--nodes <N>", "-n N");
+        let usage = if text.contains("Usage:") { String::new() } else { format!("\n{}", command().render_usage()) };
+        Stop::new(1, format!("{NAME}: {text}{usage}"))
+    })?;
+    let usage = |problem: String| Stop::new(1, format!("{NAME}: {problem}\n\n{}", command().render_usage()));
+    let Some((program, arguments)) = program.split_first() else {
+        return Err(usage("no program is given".into()));
+    };
+    order(&found, program, arguments).map_err(usage)
+}
+
+fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Result<Order, String> {
+    let number = |id: &str| found.get_one::<u32>(id).copied();
+    let nodes = number("nodes").unwrap_or(1);
+    let hosts = number("hosts").unwrap_or(1);
+    if hosts > nodes {
+        return Err(format!("-N {hosts} hosts are more than -n {nodes} nodes"));
+    }
+    let dry = found.get_count("dry-run") > 0;
+    let verbose = dry || found.get_count("verbose") > 0 || found.get_count("keep") > 0;
+    if verbose && hosts > 1 {
+        advise(&format!("-N {hosts}: all nodes run on this host"));
+    }
+    if found.contains_id("spawner") {
+        advise("-spawner has no effect: nodes are started by this launcher itself");
+    }
+    let each = number("cpus").unwrap_or(0) as usize;
+    let word = found.get_one::<String>("bind").map(String::as_str);
+    let bind = match word {
+        Some("core") => Bind::Cores(each.max(1)),
+        Some("numa") => Bind::Numa,
+        Some(_) => Bind::None,
+        None if each > 0 => Bind::Cpus(each),
+        None => Bind::None,
+    };
+    Ok(Order {
+        nodes,
+        bind,
+        bind_is_wish: word.is_none(),
+        output: output(found, nodes)?,
+        time_limit: found.get_one::<f64>("timeout").map(|seconds| Duration::from_secs_f64(*seconds)),
+        debug: debug(found, nodes)?,
+        verbose,
+        dry,
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+    })
+}
+
+fn output(found: &ArgMatches, nodes: u32) -> Result<Output, String> {
+    let text = |id: &str| found.get_one::<String>(id);
+    if let Some(name) = ["output", "output-dir"].into_iter().find(|id| text(id).is_some_and(String::is_empty)) {
+        return Err(format!("--{name} needs a name"));
+    }
+    if let Some(directory) = text("output-dir") {
+        return Ok(Output::Files(["out", "err"].map(|stream| format!("{directory}/node-%n.{stream}"))));
+    }
+    match text("output") {
+        Some(file) if nodes > 1 && !file.contains("%n") => Err(format!(
+            "--output {file}: {nodes} nodes need {nodes} files: put %n, which becomes the node's number, into the name; \
+             to have everything in one file, redirect the launcher's output"
+        )),
+        Some(file) => Ok(Output::Files([file.clone(), file.clone()])),
+        None => Ok(Output::Here { tag: found.get_flag("tag-output") }),
+    }
+}
+
+fn debug(found: &ArgMatches, nodes: u32) -> Result<Option<Debug>, String> {
+    let node = found.get_one::<u32>("debug-node").copied();
+    if let Some(node) = node.filter(|node| *node >= nodes) {
+        return Err(format!("--debug-node {node}: there are only nodes 0 to {}", nodes - 1));
+    }
+    let command = found.get_one::<String>("debug").cloned();
+    Ok((command.is_some() || node.is_some()).then(|| Debug { command: command.unwrap_or_default(), node }))
+}
+
+// Other launchers of the family have long options with one dash, and values joined to them. All become clap's forms.
+// The second part is the program with its arguments.
+fn normalise(arguments: &[OsString]) -> (Vec<OsString>, &[OsString]) {
+    let mut options = vec![OsString::from(NAME)];
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        let text = argument.to_string_lossy();
+        if text == "--" {
+            return (options, &arguments[at + 1..]);
+        }
+        if !text.starts_with('-') || text == "-" {
+            break;
+        }
+        at += 1;
+        let option = canonical(&text);
+        let needs_value = takes_value(&option);
+        options.push(option.into());
+        if needs_value && let Some(value) = arguments.get(at) {
+            options.push(value.clone());
+            at += 1;
+        }
+    }
+    (options, &arguments[at..])
+}
+
+// The option in clap's long form.
+fn canonical(text: &str) -> String {
+    for (spelling, long) in
+        [("-np", "--nodes"), ("-n", "--nodes"), ("-N", "--hosts"), ("-c", "--cpus"), ("-E", "--env")]
+    {
+        match text.strip_prefix(spelling) {
+            Some("") => return long.into(),
+            Some(value)
+                if spelling == "-E" || value.trim_start_matches('=').starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                return format!("{long}={}", value.trim_start_matches('='));
+            }
+            _ => {}
+        }
+    }
+    let word = text.trim_start_matches('-');
+    match word {
+        "h" | "help" => "--help".into(),
+        _ if word.starts_with("encode") || word.starts_with("noencode") => "--encode".into(),
+        _ if word.chars().all(|letter| "vtkV".contains(letter)) => text.into(), // flags, perhaps several
+        _ => format!("--{word}"),
+    }
+}
+
+// Does its value follow as an argument of its own?
+fn takes_value(option: &str) -> bool {
+    let named = |argument: &&clap::Arg| option.strip_prefix("--").is_some_and(|name| argument.get_long() == Some(name));
+    let command = command();
+    let found = command.get_arguments().find(named);
+    found.is_some_and(|argument| argument.get_action().takes_values() && !argument.is_require_equals_set())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(line: &str) -> (Vec<String>, Vec<String>) {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let (options, program) = normalise(&arguments);
+        let text = |list: &[OsString]| list.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        (text(&options[1..]), text(program))
+    }
+
+    fn parsed(line: &str) -> Order {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        parse(&arguments).map_err(|stop| stop.text().to_string()).unwrap()
+    }
+
+    #[test]
+    fn every_spelling_becomes_the_form_that_clap_knows() {
+        for (line, options) in [
+            ("-n 4 p", "--nodes 4"),
+            ("-n4 p", "--nodes=4"),
+            ("-np 4 p", "--nodes 4"),
+            ("-np4 p", "--nodes=4"),
+            ("-N2 -c3 -EA,B p", "--hosts=2 --cpus=3 --env=A,B"),
+            ("-spawner=ssh -encode-args -noencode p", "--spawner=ssh --encode --encode"),
+            ("-spawner ssh -help p", "--spawner ssh --help"),
+            ("-bind core --timeout 3 -tag-output p", "--bind core --timeout 3 --tag-output"),
+            ("--debug p", "--debug"),
+            ("--debug=gdb p", "--debug=gdb"),
+            ("-vt -k p", "-vt -k"),
+        ] {
+            let expected: Vec<&str> = options.split(' ').collect();
+            assert_eq!(
+                normalised(line),
+                (expected.iter().map(|s| s.to_string()).collect(), vec!["p".into()]),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_follows_the_program_is_its_own() {
+        let program = |line| normalised(line).1;
+        assert_eq!(program("-n 1 p -n 2 -- -v"), ["p", "-n", "2", "--", "-v"]);
+        assert_eq!(program("-n 1 -- -p --"), ["-p", "--"]);
+        assert_eq!(program("-n 1 - x"), ["-", "x"]);
+    }
+
+    #[test]
+    fn bind_and_cpus_make_one_wish() {
+        for (options, bind) in [
+            ("", Bind::None),
+            ("-c 2 ", Bind::Cpus(2)),
+            ("-c 0 ", Bind::None),
+            ("--bind core ", Bind::Cores(1)),
+            ("--bind=core -c 3 ", Bind::Cores(3)),
+            ("--bind numa ", Bind::Numa),
+            ("--bind none -c 3 ", Bind::None),
+        ] {
+            assert_eq!(parsed(&format!("-n 1 {options}p")).bind, bind, "{options}");
+        }
+    }
+
+    #[test]
+    fn output_and_debug_options_are_what_they_say() {
+        assert_eq!(parsed("-n 1 --tag-output p").output, Output::Here { tag: true });
+        assert_eq!(parsed("-n 1 --output f p").output, Output::Files(["f".into(), "f".into()]));
+        let files = ["d/node-%n.out", "d/node-%n.err"].map(String::from);
+        assert_eq!(parsed("-n 2 --output-dir d p").output, Output::Files(files));
+        assert_eq!(parsed("-n 2 p").debug, None);
+        let debug = |command: &str, node| Some(Debug { command: command.into(), node });
+        assert_eq!(parsed("-n 2 --debug p").debug, debug("", None));
+        assert_eq!(parsed("-n 2 --debug-node 1 p").debug, debug("", Some(1)));
+        assert_eq!(parsed("-n 2 --debug=wait --debug-node=1 p").debug, debug("wait", Some(1)));
+    }
+
+    #[test]
+    fn definitions_are_consistent() {
+        command().debug_assert();
+    }
+}

@@ -1,0 +1,148 @@
+//! `gasnet-sci bench`: a quick run ends, and its JSON holds every row. Nothing is said about speed, but what a silent
+//! peer takes is memory, which is counted.
+
+use gasnet_sci::am::wait;
+use serde_json::Value;
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+fn bench(arguments: &[&str]) -> Output {
+    // Two at a time would have the same cores.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Command::new(env!("CARGO_BIN_EXE_gasnet-sci")).arg("bench").args(arguments).output().unwrap()
+}
+
+/// Rows of the table of targets: section, beginning of the operation, who, nodes, bytes, target.
+const TARGETS: [(&str, &str, &str, u64, u64, f64); 32] = [
+    ("am", "short request-reply round trip", "native", 2, 0, 1.15),
+    ("am", "short request-request round trip", "native", 2, 0, 1.25),
+    ("am", "short flood, one way", "native", 2, 0, 0.13),
+    ("am", "short flood, request-reply", "native", 2, 0, 0.25),
+    ("am", "medium request-reply round trip", "native", 2, 64, 1.4),
+    ("am", "medium request-reply round trip", "native", 2, 1 << 10, 2.5),
+    ("am", "medium request-reply round trip", "native", 2, 4 << 10, 4.6),
+    ("am", "medium request-reply round trip", "native", 2, 64 << 10, 48.0),
+    ("am", "medium flood, one way", "native", 2, 64 << 10, 0.9),
+    ("am", "long request-reply round trip", "native", 2, 64, 1.6),
+    ("am", "long request-reply round trip", "native", 2, 4 << 10, 4.6),
+    ("am", "long flood, one way", "native", 2, 1 << 20, 0.95),
+    ("rma", "put, above the plain copy", "native", 2, 8, 2.0),
+    ("rma", "get, above the plain copy", "native", 2, 8, 2.0),
+    ("rma", "put bandwidth", "native", 2, 1 << 10, 0.97),
+    ("rma", "put bandwidth", "native", 2, 4 << 20, 0.97),
+    ("rma", "get bandwidth", "native", 2, 1 << 10, 0.97),
+    ("rma", "get bandwidth", "native", 2, 4 << 20, 0.97),
+    ("rma", "put", "ref", 2, 8, 1.3),
+    ("rma", "get", "ref", 2, 8, 1.3),
+    ("poll", "idle poll", "native", 64, 0, 5.0),
+    ("poll", "idle poll, peers played", "native", 1024, 0, 10.0),
+    ("barrier", "barrier", "native", 2, 0, 1.05),
+    ("barrier", "barrier, 2 cores", "native", 8, 0, 8.0),
+    ("barrier", "barrier, 2 cores", "native", 16, 0, 25.0),
+    ("am", "short request-reply round trip, all pairs", "native", 4, 0, 5.0),
+    ("am", "short request-reply round trip, all pairs", "native", 8, 0, 8.0),
+    ("am", "short request-reply round trip, all pairs", "native", 16, 0, 16.0),
+    ("start", "start and exit, by fork", "native", 64, 0, 0.5),
+    ("start", "start and exit, by gasnetrun_sci", "native", 64, 0, 0.5),
+    ("memory", "touched per silent peer", "native", 64, 0, 1.0),
+    ("lock", "lock and unlock", "native", 2, 0, f64::NAN),
+];
+
+#[test]
+fn quick_run_has_every_row() {
+    if wait::cores() < 2 {
+        let output = bench(&["--quick"]);
+        assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("needs 2 cores"));
+        return;
+    }
+    let output = bench(&["--quick", "--json"]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["version"], 1);
+    for key in ["/host/cpu", "/host/kernel", "/host/library"] {
+        assert!(report.pointer(key).is_some_and(Value::is_string), "{key}");
+    }
+    assert!(report["host"]["cores"].as_u64().unwrap() >= 2);
+    let rows = report["results"].as_array().unwrap();
+
+    for (section, operation, who, nodes, bytes, target) in TARGETS {
+        let wanted = |row: &&Value| {
+            row["section"] == section
+                && row["operation"].as_str().unwrap().starts_with(operation)
+                && row["who"] == format!("gasnet-sci {who}")
+                && row["nodes"] == nodes
+                && row["bytes"] == bytes
+        };
+        let mut found = rows.iter().filter(wanted);
+        let same = |row: &Value| row["target"].as_f64().map_or(target.is_nan(), |value| value == target);
+        assert!(found.any(same), "{section}: {operation} ({who}), {nodes} nodes, {bytes} bytes");
+    }
+    for section in ["limit", "am", "rma", "barrier", "poll", "lock", "coll", "start", "memory"] {
+        assert!(rows.iter().any(|row| row["section"] == section), "{section}");
+    }
+    for row in rows {
+        row_is_consistent(row, rows);
+    }
+    // Pages are counted, no time: this holds on any machine, and is as much whatever the number of nodes.
+    let memory: Vec<&Value> = rows.iter().filter(|row| row["section"] == "memory").collect();
+    assert_eq!(memory.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [32, 64]);
+    let per_peer = memory[1]["median"].as_f64().unwrap();
+    assert!((0.1..=1.0).contains(&per_peer), "a silent peer takes {per_peer} KiB");
+}
+
+fn row_is_consistent(row: &Value, rows: &[Value]) {
+    let number = |key: &str| row[key].as_f64();
+    let (low, median, high) = (number("low").unwrap(), number("median").unwrap(), number("high").unwrap());
+    assert!(low <= median && median <= high, "{row}");
+    let difference = row["section"] == "memory" || row["operation"].as_str().unwrap().contains("above");
+    assert!(median > 0.0 || difference, "{row}");
+    assert!(["us", "ns", "MB/s", "KiB", "s"].contains(&row["unit"].as_str().unwrap()), "{row}");
+    let Some(limit) = row["limit"].as_str() else {
+        assert!(row["limit_median"].is_null() && row["ratio"].is_null(), "{row}");
+        return;
+    };
+    assert!(number("limit_median").unwrap() > 0.0, "{row}");
+    assert!(number("ratio").map_or(difference, |ratio| ratio > 0.0), "{row}");
+    let named = |other: &&Value| other["section"] == "limit" && other["who"] == "limit" && other["operation"] == limit;
+    assert!(rows.iter().any(|other| named(&other)), "{row}: no such limit");
+}
+
+#[test]
+fn parts_can_be_chosen_and_go_to_a_file() {
+    if wait::cores() < 2 {
+        return;
+    }
+    let file = std::env::temp_dir().join(format!("gasnet-sci-bench-{}.json", std::process::id()));
+    let output = bench(&["--quick", "--json", "--rounds", "2", "--only", "lock,barrier", "--nodes", "4", "--out", {
+        file.to_str().unwrap()
+    }]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(report["rounds"], 2);
+    let rows = report["results"].as_array().unwrap();
+    assert!(
+        rows.iter().all(|row| ["limit", "lock", "barrier"].contains(&row["section"].as_str().unwrap())),
+        "{rows:?}"
+    );
+    assert!(rows.iter().all(|row| row["nodes"].as_u64().unwrap() <= 4), "{rows:?}");
+
+    let table = bench(&["--quick", "--rounds", "1", "--only", "barrier", "--nodes", "2"]);
+    let text = String::from_utf8(table.stdout).unwrap();
+    assert!(table.status.success() && text.contains("\nbarrier ") && text.contains("targets met"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_is_an_error() {
+    for (arguments, expected) in [
+        (&["--only", "rma,speed"][..], "speed"),
+        (&["--rounds", "0"], "--rounds"),
+        (&["--nodes", "1"], "--nodes"),
+        (&["--quick", "--only", "lock", "--out", "/nowhere/at/all"], "/nowhere/at/all"),
+    ] {
+        let output = bench(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
+    }
+}

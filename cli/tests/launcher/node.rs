@@ -1,0 +1,337 @@
+//! The node program: does the operations of its script one after the other, `@1,2:operation` on these ranks only.
+
+use super::driver::NODE;
+use gasnet_sci::base::config::{Config, signal_number};
+use gasnet_sci::job::{self, Boot, Phase, exit, signals};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+unsafe extern "C" {
+    fn flockfile(stream: *mut libc::FILE);
+    static stdout: *mut libc::FILE;
+}
+
+// Before the test harness, and before Rust's start-up code changes the disposition of SIGPIPE.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static TAKE_OVER: extern "C" fn() = take_over;
+
+static BOOT: OnceLock<Boot> = OnceLock::new();
+static CODE: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn take_over() {
+    let Ok(script) = std::env::var(NODE) else {
+        return;
+    };
+    for word in script.split_whitespace() {
+        let (ranks, operation) = match word.strip_prefix('@') {
+            Some(rest) => rest.split_once(':').map(|(ranks, operation)| (Some(ranks), operation)).unwrap(),
+            None => (None, word),
+        };
+        if ranks.is_none_or(|ranks| ranks.split(',').any(|r| r.parse() == Ok(rank()))) {
+            let (name, value) = operation.split_once(':').unwrap_or((operation, ""));
+            perform(name, value);
+        }
+    }
+    leave_main(0)
+}
+
+fn rank() -> u32 {
+    let handoff = || std::env::var("GASNET_SCI_BOOT").unwrap().split(',').nth(1).unwrap().parse().unwrap();
+    BOOT.get().map_or_else(handoff, Boot::rank)
+}
+
+fn boot() -> &'static Boot {
+    BOOT.get().unwrap()
+}
+
+fn leave_main(code: i32) -> ! {
+    // SAFETY: as a return from main.
+    unsafe { libc::exit(code) }
+}
+
+fn perform(name: &str, value: &str) {
+    let number = || value.parse::<i32>().unwrap();
+    match name {
+        "join" => join(),
+        "attach" => attach(),
+        "fence" => boot().fence(),
+        "exchange" => exchange(value.parse().unwrap()),
+        "exit" => job::exit(number()),
+        "return" => leave_main(number()),
+        // SAFETY: ends the process.
+        "_exit" => unsafe { libc::_exit(number()) },
+        "fatal" => job::fatal(format_args!("told")),
+        "panic" => panic!("panicked here"),
+        "raise" => raise(signal(value)),
+        "thread_raise" => drop(thread::spawn({
+            let number = signal(value);
+            move || raise(number)
+        })),
+        "raise_twice" => raise_twice(signal(value)),
+        // SAFETY: SIG_IGN runs no code.
+        "ignore" => drop(unsafe { libc::signal(signal(value), libc::SIG_IGN) }),
+        "quit_handler" => handle(libc::SIGQUIT, on_quit),
+        "slow_quit_handler" => handle(libc::SIGQUIT, on_quit_slowly),
+        "usr1_exits" => {
+            CODE.store(number(), Ordering::Relaxed);
+            handle(libc::SIGUSR1, on_usr1);
+        }
+        "spin" => spin(),
+        "sleep" => thread::sleep(Duration::from_secs(1000)),
+        "sleep_ms" => thread::sleep(Duration::from_millis(value.parse().unwrap())),
+        "threads" => {
+            (0..2).for_each(|_| drop(thread::spawn(|| spin())));
+            spin()
+        }
+        "exit_threads" => exit_threads(number()),
+        "stdio_lock" => stdio_lock(),
+        "overflow" => drop(overflow(1)),
+        // SAFETY: a plain function that stays loaded.
+        "atexit_fence" => drop(unsafe { libc::atexit(at_exit) }),
+        "daemon" => drop(std::process::Command::new("setsid").args(["sleep", "1000"]).spawn().unwrap()),
+        "twice" => twice(),
+        // A shell command becomes the process.
+        "exec" => panic!("{}", std::process::Command::new("sh").args(["-c", value]).exec()),
+        _ => print_something(name, value),
+    }
+}
+
+fn print_something(name: &str, value: &str) {
+    match name {
+        "ready" => write_whole(b"ready\n"),
+        "env" => match std::env::var(value) {
+            Ok(text) => write_whole(format!("{value}={text}\n").as_bytes()),
+            Err(_) => write_whole(format!("{value} unset\n").as_bytes()),
+        },
+        "arguments" => {
+            join();
+            let arguments: Vec<String> = std::env::args().skip(1).collect();
+            write_whole(format!("{}: {arguments:?}\n", rank()).as_bytes());
+            job::exit(0);
+        }
+        "stdin" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).unwrap();
+            write_whole(format!("{} read {text:?}\n", rank()).as_bytes());
+        }
+        "buffer" => {
+            let text = std::ffi::CString::new(value).unwrap();
+            // SAFETY: a C string and C's stdout.
+            unsafe { libc::fputs(text.as_ptr(), stdout) };
+        }
+        // SAFETY: C's stdout.
+        "flush" => drop(unsafe { libc::fflush(stdout) }),
+        "lines" => lines(value.parse().unwrap()),
+        // Megabytes of one line.
+        "long" => (0..value.parse().unwrap()).for_each(|_| write_whole(&[b'y'; 1 << 20])),
+        "dispositions" => dispositions(),
+        _ => panic!("unknown operation {name}"),
+    }
+}
+
+// --- joining -------------------------------------------------------------------------------------
+
+// As gasnet_init does it.
+fn try_join() -> Result<Boot, String> {
+    let config = Config::from_env().map_err(|e| e.to_string())?.0;
+    let boot = job::join(&config).map_err(|e| e.to_string())?;
+    exit::register_process_exit();
+    exit::install_panic_hook();
+    signals::install_at_init(&config);
+    boot.fence();
+    boot.set_phase(Phase::Inited);
+    Ok(boot)
+}
+
+fn join() {
+    match try_join() {
+        Ok(boot) => drop(BOOT.set(boot)),
+        Err(error) => {
+            write_to(2, format!("{error}\n").as_bytes());
+            leave_main(99);
+        }
+    }
+}
+
+fn attach() {
+    signals::install_at_attach(&Config::from_env().unwrap().0);
+    boot().set_phase(Phase::Attached);
+    boot().fence();
+}
+
+fn exchange(rounds: u64) {
+    let boot = boot();
+    let words = |round: u64, rank: u32| [round * 1000 + u64::from(rank); 8];
+    for round in 0..rounds {
+        boot.post(&words(round, boot.rank()));
+        boot.fence();
+        for peer in 0..boot.nodes() {
+            assert_eq!(boot.get(peer), words(round, peer));
+        }
+    }
+}
+
+fn twice() {
+    let handoff = std::env::var("GASNET_SCI_BOOT").unwrap();
+    join();
+    // SAFETY: one thread; the child runs this program's code only.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: one thread.
+        unsafe { std::env::set_var("GASNET_SCI_BOOT", handoff) };
+        join();
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    job::exit(libc::WEXITSTATUS(status));
+}
+
+// --- ends and signals ----------------------------------------------------------------------------
+
+pub fn signal(name: &str) -> i32 {
+    signal_number(name).unwrap()
+}
+
+fn raise(signal: i32) {
+    // SAFETY: touches no memory.
+    unsafe { libc::raise(signal) };
+}
+
+// From another process, as a user does it, so that only this thread can take them.
+fn raise_twice(signal: i32) {
+    let node = std::process::id() as i32;
+    // SAFETY: one thread; the child makes system calls only.
+    if unsafe { libc::fork() } > 0 {
+        return;
+    }
+    for _ in 0..2 {
+        // SAFETY: touches no memory.
+        unsafe { libc::kill(node, signal) };
+        thread::sleep(Duration::from_millis(200));
+    }
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(0) }
+}
+
+fn handle(signal: i32, handler: extern "C" fn(i32)) {
+    // SAFETY: the handlers below make async-signal-safe calls only.
+    unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+}
+
+extern "C" fn on_quit(_: i32) {
+    write_whole(b"quit handler\n");
+    job::exit(1);
+}
+
+extern "C" fn on_quit_slowly(_: i32) {
+    thread::sleep(Duration::from_millis(1500));
+    write_whole(b"late\n");
+    job::exit(1);
+}
+
+extern "C" fn on_usr1(_: i32) {
+    job::exit(CODE.load(Ordering::Relaxed));
+}
+
+extern "C" fn at_exit() {
+    boot().fence();
+    write_whole(b"atexit\n");
+}
+
+fn spin() -> ! {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+fn exit_threads(code: i32) {
+    for _ in 0..4 {
+        thread::spawn(move || job::exit(code));
+    }
+    job::exit(code)
+}
+
+fn stdio_lock() {
+    let (locked, wait) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        // SAFETY: C's stdout.
+        unsafe { flockfile(stdout) };
+        locked.send(()).unwrap();
+        thread::sleep(Duration::from_secs(1000));
+    });
+    wait.recv().unwrap();
+}
+
+#[allow(unconditional_recursion)] // it is meant to run out of stack
+fn overflow(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 64]);
+    overflow(depth + 1) + frame[0]
+}
+
+fn dispositions() {
+    let names = "ABRT ILL SEGV BUS FPE INT TERM HUP PIPE QUIT";
+    let is_default = |name: &str| {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: a null new action changes nothing; `action` is writable.
+        unsafe { libc::sigaction(signal(name), std::ptr::null(), action.as_mut_ptr()) };
+        // SAFETY: zeroed is valid.
+        unsafe { action.assume_init() }.sa_sigaction == libc::SIG_DFL
+    };
+    let taken: Vec<&str> = names.split(' ').filter(|name| !is_default(name)).collect();
+    write_whole(if taken.is_empty() { "all default\n".into() } else { format!("{taken:?}\n") }.as_bytes());
+}
+
+// --- output --------------------------------------------------------------------------------------
+
+fn write_whole(bytes: &[u8]) {
+    write_to(1, bytes);
+}
+
+fn write_to(fd: i32, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: `bytes` is readable.
+        let n = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+        bytes = &bytes[n.max(0) as usize..];
+    }
+}
+
+const PIECE: usize = 1000;
+
+// Every tenth line to stderr; in pieces that end anywhere, as a stream's buffer does.
+fn lines(count: usize) {
+    let mut held = [String::new(), String::new()];
+    for number in 0..count {
+        let stream = usize::from(number % 10 == 9);
+        let _ = writeln!(held[stream], "{} {number} {}", rank(), ".".repeat(number % 97));
+        if held[stream].len() >= PIECE {
+            let rest = held[stream].split_off(PIECE);
+            write_to(stream as i32 + 1, held[stream].as_bytes());
+            held[stream] = rest;
+        }
+    }
+    held.iter().zip([1, 2]).for_each(|(text, fd)| write_to(fd, text.as_bytes()));
+}
+
+/// Every line of `lines:count` from every node that went to stdout is there, whole and in order; lines of stderr may be
+/// among them.
+pub fn check_lines(out: &str, nodes: usize, count: usize) {
+    let mut next = vec![[0, 9]; nodes];
+    for line in out.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [rank, number, dots] = words[..] else { panic!("torn line {line:?}") };
+        let (rank, number): (usize, usize) = (rank.parse().unwrap(), number.parse().unwrap());
+        assert_eq!(dots, ".".repeat(number % 97), "torn line {line:?}");
+        let stream = usize::from(number % 10 == 9);
+        assert_eq!(number, next[rank][stream], "lines of node {rank} are out of order");
+        next[rank][stream] += if stream == 1 { 10 } else { 1 + usize::from(number % 10 == 8) };
+    }
+    let end = if count.is_multiple_of(10) { count } else { panic!("choose a multiple of ten") };
+    assert!(next.iter().all(|n| n[0] == end), "lines are missing: {next:?}");
+}

@@ -1,0 +1,383 @@
+//! Waiting: poll, then pause, then yield, then sleep on this node's interrupt (design.md §4).
+//!
+//! Every sleep is bounded (50 µs growing to 1 ms): what a client waits for may be changed by a peer's direct put or by
+//! another thread, and that wakes nobody. Progress never depends on the mode.
+
+use crate::sci::Interrupt;
+use crate::sync::{AtomicU32, Ordering, spin_loop, yield_now};
+use std::time::Duration;
+
+/// `gasnet_set_waitmode`, and the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mode {
+    /// Never give up the CPU.
+    Spin = 0,
+    /// Give it up at once.
+    Block = 1,
+    /// Spin a while, then give it up.
+    SpinBlock = 2,
+}
+
+impl Mode {
+    /// The mode that a client's number names.
+    pub fn from_number(number: i32) -> Option<Mode> {
+        match number {
+            0 => Some(Mode::Spin),
+            1 => Some(Mode::Block),
+            2 => Some(Mode::SpinBlock),
+            _ => None,
+        }
+    }
+}
+
+/// Failed polls before a waiting thread yields, when every node has a core: about 40 µs, with the gaps between them. The most, and
+/// the first.
+const SPIN_DEDICATED: u32 = 500;
+/// The least. A yield that took longer than [`SWITCHED`] let somebody else run: the core is shared after all (another job,
+/// another user), perhaps with the very peer that is waited for, and spinning only keeps it off. Then the next wait spins
+/// this often; each yield that comes back at once doubles it. Two nodes that a third process drives onto one core: 58 µs
+/// per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
+const SPIN_LEAST: u32 = 2;
+/// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
+const SWITCHED: Duration = Duration::from_nanos(1000);
+/// The same when nodes share cores: the peer needs this core to answer at all.
+const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1, 2, 4 give 18.9, 17.1, 20.9, 20.8 µs
+/// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
+const YIELDS_DEDICATED: u32 = 20;
+const YIELDS_SHARED: u32 = 40;
+const SLEEP_MIN_US: u64 = 50;
+const SLEEP_MAX_US: u64 = 1000;
+
+/// How thorough a poll is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// One of many: what it misses the next ones find.
+    Glance,
+    /// The core is given away if it finds nothing: it misses no message that is there.
+    Whole,
+    /// The last before a sleep, after arming: as `Whole`, and at what is waited for.
+    Last,
+}
+
+/// How the threads of this node wait.
+pub struct Waiter {
+    mode: AtomicU32,
+    /// Failed polls before yielding: now, and the bounds it moves within.
+    spin: AtomicU32,
+    least: u32,
+    most: u32,
+    yields: u32,
+    pauses: u32,
+    gap: u32,
+    missed: Missed,
+}
+
+/// Polls by the client that found nothing, in a row, and how many it takes until a yield. In a line of its own: every
+/// poll writes it, all waiters read the rest.
+#[repr(align(128))]
+struct Missed {
+    count: AtomicU32,
+    patience: AtomicU32,
+}
+
+/// A client's own loop around polls yields after this many in vain when nodes share cores: without it a spinning node
+/// keeps its peers off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
+const MISSES_SHARED: u32 = 32;
+/// A yield that comes back at once let nobody in: each doubles the number, up to this one, so that a poll in vain costs 5 ns
+/// and not 15 (a yield in 32) where the other nodes sleep.
+const MISSES_ALONE: u32 = 1024;
+
+/// So many polls in vain after one that was not, each with a gap behind it: an answer is likely to be on its way. After them a
+/// poll costs a tenth: who polls beside computing should not wait. None where nodes share cores, and a peer waits for this one.
+const PAUSES: u32 = 24;
+
+/// Time between two looks at a line that a peer is about to write: it arrives sooner where fewer looks at it are in flight.
+/// The bare ring of two processes with 0, 1, 2, 3, 4, 6 pauses of 20 ns between looks takes 1.08, 1, 0.96, 0.92, 0.92, 0.95;
+/// with 20 ns of work besides at each side 1.15, 1.08, 1.01, 1.01 from one pause on (Xeon VM, 2026-11).
+const GAP: Duration = Duration::from_nanos(60);
+/// The most: where a pause takes no time it does not help either.
+const MOST_PAUSES: u32 = 4;
+
+impl Waiter {
+    /// `nodes` nodes share `cores` cores of this host; `spin` overrides the number of failed polls before yielding.
+    pub fn new(nodes: u32, cores: u32, spin: Option<u32>) -> Waiter {
+        let shared = nodes > cores;
+        let (least, most) = match spin {
+            Some(fixed) => (fixed, fixed),
+            None if shared => (SPIN_SHARED, SPIN_SHARED),
+            None => (SPIN_LEAST, SPIN_DEDICATED),
+        };
+        let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
+        Waiter {
+            mode: AtomicU32::new(Mode::SpinBlock as u32),
+            spin: AtomicU32::new(most),
+            least,
+            most,
+            yields,
+            pauses: if shared { 0 } else { PAUSES },
+            gap: if shared { 1 } else { pauses_in(GAP) },
+            missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(MISSES_SHARED.max(most)) },
+        }
+    }
+
+    /// `gasnet_set_waitmode`.
+    pub fn set_mode(&self, mode: Mode) {
+        self.mode.store(mode as u32, Ordering::Relaxed); // Relaxed: a hint, alone
+    }
+
+    /// A poll that the client made by itself found something, or not.
+    #[inline]
+    pub fn polled(&self, found: bool) {
+        if found { self.found() } else { self.missed(1) }
+    }
+
+    /// A poll that the client made by itself found something.
+    #[inline]
+    pub fn found(&self) {
+        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as in `missed`
+    }
+
+    /// So many polls of the client's own, the last of them just now, found nothing.
+    #[inline]
+    pub fn missed(&self, polls: u32) {
+        let Missed { count, patience } = &self.missed;
+        // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
+        let missed = count.load(Ordering::Relaxed) + polls;
+        count.store(missed, Ordering::Relaxed); // Relaxed: as above
+        if missed <= self.pauses {
+            self.pause();
+        }
+        // Relaxed: as above.
+        if missed >= patience.load(Ordering::Relaxed) {
+            self.give_way();
+        }
+    }
+
+    /// Between two looks at what a peer is about to write.
+    #[inline(always)]
+    pub fn pause(&self) {
+        for _ in 0..self.gap {
+            spin_loop();
+        }
+    }
+
+    /// Pauses between two looks; at least one.
+    pub fn gap(&self) -> u32 {
+        self.gap
+    }
+
+    /// So many polls in vain after one that was not pause.
+    pub fn pauses(&self) -> u32 {
+        self.pauses
+    }
+
+    /// Failed steps of a wait before one does more than to poll and pause, as it stands now.
+    pub fn spins(&self) -> u32 {
+        match self.mode.load(Ordering::Relaxed) {
+            // Relaxed, both: as in `step`
+            mode if mode == Mode::Spin as u32 => u32::MAX,
+            mode if mode == Mode::Block as u32 => 0,
+            _ => self.spin.load(Ordering::Relaxed),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_way(&self) {
+        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
+        // Relaxed: as in `set_mode`
+        if self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
+            self.give_core();
+        }
+    }
+
+    /// Yields, and learns from how long that took how much spinning is worth.
+    fn give_core(&self) {
+        #[cfg(not(loom))]
+        let start = std::time::Instant::now();
+        yield_now();
+        #[cfg(not(loom))]
+        self.adapt(start.elapsed());
+    }
+
+    fn adapt(&self, yielded: Duration) {
+        // Relaxed: hints, alone; threads may undo each other's steps.
+        let (spin, patience) = (self.spin.load(Ordering::Relaxed), self.missed.patience.load(Ordering::Relaxed));
+        let (next, patient) = match yielded > SWITCHED {
+            true => (self.least, MISSES_SHARED.max(self.least)),
+            false => ((spin * 2).clamp(self.least, self.most), (patience * 2).min(MISSES_ALONE.max(self.most))),
+        };
+        if next != spin {
+            self.spin.store(next, Ordering::Relaxed); // Relaxed: as above
+        }
+        if patient != patience {
+            self.missed.patience.store(patient, Ordering::Relaxed); // Relaxed: as above
+        }
+    }
+
+    /// One step of waiting after `failed` failed polls in a row; `poll` says whether it did anything, and is told how
+    /// thoroughly it must look. Returns the new count: 0 after progress.
+    pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> u32 {
+        let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
+        let spin = self.spins();
+        if poll(if failed < spin { Look::Glance } else { Look::Whole }) {
+            return 0;
+        }
+        if failed < spin {
+            self.pause();
+        } else if failed - spin < self.yields {
+            if self.least == self.most {
+                yield_now(); // nothing to learn, and two looks at the clock are a tenth of it
+            } else {
+                self.give_core();
+            }
+            // The count goes on from where it was among the yields, wherever these begin now.
+            let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
+            return now.saturating_add(failed - spin + 1);
+        } else {
+            if self.sleep(failed - spin - self.yields, interrupt, poll) {
+                return 0;
+            }
+        }
+        failed.saturating_add(1)
+    }
+
+    /// True when the last look found something, so that there was no sleep.
+    #[cold]
+    fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> bool {
+        interrupt.arm();
+        // Once more: what was published before the word was seen set has woken nobody.
+        let found = poll(Look::Last);
+        if !found {
+            let us = (SLEEP_MIN_US << slept.min(10)).min(SLEEP_MAX_US);
+            interrupt.wait(Duration::from_micros(us));
+        }
+        interrupt.disarm();
+        found
+    }
+}
+
+/// Pauses that take about `time` here: processors differ by a factor of ten.
+fn pauses_in(time: Duration) -> u32 {
+    if cfg!(loom) {
+        return 1; // it has no clock
+    }
+    const MANY: u32 = 32;
+    // The best of a few: others may have the core meanwhile.
+    let once = || {
+        let start = std::time::Instant::now();
+        (0..MANY).for_each(|_| spin_loop());
+        start.elapsed()
+    };
+    let took = (0..3).map(|_| once()).min().unwrap_or(time);
+    let pauses = time.as_nanos() * u128::from(MANY) / took.as_nanos().max(1);
+    pauses.clamp(1, MOST_PAUSES.into()) as u32
+}
+
+/// Cores that this process may use: the affinity mask, cut by the cgroup's CPU quota (both count in
+/// `available_parallelism`).
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+/// Cores that the nodes of this job have, whose affinity masks name `together` CPUs, and this node's mask `own` of them; cut
+/// by the cgroup's quota. Nodes that a launcher binds to one core each do not share it.
+pub fn shared_cores(together: u32, own: u32) -> u32 {
+    // A quota shows as fewer cores than our own mask has.
+    if own == 0 || cores() < own { cores() } else { together.max(own) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    struct Sleeps(Cell<u32>);
+    // SAFETY: used by one thread in these tests.
+    unsafe impl Sync for Sleeps {}
+    impl Interrupt for Sleeps {
+        fn arm(&self) {}
+        fn disarm(&self) {}
+        fn wait(&self, timeout: Duration) -> bool {
+            assert!(timeout <= Duration::from_micros(SLEEP_MAX_US), "every sleep is bounded");
+            self.0.set(self.0.get() + 1);
+            false
+        }
+    }
+
+    fn sleeps_after(mode: Mode, steps: u32) -> u32 {
+        let waiter = Waiter::new(1, 1, Some(10));
+        waiter.set_mode(mode);
+        let interrupt = Sleeps(Cell::new(0));
+        let mut failed = 0;
+        for _ in 0..steps {
+            failed = waiter.step(failed, &interrupt, |_| false);
+        }
+        interrupt.0.get()
+    }
+
+    #[test]
+    fn modes_differ_in_when_the_cpu_is_given_up() {
+        assert_eq!(sleeps_after(Mode::Spin, 500), 0);
+        assert_eq!(sleeps_after(Mode::SpinBlock, 30), 0);
+        assert!(sleeps_after(Mode::SpinBlock, 40) > 0);
+        assert!(sleeps_after(Mode::Block, 25) > 0);
+    }
+
+    #[test]
+    fn the_look_between_arming_and_sleeping_is_a_complete_one() {
+        let waiter = Waiter::new(1, 1, Some(0));
+        let interrupt = Sleeps(Cell::new(0));
+        assert_eq!(waiter.step(1000, &interrupt, |look| look == Look::Last), 0, "it found something: that is progress");
+        assert_eq!(interrupt.0.get(), 0, "and no sleep follows");
+    }
+
+    #[test]
+    fn nodes_bound_to_a_core_each_do_not_share_it() {
+        assert_eq!(shared_cores(300, cores()), 300);
+        assert_eq!(shared_cores(300, cores() + 1), cores(), "a quota");
+        assert_eq!(shared_cores(0, 0), cores(), "the system did not say");
+        assert_eq!(shared_cores(0, cores()), cores(), "numbers that were not counted");
+    }
+
+    #[test]
+    fn spinning_stops_on_a_core_that_others_use_and_comes_back() {
+        let waiter = Waiter::new(2, 2, None);
+        let spin = || waiter.spin.load(Ordering::Relaxed);
+        assert_eq!(spin(), SPIN_DEDICATED);
+        waiter.adapt(SWITCHED * 2);
+        assert_eq!(spin(), SPIN_LEAST);
+        for _ in 0..20 {
+            waiter.adapt(SWITCHED / 2);
+        }
+        assert_eq!(spin(), SPIN_DEDICATED);
+        let patience = |waiter: &Waiter| waiter.missed.patience.load(Ordering::Relaxed);
+        assert_eq!(patience(&waiter), MISSES_ALONE, "a client's own loop spins as well");
+        let fixed = Waiter::new(2, 2, Some(7));
+        fixed.adapt(SWITCHED * 2);
+        assert_eq!(fixed.spin.load(Ordering::Relaxed), 7, "what the user asked for stays");
+        let patient = Waiter::new(2, 2, Some(5000));
+        patient.adapt(SWITCHED * 2);
+        assert_eq!(patience(&patient), 5000, "also in a client's own loop");
+    }
+
+    #[test]
+    fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
+        let waiter = Waiter::new(1, 1, None);
+        let interrupt = Sleeps(Cell::new(0));
+        let mut failed = SPIN_DEDICATED;
+        for _ in 0..YIELDS_DEDICATED {
+            failed = waiter.step(failed, &interrupt, |_| false);
+            assert_eq!(interrupt.0.get(), 0);
+        }
+        waiter.step(failed, &interrupt, |_| false);
+        assert_eq!(interrupt.0.get(), 1);
+    }
+
+    #[test]
+    fn progress_starts_the_count_again() {
+        let waiter = Waiter::new(1, 1, None);
+        assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), |_| true), 0);
+    }
+}

@@ -1,0 +1,65 @@
+//! Constants that C and Rust share; the headers take them from the generated `gasnet_sci_abi.h`.
+
+#![allow(missing_docs)] // each is the GASNET_* constant of the same name (contract: core.md §2.3)
+
+pub const GASNETI_SCI_OK: i32 = 0;
+pub const GASNETI_SCI_ERR_NOT_INIT: i32 = 10001;
+pub const GASNETI_SCI_ERR_RESOURCE: i32 = 10002;
+pub const GASNETI_SCI_ERR_BAD_ARG: i32 = 10003;
+pub const GASNETI_SCI_ERR_NOT_READY: i32 = 10004;
+pub const GASNETI_SCI_ERR_BARRIER_MISMATCH: i32 = 10005;
+
+pub const GASNETI_SCI_BARRIERFLAG_ANONYMOUS: i32 = 1;
+pub const GASNETI_SCI_BARRIERFLAG_MISMATCH: i32 = 2;
+pub const GASNETI_SCI_BARRIERFLAG_IMAGES: i32 = 4;
+pub const GASNETI_SCI_BARRIERFLAG_UNNAMED: i32 = 9;
+
+pub const GASNETI_SCI_WAIT_SPIN: i32 = 0;
+pub const GASNETI_SCI_WAIT_BLOCK: i32 = 1;
+pub const GASNETI_SCI_WAIT_SPINBLOCK: i32 = 2;
+
+/// `gasnet_AMMaxArgs`.
+pub const GASNETI_SCI_MAX_ARGS: usize = 16;
+/// `gasnet_AMMaxMedium`, bytes.
+pub const GASNETI_SCI_MAX_MEDIUM: usize = 65536;
+/// `gasnet_AMMaxLongRequest` and `gasnet_AMMaxLongReply`, bytes.
+pub const GASNETI_SCI_MAX_LONG: usize = 2147483647;
+/// Bytes; segments are whole pages of this size.
+pub const GASNETI_SCI_PAGESIZE: usize = 4096;
+/// Most nodes of a job: SCI node ids have 16 bits.
+pub const GASNETI_SCI_MAXNODES: u32 = 65536;
+
+/// Thread modes in [`super::init::gasneti_sci_client_t`].
+pub const GASNETI_SCI_MODE_SEQ: u32 = 1;
+pub const GASNETI_SCI_MODE_PARSYNC: u32 = 2;
+pub const GASNETI_SCI_MODE_PAR: u32 = 4;
+/// Segment modes, in the same word.
+pub const GASNETI_SCI_MODE_FAST: u32 = 16;
+pub const GASNETI_SCI_MODE_LARGE: u32 = 32;
+pub const GASNETI_SCI_MODE_EVERYTHING: u32 = 64;
+/// Debug or not, in the same word.
+pub const GASNETI_SCI_MODE_DEBUG: u32 = 256;
+pub const GASNETI_SCI_MODE_NDEBUG: u32 = 512;
+
+/// Forms of vector, indexed and strided transfers.
+pub const GASNETI_SCI_VIS_BLOCKING: u32 = 0;
+pub const GASNETI_SCI_VIS_NB: u32 = 1;
+pub const GASNETI_SCI_VIS_NBI: u32 = 2;
+
+/// Rules that a debug client's call asks to be checked before it runs.
+pub const GASNETI_SCI_RULE_NO_HANDLER: u32 = 1;
+pub const GASNETI_SCI_RULE_NO_LOCK: u32 = 2;
+pub const GASNETI_SCI_RULE_NO_NIS: u32 = 4;
+pub const GASNETI_SCI_RULE_ATTACHED: u32 = 8;
+pub const GASNETI_SCI_RULE_IN_HANDLER: u32 = 16;
+
+const _: () = {
+    use crate::am::region::{MAX_ARGS, MAX_LONG, MAX_MEDIUM};
+    use crate::barrier;
+    assert!(
+        GASNETI_SCI_MAX_ARGS == MAX_ARGS && GASNETI_SCI_MAX_MEDIUM == MAX_MEDIUM && GASNETI_SCI_MAX_LONG == MAX_LONG
+    );
+    assert!(GASNETI_SCI_PAGESIZE as u64 == crate::job::limits::PAGE);
+    assert!(GASNETI_SCI_BARRIERFLAG_ANONYMOUS as u32 == barrier::ANONYMOUS);
+    assert!(GASNETI_SCI_BARRIERFLAG_MISMATCH as u32 == barrier::MISMATCH);
+};

@@ -1,0 +1,342 @@
+//! What a client compiled with GASNET_DEBUG gets checked: where calls are made, locks, no-interrupt sections
+//! (contract: core.md §5, §11.3). Each misuse ends the job with a line that names the call and the client's file and line.
+
+use super::constants::*;
+use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_t};
+use crate::am::token::{Kind, Token};
+use crate::base::log;
+use crate::job::{Job, fatal};
+use crate::os::sys;
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt;
+
+/// Longer than this, a lock or a no-interrupt section is worth a warning (contract: "well below 10 s").
+const LONG_MS: u64 = 10_000;
+
+thread_local! {
+    /// The lock that this thread took last, of those that it holds.
+    static TOP: Cell<*mut gasnet_hsl_t> = const { Cell::new(std::ptr::null_mut()) };
+    /// Since when, in ms, this thread is in a no-interrupt section; 0 = it is not.
+    static SECTION: Cell<u64> = const { Cell::new(0) };
+    static THREAD: u8 = const { 0 };
+    /// The checked call that this thread made last. Handlers make none that is recorded, so it is still the right one after
+    /// a call has served messages.
+    static LAST: Cell<Option<(*const c_char, Place)>> = const { Cell::new(None) };
+}
+
+/// Where the client stands.
+#[derive(Clone, Copy)]
+struct Place {
+    file: *const c_char,
+    line: c_int,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: the headers pass __FILE__.
+        let file = unsafe { CStr::from_ptr(self.file) };
+        write!(f, "at {}:{}", file.to_string_lossy(), self.line)
+    }
+}
+
+/// The client's call that an error is about.
+pub(super) struct Call<'a> {
+    name: Cow<'a, str>,
+    place: Option<Place>,
+}
+
+impl<'a> Call<'a> {
+    /// The call that the library knows as `name`. Of a debug client its full name, which may say more (`gasnet_put_bulk`
+    /// comes here as `gasnet_put`), and its place.
+    pub(super) fn named(name: &'a str) -> Call<'a> {
+        if let Some((full, place)) = LAST.with(Cell::get) {
+            // SAFETY: literals of the headers, recorded by `gasneti_sci_check`.
+            let full = unsafe { CStr::from_ptr(full) }.to_string_lossy();
+            if full.starts_with(name) {
+                return Call { name: full, place: Some(place) };
+            }
+        }
+        Call { name: name.into(), place: None }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// " at FILE:LINE", or nothing.
+    pub(super) fn place(&self) -> impl fmt::Display {
+        self.place.map_or(String::new(), |place| format!(" {place}"))
+    }
+}
+
+fn thread() -> usize {
+    THREAD.with(|t| std::ptr::from_ref(t) as usize)
+}
+
+fn in_handler() -> bool {
+    Job::attached().is_ok_and(|job| job.am().in_handler())
+}
+
+fn holding() -> bool {
+    TOP.with(|t| !t.get().is_null())
+}
+
+/// Switches on, for debug clients, the check at every handler's return.
+pub(super) fn configure(debug: bool) {
+    if let (true, Ok(job)) = (debug, Job::get()) {
+        job.am().check_handlers(|| {
+            // SAFETY: null, or a lock that this thread holds, hence in place.
+            if let Some(lock) = unsafe { TOP.with(Cell::get).as_ref() } {
+                let place = Place { file: lock.gasneti_file, line: lock.gasneti_line };
+                fatal(format_args!("an AM handler returned while holding a handler-safe lock, taken {place}"));
+            }
+        });
+    }
+}
+
+/// Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal. What the library finds later in the
+/// call is reported with this name and place.
+///
+/// # Safety
+/// `name` and `file` are C strings that live for ever.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_char, line: c_int, rules: u32) {
+    let place = Place { file, line };
+    let broken = if rules & GASNETI_SCI_RULE_ATTACHED != 0 && Job::attached().is_err() {
+        "before gasnet_attach"
+    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && in_handler() {
+        "in an AM handler"
+    } else if rules & GASNETI_SCI_RULE_IN_HANDLER != 0 && !in_handler() {
+        "outside an AM handler"
+    } else if rules & GASNETI_SCI_RULE_NO_LOCK != 0 && holding() {
+        "while holding a handler-safe lock"
+    } else if rules & GASNETI_SCI_RULE_NO_NIS != 0 && SECTION.with(Cell::get) != 0 {
+        "in a no-interrupt section"
+    } else {
+        LAST.with(|l| l.set(Some((name, place))));
+        return;
+    };
+    // SAFETY: this function's own contract.
+    let name = unsafe { CStr::from_ptr(name) };
+    fatal(format_args!("{} called {broken} {place}", name.to_string_lossy()))
+}
+
+/// Checks that `token` may be answered now; else fatal.
+///
+/// # Safety
+/// As [`gasneti_sci_check`]; `token` is NULL or was given to a handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_reply(
+    name: *const c_char,
+    file: *const c_char,
+    line: c_int,
+    token: *mut c_void,
+) {
+    let place = Place { file, line };
+    // SAFETY: this function's own contract.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    // SAFETY: this function's own contract.
+    let why = match unsafe { Token::from_raw(token) } {
+        None => "with something that is not a token",
+        Some(t) if matches!(t.kind(), Kind::Reply | Kind::LoopReply) => "in a reply handler",
+        Some(t) if t.kind() == Kind::Stale => "outside the request handler that the token belongs to",
+        Some(t) if t.replied() => "a second time for one request",
+        Some(_) if holding() => "while holding a handler-safe lock",
+        Some(_) => return,
+    };
+    fatal(format_args!("{name} called {why} {place}"))
+}
+
+/// Starts a no-interrupt section. Ignored in handlers and while holding a lock.
+///
+/// # Safety
+/// `file` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_hold_debug(file: *const c_char, line: c_int) {
+    if in_handler() || holding() {
+        return;
+    }
+    if SECTION.with(|s| s.replace(sys::clock_ms().max(1))) != 0 {
+        fatal(format_args!("gasnet_hold_interrupts inside a no-interrupt section {}", Place { file, line }));
+    }
+}
+
+/// Ends it.
+///
+/// # Safety
+/// `file` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_resume_debug(file: *const c_char, line: c_int) {
+    if in_handler() || holding() {
+        return;
+    }
+    let place = Place { file, line };
+    match SECTION.with(|s| s.replace(0)) {
+        0 => fatal(format_args!("gasnet_resume_interrupts outside a no-interrupt section {place}")),
+        since => warn_if_long("a no-interrupt section", since, place),
+    }
+}
+
+fn warn_if_long(what: &str, since: u64, place: Place) {
+    let ms = sys::clock_ms().saturating_sub(since);
+    if ms > LONG_MS {
+        log::advise(&format!("{what} that ends {place} lasted {} s", ms / 1000));
+    }
+}
+
+/// # Safety
+/// `hsl` points to a lock's memory.
+unsafe fn magic(hsl: *mut gasnet_hsl_t) -> Option<u32> {
+    // SAFETY: the caller's promise.
+    let lock = unsafe { &*hsl };
+    let own = match lock.gasneti_magic {
+        GASNETI_SCI_HSL_STATIC => true,
+        GASNETI_SCI_HSL_INIT => lock.gasneti_self == hsl.cast(),
+        _ => false,
+    };
+    own.then_some(lock.gasneti_magic)
+}
+
+/// # Safety
+/// As [`magic`].
+unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
+    // SAFETY: the caller's promise.
+    if unsafe { magic(hsl) }.is_none() {
+        fatal(format_args!("{call} on a lock that is not initialised {place}"));
+    }
+}
+
+/// `gasnet_hsl_init`; on a live lock fatal.
+///
+/// # Safety
+/// `hsl` points to a lock's memory, `file` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
+    // SAFETY: this function's own contract.
+    if unsafe { magic(hsl) }.is_some() {
+        fatal(format_args!("gasnet_hsl_init on a lock that is initialised {}", Place { file, line }));
+    }
+    let new = gasnet_hsl_t {
+        gasneti_state: 0,
+        gasneti_magic: GASNETI_SCI_HSL_INIT,
+        gasneti_self: hsl.cast(),
+        gasneti_holder: 0,
+        gasneti_below: std::ptr::null_mut(),
+        gasneti_since: 0,
+        gasneti_file: std::ptr::null(),
+        gasneti_line: 0,
+    };
+    // SAFETY: this function's own contract.
+    unsafe { hsl.write(new) };
+}
+
+/// `gasnet_hsl_destroy`; on a locked or uninitialised lock fatal.
+///
+/// # Safety
+/// As [`gasneti_sci_hsl_init_debug`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_hsl_destroy_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
+    let place = Place { file, line };
+    // SAFETY: this function's own contract.
+    unsafe { require_live("gasnet_hsl_destroy", hsl, place) };
+    // SAFETY: this function's own contract.
+    if unsafe { hsl::gasneti_sci_hsl_trylock(hsl) } == 0 {
+        fatal(format_args!("gasnet_hsl_destroy of a locked lock {place}"));
+    }
+    // SAFETY: we hold it, and nobody may use it any more.
+    let lock = unsafe { &mut *hsl };
+    lock.gasneti_magic = 0;
+}
+
+/// `gasnet_hsl_lock`; recursion is fatal.
+///
+/// # Safety
+/// As [`gasneti_sci_hsl_init_debug`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_hsl_lock_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
+    // SAFETY: this function's own contract.
+    unsafe { before_lock("gasnet_hsl_lock", hsl, Place { file, line }) };
+    // SAFETY: this function's own contract; the lock is live.
+    unsafe { hsl::gasneti_sci_hsl_lock(hsl) };
+    // SAFETY: just locked.
+    unsafe { locked(hsl, Place { file, line }) };
+}
+
+/// `gasnet_hsl_trylock`: 1 when taken; recursion is fatal.
+///
+/// # Safety
+/// As [`gasneti_sci_hsl_init_debug`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_hsl_trylock_debug(
+    hsl: *mut gasnet_hsl_t,
+    file: *const c_char,
+    line: c_int,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    unsafe { before_lock("gasnet_hsl_trylock", hsl, Place { file, line }) };
+    // SAFETY: this function's own contract; the lock is live.
+    let taken = unsafe { hsl::gasneti_sci_hsl_trylock(hsl) };
+    if taken != 0 {
+        // SAFETY: just locked.
+        unsafe { locked(hsl, Place { file, line }) };
+    }
+    taken
+}
+
+/// # Safety
+/// As [`magic`].
+unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
+    // SAFETY: the caller's promise.
+    unsafe { require_live(call, hsl, place) };
+    let mut held = TOP.with(Cell::get);
+    while !held.is_null() {
+        if held == hsl {
+            fatal(format_args!("{call} on a lock that this thread holds {place}"));
+        }
+        // SAFETY: held by this thread, hence in place and changed by nobody else.
+        held = unsafe { (*held).gasneti_below }.cast();
+    }
+}
+
+/// # Safety
+/// This thread has just locked `hsl`.
+unsafe fn locked(hsl: *mut gasnet_hsl_t, place: Place) {
+    // SAFETY: only the holder touches these fields.
+    let lock = unsafe { &mut *hsl };
+    lock.gasneti_holder = thread();
+    lock.gasneti_below = TOP.with(|t| t.replace(hsl)).cast();
+    lock.gasneti_since = sys::clock_ms();
+    lock.gasneti_file = place.file;
+    lock.gasneti_line = place.line;
+}
+
+/// `gasnet_hsl_unlock`; of a free lock, by another thread or out of order fatal.
+///
+/// # Safety
+/// As [`gasneti_sci_hsl_init_debug`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_hsl_unlock_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
+    let place = Place { file, line };
+    // SAFETY: this function's own contract.
+    unsafe { require_live("gasnet_hsl_unlock", hsl, place) };
+    // SAFETY: this function's own contract.
+    if unsafe { hsl::state(hsl) }.load(crate::sync::Ordering::Relaxed) == 0 {
+        // Relaxed: our own lock can't be seen free.
+        fatal(format_args!("gasnet_hsl_unlock of a lock that is free {place}"));
+    }
+    if TOP.with(Cell::get) != hsl {
+        // SAFETY: live; a racing holder would be another thread, which is the finding.
+        let other = unsafe { (*hsl).gasneti_holder } != thread();
+        let why = if other { "that another thread holds" } else { "that was not taken last" };
+        fatal(format_args!("gasnet_hsl_unlock of a lock {why} {place}"));
+    }
+    // SAFETY: this thread holds it.
+    let lock = unsafe { &*hsl };
+    let (below, since) = (lock.gasneti_below, lock.gasneti_since);
+    TOP.with(|t| t.set(below.cast()));
+    warn_if_long("a handler-safe lock's section", since, place);
+    // SAFETY: this thread holds it.
+    unsafe { hsl::gasneti_sci_hsl_unlock(hsl) };
+}

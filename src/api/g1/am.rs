@@ -1,0 +1,217 @@
+//! Active Messages and polling (contract: core.md §9, §10).
+
+use crate::am::source::{Args, Source};
+use crate::am::token::{Kind, Token};
+use crate::api::constants::*;
+use crate::api::status;
+use crate::base::error::{Error, bad_arg};
+use crate::job::Job;
+use crate::trace::{self, NO_NODE, Op};
+use std::ffi::{c_int, c_void};
+
+/// Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
+///
+/// # Safety
+/// `args` points to `numargs / 2`, rounded up, readable words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
+    // SAFETY: this function's own contract.
+    trace::message!(Op::RequestShort, node, 0, unsafe { words(args, numargs) }, {
+        status("gasnet_AMRequestShort", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            Job::attached()?.am().request_short(node, handler, args)
+        })
+    })
+}
+
+/// Medium request: `nbytes` (up to `GASNETI_SCI_MAX_MEDIUM`) bytes from `src`, free for reuse at return.
+///
+/// # Safety
+/// As [`gasneti_sci_request_short`]; `src` is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_request_medium(
+    node: u32,
+    handler: u8,
+    src: *const c_void,
+    nbytes: usize,
+    args: *const u64,
+    numargs: u32,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    trace::message!(Op::RequestMedium, node, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMRequestMedium", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            Job::attached()?.am().request_medium(node, handler, source, args)
+        })
+    })
+}
+
+/// Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`. Serves
+/// LongAsync as well: `src` is free for reuse at return.
+///
+/// # Safety
+/// As [`gasneti_sci_request_medium`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_request_long(
+    node: u32,
+    handler: u8,
+    src: *const c_void,
+    nbytes: usize,
+    dest_addr: *mut c_void,
+    args: *const u64,
+    numargs: u32,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    trace::message!(Op::RequestLong, node, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMRequestLong", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
+        })
+    })
+}
+
+/// The arguments' words, for records.
+///
+/// # Safety
+/// As [`gasneti_sci_request_short`].
+unsafe fn words<'a>(args: *const u64, numargs: u32) -> &'a [u64] {
+    // SAFETY: this function's own contract.
+    unsafe { Args::from_raw(args, numargs as usize) }.words()
+}
+
+/// # Safety
+/// As [`Token::from_raw`].
+#[inline(always)]
+unsafe fn token<'a>(raw: *mut c_void) -> Result<&'a Token, Error> {
+    // SAFETY: this function's own contract.
+    match unsafe { Token::from_raw(raw) } {
+        Some(token) => Ok(token),
+        None => bad_arg(format_args!("{raw:p} is not a token")),
+    }
+}
+
+/// Short reply to the request that `token` stands for. In its handler only, once. Contract: core.md §9.5.
+///
+/// # Safety
+/// `token` is NULL or was given to a handler; `args` as in [`gasneti_sci_request_short`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_reply_short(
+    token: *mut c_void,
+    handler: u8,
+    args: *const u64,
+    numargs: u32,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    trace::message!(Op::ReplyShort, NO_NODE, 0, unsafe { words(args, numargs) }, {
+        status("gasnet_AMReplyShort", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let token = unsafe { self::token(token) }?;
+            Job::attached()?.am().reply_short(token, handler, args)
+        })
+    })
+}
+
+/// Medium reply; `src` is free for reuse at return, and may be the request's own buffer.
+///
+/// # Safety
+/// As [`gasneti_sci_reply_short`]; `src` is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_reply_medium(
+    token: *mut c_void,
+    handler: u8,
+    src: *const c_void,
+    nbytes: usize,
+    args: *const u64,
+    numargs: u32,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    trace::message!(Op::ReplyMedium, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMReplyMedium", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            // SAFETY: this function's own contract.
+            let token = unsafe { self::token(token) }?;
+            Job::attached()?.am().reply_medium(token, handler, source, args)
+        })
+    })
+}
+
+/// Long reply to `dest_addr` in the requester's segment.
+///
+/// # Safety
+/// As [`gasneti_sci_reply_medium`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_reply_long(
+    token: *mut c_void,
+    handler: u8,
+    src: *const c_void,
+    nbytes: usize,
+    dest_addr: *mut c_void,
+    args: *const u64,
+    numargs: u32,
+) -> c_int {
+    // SAFETY: this function's own contract.
+    trace::message!(Op::ReplyLong, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
+        status("gasnet_AMReplyLong", || {
+            // SAFETY: this function's own contract.
+            let args = unsafe { Args::from_raw(args, numargs as usize) };
+            // SAFETY: this function's own contract.
+            let source = unsafe { Source::new(src.cast(), nbytes) };
+            // SAFETY: this function's own contract.
+            let token = unsafe { self::token(token) }?;
+            Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
+        })
+    })
+}
+
+/// Stores the rank of the sender of the message that `token` stands for. In its handler, any number of times.
+///
+/// # Safety
+/// `token` is NULL or was given to a handler; `node` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_msg_source(token: *mut c_void, node: *mut u32) -> c_int {
+    status("gasnet_AMGetMsgSource", || {
+        // SAFETY: this function's own contract.
+        let token = unsafe { self::token(token) }?;
+        if token.kind() == Kind::Stale {
+            return bad_arg(format_args!("the token's handler has returned"));
+        }
+        if node.is_null() {
+            return bad_arg(format_args!("NULL to store the node in"));
+        }
+        // SAFETY: not null, hence writable by this function's contract.
+        unsafe { node.write(token.source()) };
+        Ok(())
+    })
+}
+
+/// Serves incoming messages: runs zero or more handlers, bounded work. Not in handlers.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_poll() -> c_int {
+    crate::api::threads::note();
+    match Job::attached() {
+        Ok(job) => {
+            job.am().poll_in_loop();
+            GASNETI_SCI_OK
+        }
+        Err(error) => crate::api::failed("gasnet_AMPoll", error),
+    }
+}
+
+/// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond), according to `failed`,
+/// which is 0 at first and then what the last step returned.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_wait_step(failed: u32) -> u32 {
+    crate::api::must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_step(failed)))
+}

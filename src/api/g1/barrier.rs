@@ -1,0 +1,76 @@
+//! Barriers (contract: extended.md §8).
+
+use crate::api::constants::*;
+use crate::api::must;
+use crate::base::error::Error;
+use crate::job::Job;
+use crate::trace::{self, Op};
+use std::ffi::c_int;
+
+/// Announces arrival. Never blocks. Misuse is fatal.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
+    trace::timed!(Op::BarrierNotify, {
+        must("gasnet_barrier_notify", || {
+            let job = Job::attached()?;
+            job.barrier().notify(job.am(), id, flags as u32)
+        })
+    });
+}
+
+/// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier_wait(id: c_int, flags: c_int) -> c_int {
+    trace::timed!(Op::BarrierWait, must("gasnet_barrier_wait", || wait(id, flags)))
+}
+
+/// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
+    trace::timed!(Op::BarrierTry, {
+        must("gasnet_barrier_try", || {
+            let job = Job::attached()?;
+            job.am().poll_in_loop();
+            Ok(job.barrier().finished(job.am(), id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+        })
+    })
+}
+
+/// Notify and wait in one.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
+    trace::timed!(Op::Barrier, {
+        must("gasnet_barrier", || {
+            let job = Job::attached()?;
+            job.barrier().notify(job.am(), id, flags as u32)?;
+            wait(id, flags)
+        })
+    })
+}
+
+/// 0, and the name in `id`, when the last phase was named; else non-zero.
+///
+/// # Safety
+/// `id` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_barrier_result(id: *mut c_int) -> c_int {
+    must("gasnet_barrier_result", || {
+        let Some(name) = Job::attached()?.barrier().result()? else { return Ok(1) };
+        // SAFETY: this function's own contract.
+        unsafe { id.write(name) };
+        Ok(0)
+    })
+}
+
+fn wait(id: c_int, flags: c_int) -> Result<c_int, Error> {
+    let job = Job::attached()?;
+    let matches = job.barrier().wait(job.am(), job.am(), id, flags as u32)?;
+    if job.client().debug {
+        job.am().poll(); // what was called before the barrier is compared with what the others called
+    }
+    Ok(outcome(matches))
+}
+
+fn outcome(matches: bool) -> c_int {
+    if matches { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_BARRIER_MISMATCH }
+}

@@ -1,0 +1,444 @@
+//! Collectives (contract: coll.md §3–§8, §10). What the header's functions fill in is one structure for all of them.
+
+use crate::am::Am;
+use crate::am::handlers::{COLL_DATA, COLL_STORE};
+use crate::am::source::Source;
+use crate::am::token::Token;
+use crate::api::constants::*;
+use crate::api::debug;
+use crate::base::error::{Error, bad_arg};
+use crate::coll::audit::{MEETING, NAMES, Origin};
+use crate::coll::combine::{Function, Reduction};
+use crate::coll::team::TeamRef;
+use crate::coll::{Addresses, Call, Coll, Kind, Place, Plain, cells, flags, moves};
+use crate::job::{Job, fatal};
+use crate::sci::Host;
+use crate::trace::{self, NO_NODE, Op};
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Arc;
+
+/// One collective, as its caller wrote it. Of the addresses, those that the operation does not have are not looked at.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasneti_sci_coll_call_t {
+    /// `gasnet_team_handle_t`.
+    pub team: usize,
+    /// Destination, or list of destinations.
+    pub dst: *const c_void,
+    /// Source, or list of sources.
+    pub src: *const c_void,
+    /// Bytes of a block, or of an element.
+    pub nbytes: usize,
+    /// Elements of a vector.
+    pub count: usize,
+    /// Block size and offset of the destination, block size and offset of the source: all must be 0.
+    pub layout: [usize; 4],
+    /// Which: 0 broadcast, 1 scatter, 2 gather, 3 gather_all, 4 exchange, 5 reduce, 6 scan.
+    pub kind: u32,
+    /// 1: lists (the M forms).
+    pub lists: u32,
+    /// `GASNET_COLL_*`.
+    pub flags: u32,
+    /// Root image.
+    pub root: u32,
+    /// Index of the function.
+    pub func: i32,
+    /// Its argument.
+    pub func_arg: i32,
+}
+
+/// `gasnet_coll_fn_entry_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasneti_sci_coll_fn_t {
+    /// The function.
+    pub fnptr: *mut c_void,
+    /// `GASNET_COLL_AMSAFE`, `GASNET_COLL_NONCOMM`.
+    pub flags: u32,
+}
+
+thread_local! {
+    /// Call, file and line of the collective that this thread makes: set by debug clients.
+    static PLACE: Cell<(*const c_char, *const c_char, c_int)> =
+        const { Cell::new((std::ptr::null(), std::ptr::null(), 0)) };
+}
+
+/// Where the client stands: (call, file, line), if it said so.
+pub(in crate::api) fn place() -> Option<(*const c_char, *const c_char, c_int)> {
+    Some(PLACE.get()).filter(|(name, ..)| !name.is_null())
+}
+
+/// A debug client is about to make the call `name`: as `gasneti_sci_check`, and remembers the place.
+///
+/// # Safety
+/// `name` and `file` are C strings that stay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_coll_at(name: *const c_char, file: *const c_char, line: c_int, rules: u32) {
+    // SAFETY: this function's own contract.
+    unsafe { debug::gasneti_sci_check(name, file, line, rules) };
+    PLACE.set((name, file, line));
+}
+
+/// As `must`, with the place if the client told it.
+pub(in crate::api) fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
+    match body() {
+        Ok(value) => value,
+        Err(error) => failed(name, &error),
+    }
+}
+
+#[cold]
+fn failed(name: &'static str, error: &Error) -> ! {
+    let Some((told, file, line)) = place() else { fatal(format_args!("{name}: {error}")) };
+    // SAFETY: set by `gasneti_sci_coll_at` from C strings that stay.
+    let told = unsafe { CStr::from_ptr(told) }.to_string_lossy();
+    // The call told last may be one among the arguments of this one; it is at the same place.
+    let name = if told.starts_with(name) { &told } else { name };
+    // SAFETY: as above.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+    fatal(format_args!("{name}: {error} at {file}:{line}"))
+}
+
+pub(in crate::api) fn coll() -> Result<&'static Coll<Host>, Error> {
+    Job::attached()?.coll()
+}
+
+/// The first whose bytes are those of a vector.
+const REDUCE: usize = 5;
+
+/// How they are recorded: blocking, and not.
+const OPS: [[Op; 2]; 7] = [
+    [Op::Broadcast, Op::BroadcastNb],
+    [Op::Scatter, Op::ScatterNb],
+    [Op::Gather, Op::GatherNb],
+    [Op::GatherAll, Op::GatherAllNb],
+    [Op::Exchange, Op::ExchangeNb],
+    [Op::Reduce, Op::ReduceNb],
+    [Op::Scan, Op::ScanNb],
+];
+
+/// Registers the engine's handlers. In attach, before peers may send.
+pub(in crate::api) fn prepare(job: &'static Job) {
+    job.am().handlers().set_internal(COLL_STORE, on_store as *const () as usize);
+    job.am().handlers().set_internal(COLL_DATA, on_data as *const () as usize);
+}
+
+/// A word for our collective region.
+extern "C" fn on_store(_token: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
+    crate::api::must("collective", || {
+        // SAFETY: the payload that the engine hands to this handler.
+        let words = unsafe { Source::new(buf.cast(), len) };
+        cells::on_store(Job::attached()?.collective(), wide(low, high), words)
+    });
+}
+
+/// Bytes for a collective's memory.
+extern "C" fn on_data(token: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
+    let land = |_: &Am<Host>, token: &Token| {
+        // SAFETY: the payload that the engine hands to this handler.
+        let bytes = unsafe { Source::new(buf.cast(), len) };
+        match Job::attached()?.coll_if_made() {
+            Some(coll) => moves::on_data(coll.landings(), token.source(), wide(low, high), bytes),
+            None => return bad_arg(format_args!("no collective has been called here")),
+        }
+        Ok(())
+    };
+    // SAFETY: called by the engine with its token.
+    unsafe { super::reference::handled("collective", token, land) };
+}
+
+fn wide(low: c_int, high: c_int) -> usize {
+    (u64::from(low as u32) | u64::from(high as u32) << 32) as usize
+}
+
+/// `gasnet_coll_init`. Blocks until all nodes, and all images of this one, have called.
+///
+/// # Safety
+/// `images` is NULL or has one count per node; `functions` has `count` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_coll_init(
+    images: *const u32,
+    my_image: u32,
+    functions: *const gasneti_sci_coll_fn_t,
+    count: usize,
+) {
+    must("gasnet_coll_init", || {
+        let job = Job::attached()?;
+        let coll = job.coll()?;
+        // SAFETY: this function's own contract.
+        let counts = (!images.is_null()).then(|| unsafe { std::slice::from_raw_parts(images, job.nodes() as usize) });
+        let entry = |i: usize| {
+            // SAFETY: i < count: this function's own contract.
+            let entry = unsafe { functions.wrapping_add(i).read() };
+            // SAFETY: the client registers functions of this prototype, or NULL, which `Option` has room for.
+            let function = unsafe { std::mem::transmute::<*mut c_void, Option<Function>>(entry.fnptr) };
+            match function {
+                Some(function) => Ok((function, entry.flags)),
+                None => bad_arg(format_args!("function {i} of the table is NULL")),
+            }
+        };
+        let count = if functions.is_null() { 0 } else { count };
+        let functions = (0..count).map(entry).collect::<Result<Vec<_>, Error>>()?;
+        coll.init(counts, my_image, &functions)
+    });
+}
+
+/// Does a collective. Non-blocking: the handle, 0 when it is done.
+///
+/// # Safety
+/// `call` points to a filled structure. Its lists have as many addresses as the contract says; its memory is accessible
+/// until the collective is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call_t, blocking: c_int) -> usize {
+    // SAFETY: this function's own contract.
+    let call = unsafe { &*call };
+    let kind = (call.kind as usize).min(MEETING as usize - 1); // `make` refuses what is above
+    let run = || {
+        let coll = coll()?;
+        let team = coll.team_for(call.team, call.flags)?;
+        // SAFETY: this function's own contract.
+        if blocking != 0 && unsafe { run_short(coll, &team, call) }? {
+            return Ok(0);
+        }
+        let place = coll.place(&team)?;
+        // SAFETY: this function's own contract.
+        let made = unsafe { make(coll, call, &place) }?;
+        if coll.debug() {
+            check(coll.am(), &made, &place)?;
+        }
+        coll.run(team, made, blocking != 0)
+    };
+    let op = OPS[kind][usize::from(blocking == 0)];
+    let bytes = if kind < REDUCE { call.nbytes } else { call.nbytes.wrapping_mul(call.count) };
+    trace::moved!(op, NO_NODE, bytes, must(NAMES[kind], run))
+}
+
+/// Does a blocking call the short way, if there is one for it: then nothing is made of it that would live longer.
+///
+/// # Safety
+/// As [`gasneti_sci_coll_run`].
+#[inline]
+unsafe fn run_short(
+    coll: &'static Coll<Host>,
+    team: &TeamRef<Host>,
+    call: &gasneti_sci_coll_call_t,
+) -> Result<bool, Error> {
+    let (Some(kind), 0) = (Kind::from_number(call.kind), call.lists) else { return Ok(false) };
+    let (each, reduction) = match kind {
+        // SAFETY: this function's own contract.
+        Kind::Reduce => unsafe { reduction(coll, kind, call) }?,
+        _ => (call.nbytes, None),
+    };
+    let (dst, src, root) = (call.dst as usize, call.src as usize, call.root as usize);
+    Ok(coll.run_short(team, &Plain { kind, root, each, flags: call.flags, dst, src, reduction }))
+}
+
+/// # Safety
+/// As [`gasneti_sci_coll_run`].
+#[inline]
+unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &Place) -> Result<Call, Error> {
+    let Some(kind) = Kind::from_number(call.kind) else { return bad_arg(format_args!("kind {}", call.kind)) };
+    let lists = call.lists != 0;
+    let side = |list: *const c_void, listed: bool| {
+        if !listed || !lists {
+            return Addresses::one(list as usize);
+        }
+        let first = if call.flags & flags::SINGLE != 0 { place.first } else { 0 };
+        let entry = |i| list.cast::<usize>().wrapping_add(first + i);
+        // SAFETY: this function's own contract.
+        (0..place.here).map(|i| unsafe { entry(i).read() }).collect()
+    };
+    let dst = side(call.dst, !matches!(kind, Kind::Gather | Kind::Reduce));
+    let src = side(call.src, !matches!(kind, Kind::Broadcast | Kind::Scatter));
+    let root = call.root as usize;
+    if kind.is_rooted() && root >= place.total {
+        return bad_arg(format_args!("root {root} is out of range: the team has {} members", place.total));
+    }
+    let (each, reduction) = match kind {
+        // SAFETY: this function's own contract.
+        Kind::Reduce | Kind::Scan => unsafe { reduction(coll, kind, call) }?,
+        _ => (call.nbytes, None),
+    };
+    let origin = if coll.debug() { origin(if reduction.is_some() { call.func } else { 0 }) } else { None };
+    Ok(Call { kind, root, each, flags: call.flags, dst, src, lists, reduction, origin })
+}
+
+/// Where the client said that it is.
+#[cold]
+fn origin(function: i32) -> Option<Arc<Origin>> {
+    let (_, file, line) = place()?;
+    // SAFETY: set by `gasneti_sci_coll_at` from a C string that stays.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy().into_owned();
+    Some(Arc::new(Origin { file, line: line as u32, function: function as u32 }))
+}
+
+/// # Safety
+/// As [`gasneti_sci_coll_run`].
+#[cold]
+unsafe fn reduction(
+    coll: &Coll<Host>,
+    kind: Kind,
+    call: &gasneti_sci_coll_call_t,
+) -> Result<(usize, Option<Reduction>), Error> {
+    if call.layout != [0; 4] {
+        let [dst_blksz, dst_offset, src_blksz, src_offset] = call.layout;
+        return bad_arg(format_args!(
+            "block-cyclic vectors (dst_blksz {dst_blksz}, dst_offset {dst_offset}, src_blksz {src_blksz}, src_offset \
+             {src_offset}) are not supported; all must be 0"
+        ));
+    }
+    let exclusive = call.flags & flags::EXCLUSIVE_SCAN != 0;
+    if kind == Kind::Scan && exclusive == (call.flags & flags::INCLUSIVE_SCAN != 0) {
+        return bad_arg(format_args!("a scan needs one of GASNET_COLL_INCLUSIVE_SCAN and GASNET_COLL_EXCLUSIVE_SCAN"));
+    }
+    let Some(each) = call.nbytes.checked_mul(call.count) else {
+        return bad_arg(format_args!("{} elements of {} bytes", call.count, call.nbytes));
+    };
+    let (function, registered) = coll.function(call.func)?;
+    // SAFETY: the client's promise for the function that it registered.
+    let how = unsafe { Reduction::new(function, registered, call.nbytes, call.func_arg, exclusive) };
+    Ok((each, Some(how)))
+}
+
+/// What debug clients get checked beside: flags, segments (contract: coll.md §2.1, §4).
+#[cold]
+fn check(am: &Am<Host>, call: &Call, place: &Place) -> Result<(), Error> {
+    let groups = [
+        (0x07, "GASNET_COLL_IN_NOSYNC, IN_MYSYNC and IN_ALLSYNC"),
+        (0x38, "GASNET_COLL_OUT_NOSYNC, OUT_MYSYNC and OUT_ALLSYNC"),
+        (0xc0, "GASNET_COLL_SINGLE and LOCAL"),
+    ];
+    for (mask, names) in groups {
+        if (call.flags & mask).count_ones() != 1 {
+            return bad_arg(format_args!("flags {:#x}: exactly one of {names} must be given", call.flags));
+        }
+    }
+    if call.has(flags::SINGLE) && !call.lists && !place.single {
+        return bad_arg(format_args!("GASNET_COLL_SINGLE with one address, and several images on a node"));
+    }
+    let root = call.root == place.first + place.image;
+    let one = call.each;
+    let all = one.saturating_mul(place.total);
+    // Bytes at each of this node's addresses; 0 where they mean nothing.
+    let at_root = |len| if root { len } else { 0 };
+    let (dst, src) = match call.kind {
+        Kind::Broadcast => (one, at_root(one)),
+        Kind::Scatter => (one, at_root(all)),
+        Kind::Gather => (at_root(all), one),
+        Kind::GatherAll => (all, one),
+        Kind::Exchange => (all, all),
+        Kind::Reduce => (at_root(one), one),
+        Kind::Scan => (one, one),
+    };
+    for (flag, name, addresses, len) in
+        [(flags::DST_IN_SEGMENT, "DST", &call.dst, dst), (flags::SRC_IN_SEGMENT, "SRC", &call.src, src)]
+    {
+        if call.has(flag) {
+            for address in addresses.iter() {
+                if let Err(error) = am.payloads().check(am.me(), *address, len) {
+                    return bad_arg(format_args!("GASNET_COLL_{name}_IN_SEGMENT: {error}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. Polls.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
+    trace::timed!(
+        Op::CollTry,
+        must("gasnet_coll_try_sync", || {
+            let coll = coll()?;
+            coll.am().poll();
+            Ok(if coll.handles().sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+        })
+    )
+}
+
+/// Waits for one handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
+    trace::timed!(
+        Op::CollWait,
+        must("gasnet_coll_wait_sync", || if handle == 0 { Ok(()) } else { coll()?.wait(handle) })
+    )
+}
+
+/// Syncs what is done of `n` handles, and overwrites it with 0. Is the wish, `all` or one at least, fulfilled?
+///
+/// # Safety
+/// `handles` points to `n` handles.
+unsafe fn look(coll: &Coll<Host>, handles: *mut usize, n: usize, all: bool) -> Result<bool, Error> {
+    let (mut synced, mut pending) = (0, 0);
+    for place in (0..n).map(|i| handles.wrapping_add(i)) {
+        // SAFETY: inside the array: this function's own contract.
+        let handle = unsafe { place.read() };
+        if handle == 0 {
+            continue;
+        }
+        if coll.handles().sync(handle)? {
+            // SAFETY: as above.
+            unsafe { place.write(0) };
+            synced += 1;
+        } else {
+            pending += 1;
+        }
+    }
+    Ok(pending == 0 || (!all && synced > 0))
+}
+
+/// `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; those done are overwritten. Polls.
+///
+/// # Safety
+/// `handles` points to `n` handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usize, all: c_int) -> c_int {
+    trace::timed!(
+        Op::CollTryArray,
+        must("gasnet_coll_try_sync_some or _all", || {
+            let coll = coll()?;
+            coll.am().poll();
+            // SAFETY: this function's own contract.
+            let ready = unsafe { look(coll, handles, n, all != 0) }?;
+            Ok(if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+        })
+    )
+}
+
+/// Waits for all, or for one at least, of `n` handles.
+///
+/// # Safety
+/// `handles` points to `n` handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usize, all: c_int) {
+    trace::timed!(
+        Op::CollWaitArray,
+        must("gasnet_coll_wait_sync_some or _all", || {
+            let coll = coll()?;
+            // SAFETY: this function's own contract.
+            coll.wait_for(|| unsafe { look(coll, handles, n, all != 0) }, || false)
+        })
+    )
+}
+
+/// `gasnet_coll_loadTuningState`: there is one table of algorithms, and it is not tuned; but a file that is not there is an
+/// error.
+///
+/// # Safety
+/// `name` is NULL or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_coll_load(name: *const c_char, team: usize) {
+    must("gasnet_coll_loadTuningState", || {
+        coll()?.team(team)?;
+        let default = c"gasnet_coll_tuning_defaults.bin";
+        // SAFETY: this function's own contract.
+        let name = if name.is_null() { default } else { unsafe { CStr::from_ptr(name) } }.to_string_lossy();
+        match std::fs::metadata(&*name) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::resource(format_args!("{name}: {error}"))),
+        }
+    });
+}

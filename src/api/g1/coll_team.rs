@@ -1,0 +1,158 @@
+//! Teams and their barriers (contract: coll.md §9).
+
+use super::coll::{coll, must};
+use crate::api::constants::*;
+use crate::barrier::{Barrier, Hall};
+use crate::base::error::{Error, bad_arg};
+use crate::coll::ALL;
+use crate::coll::images::Crew;
+use crate::coll::team::{Members, TeamRef};
+use crate::job::Job;
+use crate::sci::Host;
+use crate::trace::{self, Op};
+use std::ffi::{c_int, c_void};
+
+/// Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_split(parent: usize, color: u32, relrank: u32, clientdata: *const c_void) -> usize {
+    let _ = clientdata; // memory for the team, which ours does not need
+    must("gasnet_coll_team_split", || coll()?.split(parent, color, relrank))
+}
+
+/// Ends a team. All its members call; blocks until they have.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_free(team: usize) {
+    must("gasnet_coll_team_free", || coll()?.destroy(team));
+}
+
+fn team(handle: usize) -> Result<TeamRef<Host>, Error> {
+    coll()?.team(handle)
+}
+
+/// Number of members.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_size(handle: usize) -> u32 {
+    must("gasnet_coll_team_size", || Ok(team(handle)?.members() as u32))
+}
+
+/// Node of the member with that rank.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_node(handle: usize, rank: c_int) -> u32 {
+    must("gasnet_coll_team_rank2node", || {
+        let team = team(handle)?;
+        match usize::try_from(rank).ok().filter(|r| *r < team.members()) {
+            Some(rank) => Ok(team.cells.rank(rank)),
+            None => bad_arg(format_args!("rank {rank} is out of range: the team has {} members", team.members())),
+        }
+    })
+}
+
+/// Rank of a node; one that is no member is fatal.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_rank(handle: usize, node: u32) -> u32 {
+    must("gasnet_coll_team_node2rank", || {
+        let team = team(handle)?;
+        match (0..team.members()).find(|m| team.cells.rank(*m) == node) {
+            Some(rank) => Ok(rank as u32),
+            None => bad_arg(format_args!("node {node} is not a member of the team")),
+        }
+    })
+}
+
+/// Runs `f` with the barrier of a team and where its members meet: that of all nodes is the plain barrier.
+fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn Hall) -> Result<T, Error>) -> Result<T, Error> {
+    let job = Job::attached()?;
+    if handle == ALL {
+        return f(job.barrier(), job.am());
+    }
+    let team = team(handle)?;
+    f(&team.barrier, &Members(&team, job.am()))
+}
+
+/// The threads of this node that take part as one, if the flags say so and there are several.
+fn crew(handle: usize, flags: c_int) -> Result<Option<(&'static Crew, u32)>, Error> {
+    if flags & GASNETI_SCI_BARRIERFLAG_IMAGES == 0 || handle != ALL {
+        return Ok(None);
+    }
+    let coll = coll()?;
+    Ok(Some((coll.crew(), coll.images_here() as u32)).filter(|(_, images)| *images > 1))
+}
+
+fn notify(handle: usize, id: c_int, flags: c_int) -> Result<(), Error> {
+    let notify = || with_barrier(handle, |barrier, hall| barrier.notify(hall, id, flags as u32));
+    match crew(handle, flags)? {
+        None => notify(),
+        Some((crew, images)) => crew.arrive(images, notify),
+    }
+}
+
+fn wait(handle: usize, id: c_int, flags: c_int) -> Result<c_int, Error> {
+    let am = Job::attached()?.am();
+    match crew(handle, flags)? {
+        None => with_barrier(handle, |barrier, hall| barrier.wait(am, hall, id, flags as u32)),
+        Some((crew, _)) => {
+            let finished = || with_barrier(handle, |barrier, hall| barrier.finished(hall, id, flags as u32));
+            crew.wait(finished, |failed| am.wait_step(failed))
+        }
+    }
+    .map(outcome)
+}
+
+fn outcome(matches: bool) -> c_int {
+    if matches { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_BARRIER_MISMATCH }
+}
+
+/// Announces arrival at the team's barrier. Never blocks; with IMAGES, when all images of the node have called.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_notify(team: usize, id: c_int, flags: c_int) {
+    trace::timed!(Op::BarrierNotify, must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
+}
+
+/// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once all members have arrived.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_wait(team: usize, id: c_int, flags: c_int) -> c_int {
+    trace::timed!(Op::BarrierWait, must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
+}
+
+/// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> c_int {
+    trace::timed!(
+        Op::BarrierTry,
+        must("gasnet_coll_barrier_try", || {
+            if crew(team, flags)?.is_some() {
+                return bad_arg(format_args!("GASNET_BARRIERFLAG_IMAGES is not for try"));
+            }
+            Job::attached()?.am().poll();
+            with_barrier(team, |barrier, hall| {
+                Ok(barrier.finished(hall, id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+            })
+        })
+    )
+}
+
+/// Notify and wait in one.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int) -> c_int {
+    trace::timed!(
+        Op::Barrier,
+        must("gasnet_coll_barrier", || {
+            notify(team, id, flags)?;
+            wait(team, id, flags)
+        })
+    )
+}
+
+/// 0, and the name in `id`, when the last phase was named; else non-zero.
+///
+/// # Safety
+/// `id` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_team_result(team: usize, id: *mut c_int) -> c_int {
+    must("gasnet_coll_barrier_result", || {
+        let Some(name) = with_barrier(team, |barrier, _| barrier.result())? else { return Ok(1) };
+        // SAFETY: this function's own contract.
+        unsafe { id.write(name) };
+        Ok(0)
+    })
+}

@@ -1,0 +1,252 @@
+//! Start and end (contract: core.md §6).
+
+use crate::am::handlers::Entry;
+use crate::api::constants::*;
+use crate::api::tools::{debug as tools_debug, env as tools_env, trace as tools_trace};
+use crate::api::{failed, status};
+use crate::base::error::{Kind, bad_arg};
+use crate::base::log;
+use crate::job::state::{Client, Job};
+use crate::job::{self, exit};
+use crate::sync::{AtomicU32, Ordering};
+use crate::tools::settings;
+use crate::trace;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// How a client object was compiled, as its headers tell.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasneti_sci_client_t {
+    /// `GASNETI_SCI_MODE_*`: one thread mode, one segment mode, one of DEBUG and NDEBUG.
+    pub modes: u32,
+    /// `GASNET_CONFIG_STRING`.
+    pub config: *const c_char,
+    /// The client's `gasnet_max_segsize`.
+    pub max_segsize: *const u64,
+    /// Strings that tools look for in the executable; here so that the linker keeps them.
+    pub ident: *const c_char,
+}
+
+/// `gasnet_handlerentry_t`, with the function as a plain pointer.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasneti_sci_handlerentry_t {
+    /// 0 = assign one, written back; else 128–255.
+    pub index: u8,
+    /// The handler.
+    pub fnptr: *mut c_void,
+}
+
+const _: () = assert!(std::mem::offset_of!(gasneti_sci_handlerentry_t, index) == 0, "attach writes indices back");
+
+/// Modes of every object of this program that includes `gasnet.h`, or-ed by constructors before `main`.
+static MODES: AtomicU32 = AtomicU32::new(0);
+
+/// Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
+/// another version fail to link. An object that is loaded after init is checked at once.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_object_0_1(modes: u32) {
+    MODES.fetch_or(modes, Ordering::Relaxed); // Relaxed: read by the same thread, or after it started others
+    if Job::get().is_ok() {
+        check_objects("an object loaded after gasnet_init", modes);
+    }
+}
+
+/// `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
+#[unsafe(no_mangle)]
+pub static mut gasnet_max_segsize: u64 = 0;
+
+/// `gasnet_frozen`: non-zero while this process waits for a debugger.
+#[unsafe(no_mangle)]
+pub static mut gasnet_frozen: c_int = 0;
+
+/// `gasnet_client_attach_hook`: called by attach with the local segment, if set.
+#[unsafe(no_mangle)]
+pub static mut gasnet_client_attach_hook: Option<unsafe extern "C" fn(*mut c_void, usize)> = None;
+
+/// Joins the job. `argc` and `argv` are left as they are. Contract: core.md §6.1.
+///
+/// # Safety
+/// `client` points to a filled structure whose pointers are valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_init(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+    client: *const gasneti_sci_client_t,
+) -> c_int {
+    let _ = (argc, argv); // nothing of ours is on the command line
+    // SAFETY: this function's own contract.
+    let client = unsafe { client.read() };
+    check_objects("gasnet_init", client.modes);
+    // SAFETY: this function's own contract.
+    let max_segsize = unsafe { client.max_segsize.read() };
+    show_frozen();
+    tools_debug::take_own_mechanism();
+    let result = Job::init(Client {
+        threaded: client.modes & GASNETI_SCI_MODE_PAR != 0,
+        everything: client.modes & GASNETI_SCI_MODE_EVERYTHING != 0,
+        debug: client.modes & GASNETI_SCI_MODE_DEBUG != 0,
+        max_segsize,
+        configuration: u64::from(client.modes),
+    });
+    match result {
+        Ok(()) => {}
+        Err(error) if matches!(error.kind(), Kind::NotInit(_)) => return failed("gasnet_init", error),
+        // There is no job to return to: what the launcher or the kernel refuses now it refuses again.
+        Err(error) => {
+            log::error(format_args!("gasnet_init: {error}"));
+            exit::exit(1);
+        }
+    }
+    exit::set_hook(tools_trace::at_exit);
+    tools_trace::tell_header();
+    // SAFETY: this function's own contract.
+    report_environment(unsafe { CStr::from_ptr(client.config) });
+    if let Ok(job) = Job::get() {
+        crate::api::debug::configure(client.modes & GASNETI_SCI_MODE_DEBUG != 0);
+        if client.modes & GASNETI_SCI_MODE_SEQ == 0 {
+            crate::api::threads::limit(job.config().max_threads);
+        }
+        if job.config().freeze {
+            job::debug::freeze();
+        }
+    }
+    GASNETI_SCI_OK
+}
+
+/// Freezing uses `gasnet_frozen` from now on.
+pub(in crate::api) fn show_frozen() {
+    let frozen = &raw mut gasnet_frozen;
+    // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
+    unsafe { job::debug::set_frozen_cell(frozen) };
+}
+
+/// Does any object of this program include gasnet.h? Known before `main`.
+pub(in crate::api) fn is_gasnet_client() -> bool {
+    MODES.load(Ordering::Relaxed) != 0 // Relaxed: see `gasneti_sci_object_0_1`
+}
+
+/// One thread mode, one segment mode and one of debug and not, in all objects of the program.
+fn check_objects(when: &str, modes: u32) {
+    let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
+    let groups = [
+        (
+            GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR,
+            "GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR",
+        ),
+        (
+            GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_LARGE | GASNETI_SCI_MODE_EVERYTHING,
+            "GASNET_SEGMENT_FAST, _LARGE and _EVERYTHING",
+        ),
+        (GASNETI_SCI_MODE_DEBUG | GASNETI_SCI_MODE_NDEBUG, "GASNET_DEBUG and GASNET_NDEBUG"),
+    ];
+    for (group, names) in groups {
+        if (all & group).count_ones() > 1 {
+            log::error(format_args!(
+                "{when}: objects of this program were compiled in different modes: all must choose the same of {names}"
+            ));
+            exit::exit(1);
+        }
+    }
+}
+
+fn report_environment(config: &CStr) {
+    let Ok(job) = Job::get() else { return };
+    if !job.config().observe.raw_values {
+        tools_env::use_decoder();
+    }
+    settings::set_verbose(job.config().verbose_env && job.rank() == 0);
+    settings::report("GASNET_CONFIG_STRING", &config.to_string_lossy(), false);
+    for found in job.report() {
+        let unset = found.is_default && found.value.is_empty();
+        let value = settings::shown((!unset).then_some(&found.value));
+        let origin = if found.is_tuned { "   (tune file)" } else { "" };
+        settings::report(found.name, &format!("{value}{origin}"), found.is_default);
+    }
+    if let Some(problem) = job.config().tune_problem.as_deref().filter(|_| job.rank() == 0) {
+        log::advise(problem);
+    }
+    trace::note(
+        b'I',
+        format_args!(
+            "node {} of {}, pid {}: {}",
+            job.rank(),
+            job.nodes(),
+            std::process::id(),
+            config.to_string_lossy()
+        ),
+    );
+    if job.rank() == 0 {
+        for (name, nearest) in crate::base::config::unknown_here() {
+            log::advise(&format!("environment variable {name} is not known; the nearest name is {nearest}"));
+        }
+    }
+}
+
+/// Registers the handlers and creates the segment. Contract: core.md §6.2.
+///
+/// # Safety
+/// `table` is NULL or points to `numentries` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_attach(
+    table: *mut gasneti_sci_handlerentry_t,
+    numentries: c_int,
+    segsize: usize,
+    minheapoffset: usize,
+) -> c_int {
+    let _ = minheapoffset; // a hint for 32-bit address spaces
+    status("gasnet_attach", || {
+        let job = Job::get()?;
+        let n = match usize::try_from(numentries) {
+            Ok(n) if n == 0 || !table.is_null() => n,
+            _ => return bad_arg(format_args!("handler table {table:p} of {numentries} entries")),
+        };
+        // SAFETY: this function's own contract.
+        let read = |i| unsafe { table.wrapping_add(i).read() };
+        let entry = |e: gasneti_sci_handlerentry_t| Entry { index: e.index, function: e.fnptr as usize };
+        // More than there can be are refused by their number alone.
+        let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
+        super::reference::register(job);
+        super::vis::register(job);
+        super::coll::prepare(job);
+        job.attach(&mut entries, segsize, call_hook)?;
+        super::reach::tell_header(job);
+        super::direct::tell_header(job);
+        trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
+        for (i, assigned) in entries.iter().enumerate() {
+            if read(i).index != assigned.index {
+                // The index is the entry's first byte; nothing else of the table is changed.
+                let index = table.wrapping_add(i).cast::<u8>();
+                // SAFETY: i < numentries: this function's own contract.
+                unsafe { index.write(assigned.index) };
+            }
+        }
+        Ok(())
+    })
+}
+
+fn call_hook(base: usize, len: usize) {
+    let place = &raw const gasnet_client_attach_hook;
+    // SAFETY: the client sets it before attach and leaves it alone (contract: core.md §13).
+    if let Some(hook) = unsafe { place.read() } {
+        // SAFETY: the client's own function, with the arguments that the contract names.
+        unsafe { hook(base as *mut c_void, len) };
+    }
+}
+
+/// Ends the job with `code`. Any thread, any time after init. Contract: core.md §6.3.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_exit(code: c_int) -> ! {
+    exit::exit(code)
+}
+
+/// Ends the job with a line `*** FATAL ERROR: …`. `text` is a C string.
+///
+/// # Safety
+/// `text` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_fatal(text: *const c_char) -> ! {
+    // SAFETY: this function's own contract.
+    let text = unsafe { CStr::from_ptr(text) };
+    job::fatal(format_args!("{}", text.to_string_lossy()))
+}

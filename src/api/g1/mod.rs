@@ -1,0 +1,13 @@
+//! The face of GASNet-1: `gasnet_init` to `gasnet_exit`, Active Messages, transfers, VIS and collectives, as the headers call them.
+
+pub mod am;
+pub mod barrier;
+pub mod coll;
+pub mod coll_team;
+pub mod direct;
+pub mod init;
+pub mod query;
+pub mod reach;
+mod reference;
+pub mod rma;
+pub mod vis;

@@ -1,0 +1,176 @@
+//! Queries: rank, size, segments, environment, names of errors, wait mode (contract: core.md §4, §7, §12).
+
+use crate::am::wait::Mode;
+use crate::api::constants::*;
+use crate::api::{must, status};
+use crate::base::error::bad_arg;
+use crate::job::{Job, environment};
+use crate::os::host;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// `gasnet_seginfo_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasnet_seginfo_t {
+    /// Address of the segment at its owner; NULL = none.
+    pub addr: *mut c_void,
+    /// Bytes.
+    pub size: usize,
+}
+
+/// `gasnet_nodeinfo_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gasnet_nodeinfo_t {
+    /// Physical machine, dense from 0 in rank order.
+    pub host: u32,
+    /// Group of nodes that share memory through us, dense from 0 in rank order.
+    pub supernode: u32,
+    /// What to add to an address in that node's segment to reach the byte from this process.
+    pub offset: usize,
+}
+
+/// Own rank, 0 … nodes − 1. From init on.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_mynode() -> u32 {
+    must("gasnet_mynode", || Ok(Job::get()?.rank()))
+}
+
+/// Number of nodes. From init on.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_nodes() -> u32 {
+    must("gasnet_nodes", || Ok(Job::get()?.nodes()))
+}
+
+/// Bytes; the largest segment that this node may ask for.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_max_local_segment() -> usize {
+    must("gasnet_getMaxLocalSegmentSize", || Ok(Job::get()?.max_local()))
+}
+
+/// Bytes; the least of all nodes' largest segments.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_max_global_segment() -> usize {
+    must("gasnet_getMaxGlobalSegmentSize", || Ok(Job::get()?.max_global()))
+}
+
+/// Fills the first `n` entries of `table`, as many as there are nodes at the most. After attach.
+///
+/// # Safety
+/// `table` is writable for `n` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_segment_info(table: *mut gasnet_seginfo_t, n: c_int) -> c_int {
+    status("gasnet_getSegmentInfo", || {
+        let n = entries(n, table.is_null())?;
+        let segments = Job::attached()?.segments().unwrap_or(&[]);
+        for (i, s) in segments.iter().take(n).enumerate() {
+            let entry = gasnet_seginfo_t { addr: s.base as *mut c_void, size: s.len };
+            // SAFETY: i < n: this function's own contract.
+            unsafe { table.wrapping_add(i).write(entry) };
+        }
+        Ok(())
+    })
+}
+
+/// As [`gasneti_sci_segment_info`], about hosts and supernodes. From init on; offsets are 0 before attach.
+///
+/// # Safety
+/// `table` is writable for `n` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_node_info(table: *mut gasnet_nodeinfo_t, n: c_int) -> c_int {
+    status("gasnet_getNodeInfo", || {
+        let n = entries(n, table.is_null())?;
+        let job = Job::get()?;
+        for node in 0..job.nodes().min(n as u32) {
+            let offset = job.segments().map_or(0, |s| s[node as usize].offset);
+            let entry = gasnet_nodeinfo_t { host: job.host(node), supernode: job.supernode(node), offset };
+            // SAFETY: node < n: this function's own contract.
+            unsafe { table.wrapping_add(node as usize).write(entry) };
+        }
+        Ok(())
+    })
+}
+
+fn entries(n: c_int, null: bool) -> Result<usize, crate::base::error::Error> {
+    match usize::try_from(n) {
+        Ok(n) if n == 0 || !null => Ok(n),
+        Ok(n) => bad_arg(format_args!("NULL table for {n} entries")),
+        Err(_) => bad_arg(format_args!("a negative number of entries: {n}")),
+    }
+}
+
+/// `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
+/// this process's own. NULL when unset. What is returned from the job's stays valid.
+///
+/// # Safety
+/// `name` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_getenv(name: *const c_char) -> *mut c_char {
+    if name.is_null() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: this function's own contract.
+    let text = unsafe { CStr::from_ptr(name) };
+    match environment::get(text) {
+        Some(value) => value.as_ptr().cast_mut(),
+        // SAFETY: this function's own contract.
+        None => unsafe { libc::getenv(name) },
+    }
+}
+
+/// Name of this host, never NULL. Any time, any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_gethostname() -> *const c_char {
+    host::name().as_ptr()
+}
+
+/// `gasnet_set_waitmode`. From init on.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_set_waitmode(mode: c_int) -> c_int {
+    status("gasnet_set_waitmode", || {
+        let job = Job::get()?;
+        match Mode::from_number(mode) {
+            Some(mode) => job.am().waiter().set_mode(mode),
+            None => return bad_arg(format_args!("{mode} is no wait mode")),
+        }
+        Ok(())
+    })
+}
+
+/// Name of an error code, `"*unknown*"` for other numbers. Any time, anywhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_error_name(code: c_int) -> *const c_char {
+    text(code).0.as_ptr()
+}
+
+/// Description of an error code. Any time, anywhere.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_error_desc(code: c_int) -> *const c_char {
+    text(code).1.as_ptr()
+}
+
+fn text(code: c_int) -> (&'static CStr, &'static CStr) {
+    match code {
+        GASNETI_SCI_OK => (c"GASNET_OK", c"no error"),
+        GASNETI_SCI_ERR_NOT_INIT => (c"GASNET_ERR_NOT_INIT", c"GASNet is not initialised, or was initialised before"),
+        GASNETI_SCI_ERR_RESOURCE => (c"GASNET_ERR_RESOURCE", c"a resource ran out or could not be had"),
+        GASNETI_SCI_ERR_BAD_ARG => (c"GASNET_ERR_BAD_ARG", c"an argument is not valid"),
+        GASNETI_SCI_ERR_NOT_READY => (c"GASNET_ERR_NOT_READY", c"the operation is not complete"),
+        GASNETI_SCI_ERR_BARRIER_MISMATCH => {
+            (c"GASNET_ERR_BARRIER_MISMATCH", c"nodes gave different names to one barrier")
+        }
+        _ => (c"*unknown*", c"not an error code of GASNet"),
+    }
+}
+
+/// Name of an error code, for our own lines.
+pub(in crate::api) fn name(code: c_int) -> &'static str {
+    text(code).0.to_str().unwrap_or("*unknown*")
+}
+
+/// A value that differs between live threads and is never NULL (`GASNET_GET_THREADINFO` in PAR and PARSYNC).
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_thread_info() -> *mut c_void {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).cast_mut().cast())
+}

@@ -1,0 +1,499 @@
+//! `gasnet_vis.h`: vector, indexed and strided transfers (contract: vis.md). Errors are fatal. Not in handlers.
+
+use super::reference::handled;
+use super::rma::{am, blocking, check_node, handle, implicit, start};
+use crate::am::Am;
+use crate::am::handlers;
+use crate::am::source::Source;
+use crate::am::token::Token;
+use crate::api::constants::*;
+use crate::api::{die, must};
+use crate::base::error::{Error, bad_arg};
+use crate::job::Job;
+use crate::sci::Host;
+use crate::trace::{self, Op};
+use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
+use crate::vis::{Call, check, pack};
+use crate::xfer::op::Set;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// As in `gasnet.h`, which has it before these prototypes.
+#[repr(C)]
+pub struct gasnet_memvec_t {
+    /// First byte.
+    pub addr: *mut c_void,
+    /// Bytes.
+    pub len: usize,
+}
+
+const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
+
+/// Registers the handlers. In attach, before peers may send.
+pub(in crate::api) fn register(job: &'static Job) {
+    for (index, function) in [
+        (handlers::VIS_PUT, on_put as *const () as usize),
+        (handlers::VIS_GET, on_get as *const () as usize),
+        (handlers::VIS_ARRIVED, on_arrived as *const () as usize),
+    ] {
+        job.am().handlers().set_internal(index, function);
+    }
+}
+
+/// Bytes; a blocking copy of so many or more serves messages afterwards. The header does after many small ones.
+const POLL_BYTES: usize = 64 << 10;
+
+/// Names for messages, by call and `how`.
+const NAMES: [[&str; 3]; 6] = [
+    ["gasnet_putv_bulk", "gasnet_putv_nb_bulk", "gasnet_putv_nbi_bulk"],
+    ["gasnet_getv_bulk", "gasnet_getv_nb_bulk", "gasnet_getv_nbi_bulk"],
+    ["gasnet_puti_bulk", "gasnet_puti_nb_bulk", "gasnet_puti_nbi_bulk"],
+    ["gasnet_geti_bulk", "gasnet_geti_nb_bulk", "gasnet_geti_nbi_bulk"],
+    ["gasnet_puts_bulk", "gasnet_puts_nb_bulk", "gasnet_puts_nbi_bulk"],
+    ["gasnet_gets_bulk", "gasnet_gets_nb_bulk", "gasnet_gets_nbi_bulk"],
+];
+
+/// How they are recorded.
+const OPS: [[Op; 3]; 6] = [
+    [Op::PutV, Op::PutVNb, Op::PutVNbi],
+    [Op::GetV, Op::GetVNb, Op::GetVNbi],
+    [Op::PutI, Op::PutINb, Op::PutINbi],
+    [Op::GetI, Op::GetINb, Op::GetINbi],
+    [Op::PutS, Op::PutSNb, Op::PutSNbi],
+    [Op::GetS, Op::GetSNb, Op::GetSNbi],
+];
+
+/// Does what `describe` says; the handle, 0 when it is complete or has none. `bytes` says how many move;
+/// it is called when that is recorded.
+///
+/// # Safety
+/// The memory described is readable and writable as the contract wants it: the local side here until the operation is
+/// synced, the remote side in the segment of `node`.
+#[inline(always)]
+unsafe fn transfer<'a>(
+    call: Call,
+    how: u32,
+    node: u32,
+    bytes: impl FnOnce() -> usize,
+    describe: impl FnOnce() -> Result<Option<What<'a>>, Error>,
+) -> usize {
+    let how = how.min(GASNETI_SCI_VIS_NBI);
+    let name = NAMES[call as usize][how as usize];
+    let run = || {
+        let (am, rma) = am()?;
+        check_node(am, node)?;
+        let Some(what) = describe()? else { return Ok(0) };
+        let vis = Job::attached()?.vis();
+        // SAFETY: this function's own contract.
+        if unsafe { vis.direct(am, rma, node, call, &what) } {
+            if how == GASNETI_SCI_VIS_BLOCKING && what.total() >= POLL_BYTES {
+                am.poll();
+            }
+            return Ok(0);
+        }
+        if what.is_empty() {
+            return Ok(0);
+        }
+        let begin = |c: crate::xfer::Counted<'_>| vis.start(am, rma, node, call, &what, c);
+        match how {
+            GASNETI_SCI_VIS_BLOCKING => blocking((am, rma), begin).map(|()| 0),
+            GASNETI_SCI_VIS_NB => start(begin).map(handle),
+            _ => implicit(if call.is_put() { Set::Puts } else { Set::Gets }, begin).map(|()| 0),
+        }
+    };
+    trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
+}
+
+/// A client's array. `BadArg`: NULL, or more elements than memory holds.
+///
+/// # Safety
+/// `array` points to `n` elements that nobody writes while the slice is used, or is NULL.
+#[inline(always)]
+unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T], Error> {
+    if n == 0 {
+        return Ok(&[]);
+    }
+    if array.is_null() || n > isize::MAX as usize / size_of::<T>() {
+        return bad_array(name, array.is_null(), n);
+    }
+    // SAFETY: this function's own contract.
+    Ok(unsafe { std::slice::from_raw_parts(array, n) })
+}
+
+#[cold]
+#[inline(never)]
+fn bad_array<T>(name: &str, null: bool, n: usize) -> Result<T, Error> {
+    if null {
+        return bad_arg(format_args!("{name} is NULL, and its length {n}"));
+    }
+    bad_arg(format_args!("{name} cannot have {n} elements"))
+}
+
+/// # Safety
+/// As [`slice`].
+#[inline(always)]
+unsafe fn pieces<'a>(name: &str, list: *const gasnet_memvec_t, n: usize) -> Result<&'a [Piece], Error> {
+    // SAFETY: this function's own contract; the types have the same layout.
+    unsafe { slice(name, list.cast(), n) }
+}
+
+/// # Safety
+/// As [`slice`].
+#[inline(always)]
+unsafe fn indices<'a>(name: &str, list: *const *mut c_void, n: usize, len: usize) -> Result<Indexed<'a>, Error> {
+    // SAFETY: this function's own contract; addresses are words.
+    let list = unsafe { slice(name, list.cast::<usize>(), n) }?;
+    Ok(Indexed { list, len })
+}
+
+/// # Safety
+/// Both lists as in [`slice`].
+#[inline(always)]
+unsafe fn vector<'a>(
+    dstcount: usize,
+    dstlist: *const gasnet_memvec_t,
+    srccount: usize,
+    srclist: *const gasnet_memvec_t,
+) -> Result<[&'a [Piece]; 2], Error> {
+    // SAFETY: this function's own contract.
+    let dst = unsafe { pieces("dstlist", dstlist, dstcount) }?;
+    // SAFETY: as above.
+    let src = unsafe { pieces("srclist", srclist, srccount) }?;
+    Ok([dst, src])
+}
+
+/// # Safety
+/// Both lists as in [`slice`].
+#[inline(always)]
+unsafe fn indexed<'a>(
+    dstcount: usize,
+    dstlist: *const *mut c_void,
+    dstlen: usize,
+    srccount: usize,
+    srclist: *const *mut c_void,
+    srclen: usize,
+) -> Result<[Indexed<'a>; 2], Error> {
+    // SAFETY: this function's own contract.
+    let dst = unsafe { indices("dstlist", dstlist, dstcount, dstlen) }?;
+    // SAFETY: as above.
+    let src = unsafe { indices("srclist", srclist, srccount, srclen) }?;
+    Ok([dst, src])
+}
+
+/// # Safety
+/// All arrays as in [`slice`]; `count` has one element more than `levels`.
+#[inline(always)]
+unsafe fn described<'a>(
+    start: [usize; 2],
+    [dststrides, srcstrides]: [*const usize; 2],
+    count: *const usize,
+    levels: usize,
+) -> Result<Levels<'a>, Error> {
+    // SAFETY: this function's own contract.
+    let count = unsafe { slice("count", count, levels.saturating_add(1)) }?;
+    if count.contains(&0) {
+        return Ok(Levels { start, strides: [&[]; 2], count }); // nothing is looked at then
+    }
+    // SAFETY: as above.
+    let dst = unsafe { slice("dststrides", dststrides, levels) }?;
+    // SAFETY: as above.
+    let src = unsafe { slice("srcstrides", srcstrides, levels) }?;
+    Ok(Levels { start, strides: [dst, src], count })
+}
+
+/// Put from a list of pieces to a list of pieces; `how` is `GASNETI_SCI_VIS_*`. The lists are free for reuse at return.
+/// Returns the handle of the NB form, 0 when complete.
+///
+/// # Safety
+/// The lists have as many elements as their counts say; what they describe is readable here, and in the segment of
+/// `node`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_putv(
+    how: u32,
+    node: u32,
+    dstcount: usize,
+    dstlist: *const gasnet_memvec_t,
+    srccount: usize,
+    srclist: *const gasnet_memvec_t,
+) -> usize {
+    let describe = || {
+        // SAFETY: this function's own contract.
+        let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
+        Ok(Some(What::Vector(dst, src)))
+    };
+    // SAFETY: as above.
+    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
+    // SAFETY: this function's own contract.
+    unsafe { transfer(Call::PutV, how, node, bytes, describe) }
+}
+
+/// Get; otherwise as [`gasneti_sci_putv`].
+///
+/// # Safety
+/// As [`gasneti_sci_putv`]; the destinations are writable until the operation is synced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_getv(
+    how: u32,
+    dstcount: usize,
+    dstlist: *const gasnet_memvec_t,
+    node: u32,
+    srccount: usize,
+    srclist: *const gasnet_memvec_t,
+) -> usize {
+    let describe = || {
+        // SAFETY: this function's own contract.
+        let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
+        Ok(Some(What::Vector(dst, src)))
+    };
+    // SAFETY: as above.
+    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
+    // SAFETY: this function's own contract.
+    unsafe { transfer(Call::GetV, how, node, bytes, describe) }
+}
+
+/// Put from a list of addresses to a list of addresses; otherwise as [`gasneti_sci_putv`].
+///
+/// # Safety
+/// As [`gasneti_sci_putv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_puti(
+    how: u32,
+    node: u32,
+    dstcount: usize,
+    dstlist: *const *mut c_void,
+    dstlen: usize,
+    srccount: usize,
+    srclist: *const *mut c_void,
+    srclen: usize,
+) -> usize {
+    let describe = || {
+        // SAFETY: this function's own contract.
+        let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
+        Ok(Some(What::Indexed(dst, src)))
+    };
+    let bytes = || dstcount.wrapping_mul(dstlen);
+    // SAFETY: this function's own contract.
+    unsafe { transfer(Call::PutI, how, node, bytes, describe) }
+}
+
+/// Get; otherwise as [`gasneti_sci_puti`].
+///
+/// # Safety
+/// As [`gasneti_sci_getv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_geti(
+    how: u32,
+    dstcount: usize,
+    dstlist: *const *mut c_void,
+    dstlen: usize,
+    node: u32,
+    srccount: usize,
+    srclist: *const *mut c_void,
+    srclen: usize,
+) -> usize {
+    let describe = || {
+        // SAFETY: this function's own contract.
+        let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
+        Ok(Some(What::Indexed(dst, src)))
+    };
+    let bytes = || dstcount.wrapping_mul(dstlen);
+    // SAFETY: this function's own contract.
+    unsafe { transfer(Call::GetI, how, node, bytes, describe) }
+}
+
+/// A strided transfer.
+///
+/// # Safety
+/// As [`gasneti_sci_puts`] and [`gasneti_sci_gets`].
+#[inline(always)]
+unsafe fn section(
+    call: Call,
+    how: u32,
+    node: u32,
+    start: [usize; 2],
+    strides: [*const usize; 2],
+    count: *const usize,
+    levels: usize,
+) -> usize {
+    let describe = || {
+        // SAFETY: this function's own contract.
+        let levels = unsafe { described(start, strides, count, levels) }?;
+        let Levels { start: [to, from], strides: [dst, src], count } = levels;
+        let small = count.iter().fold(1usize, |n, c| n.saturating_mul(*c)) < POLL_BYTES;
+        if small && !count.contains(&0) {
+            let ((am, rma), vis) = (am()?, Job::attached()?.vis());
+            // SAFETY: as above.
+            if unsafe { vis.direct_few(am, rma, node, call, &levels) } {
+                return Ok(None);
+            }
+        }
+        Ok(Section::fold(to, dst, from, src, count).map(What::Strided))
+    };
+    let bytes = || {
+        // SAFETY: as above.
+        let count = unsafe { slice("count", count, levels.saturating_add(1)) };
+        count.map_or(0, |count| count.iter().fold(1usize, |n, c| n.wrapping_mul(*c)))
+    };
+    // SAFETY: this function's own contract.
+    unsafe { transfer(call, how, node, bytes, describe) }
+}
+
+/// Put of a regular section; otherwise as [`gasneti_sci_putv`].
+///
+/// # Safety
+/// As [`gasneti_sci_putv`]; `count` has `levels` + 1 elements, the strides `levels`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_puts(
+    how: u32,
+    node: u32,
+    dstaddr: *mut c_void,
+    dststrides: *const usize,
+    srcaddr: *const c_void,
+    srcstrides: *const usize,
+    count: *const usize,
+    levels: usize,
+) -> usize {
+    // SAFETY: this function's own contract.
+    unsafe {
+        section(Call::PutS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
+    }
+}
+
+/// Get; otherwise as [`gasneti_sci_puts`].
+///
+/// # Safety
+/// As [`gasneti_sci_puts`] and [`gasneti_sci_getv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_gets(
+    how: u32,
+    dstaddr: *mut c_void,
+    dststrides: *const usize,
+    node: u32,
+    srcaddr: *const c_void,
+    srcstrides: *const usize,
+    count: *const usize,
+    levels: usize,
+) -> usize {
+    // SAFETY: this function's own contract.
+    unsafe {
+        section(Call::GetS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
+    }
+}
+
+// What debug clients' calls ask first. A finding ends the job with a line that names the call and its place.
+
+/// # Safety
+/// `name` is a C string.
+unsafe fn checked(name: *const c_char, node: u32, check: impl FnOnce(&Am<Host>) -> Result<(), Error>) {
+    let result = am().and_then(|(am, _)| check_node(am, node).and_then(|()| check(am)));
+    if let Err(error) = result {
+        // SAFETY: this function's own contract.
+        die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
+    }
+}
+
+/// `put` is not 0 when the destination is the remote side.
+///
+/// # Safety
+/// As [`gasneti_sci_putv`]; `name` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_vector(
+    name: *const c_char,
+    put: c_int,
+    node: u32,
+    dstcount: usize,
+    dstlist: *const gasnet_memvec_t,
+    srccount: usize,
+    srclist: *const gasnet_memvec_t,
+) {
+    let check = |am: &Am<Host>| {
+        // SAFETY: this function's own contract.
+        let lists = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
+        check::vector(am, if put != 0 { Call::PutV } else { Call::GetV }, node, lists)
+    };
+    // SAFETY: this function's own contract.
+    unsafe { checked(name, node, check) }
+}
+
+/// As [`gasneti_sci_check_vector`].
+///
+/// # Safety
+/// As [`gasneti_sci_check_vector`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_indexed(
+    name: *const c_char,
+    put: c_int,
+    node: u32,
+    dstcount: usize,
+    dstlist: *const *mut c_void,
+    dstlen: usize,
+    srccount: usize,
+    srclist: *const *mut c_void,
+    srclen: usize,
+) {
+    let check = |am: &Am<Host>| {
+        // SAFETY: this function's own contract.
+        let lists = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
+        check::indexed(am, if put != 0 { Call::PutI } else { Call::GetI }, node, lists)
+    };
+    // SAFETY: this function's own contract.
+    unsafe { checked(name, node, check) }
+}
+
+/// As [`gasneti_sci_check_vector`].
+///
+/// # Safety
+/// As [`gasneti_sci_check_vector`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_strided(
+    name: *const c_char,
+    put: c_int,
+    node: u32,
+    dstaddr: *const c_void,
+    dststrides: *const usize,
+    srcaddr: *const c_void,
+    srcstrides: *const usize,
+    count: *const usize,
+    levels: usize,
+) {
+    let start = [dstaddr as usize, srcaddr as usize];
+    let check = |am: &Am<Host>| {
+        // SAFETY: this function's own contract.
+        let levels = unsafe { described(start, [dststrides, srcstrides], count, levels) }?;
+        check::strided(am, if put != 0 { Call::PutS } else { Call::GetS }, node, &levels)
+    };
+    // SAFETY: this function's own contract.
+    unsafe { checked(name, node, check) }
+}
+
+// The handlers of `vis::pack`.
+
+extern "C" fn on_put(token: *mut c_void, buf: *mut c_void, len: usize, id: c_int, bytes: c_int) {
+    let put = |am: &Am<Host>, t: &Token| {
+        // SAFETY: the payload that the engine hands to this handler.
+        let message = unsafe { Source::new(buf.cast(), len) };
+        pack::on_put(am, t, message, id as u32, bytes as u32 as usize)
+    };
+    // SAFETY: called by the engine with its token.
+    unsafe { handled("put of pieces", token, put) };
+}
+
+extern "C" fn on_get(token: *mut c_void, buf: *mut c_void, len: usize, record: c_int, bytes: c_int) {
+    let get = |am: &Am<Host>, t: &Token| {
+        // SAFETY: as above.
+        let message = unsafe { Source::new(buf.cast(), len) };
+        pack::on_get(am, t, message, record as u32, bytes as u32 as usize)
+    };
+    // SAFETY: as above.
+    unsafe { handled("get of pieces", token, get) };
+}
+
+extern "C" fn on_arrived(token: *mut c_void, buf: *mut c_void, len: usize, record: c_int, _bytes: c_int) {
+    let arrived = |_: &Am<Host>, t: &Token| {
+        // SAFETY: as above.
+        let message = unsafe { Source::new(buf.cast(), len) };
+        pack::on_arrived(Job::attached()?.vis(), t, message, record as u32);
+        Ok(())
+    };
+    // SAFETY: as above.
+    unsafe { handled("get of pieces", token, arrived) };
+}

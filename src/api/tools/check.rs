@@ -1,0 +1,121 @@
+//! Does the object fit the library, and do the objects of a program fit each other (contract: tools.md §1.2)?
+
+use crate::base::log;
+use crate::job;
+use crate::sync::{AtomicU32, Ordering};
+use std::ffi::{CStr, c_char, c_int};
+
+/// Thread model and debug mode of an object that includes `gasnet_tools.h`. LITE objects have neither: they fit all others.
+pub const GASNETI_SCI_TOOLS_MODE_SEQ: u32 = 1;
+/// See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+pub const GASNETI_SCI_TOOLS_MODE_PAR: u32 = 2;
+/// See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+pub const GASNETI_SCI_TOOLS_MODE_DEBUG: u32 = 4;
+/// See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+pub const GASNETI_SCI_TOOLS_MODE_NDEBUG: u32 = 8;
+
+/// Modes of every object of this program that includes `gasnet_tools.h`.
+static MODES: AtomicU32 = AtomicU32::new(0);
+
+/// Called before `main` by a constructor in every object: its modes, and the sum of the objects below, which is only there
+/// to be linked. The name carries the version of the ABI. A contradiction ends the program: locks would be of two types.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_object_0_1(modes: u32, links: c_int) {
+    let _ = links;
+    let all = MODES.fetch_or(modes, Ordering::Relaxed) | modes; // Relaxed: constructors run one after the other
+    let both = |pair: u32| all & pair == pair;
+    let names = if both(GASNETI_SCI_TOOLS_MODE_SEQ | GASNETI_SCI_TOOLS_MODE_PAR) {
+        "thread models SEQ and PAR (GASNETT_THREAD_SAFE, -pthread)"
+    } else if both(GASNETI_SCI_TOOLS_MODE_DEBUG | GASNETI_SCI_TOOLS_MODE_NDEBUG) {
+        "modes GASNET_DEBUG and GASNET_NDEBUG"
+    } else {
+        return;
+    };
+    log::error(format_args!("gasnet_tools.h: objects of this program were compiled in different {names}"));
+    // Nothing has run yet that there would be to clean up.
+    std::process::abort()
+}
+
+/// Fatal: `what` was done wrong at the client's `file` and `line`.
+///
+/// # Safety
+/// `what` and `file` are C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_tools_misuse(what: *const c_char, file: *const c_char, line: c_int) -> ! {
+    // SAFETY: this function's own contract.
+    let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
+    // SAFETY: this function's own contract.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+    job::fatal(format_args!("{what}, at {file}:{line}"))
+}
+
+const RELEASE: (u32, u32, u32) = (1, 30, 0);
+
+/// `gasnett_release_version`: major * 10000 + minor * 100 + patch of the API's release.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_release() -> u32 {
+    RELEASE.0 * 10000 + RELEASE.1 * 100 + RELEASE.2
+}
+
+/// `gasnett_release_version_str`.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_tools_release_str() -> *const c_char {
+    c"1.30.0".as_ptr()
+}
+
+/// One object per configuration that this library serves; `gasnet_tools.h` references those of its own configuration.
+macro_rules! serves {
+    ($($(#[$condition:meta])* $name:ident)*) => {
+        $(
+            $(#[$condition])*
+            #[doc = "Its presence says that the library serves this configuration."]
+            #[unsafe(no_mangle)]
+            pub static $name: c_int = 1;
+        )*
+        #[cfg(test)]
+        const SERVED: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+serves! {
+    gasnett_linkconfig_idiotcheck_RELEASE_MAJOR_1
+    gasnett_linkconfig_idiotcheck_RELEASE_MINOR_30
+    gasnett_linkconfig_idiotcheck_RELEASE_PATCH_0
+    gasnett_linkconfig_idiotcheck_SEQ
+    gasnett_linkconfig_idiotcheck_PAR
+    gasnett_linkconfig_idiotcheck_LITE
+    gasnett_linkconfig_idiotcheck_debug
+    gasnett_linkconfig_idiotcheck_nodebug
+    gasnett_linkconfig_idiotcheck_64bit
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    gasnett_linkconfig_idiotcheck_timers_native
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    gasnett_linkconfig_idiotcheck_timers_posixrt
+    gasnett_linkconfig_idiotcheck_membars_native
+    gasnett_linkconfig_idiotcheck_atomics_compiler
+    gasnett_linkconfig_idiotcheck_atomic32_compiler
+    gasnett_linkconfig_idiotcheck_atomic64_compiler
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn release_is_the_headers() {
+        let header = include_str!("../../../include/gasnet_config.h");
+        let number = |part: &str| -> u32 {
+            let name = format!("GASNET_RELEASE_VERSION_{part}");
+            let line = header.lines().find(|line| line.contains(&name)).unwrap();
+            line.split_whitespace().nth(2).unwrap().parse().unwrap()
+        };
+        assert_eq!((number("MAJOR"), number("MINOR"), number("PATCH")), RELEASE);
+        let (major, minor, patch) = RELEASE;
+        for part in [format!("MAJOR_{major}"), format!("MINOR_{minor}"), format!("PATCH_{patch}")] {
+            let name = format!("gasnett_linkconfig_idiotcheck_RELEASE_{part}");
+            assert!(SERVED.contains(&name.as_str()), "{name}");
+        }
+        // SAFETY: a literal.
+        let text = unsafe { CStr::from_ptr(gasneti_sci_tools_release_str()) };
+        assert_eq!(text.to_str().unwrap(), format!("{major}.{minor}.{patch}"));
+    }
+}

@@ -1,0 +1,40 @@
+//! C strings of the tools' callers.
+
+use crate::job::fatal;
+use std::ffi::{CStr, c_char};
+
+/// The text; `None` for NULL.
+///
+/// # Safety
+/// `text` is NULL or a C string.
+pub(in crate::api) unsafe fn text(text: *const c_char) -> Option<String> {
+    // SAFETY: this function's own contract.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}
+
+/// A variable's name; fatal if it cannot be one.
+///
+/// # Safety
+/// As [`text`].
+pub(in crate::api) unsafe fn required(call: &str, key: *const c_char) -> String {
+    // SAFETY: this function's own contract.
+    match unsafe { text(key) } {
+        Some(name) if !name.is_empty() && !name.contains('=') => name,
+        Some(name) => fatal(format_args!("{call}: '{name}' cannot be the name of a variable")),
+        None => fatal(format_args!("{call}: NULL instead of the name of a variable")),
+    }
+}
+
+/// Puts `text` into `room` bytes as a C string, cut if need be.
+///
+/// # Safety
+/// `to` is writable for `room` bytes.
+pub(in crate::api) unsafe fn to_c(text: &str, to: *mut c_char, room: usize) {
+    let Some(most) = room.checked_sub(1) else { return };
+    let n = text.len().min(most);
+    let to: *mut u8 = to.cast();
+    // SAFETY: n < room: this function's own contract; a string of ours and the caller's memory do not overlap.
+    unsafe { to.copy_from_nonoverlapping(text.as_ptr(), n) };
+    // SAFETY: as above.
+    unsafe { to.wrapping_add(n).write(0) };
+}

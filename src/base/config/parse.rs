@@ -1,0 +1,176 @@
+//! Forms of values in environment variables (contract: environment.md §1). `None` = not of the form.
+
+use super::SignalSet;
+
+/// The words of [`yes_no`], for an error message.
+pub const YES_NO: &str = "yes or no (Y, YES, 1, N, NO, 0)";
+
+/// `Y`, `YES`, `1`, `N`, `NO`, `0` in any case.
+pub fn yes_no(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_uppercase().as_str() {
+        "Y" | "YES" | "1" => Some(true),
+        "N" | "NO" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+pub(super) fn integer(text: &str, min: u64, max: u64) -> Option<u32> {
+    let text = text.trim().trim_start_matches('+');
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    (min..=max).contains(&value).then_some(value.try_into().ok()?)
+}
+
+/// A floating number, or a fraction such as `3/8`. Finite and not negative.
+pub(super) fn float(text: &str) -> Option<f64> {
+    let one = |s: &str| s.trim().parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
+    match text.split_once('/') {
+        Some((above, below)) => Some(one(above)? / one(below).filter(|b| *b > 0.0)?).filter(|v| v.is_finite()),
+        None => one(text),
+    }
+}
+
+/// `1.5G`, `64 KB`, `0x1000`, `4096`: bytes; without a suffix the number counts in `unit`s.
+pub fn memory_size(text: &str, unit: u64) -> Option<u64> {
+    let text = text.trim();
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u64::from_str_radix(hex, 16).ok()?.checked_mul(unit);
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let suffix = suffix.trim().to_ascii_uppercase();
+    let factor = match suffix.strip_suffix('B').filter(|s| !s.is_empty()).unwrap_or(&suffix) {
+        "" => unit,
+        "B" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => return None,
+    };
+    match number.parse::<u64>() {
+        Ok(whole) => whole.checked_mul(factor), // exact: no way through floating point
+        Err(_) => {
+            let value = number.parse::<f64>().ok()? * factor as f64;
+            (value < u64::MAX as f64).then_some(value as u64)
+        }
+    }
+}
+
+/// Nodes named by a list such as `0,2-4`; empty or `*` = all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeSet {
+    ranges: Option<Vec<(u32, u32)>>,
+}
+
+impl NodeSet {
+    pub(super) fn parse(text: &str) -> Option<NodeSet> {
+        let text = text.trim();
+        if text.is_empty() || text == "*" {
+            return Some(NodeSet::default());
+        }
+        let range = |part: &str| {
+            let (low, high) = part.split_once('-').unwrap_or((part, part));
+            let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+            (low <= high).then_some((low, high))
+        };
+        Some(NodeSet { ranges: Some(text.split(',').map(range).collect::<Option<_>>()?) })
+    }
+
+    /// Is `node` in the set?
+    pub fn contains(&self, node: u32) -> bool {
+        self.ranges.as_ref().is_none_or(|list| list.iter().any(|(low, high)| (*low..=*high).contains(&node)))
+    }
+}
+
+/// Names of the signals that a setting may name, with their numbers.
+const SIGNALS: &[(&str, i32)] = &[
+    ("HUP", libc::SIGHUP),
+    ("INT", libc::SIGINT),
+    ("QUIT", libc::SIGQUIT),
+    ("ILL", libc::SIGILL),
+    ("TRAP", libc::SIGTRAP),
+    ("ABRT", libc::SIGABRT),
+    ("BUS", libc::SIGBUS),
+    ("FPE", libc::SIGFPE),
+    ("KILL", libc::SIGKILL),
+    ("USR1", libc::SIGUSR1),
+    ("SEGV", libc::SIGSEGV),
+    ("USR2", libc::SIGUSR2),
+    ("PIPE", libc::SIGPIPE),
+    ("ALRM", libc::SIGALRM),
+    ("TERM", libc::SIGTERM),
+    ("CHLD", libc::SIGCHLD),
+    ("CONT", libc::SIGCONT),
+    ("STOP", libc::SIGSTOP),
+    ("TSTP", libc::SIGTSTP),
+    ("XCPU", libc::SIGXCPU),
+    ("XFSZ", libc::SIGXFSZ),
+    ("PROF", libc::SIGPROF),
+    ("IO", libc::SIGIO),
+    ("SYS", libc::SIGSYS),
+];
+
+/// `SIGSEGV`, `SEGV`, `segv` or `11` → 11.
+pub fn signal_number(text: &str) -> Option<i32> {
+    let name = text.trim().to_ascii_uppercase();
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    let named = SIGNALS.iter().find(|(n, _)| *n == name).map(|(_, number)| *number);
+    named.or_else(|| name.parse().ok().filter(|n| (1..=64).contains(n)))
+}
+
+/// A list divided by commas or blanks; `*` = all. Names nobody knows are skipped: they can't be caught either.
+pub(super) fn signals(text: &str) -> Option<SignalSet> {
+    let words = text.split([',', ' ', '\t']).filter(|w| !w.is_empty());
+    let mut set = SignalSet::default();
+    for word in words {
+        match signal_number(word) {
+            Some(number) => set.list.push(number),
+            None if word == "*" => set.all = true,
+            None => crate::base::log::advise(&format!("GASNET_NO_CATCH_SIGNAL names an unknown signal: {word}")),
+        }
+    }
+    Some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_sizes_are_exact_and_accept_the_documented_forms() {
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("0x1000", 4096),
+            ("1.5G", 3 << 29),
+            ("64 KB", 64 << 10),
+            (" 2m ", 2 << 20),
+            ("7B", 7),
+            ("9007199254740993", 9007199254740993),
+        ] {
+            assert_eq!(memory_size(text, 1), Some(bytes), "{text}");
+        }
+        assert_eq!(memory_size("3", 1 << 20), Some(3 << 20));
+        for text in ["", "G", "12Q", "-5", "99999999T", "1e3"] {
+            assert_eq!(memory_size(text, 1), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn node_lists_name_single_nodes_and_ranges() {
+        let set = NodeSet::parse("0,2-4").unwrap();
+        assert_eq!((0..6).filter(|n| set.contains(*n)).collect::<Vec<_>>(), [0, 2, 3, 4]);
+        assert!(NodeSet::parse("*").unwrap().contains(99) && NodeSet::parse("x").is_none());
+        assert!(NodeSet::parse("2-2").is_some() && NodeSet::parse("2-1").is_none(), "a range that holds nothing");
+    }
+
+    #[test]
+    fn signals_have_five_spellings() {
+        for text in ["SIGSEGV", "SEGV", "sigsegv", "segv", "11"] {
+            assert_eq!(signal_number(text), Some(11), "{text}");
+        }
+        assert!(signals("*").unwrap().contains(2) && !signals("INT,11").unwrap().contains(15));
+    }
+}

@@ -1,0 +1,59 @@
+//! Errors of the engines. They carry data; only `abi` turns them into `GASNET_ERR_*` codes and prints the line.
+
+use std::fmt;
+
+/// What went wrong in a call of the Core API. One pointer wide, so that a result stays in a register on the hot path
+/// (with the text inline each AM call moved six words through the stack).
+#[derive(Debug, PartialEq)]
+pub struct Error(Box<Kind>);
+
+/// The kinds, as clients tell them apart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// The call needs `gasnet_init`, or `gasnet_attach`, first; or they were called twice.
+    NotInit(&'static str),
+    /// An argument is out of its range.
+    BadArg(String),
+    /// Memory, address space, processes or the like ran out.
+    Resource(String),
+}
+
+impl Error {
+    /// A call at the wrong time.
+    #[cold]
+    pub fn not_init(text: &'static str) -> Error {
+        Error(Box::new(Kind::NotInit(text)))
+    }
+
+    /// Something ran out.
+    #[cold]
+    pub fn resource(text: impl fmt::Display) -> Error {
+        Error(Box::new(Kind::Resource(text.to_string())))
+    }
+
+    /// Its kind, with the text.
+    pub fn kind(&self) -> &Kind {
+        &self.0
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Kind::NotInit(text) => f.write_str(text),
+            Kind::BadArg(text) | Kind::Resource(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Is it the error of a bad argument?
+#[cfg(test)]
+pub fn is_bad_arg<T>(result: Result<T, Error>) -> bool {
+    matches!(result, Err(error) if matches!(error.kind(), Kind::BadArg(_)))
+}
+
+/// Builds the error of a bad argument, out of line: the paths to it are cold.
+#[cold]
+pub fn bad_arg<T>(text: fmt::Arguments<'_>) -> Result<T, Error> {
+    Err(Error(Box::new(Kind::BadArg(text.to_string()))))
+}

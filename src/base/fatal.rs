@@ -1,0 +1,62 @@
+//! The one way to give up. Every folder may call [`fatal`]; what a person wants to see before the process ends (stack trace,
+//! freeze, the last lines of a trace) is known further up, and is told to this module as a hook.
+//!
+//! Must not know: jobs, exit codes, signals.
+
+use super::log;
+use crate::sync::fixed::{AtomicBool, AtomicPtr, Ordering};
+use std::ffi::c_void;
+use std::fmt::{self, Write as _};
+use std::ptr;
+
+#[cfg(any(test, fuzzing))]
+pub mod caught;
+
+static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// `hook` runs between the line of a fatal error and the end of the process. It may be called by any thread, and by signal
+/// handlers.
+pub fn set_fatal_hook(hook: fn()) {
+    // ORDERING: Release ↔ Acquire in `abort`: what the hook reads was set up before.
+    HOOK.store(hook as *mut c_void, Ordering::Release);
+}
+
+/// Ends the job for a reason that cannot be handled: `*** FATAL ERROR: node i/N: …` on stderr, the hook, then SIGABRT, by which
+/// the supervisor knows that the job has failed. Legal anywhere. Under loom it fails the model.
+#[cold]
+pub fn fatal(text: fmt::Arguments<'_>) -> ! {
+    #[cfg(any(test, fuzzing))]
+    caught::throw(text);
+    if cfg!(loom) {
+        panic!("{text}");
+    }
+    tell(text);
+    abort()
+}
+
+/// The line of a fatal error, and no more.
+pub fn tell(text: fmt::Arguments<'_>) {
+    let mut line = log::Line::new("*** FATAL ERROR: ");
+    let _ = line.write_fmt(text);
+    line.send();
+}
+
+/// Ends the process after [`tell`].
+pub fn abort() -> ! {
+    TOLD.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
+    // ORDERING: Acquire ↔ Release in `set_fatal_hook`.
+    let hook = HOOK.load(Ordering::Acquire);
+    if !hook.is_null() {
+        // SAFETY: only `set_fatal_hook` stores here, and it stores a `fn()`.
+        let hook = unsafe { std::mem::transmute::<*mut c_void, fn()>(hook) };
+        hook();
+    }
+    // SAFETY: abort(3) has no preconditions.
+    unsafe { libc::abort() }
+}
+
+/// True when the story behind a SIGABRT has been told by [`tell`].
+pub fn is_told() -> bool {
+    TOLD.load(Ordering::Relaxed) // Relaxed: as in `abort`
+}

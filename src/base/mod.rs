@@ -1,0 +1,10 @@
+//! What every other folder stands on: errors, log lines, settings, and the way to end the job for a fatal error.
+//!
+//! It uses `os` and `sync` only.
+
+pub mod config;
+pub mod error;
+pub mod fatal;
+pub mod log;
+
+pub use fatal::fatal;

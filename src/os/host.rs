@@ -1,0 +1,161 @@
+//! The machine and the process: name, CPUs, memory, limits, streams (contract: tools.md §10, §12).
+
+use crate::os::sys;
+use libc::{c_int, c_void};
+use std::ffi::CString;
+use std::io;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// Name of this host; `?` if it has none.
+pub fn name() -> &'static CString {
+    static NAME: OnceLock<CString> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let mut bytes = [0u8; 256];
+        // SAFETY: one byte less than there is, so that a terminator stays.
+        unsafe { libc::gethostname(bytes.as_mut_ptr().cast(), bytes.len() - 1) };
+        let text: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
+        CString::new(text).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| c"?".into())
+    })
+}
+
+fn system(what: c_int) -> i64 {
+    // SAFETY: takes an integer.
+    unsafe { libc::sysconf(what) }
+}
+
+/// CPUs online; 0 if nobody knows.
+pub fn cpus() -> u32 {
+    u32::try_from(system(libc::_SC_NPROCESSORS_ONLN)).unwrap_or(0)
+}
+
+/// Bytes of physical memory; 0 if nobody knows.
+pub fn memory() -> u64 {
+    let pages = u64::try_from(system(libc::_SC_PHYS_PAGES)).unwrap_or(0);
+    pages * u64::try_from(system(libc::_SC_PAGESIZE)).unwrap_or(0)
+}
+
+/// Binds the calling thread to the CPU number `rank`, modulo their number, of those that the first caller could use.
+pub fn bind_thread(rank: i64) {
+    static USABLE: OnceLock<Vec<usize>> = OnceLock::new();
+    let usable = USABLE.get_or_init(sys::usable_cpus);
+    if let Some(cpu) = usable.get(rank.rem_euclid(usable.len().max(1) as i64) as usize) {
+        let _ = sys::bind_to_cpus(&[*cpu]); // a CPU that went offline: nothing is promised
+    }
+}
+
+/// Raises the soft limit on `resource` to the hard one. True when it is there.
+pub fn maximize_limit(resource: c_int) -> bool {
+    let Ok(resource) = libc::__rlimit_resource_t::try_from(resource) else { return false };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable; a wrong resource is refused by an error.
+    if unsafe { libc::getrlimit(resource, &mut limit) } != 0 {
+        return false;
+    }
+    if limit.rlim_cur == limit.rlim_max {
+        return true;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is valid.
+    unsafe { libc::setrlimit(resource, &limit) == 0 }
+}
+
+/// Zeroed private memory of `len` bytes, rounded up to pages.
+pub fn map(len: usize) -> io::Result<*mut c_void> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+    let at = unsafe { libc::mmap(ptr::null_mut(), len, access, kind, -1, 0) };
+    if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(at) }
+}
+
+/// Memory at a multiple of `align`, which is a power of two; `None` if there is none.
+pub fn allocate_aligned(align: usize, len: usize) -> Option<*mut c_void> {
+    let mut memory = ptr::null_mut();
+    let align = align.max(size_of::<*mut c_void>());
+    // SAFETY: `memory` is writable; a wrong alignment is refused by an error.
+    let result = unsafe { libc::posix_memalign(&mut memory, align, len.max(1)) };
+    (result == 0).then_some(memory)
+}
+
+/// `len` bytes of the C library's heap; `None` if there are none.
+pub fn allocate(len: usize, zeroed: bool) -> Option<*mut c_void> {
+    // SAFETY: takes integers.
+    let memory = if zeroed { unsafe { libc::calloc(1, len) } } else { unsafe { libc::malloc(len) } };
+    (!memory.is_null()).then_some(memory)
+}
+
+/// Writes out what stdio has buffered, and what the kernel has of stdout and stderr; with `all` of all files.
+pub fn flush_streams(all: bool) {
+    sys::flush_all_stdio();
+    for fd in [1, 2] {
+        // SAFETY: takes an integer; terminals, pipes and closed descriptors give errors that mean nothing here.
+        unsafe { libc::fsync(fd) };
+    }
+    if all {
+        // SAFETY: no arguments.
+        unsafe { libc::sync() };
+    }
+}
+
+/// Gives the three standard streams up. Their descriptors lead nowhere from now on: were they free, the next file that
+/// is opened would get what is written to stderr.
+pub fn close_streams() {
+    sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
+    sys::flush_all_stdio();
+    // SAFETY: a C string.
+    let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+    for fd in 0..3 {
+        // SAFETY: takes integers; the client gives these descriptors up.
+        unsafe { libc::dup2(null, fd) };
+    }
+    if null > 2 {
+        // SAFETY: opened above.
+        unsafe { libc::close(null) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_known() {
+        assert!(!name().is_empty() && cpus() >= 1);
+        assert!((1 << 20..1 << 50).contains(&memory()), "{}", memory());
+    }
+
+    #[test]
+    fn limits_are_raised_to_the_hard_ones() {
+        assert!(maximize_limit(libc::RLIMIT_NOFILE as c_int));
+        let (soft, hard) = sys::descriptor_limit();
+        assert_eq!(soft, hard);
+        assert!(!maximize_limit(-1) && !maximize_limit(9999));
+    }
+
+    #[test]
+    fn threads_bind_to_any_number_and_do_not_lose_cpus() {
+        let before = sys::usable_cpus();
+        let bound = std::thread::spawn(|| {
+            let sets = [0, 1, 999, -1].map(|rank| {
+                bind_thread(rank);
+                sys::usable_cpus()
+            });
+            sets.concat()
+        });
+        let bound = bound.join().unwrap();
+        assert!(bound.len() == 4 && bound.iter().all(|cpu| before.contains(cpu)), "{bound:?}");
+        assert_eq!(sys::usable_cpus(), before, "other threads are not bound");
+        assert_eq!(bound[3], *before.last().unwrap());
+    }
+
+    #[test]
+    fn memory_is_aligned_and_absurd_wishes_are_refused() {
+        let at = allocate_aligned(4096, 10).unwrap();
+        assert_eq!(at as usize % 4096, 0);
+        // SAFETY: allocated above by the C library.
+        unsafe { libc::free(at) };
+        assert!(allocate_aligned(64, usize::MAX - 4096).is_none());
+        assert!(map(usize::MAX - 8192).is_err());
+    }
+}

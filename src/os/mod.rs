@@ -1,0 +1,8 @@
+//! The operating system: system calls, control groups, processors, the host's name. It knows no protocol and no job.
+//!
+//! Every other folder may use this one; it uses `sync` only.
+
+pub mod cgroup;
+pub mod host;
+pub mod sys;
+pub mod topology;

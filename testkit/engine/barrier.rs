@@ -1,0 +1,117 @@
+//! The barrier between nodes on threads of their own.
+
+use super::plan::mix;
+use super::world::{Kit, Node, Shape, nodes, run};
+use crate::barrier::{ANONYMOUS, MISMATCH};
+use crate::base::error::is_bad_arg as is_bad;
+use crate::sci::heap::Heap;
+use crate::sci::reorder::Reorder;
+use crate::sci::{Adapter, RemoteMap};
+
+/// Bytes that a node writes to the next one before each notify.
+const NOTE: usize = 640;
+
+/// What a node says in a phase: mostly the same name, sometimes none, another one, or that it does not match.
+fn arrival(phase: u32, node: u32) -> (i32, u32) {
+    let bits = mix(&[phase.into(), node.into()]);
+    match (phase % 4, bits % 8) {
+        (0, _) => (phase as i32, 0),
+        (1, 0) => (phase as i32 + 1, 0),
+        (2, 0) => (0, MISMATCH),
+        (3, 0..=6) => (bits as i32, ANONYMOUS),
+        _ => (phase as i32, 0),
+    }
+}
+
+/// What the phase comes to: mismatch, or the name if there was one.
+fn outcome(phase: u32, nodes: u32) -> Result<Option<i32>, ()> {
+    let all: Vec<_> = (0..nodes).map(|node| arrival(phase, node)).collect();
+    let mut names: Vec<i32> = all.iter().filter(|(_, flags)| *flags == 0).map(|(id, _)| *id).collect();
+    names.dedup();
+    match names[..] {
+        _ if all.iter().any(|(_, flags)| flags & MISMATCH != 0) => Err(()),
+        [] => Ok(None),
+        [name] => Ok(Some(name)),
+        _ => Err(()),
+    }
+}
+
+fn value(phase: u32, from: u32) -> u8 {
+    mix(&[9, phase.into(), from.into()]) as u8
+}
+
+fn phases<A: Adapter>(node: &Node<A>, count: u32) {
+    let nodes = node.bases.len() as u32;
+    let next = (node.me + 1) % nodes;
+    let before = (node.me + nodes - 1) % nodes;
+    for phase in 1..=count {
+        // A node may be one phase ahead of the reader.
+        let place = phase as usize % 2 * 1024;
+        let map = node.maps[next as usize].as_ref().unwrap();
+        map.fill(place, value(phase, node.me), NOTE).unwrap();
+        let (id, flags) = arrival(phase, node.me);
+        node.barrier.notify(&node.am, id, flags).unwrap();
+        let expected = outcome(phase, nodes);
+        let matches = node.barrier.wait(&node.am, &node.am, id, flags).unwrap();
+        assert_eq!(matches, expected.is_ok(), "phase {phase}");
+        assert_eq!(node.barrier.result().unwrap(), expected.unwrap_or(None), "phase {phase}");
+        let own = node.bases[node.me as usize] + place;
+        for at in own..own + NOTE {
+            // SAFETY: this node's segment; the writer's next store here follows our next notify.
+            let byte = unsafe { (at as *const u8).read() };
+            assert_eq!(byte, value(phase, before), "phase {phase}: byte {} from node {before}", at - own);
+        }
+    }
+    // A peer's last phase may wait for stores that only our calls deliver.
+    for _ in 0..200 {
+        node.am.wait_step(0);
+    }
+}
+
+fn all_phases<A: Kit>() {
+    for seed in 0..A::SEEDS {
+        for nodes in [2, 3, 6] {
+            run(&Shape::new(nodes, 4), A::kit(nodes, seed), |node| phases(node, 80));
+        }
+    }
+}
+
+#[test]
+fn what_was_stored_before_notify_is_seen_after_wait_and_names_agree() {
+    all_phases::<Heap>();
+    all_phases::<Reorder<Heap>>();
+}
+
+#[test]
+fn the_count_of_phases_comes_round() {
+    let wrap = |node: &Node<Heap>| {
+        node.barrier.start_at(0x3fff_ffff - 5);
+        phases(node, 12);
+    };
+    run(&Shape::new(3, 4), Heap::kit(3, 0), wrap);
+}
+
+#[test]
+fn a_node_that_has_notified_need_not_poll() {
+    let nodes = nodes(&Shape::new(3, 4), &Heap::kit(3, 0));
+    nodes[0].barrier.notify(&nodes[0].am, 1, 0).unwrap();
+    nodes[1].barrier.notify(&nodes[1].am, 1, 0).unwrap();
+    assert_eq!(nodes[1].barrier.finished(&nodes[1].am, 1, 0), Ok(None));
+    nodes[2].barrier.notify(&nodes[2].am, 1, 0).unwrap();
+    assert_eq!(nodes[1].barrier.finished(&nodes[1].am, 2, 0), Ok(Some(false)), "another name than notify's");
+    // Node 1 goes on to the next phase while node 0 has not waited for this one.
+    nodes[1].barrier.notify(&nodes[1].am, 2, 0).unwrap();
+    assert_eq!(nodes[0].barrier.finished(&nodes[0].am, 1, 0), Ok(Some(true)));
+    assert_eq!(nodes[2].barrier.finished(&nodes[2].am, 0, ANONYMOUS), Ok(Some(true)));
+}
+
+#[test]
+fn notify_and_wait_alternate() {
+    let nodes = nodes(&Shape::new(2, 4), &Heap::kit(2, 0));
+    let (am, barrier) = (&nodes[0].am, &nodes[0].barrier);
+    assert!(is_bad(barrier.finished(am, 0, 0)));
+    assert!(is_bad(barrier.result()));
+    barrier.notify(am, 0, 0).unwrap();
+    assert!(is_bad(barrier.notify(am, 0, 0)));
+    assert!(is_bad(barrier.result()));
+}

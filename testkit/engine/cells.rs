@@ -1,0 +1,270 @@
+//! The cells of collectives under loom: every order in which the accesses of two members can fall, with at most two
+//! preemptions. The window is two, so that three numbers use a slot again. Names are the rules of `coll/cells.rs`.
+
+use super::world::{Kit, Node, Shape, nodes};
+use crate::am::region::COLLECTIVE;
+use crate::coll::area::{self, Block};
+use crate::coll::cells::{Cells, WORDS, Way, Word};
+use crate::coll::team::{Images, Team};
+use crate::explore::explore;
+use crate::sci::heap::Heap;
+use crate::sci::{Adapter, Interrupt, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::sync::Ordering;
+use loom::thread;
+use std::sync::Arc;
+use std::time::Duration;
+
+struct Member {
+    node: Node<Heap>,
+    team: Team<Heap>,
+    /// The other member's region, for bytes beside the cells.
+    other: <Heap as Adapter>::Remote,
+    own: <Heap as Adapter>::Local,
+    /// The other member's as that sees it: loads of mapped memory.
+    others: <Heap as Adapter>::Local,
+    _region: <Heap as Adapter>::LocalSegment,
+}
+
+/// Where bytes that cells announce lie in the region: behind the block.
+fn beside() -> usize {
+    Block::new(2, false).bytes().next_multiple_of(64)
+}
+
+/// Bytes there: a buffer for bytes sent ahead.
+const AHEAD: usize = area::BUFFER;
+
+fn members() -> Vec<Member> {
+    let mut shape = Shape::new(2, 2);
+    shape.config.spin = Some(3);
+    let adapters = Heap::kit(2, 0);
+    let made = nodes(&shape, &adapters);
+    let block = Block::new(2, false);
+    let region = |adapter: &Heap| {
+        let segment = adapter.create(COLLECTIVE, beside() + AHEAD).unwrap();
+        let map = segment.map(Placement::Anywhere).unwrap();
+        segment.set_available().unwrap();
+        (segment, map)
+    };
+    let regions: Vec<_> = adapters.iter().map(region).collect();
+    let locals: Vec<_> = regions.iter().map(|(_, map)| map.clone()).collect();
+    let member = |((me, node), (segment, own)): ((usize, Node<Heap>), (_, <Heap as Adapter>::Local))| {
+        let reach = |rank: u16| {
+            let segment = adapters[me].connect(NodeId(rank), COLLECTIVE, Duration::ZERO).unwrap();
+            segment.map(0, beside() + AHEAD, Placement::Anywhere).unwrap()
+        };
+        let ways = (0..2).map(|rank| Way { rank: u32::from(rank), base: 0, map: Some(reach(rank)) }).collect();
+        let cells = Cells::new(me, block, own.clone(), ways);
+        // SAFETY: each member is used by one thread.
+        let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };
+        Member { node, team, other: reach(1 - me as u16), own, others: locals[1 - me].clone(), _region: segment }
+    };
+    made.into_iter().enumerate().zip(regions).map(member).collect()
+}
+
+/// Checks `first` on member 0 against `second` on member 1.
+fn model(first: impl Fn(&Member) + Sync + Send + 'static, second: impl Fn(&Member) + Sync + Send + 'static) {
+    let (first, second) = (Arc::new(first), Arc::new(second));
+    explore(move || {
+        let made = Arc::new(members());
+        let (others, second) = (made.clone(), second.clone());
+        let peer = thread::spawn(move || second(&others[1]));
+        first(&made[0]);
+        peer.join().unwrap();
+    });
+}
+
+fn until(ready: impl Fn() -> bool) {
+    while !ready() {
+        thread::yield_now();
+    }
+}
+
+impl Member {
+    /// Takes the next number, waits until it may be used.
+    fn begin(&self) -> u32 {
+        let seq = self.team.reserve(1);
+        until(|| self.team.is_usable(seq));
+        seq
+    }
+
+    fn send(&self, seq: u32) {
+        let values = [u64::from(seq) * 10, u64::from(seq) * 10 + 1];
+        self.team.cells.send(&self.node.am, 1 - self.team.me(), seq, seq + 100, &values);
+    }
+
+    /// Waits for the message of `seq`, which must be whole.
+    fn take(&self, seq: u32) {
+        let from = 1 - self.team.me();
+        until(|| self.team.cells.head(seq, from).is_some());
+        assert_eq!(self.team.cells.head(seq, from), Some(seq + 100));
+        assert_eq!(self.team.cells.body(seq, from, 2)[..2], [u64::from(seq) * 10, u64::from(seq) * 10 + 1]);
+    }
+
+    fn end(&self, seq: u32) {
+        self.team.retire(&self.node.am, seq, 1);
+    }
+}
+
+#[test]
+fn loom_cells_are_written_again_only_when_their_reader_has_retired_them() {
+    model(
+        |a| {
+            for _ in 0..4 {
+                let seq = a.begin();
+                a.send(seq);
+                a.end(seq);
+            }
+        },
+        |b| {
+            for _ in 0..4 {
+                let seq = b.begin();
+                b.take(seq);
+                b.end(seq);
+            }
+        },
+    );
+}
+
+#[test]
+fn loom_cells_carry_both_ways_over_a_window_and_a_half() {
+    fn both(m: &Member) {
+        for _ in 0..3 {
+            let seq = m.begin();
+            m.send(seq);
+            m.take(seq);
+            m.end(seq);
+        }
+    }
+    model(both, both);
+}
+
+/// The second number's answers lie in the same lines as nothing of the first: tags tell them apart.
+#[test]
+fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
+    model(
+        |a| {
+            let seq = a.begin();
+            for chunk in 1..=3u32 {
+                // One chunk: it is free when the reader has taken the one before.
+                until(|| chunk == 1 || a.team.cells.told(seq, 1, Word::Taken) == Some(chunk - 1));
+                a.other.store(beside(), &[u64::from(chunk) * 7]);
+                match chunk {
+                    1 => a.team.cells.send(&a.node.am, 1, seq, chunk, &[9]),
+                    _ => a.team.cells.update(&a.node.am, 1, seq, chunk),
+                }
+            }
+            a.end(seq);
+        },
+        |b| {
+            let seq = b.begin();
+            for chunk in 1..=3u32 {
+                until(|| b.team.cells.head(seq, 0) == Some(chunk));
+                // Relaxed: ordered by the Acquire in `head`.
+                let word = b.own.word(beside()).load(Ordering::Relaxed);
+                assert_eq!((word, b.team.cells.body(seq, 0, 1)[0]), (u64::from(chunk) * 7, 9));
+                b.team.cells.tell(&b.node.am, 0, seq, Word::Taken, chunk);
+            }
+            b.end(seq);
+        },
+    );
+}
+
+/// Nobody answers: each number uses the only part again.
+#[test]
+fn loom_cells_announce_bytes_sent_ahead_which_stay_until_their_number_is_retired() {
+    fn at(m: &Member, seq: u32) -> usize {
+        beside() + area::part(m.team.cells.window(), seq).0
+    }
+    model(
+        |a| {
+            for _ in 0..4 {
+                let seq = a.begin();
+                until(|| a.team.is_part_free(seq));
+                // Relaxed: as bytes of a client are copied; the message orders them.
+                a.own.word(at(a, seq)).store(u64::from(seq) * 7, Ordering::Relaxed);
+                a.team.cells.send(&a.node.am, 1, seq, seq, &[at(a, seq) as u64]);
+                a.end(seq);
+            }
+        },
+        |b| {
+            for _ in 0..4 {
+                let seq = b.begin();
+                until(|| b.team.cells.head(seq, 0).is_some());
+                let at = b.team.cells.body(seq, 0, 1)[0] as usize;
+                // Relaxed: ordered by the Acquire in `head`.
+                assert_eq!(b.others.word(at).load(Ordering::Relaxed), u64::from(seq) * 7);
+                b.end(seq);
+            }
+        },
+    );
+}
+
+/// Beside an answer of the same member, which lies in the second line.
+#[test]
+fn loom_cells_carry_messages_of_two_lines_whole() {
+    let words = |seq: u32| std::array::from_fn::<u64, WORDS, _>(|i| u64::from(seq) << 8 | i as u64);
+    model(
+        move |a| {
+            for _ in 0..3 {
+                let seq = a.begin();
+                a.team.cells.tell(&a.node.am, 1, seq, Word::Enter, 5);
+                a.team.cells.send(&a.node.am, 1, seq, seq, &words(seq));
+                a.end(seq);
+            }
+        },
+        move |b| {
+            for _ in 0..3 {
+                let seq = b.begin();
+                until(|| b.team.cells.head(seq, 0).is_some());
+                assert_eq!(b.team.cells.body(seq, 0, WORDS), words(seq));
+                assert_eq!(b.team.cells.told(seq, 0, Word::Enter), Some(5));
+                b.end(seq);
+            }
+        },
+    );
+}
+
+/// Loom reports the endless wait of a sleeper whom nobody wakes.
+#[test]
+fn loom_cells_lose_no_wake_up_between_a_message_and_a_sleeper() {
+    model(
+        |a| {
+            let seq = a.begin();
+            a.send(seq);
+        },
+        |b| {
+            let seq = b.begin();
+            b.node.am.interrupt.arm();
+            if b.team.cells.head(seq, 0).is_none() {
+                assert!(b.node.am.interrupt.wait(Duration::MAX));
+                assert!(b.team.cells.head(seq, 0).is_some(), "who was woken finds the message");
+            }
+            b.node.am.interrupt.disarm();
+        },
+    );
+}
+
+#[test]
+fn loom_cells_lose_no_wake_up_between_a_credit_and_who_waits_for_it() {
+    model(
+        |a| {
+            (0..2).for_each(|_| {
+                let seq = a.begin();
+                a.send(seq);
+                a.end(seq);
+            });
+            let seq = a.team.reserve(1);
+            a.node.am.interrupt.arm();
+            if !a.team.is_usable(seq) {
+                assert!(a.node.am.interrupt.wait(Duration::MAX));
+                assert!(a.team.is_usable(seq), "who was woken finds the credit");
+            }
+            a.node.am.interrupt.disarm();
+        },
+        |b| {
+            let seq = b.begin();
+            b.take(seq);
+            b.end(seq);
+        },
+    );
+}

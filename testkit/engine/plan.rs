@@ -1,0 +1,97 @@
+//! What nodes send to each other: both sides compute it, so every argument and byte can be checked.
+
+use crate::am::region::MAX_ARGS;
+
+/// Bits that depend on all of `parts`. (splitmix64)
+pub(super) fn mix(parts: &[u64]) -> u64 {
+    parts.iter().fold(0x9e37_79b9_7f4a_7c15, |state, part| {
+        let mut z = (state ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Category {
+    Short = 0,
+    Medium = 1,
+    Long = 2,
+}
+
+/// One way: a request or a reply.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    pub category: Category,
+    pub args: usize,
+    pub len: usize,
+    /// Bytes by which the source is off a 64-byte line.
+    pub from: usize,
+    /// The same for a Long's target.
+    pub to: usize,
+}
+
+impl Leg {
+    pub const fn short(args: usize) -> Leg {
+        Leg { category: Category::Short, args, len: 0, from: 0, to: 0 }
+    }
+
+    pub const fn medium(args: usize, len: usize) -> Leg {
+        Leg { category: Category::Medium, args, len, from: 0, to: 0 }
+    }
+
+    pub const fn long(args: usize, len: usize) -> Leg {
+        Leg { category: Category::Long, args, len, from: 0, to: 0 }
+    }
+}
+
+/// A request, and the reply that it gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub request: Leg,
+    pub reply: Option<Leg>,
+}
+
+/// Message number `m` from one node to another; `None` behind the last.
+pub(super) type Plan<'a> = &'a (dyn Fn(u32, u32, u32) -> Option<Message> + Sync);
+
+/// Names one leg: seed, sender of the request, its receiver, number, 1 for the reply.
+pub(super) type Name = [u64; 5];
+
+pub(super) fn args(name: Name, count: usize) -> Vec<i32> {
+    let value = |i: usize| mix(&[&name[..], &[7, i as u64]].concat()) as i32;
+    (0..count.min(MAX_ARGS)).map(value).collect()
+}
+
+/// The payload's bytes.
+pub(super) fn bytes(name: Name, len: usize) -> impl Iterator<Item = u8> {
+    let key = mix(&name);
+    (0..len as u64).map(move |i| (key.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 56) as u8)
+}
+
+/// Lengths around which something changes, up to `most`.
+pub(super) fn lengths(most: usize) -> Vec<usize> {
+    let edges: [usize; 21] =
+        [0, 8, 16, 24, 32, 48, 56, 64, 80, 96, 100, 112, 128, 192, 256, 300, 1024, 4096, 65536, 65_600, 131_072];
+    let around = |edge: usize| edge.saturating_sub(1)..=edge + 1;
+    let mut all: Vec<usize> = edges.into_iter().flat_map(around).filter(|len| *len <= most).collect();
+    all.dedup();
+    all
+}
+
+/// Any leg with a payload of at most `most` bytes, drawn by `bits`.
+pub(super) fn any_leg(bits: u64, most: usize) -> Leg {
+    let lengths = lengths(most);
+    let len = match bits >> 60 {
+        0..=7 => lengths[(bits >> 8) as usize % lengths.len()],
+        8..=14 => (bits >> 8) as usize % 400.min(most + 1),
+        _ => (bits >> 8) as usize % (most + 1),
+    };
+    let args = (bits >> 40) as usize % (MAX_ARGS + 1);
+    let (from, to) = ((bits >> 50) as usize % 16, (bits >> 54) as usize % 16);
+    match bits % 3 {
+        0 => Leg::short(args),
+        1 => Leg { from, ..Leg::medium(args, len.min(crate::am::region::MAX_MEDIUM)) },
+        _ => Leg { from, to, ..Leg::long(args, len) },
+    }
+}

@@ -1,0 +1,318 @@
+//! One thread plays all nodes, a call at a time: rules about what a single poll, reply or wait does.
+
+use super::world::{Kit, Node, Shape, Watchdog, nodes};
+use crate::am::source::{Args, Source};
+use crate::am::token::Token;
+use crate::base::error::{Error, Kind, is_bad_arg as is_bad};
+use crate::sci::heap::Heap;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+
+thread_local! {
+    static NODE: Cell<*const Node<Heap>> = const { Cell::new(std::ptr::null()) };
+    static LOG: RefCell<Vec<(u32, i32)>> = const { RefCell::new(Vec::new()) };
+    static ERRORS: RefCell<Vec<Error>> = const { RefCell::new(Vec::new()) };
+    static OLD_TOKEN: Cell<*mut c_void> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Notes (source, argument).
+pub(super) const NOTE: u8 = 128;
+/// Notes, and replies to NOTE what `note_of` says.
+pub(super) const ECHO: u8 = 129;
+/// Replies twice.
+const TWICE: u8 = 130;
+/// Notes, and replies as a reply handler must not.
+const REPLIER: u8 = 131;
+/// Replies to REPLIER.
+const TO_REPLIER: u8 = 132;
+/// Medium: replies to NOTE, waits until the requester has had every chance to use its slots again, notes the last byte.
+const KEEP: u8 = 133;
+
+/// Replies with a Long behind the end of the requester's segment.
+const TO_NOWHERE: u8 = 134;
+
+/// Medium: replies to WHOLE with a Long, and lets the requester look in vain before the last piece is announced.
+const PART: u8 = 135;
+/// Long: notes its length.
+const WHOLE: u8 = 136;
+
+/// What ECHO replies to `value`.
+pub(super) fn note_of(value: i32) -> i32 {
+    value ^ 0x4000_0000
+}
+
+fn token<'a>(raw: *mut c_void) -> &'a Token {
+    // SAFETY: the token that the handler was called with, or was once.
+    unsafe { Token::from_raw(raw) }.unwrap()
+}
+
+fn node<'a>() -> &'a Node<Heap> {
+    // SAFETY: set by `Steps::on`, which outlives the handlers that run inside.
+    unsafe { &*NODE.get() }
+}
+
+fn one_arg<R>(value: i32, f: impl FnOnce(Args<'_>) -> R) -> R {
+    let word = u64::from(value as u32);
+    // SAFETY: one word for one argument.
+    f(unsafe { Args::from_raw(&word, 1) })
+}
+
+fn log(source: u32, value: i32) {
+    LOG.with_borrow_mut(|log| log.push((source, value)));
+}
+
+fn reply(raw: *mut c_void, handler: u8, value: i32) {
+    let result = one_arg(value, |args| node().am.reply_short(token(raw), handler, args));
+    if let Err(error) = result {
+        ERRORS.with_borrow_mut(|errors| errors.push(error));
+    }
+}
+
+extern "C" fn note(raw: *mut c_void, value: i32) {
+    log(token(raw).source(), value);
+    OLD_TOKEN.set(raw);
+}
+
+extern "C" fn echo(raw: *mut c_void, value: i32) {
+    log(token(raw).source(), value);
+    reply(raw, NOTE, note_of(value));
+}
+
+extern "C" fn twice(raw: *mut c_void, value: i32) {
+    reply(raw, NOTE, value);
+    reply(raw, NOTE, value);
+}
+
+extern "C" fn replier(raw: *mut c_void, value: i32) {
+    log(token(raw).source(), value);
+    reply(raw, NOTE, value);
+}
+
+extern "C" fn to_replier(raw: *mut c_void, value: i32) {
+    reply(raw, REPLIER, value);
+}
+
+extern "C" fn keep(raw: *mut c_void, buf: *mut c_void, len: usize, value: i32) {
+    reply(raw, NOTE, value);
+    let requester = PEER.get();
+    // SAFETY: set by the test that sends KEEP.
+    let requester = unsafe { &*requester };
+    requester.am.poll();
+    // SAFETY: the handler's payload.
+    log(token(raw).source(), unsafe { buf.cast::<u8>().wrapping_add(len - 1).read() }.into());
+}
+
+extern "C" fn to_nowhere(raw: *mut c_void, value: i32) {
+    let bytes = [0u8; 8];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    let address = node().bases[token(raw).source() as usize] + 4096;
+    let result = one_arg(value, |args| node().am.reply_long(token(raw), NOTE, source, address, args));
+    ERRORS.with_borrow_mut(|errors| errors.push(result.unwrap_err()));
+}
+
+extern "C" fn part(raw: *mut c_void, _buf: *mut c_void, _len: usize, value: i32) {
+    let bytes = [7u8; 1000];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    let address = node().bases[token(raw).source() as usize];
+    one_arg(value, |args| node().am.reply_long(token(raw), WHOLE, source, address, args)).unwrap();
+    // SAFETY: set by the test that sends PART.
+    let requester = unsafe { &*PEER.get() };
+    // The header's looks see the reply each time.
+    log(99, (0..64).fold(0, |failed, _| requester.am.wait_watched(failed, true)) as i32);
+}
+
+extern "C" fn whole(raw: *mut c_void, _buf: *mut c_void, len: usize, _value: i32) {
+    log(token(raw).source(), len as i32);
+}
+
+thread_local!(static PEER: Cell<*const Node<Heap>> = const { Cell::new(std::ptr::null()) });
+
+/// The nodes, all on this thread.
+pub(super) struct Steps {
+    nodes: Vec<Node<Heap>>,
+    _watch: Watchdog,
+}
+
+impl Steps {
+    pub fn new(shape: &Shape) -> Steps {
+        let nodes = nodes(shape, &Heap::kit(shape.nodes, 0));
+        let table: [(u8, *const ()); 9] = [
+            (NOTE, note as *const ()),
+            (ECHO, echo as *const ()),
+            (TWICE, twice as *const ()),
+            (REPLIER, replier as *const ()),
+            (TO_REPLIER, to_replier as *const ()),
+            (KEEP, keep as *const ()),
+            (TO_NOWHERE, to_nowhere as *const ()),
+            (PART, part as *const ()),
+            (WHOLE, whole as *const ()),
+        ];
+        for node in &nodes {
+            node.register(&table.map(|(index, function)| (index, function.addr())));
+        }
+        Steps { nodes, _watch: Watchdog::start() }
+    }
+
+    fn on<R>(&self, node: u32, f: impl FnOnce(&Node<Heap>) -> R) -> R {
+        let node = &self.nodes[node as usize];
+        let before = NODE.replace(node);
+        let result = f(node);
+        NODE.set(before);
+        result
+    }
+
+    /// Active node number `node` has ways to so many nodes.
+    pub fn ways(&self, node: u32) -> usize {
+        self.on(node, |node| node.am.peers.all_known().count())
+    }
+
+    /// Active node number `from` (its rank, where all are active) sends a Short to rank `to`.
+    pub fn request(&self, from: u32, to: u32, handler: u8, value: i32) {
+        self.on(from, |node| one_arg(value, |args| node.am.request_short(to, handler, args)).unwrap());
+    }
+
+    pub fn poll(&self, node: u32) -> bool {
+        self.on(node, |node| node.am.poll())
+    }
+
+    /// What handlers noted since the last call.
+    pub fn take_log(&self) -> Vec<(u32, i32)> {
+        LOG.take()
+    }
+
+    /// Polls often enough to find everything that is there; what handlers noted.
+    pub fn poll_until_quiet(&self, node: u32) -> Vec<(u32, i32)> {
+        for _ in 0..32 {
+            self.poll(node);
+        }
+        self.take_log()
+    }
+}
+
+#[test]
+fn one_poll_runs_at_most_32_messages_of_a_peer() {
+    let steps = Steps::new(&Shape::new(2, 64));
+    (0..40).for_each(|i| steps.request(0, 1, NOTE, i));
+    assert!(steps.poll(1));
+    assert_eq!(steps.take_log().len(), 32);
+    assert!(steps.poll(1));
+    assert_eq!(steps.take_log().len(), 8);
+    assert!(!steps.poll(1));
+}
+
+#[test]
+fn busy_peers_do_not_starve_one_that_is_not_predicted() {
+    let steps = Steps::new(&Shape::new(7, 4));
+    steps.request(6, 0, NOTE, 66);
+    for _ in 0..16 {
+        (1..5).for_each(|peer| steps.request(peer, 0, ECHO, 0));
+        steps.poll(0);
+        for peer in 1..5 {
+            steps.poll(peer);
+        }
+    }
+    assert!(steps.take_log().contains(&(6, 66)));
+}
+
+#[test]
+fn a_reply_needs_no_credit() {
+    let steps = Steps::new(&Shape::new(2, 4));
+    (0..4).for_each(|i| steps.request(0, 1, ECHO, i)); // every slot; and node 0 does not poll
+    steps.poll(1);
+    assert_eq!(steps.take_log().len(), 4);
+    assert_eq!(steps.poll_until_quiet(0), (0..4).map(|i| (1, note_of(i))).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_request_is_answered_once_by_its_own_handler_only() {
+    let steps = Steps::new(&Shape::new(2, 4));
+    steps.request(0, 1, TWICE, 1);
+    steps.poll(1);
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("second")));
+    assert_eq!(steps.poll_until_quiet(0), [(1, 1)]);
+    steps.on(0, |_| reply(OLD_TOKEN.get(), NOTE, 1));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("outside")));
+    steps.request(0, 1, TO_REPLIER, 2);
+    steps.poll(1);
+    assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("reply handler")));
+}
+
+#[test]
+fn a_request_whose_reply_failed_gives_its_slot_back() {
+    let steps = Steps::new(&Shape { claimed: 4096, ..Shape::new(2, 4) });
+    for i in 0..9 {
+        steps.request(0, 1, TO_NOWHERE, i); // waits for ever without a slot
+        steps.poll(1);
+        assert!(matches!(&ERRORS.take()[..], [e] if matches!(e.kind(), Kind::Resource(_))));
+    }
+    assert_eq!(steps.poll_until_quiet(0), [], "no reply came");
+}
+
+#[test]
+fn a_medium_buffer_is_the_handlers_until_it_returns_though_it_replied() {
+    let steps = Steps::new(&Shape::new(2, 4));
+    PEER.set(&steps.nodes[0]);
+    for len in [40, 5000] {
+        let payload = vec![9u8; len];
+        // SAFETY: `payload` lives during the call.
+        let source = unsafe { Source::new(payload.as_ptr(), len) };
+        steps.on(0, |node| one_arg(3, |args| node.am.request_medium(1, KEEP, source, args))).unwrap();
+        steps.poll(1);
+        assert_eq!(steps.take_log(), [(0, 9)], "the reply went out before the handler returned");
+        assert_eq!(steps.poll_until_quiet(0), [(1, 3)]);
+    }
+}
+
+#[test]
+fn the_last_look_before_a_sleep_misses_nothing() {
+    for offset in 0..8 {
+        let steps = Steps::new(&Shape::new(2, 64));
+        for _ in 0..offset {
+            steps.poll(0);
+        }
+        steps.request(0, 1, NOTE, 1);
+        steps.request(0, 1, ECHO, 2);
+        steps.poll(1);
+        steps.take_log();
+        let failed = steps.on(0, |node| node.am.wait_step(1 << 20));
+        assert_eq!(steps.take_log(), [(1, note_of(2))], "a reply behind an unanswered request, after {offset} polls");
+        assert_eq!(failed, 0, "a wait that ran a handler made progress");
+    }
+}
+
+#[test]
+fn a_request_to_nowhere_or_too_long_is_refused() {
+    let steps = Steps::new(&Shape::new(2, 4));
+    let big = vec![0u8; (64 << 10) + 1];
+    // SAFETY: `big` lives during the calls.
+    let source = unsafe { Source::new(big.as_ptr(), big.len()) };
+    let base = steps.nodes[0].bases[1];
+    steps.on(0, |node| {
+        one_arg(0, |args| {
+            assert!(is_bad(node.am.request_short(2, NOTE, args)));
+            assert!(is_bad(node.am.request_medium(1, NOTE, source, args)));
+            for (address, len) in [(base, 4097), (base + 4096, 1), (base - 1, 1), (usize::MAX - 3, 8)] {
+                let result = node.am.request_long(1, NOTE, source.part(0, len), address, args);
+                assert!(is_bad(result), "{len} bytes at {address:#x}");
+            }
+        });
+    });
+    assert_eq!(steps.poll_until_quiet(1), [], "a refused request sends nothing");
+}
+
+#[test]
+fn a_reply_of_which_part_has_arrived_is_no_progress() {
+    let steps = Steps::new(&Shape { everything: true, ..Shape::new(2, 4) });
+    PEER.set(&raw const steps.nodes[0]);
+    let bytes = [9u8; 8];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    steps.on(0, |node| one_arg(1, |args| node.am.request_medium(1, PART, source, args))).unwrap();
+    steps.on(0, |node| node.am.poll_in_loop()); // the header may look now
+    steps.poll(1);
+    assert_eq!(steps.take_log(), [(99, 64)], "each look was in vain: such a wait comes to yield and to sleep");
+    assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
+}

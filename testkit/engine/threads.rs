@@ -1,0 +1,108 @@
+//! GASNET_PAR: client threads of a node send, poll and run handlers at the same time.
+
+use super::world::{Kit, Node, Shape, nodes};
+use crate::am::source::{Args, Source};
+use crate::am::token::Token;
+use crate::sci::heap::Heap;
+use crate::sync::{AtomicU32, Ordering};
+use std::cell::Cell;
+use std::ffi::c_void;
+
+const THREADS: usize = 3;
+const COUNT: u32 = 1500;
+const ASK: u8 = 128;
+const ANSWER: u8 = 129;
+
+/// A node with what its handlers saw: for each thread of the other node, and of this one, the message that is next.
+struct Shared {
+    node: Node<Heap>,
+    asked: [AtomicU32; THREADS],
+    answered: [AtomicU32; THREADS],
+}
+
+thread_local!(static SHARED: Cell<*const Shared> = const { Cell::new(std::ptr::null()) });
+
+fn shared<'a>() -> &'a Shared {
+    // SAFETY: set at the start of each client thread; the nodes outlive the threads.
+    unsafe { &*SHARED.get() }
+}
+
+fn length(k: u32) -> usize {
+    k as usize * 37 % 700
+}
+
+fn with_args<R>(thread: i32, k: u32, f: impl FnOnce(Args<'_>) -> R) -> R {
+    let word = u64::from(thread as u32) | u64::from(k) << 32;
+    // SAFETY: one word for two arguments.
+    f(unsafe { Args::from_raw(&word, 2) })
+}
+
+fn check(buf: *mut c_void, len: usize, thread: i32, k: i32, next: &[AtomicU32; THREADS]) {
+    // Relaxed: one handler of a node runs at a time, ordered by the inbox's lock.
+    let expected = next[thread as usize].fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the handler's payload.
+    let whole = (0..len).all(|i| unsafe { buf.cast::<u8>().wrapping_add(i).read() } == thread as u8 ^ k as u8);
+    if (k as u32, len, whole) != (expected, length(k as u32), true) {
+        crate::base::log::error(format_args!(
+            "thread {thread}: message {k} of {len} bytes, whole: {whole}, not {expected}"
+        ));
+        std::process::abort(); // a handler can't unwind
+    }
+}
+
+extern "C" fn ask(raw: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
+    check(buf, len, thread, k, &shared().asked);
+    // SAFETY: the handler's token.
+    let token = unsafe { Token::from_raw(raw) }.unwrap();
+    // SAFETY: the payload stays until the handler returns.
+    let source = unsafe { Source::new(buf.cast(), len) };
+    with_args(thread, k as u32, |args| shared().node.am.reply_medium(token, ANSWER, source, args)).unwrap();
+}
+
+extern "C" fn answer(_: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
+    check(buf, len, thread, k, &shared().answered);
+}
+
+fn client(shared: &Shared, thread: usize, done: &AtomicU32) {
+    SHARED.set(shared);
+    let am = &shared.node.am;
+    for k in 0..COUNT {
+        let payload = vec![thread as u8 ^ k as u8; length(k)];
+        // SAFETY: `payload` lives during the call.
+        let source = unsafe { Source::new(payload.as_ptr(), payload.len()) };
+        with_args(thread as i32, k, |args| am.request_medium(1 - shared.node.me, ASK, source, args)).unwrap();
+    }
+    let mut failed = 0;
+    // Relaxed: only whether all has come.
+    while shared.answered[thread].load(Ordering::Relaxed) < COUNT {
+        failed = am.wait_step(failed);
+    }
+    done.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
+    while done.load(Ordering::Relaxed) < 2 * THREADS as u32 {
+        failed = am.wait_step(failed);
+    }
+}
+
+#[test]
+fn threads_share_a_node_and_each_keeps_its_order() {
+    let shape = Shape { threaded: true, ..Shape::new(2, 16) };
+    let zero = || std::array::from_fn(|_| AtomicU32::new(0));
+    let share = |node| Shared { node, asked: zero(), answered: zero() };
+    let shared: Vec<Shared> = nodes(&shape, &Heap::kit(2, 0)).into_iter().map(share).collect();
+    let _watch = super::world::Watchdog::start();
+    let done = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for node in &shared {
+            node.node.register(&[(ASK, (ask as *const ()).addr()), (ANSWER, (answer as *const ()).addr())]);
+        }
+        for node in &shared {
+            for thread in 0..THREADS {
+                let done = &done;
+                scope.spawn(move || client(node, thread, done));
+            }
+        }
+    });
+    for node in &shared {
+        assert!(node.asked.iter().all(|n| n.load(Ordering::Relaxed) == COUNT)); // Relaxed: the threads have ended
+    }
+}

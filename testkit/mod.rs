@@ -1,0 +1,9 @@
+//! What tests and fuzzers need of the library from inside: nodes of one process, and targets for any bytes of a peer.
+//!
+//! It is compiled into the library for `cargo test` and for fuzzers only (`src/lib.rs` names its place).
+
+#[cfg(test)]
+mod engine;
+#[cfg(not(loom))]
+pub mod fuzzing;
+pub(crate) mod world;

@@ -1,0 +1,278 @@
+//! Nodes of one process, wired up as `job::state` does it between processes.
+
+#![cfg_attr(any(loom, fuzzing), allow(dead_code))] // models have threads of their own kind, fuzzers have none
+
+use crate::am::bulk::Payload;
+use crate::am::handlers::Entry;
+use crate::am::peers::Reach;
+use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
+use crate::am::wait::{Mode, Waiter};
+use crate::am::{Am, Wiring};
+use crate::barrier::Barrier;
+use crate::base::config::Config;
+use crate::base::error::Error;
+use crate::sci::heap::{Heap, HeapFabric};
+#[cfg(all(test, not(loom)))]
+use crate::sci::reorder::Reorder;
+use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// An adapter that tests can make, one per node.
+pub(crate) trait Kit: Adapter {
+    /// Doors of `nodes` nodes to one fabric.
+    fn kit(nodes: u32, seed: u64) -> Vec<Self>;
+    /// Seeds worth trying: several where they change the order of stores.
+    const SEEDS: u64;
+}
+
+impl Kit for Heap {
+    fn kit(nodes: u32, _seed: u64) -> Vec<Heap> {
+        let fabric = HeapFabric::new(nodes);
+        (0..nodes).map(|n| Heap::join(&fabric, NodeId(n as u16)).unwrap()).collect()
+    }
+
+    const SEEDS: u64 = 1;
+}
+
+#[cfg(all(test, not(loom)))]
+impl<A: Kit> Kit for Reorder<A>
+where
+    A::RemoteSegment: crate::sci::dma::DmaTarget,
+{
+    fn kit(nodes: u32, seed: u64) -> Vec<Self> {
+        let node = |(n, inner)| Reorder::new(inner, seed << 16 | n as u64);
+        A::kit(nodes, seed).into_iter().enumerate().map(node).collect()
+    }
+
+    const SEEDS: u64 = 6;
+}
+
+/// What a job looks like.
+#[derive(Clone)]
+pub(crate) struct Shape {
+    pub nodes: u32,
+    /// Ranks that exist; the others have a control region only.
+    pub active: Vec<u32>,
+    pub slots: u32,
+    /// Bytes.
+    pub segment: usize,
+    /// Bytes behind each segment that its owner claims as well, but nobody can write.
+    pub claimed: usize,
+    /// No node's memory is mapped at another.
+    pub everything: bool,
+    pub threaded: bool,
+    /// Nodes have the ways to each other beforehand.
+    pub acquainted: bool,
+    /// Answered requests that every pair has behind it.
+    pub start: u32,
+    pub config: Config,
+}
+
+impl Shape {
+    pub fn new(nodes: u32, slots: u32) -> Shape {
+        // Thresholds small enough for every way of moving a Long; no process to write to.
+        let config = Config { dma_min: 100, bounce_min: 300, cma: false, ..Config::default() };
+        Shape {
+            nodes,
+            active: (0..nodes).collect(),
+            slots,
+            segment: if cfg!(loom) { 192 } else { 4096 },
+            claimed: 0,
+            everything: false,
+            threaded: false,
+            acquainted: false,
+            start: 0,
+            config,
+        }
+    }
+}
+
+/// One node.
+pub(crate) struct Node<A: Adapter> {
+    pub me: u32,
+    pub am: Am<A>,
+    pub barrier: Barrier,
+    /// For each rank: address of its segment; 0 when it does not exist.
+    pub bases: Vec<usize>,
+    /// For each rank: its segment, mapped here.
+    pub maps: Vec<Option<A::Remote>>,
+    /// Memory that peers write: alive as long as the node.
+    _regions: Vec<A::LocalSegment>,
+    pub(crate) _memory: Vec<A::Local>,
+}
+
+type Region<A> = (<A as Adapter>::LocalSegment, <A as Adapter>::Local);
+
+fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: usize) -> Region<A> {
+    let segment = adapter.create(id, len).unwrap();
+    let map = segment.map(Placement::Anywhere).unwrap();
+    segment.set_available().unwrap();
+    (segment, map)
+}
+
+/// Makes the active nodes.
+pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
+    let layout = Layout::new(shape.nodes, shape.slots);
+    let exists = |rank: usize| shape.active.contains(&(rank as u32));
+    let controls: Vec<_> = adapters.iter().map(|a| create(a, CONTROL, layout.control_len())).collect();
+    let only = |rank: usize, id, len| exists(rank).then(|| create(&adapters[rank], id, len));
+    let commands: Vec<_> = (0..adapters.len()).map(|r| only(r, COMMAND, layout.command_len())).collect();
+    let segments: Vec<_> = (0..adapters.len()).map(|r| only(r, PAYLOAD, shape.segment)).collect();
+    let bases: Vec<usize> =
+        segments.iter().map(|s| s.as_ref().map_or(0, |(_, map): &Region<A>| map.ptr(0) as usize)).collect();
+    let mut parts: Vec<_> = controls.into_iter().zip(commands).zip(segments).collect();
+    let mut made = Vec::new();
+    for rank in &shape.active {
+        made.push(node(shape, layout, adapters, *rank, &parts, &bases));
+    }
+    for node in made.iter_mut().rev() {
+        let ((control, command), segment) = parts.swap_remove(node.me as usize);
+        for (region, memory) in [Some(control), command, segment].into_iter().flatten() {
+            node._regions.push(region);
+            node._memory.push(memory);
+        }
+    }
+    made
+}
+
+/// Nobody sends to a rank that does not exist: it has no command region.
+struct Regions<A> {
+    adapter: A,
+    layout: Layout,
+    me: u32,
+}
+
+impl<A: Adapter> Reach<A> for Regions<A> {
+    fn post(&self, peer: u32) -> Result<(A::Remote, A::RemoteInterrupt), Error> {
+        let segment = self.adapter.connect(NodeId(peer as u16), CONTROL, Duration::ZERO)?;
+        let control = segment.map(0, self.layout.control_len(), Placement::Anywhere)?;
+        Ok((control, self.adapter.connect_interrupt(NodeId(peer as u16))?))
+    }
+
+    fn queue(&self, peer: u32) -> Result<A::Remote, Error> {
+        let segment = self.adapter.connect(NodeId(peer as u16), COMMAND, Duration::ZERO)?;
+        let at = self.layout.queue(self.me as usize);
+        Ok(segment.map(at, self.layout.queue_len(), Placement::Anywhere)?)
+    }
+}
+
+type Parts<A> = [((Region<A>, Option<Region<A>>), Option<Region<A>>)];
+
+fn node<A: Adapter>(
+    shape: &Shape,
+    layout: Layout,
+    adapters: &[A],
+    me: u32,
+    parts: &Parts<A>,
+    bases: &[usize],
+) -> Node<A> {
+    let adapter = &adapters[me as usize];
+    let reach = |rank: usize, id, offset, len| {
+        let segment = adapter.connect(NodeId(rank as u16), id, Duration::ZERO).unwrap();
+        let map = segment.map(offset, len, Placement::Anywhere).unwrap();
+        (segment, map)
+    };
+    let (control, command) = &parts[me as usize].0;
+    let wiring = Wiring {
+        me,
+        threaded: shape.threaded,
+        layout,
+        command: command.as_ref().unwrap().1.clone(),
+        control: control.1.clone(),
+        interrupt: adapter.interrupt().unwrap(),
+        reach: Box::new(Regions { adapter: adapter.clone(), layout, me }),
+        queue: adapter.dma_queue(4).unwrap(),
+    };
+    // The threads share few cores with everything else.
+    let waiter = Waiter::new(2, 1, shape.config.spin);
+    waiter.set_mode(Mode::SpinBlock);
+    // SAFETY: without `threaded`, tests use a node on one thread at a time.
+    let am = unsafe { Am::new(wiring, &shape.config, adapter, waiter) };
+    let mut maps = Vec::new();
+    let mut payload = |rank: usize| {
+        let mapped = rank != me as usize && bases[rank] != 0 && !shape.everything;
+        let (segment, map) = mapped.then(|| reach(rank, PAYLOAD, 0, shape.segment)).unzip();
+        maps.push(map.clone());
+        let pid = std::process::id() as i32;
+        Payload {
+            base: bases[rank],
+            len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
+            segment,
+            map,
+            pid,
+        }
+    };
+    let payloads = (0..parts.len()).map(&mut payload).collect();
+    am.payloads().set(payloads, shape.everything);
+    if shape.acquainted || shape.start > 0 {
+        (0..parts.len()).filter(|rank| parts[*rank].0.1.is_some()).for_each(|rank| {
+            let _ = &am.peers[rank];
+        });
+    }
+    am.start_at(shape.start);
+    // SAFETY: as for the engine.
+    let barrier = unsafe { Barrier::new(shape.threaded) };
+    Node { me, am, barrier, bases: bases.to_vec(), maps, _regions: Vec::new(), _memory: Vec::new() }
+}
+
+impl<A: Adapter> Node<A> {
+    /// Registers handlers: (index, function address).
+    pub fn register(&self, handlers: &[(u8, usize)]) {
+        let mut entries: Vec<Entry> = handlers.iter().map(|&(index, function)| Entry { index, function }).collect();
+        self.am.handlers().register(&mut entries).unwrap();
+    }
+
+    /// The node's own segment.
+    #[cfg(loom)]
+    pub fn segment(&self) -> &A::Local {
+        self._memory.last().expect("control, command, segment")
+    }
+
+    /// A counter of the engine, by its name in the report.
+    pub fn counter(&self, name: &str) -> u64 {
+        let list = self.am.counters().expect("no other thread polls");
+        list.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no counter {name}")).1
+    }
+}
+
+/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
+/// process ends after a minute.
+pub(crate) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
+    let nodes = nodes(shape, &adapters);
+    drop(adapters);
+    let _watch = Watchdog::start();
+    std::thread::scope(|scope| {
+        for node in &nodes {
+            scope.spawn(|| {
+                let result = catch_unwind(AssertUnwindSafe(|| body(node)));
+                if let Err(panic) = result {
+                    // At once: the other nodes may wait for this one until the watchdog comes.
+                    let text = panic.downcast_ref::<String>().map_or("a test failed", |text| text);
+                    crate::base::log::error(format_args!("node {}: {text}", node.me));
+                    resume_unwind(panic);
+                }
+            });
+        }
+    });
+}
+
+/// Ends the process unless it is dropped in time.
+pub(crate) struct Watchdog {
+    _alive: mpsc::Sender<()>,
+}
+
+impl Watchdog {
+    pub fn start() -> Watchdog {
+        let (alive, end) = mpsc::channel::<()>();
+        let test = std::thread::current().name().unwrap_or("a test").to_string();
+        std::thread::spawn(move || {
+            if end.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                crate::base::log::error(format_args!("{test}: the job hangs inside the engine"));
+                std::process::abort();
+            }
+        });
+        Watchdog { _alive: alive }
+    }
+}
