@@ -29,7 +29,7 @@ pub const GASNETI_SCI_PAGESIZE: usize = 4096;
 /// Most nodes of a job: SCI node ids have 16 bits.
 pub const GASNETI_SCI_MAXNODES: u32 = 65536;
 
-/// Thread modes in [`super::init::gasneti_sci_client_t`].
+/// Thread modes in [`super::g1::init::gasneti_sci_client_t`].
 pub const GASNETI_SCI_MODE_SEQ: u32 = 1;
 pub const GASNETI_SCI_MODE_PARSYNC: u32 = 2;
 pub const GASNETI_SCI_MODE_PAR: u32 = 4;

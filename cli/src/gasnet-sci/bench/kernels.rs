@@ -109,7 +109,7 @@ pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
         let am = unsafe { &*engine.cast::<Am<Host>>() };
         am.poll_in_loop();
     }
-    let watch = std::ptr::from_ref(am.for_header()?.watch).cast_mut().cast();
+    let watch = std::ptr::from_ref(am.watch()).cast_mut().cast();
     // SAFETY: the engine's own, and this is its one thread.
     Some(unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) })
 }
