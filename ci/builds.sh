@@ -44,10 +44,11 @@ builds='
 --segment large --debug                 | par     | 4     | launcher | GASNET_SCI_MEMBARRIER=no
 '
 
-# The same for the programs of the Extended API: native and reference, mapped and not.
+# The same for the programs of the Extended API: native and reference, peers mapped, not mapped, and some of each.
 transfer_pairs=' :1 :2 :3 :4 :many GASNET_SCI_EXTENDED=ref:1 GASNET_SCI_EXTENDED=ref:2 GASNET_SCI_EXTENDED=ref:3 '
 transfer_pairs+='GASNET_SCI_EXTENDED=ref:many GASNET_SCI_WINDOW=no:2 GASNET_SCI_WINDOW=no:3 GASNET_SCI_WINDOW=no:many '
 transfer_pairs+='GASNET_SCI_CMA=no:2 GASNET_SCI_CMA=no:3 GASNET_SCI_CMA=no:4 '
+transfer_pairs+='GASNET_SCI_UNMAPPED=odd:2 GASNET_SCI_UNMAPPED=odd:3 GASNET_SCI_UNMAPPED=odd:many '
 transfer_builds='
                                         | seq     | 2 4   | fork     |
                                         | par     | 2 4   | launcher |
@@ -69,6 +70,15 @@ transfer_builds='
 --segment everything --static           | parsync | 7     | fork     | GASNET_SCI_EXTENDED=ref
 --segment large --debug                 | par     | 4     | fork     |
 --segment large --debug                 | par     | 1     | fork     | GASNET_SCI_EXTENDED=ref
+                                        | seq     | 2     | fork     | GASNET_SCI_UNMAPPED=odd
+--segment everything --debug            | par     | 3     | launcher | GASNET_SCI_UNMAPPED=odd
+--cc clang --static                     | par     | 3     | launcher | GASNET_SCI_UNMAPPED=odd
+--cc clang --segment large              | parsync | 5     | fork     | GASNET_SCI_UNMAPPED=odd
+'
+
+# Settings of theirs that are tried in one build.
+other_transfer_builds='
+                                        | seq     | 4     | fork     | GASNET_SCI_UNMAPPED=higher GASNET_SCI_WINDOW=no
 '
 
 # The programs that have long non-blocking transfers, with the DMA engine's thread: for nearly all lengths, and for long
@@ -77,6 +87,7 @@ overlap_builds='
                                 | seq par         | 2         | fork          | GASNET_SCI_DMA=always GASNET_SCI_DMA_THREAD_MIN=64
                                 | par             | 3         | launcher      | GASNET_SCI_DMA=always
                                 | par             | 2         | fork          | GASNET_SCI_DMA=always GASNET_SCI_WINDOW=no
+                                | seq             | 3         | fork          | GASNET_SCI_DMA=always GASNET_SCI_UNMAPPED=odd
                                 | seq             | 2         | fork          | GASNET_SCI_DMA=thread GASNET_SCI_EXTENDED=ref GASNET_QUIET=yes
 --debug                         | parsync         | 2         | fork          | GASNET_SCI_DMA=always GASNET_SCI_DMA_THREAD_MIN=64
 '
@@ -124,6 +135,8 @@ product_transfer_builds='
 --segment everything            | seq par         | 2         | fork          |
 --segment everything --debug    | par             | 2         | launcher      | GASNET_SCI_CMA=no
                                 | seq par         | 2 5       | fork          | GASNET_SCI_WINDOW=no
+                                | seq par         | 2 3 5     | fork          | GASNET_SCI_UNMAPPED=odd
+--debug                         | par             | 3         | launcher      | GASNET_SCI_UNMAPPED=odd
 '
 
 # The builds of the scenarios.

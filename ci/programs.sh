@@ -41,6 +41,7 @@ testmemset       |               |
 testnb           |               |
 testqueue        |               |
 testtry          |               |
+testmixed        |               |
 testflight       |               |
 testbarrier      |               |
 testbarrierconf  |               |
@@ -75,6 +76,7 @@ testslice
 testnb
 testqueue
 testtry
+testmixed
 testflight
 testlarge
 testoverlap

@@ -155,6 +155,11 @@
 #define GASNETI_SCI_ANSWERED 2
 
 /*
+ In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so that each transfer is a call.
+ */
+#define GASNETI_SCI_FAR 1
+
+/*
  How a client object was compiled, as its headers tell.
  */
 typedef struct {
@@ -469,17 +474,21 @@ typedef struct {
  */
 typedef struct {
   /*
-   Nodes below this one have their segments mapped here at their own addresses: all nodes, or none.
+   Nodes below this one have their segments mapped here at their own addresses.
    */
   uint32_t window;
   /*
-   Nodes below this one have their segments mapped here, by offset: all nodes, or none. For the others call the library.
+   Number of nodes that `offset` knows; 0 where every transfer is a call.
    */
   uint32_t mapped;
   /*
-   What to add to an address in each node's segment.
+   What to add to an address in each node's segment, or `GASNETI_SCI_FAR`.
    */
   const size_t *offset;
+  /*
+   Not 0: the segments of all nodes are mapped, so that the handle of a value get is the value.
+   */
+  uint32_t whole;
 } gasneti_sci_reach_t;
 
 /*
@@ -503,7 +512,7 @@ extern gasneti_sci_direct_t gasneti_sci_direct;
 extern gasneti_sci_reach_t gasneti_sci_reach;
 
 /*
- Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. 0 where every
+ Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. The largest number
  */
 extern size_t gasneti_sci_queued;
 

@@ -1,8 +1,9 @@
 /* Puts, gets, memsets, their handles, value forms. Part of gasnet.h. Contract: extended.md sections 1-7.
  *
  * A transfer to a segment that is mapped here is a copy, inline, and complete at once: the non-blocking forms then return
- * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call: also long non-blocking transfers that
- * the client asked a DMA thread to make (GASNET_SCI_DMA). With a constant size of 1, 2, 4 or 8
+ * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call: transfers to nodes that are not
+ * mapped, and long non-blocking ones that the client asked a DMA thread to make (GASNET_SCI_DMA). What is inline was decided
+ * by src/peers/shortcuts.rs in attach. With a constant size of 1, 2, 4 or 8
  * the copy is one load and one store. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_rma.h"
@@ -50,12 +51,15 @@ GASNETI_SCI_ALWAYS void gasneti_sci_tick(size_t nbytes) {
 #define gasneti_sci_tick(nbytes) gasneti_sci_tick_poll()
 #endif
 
-/* Segments are mapped at their own addresses (window), or elsewhere (offset), or not at all; never a mixture. In the window
- * the test for it is one load and one compare. */
+/* Each node's segment is mapped here at its own address, or elsewhere, or not at all. The first nodes of the job whose
+ * segments are at their own addresses cost one load and one compare (window); the others are looked up. Where transfers
+ * are not inline at all the table is empty (mapped). */
 #if defined(GASNET_SEGMENT_EVERYTHING)
-#define GASNETI_SCI_ALL_DIRECT() 0
+#define GASNETI_SCI_ANY_MAPPED() 0
+#define GASNETI_SCI_ALL_MAPPED() 0
 #else
-#define GASNETI_SCI_ALL_DIRECT() GASNETI_SCI_EXPECT(gasneti_sci_reach.mapped != 0, 1)
+#define GASNETI_SCI_ANY_MAPPED() GASNETI_SCI_EXPECT(gasneti_sci_reach.mapped != 0, 1)
+#define GASNETI_SCI_ALL_MAPPED() GASNETI_SCI_EXPECT(gasneti_sci_reach.whole != 0, 1)
 #endif
 /* Adds to `*at`, an address in the segment of `node`, what makes it one of this process; 0 if it is not mapped here. */
 GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
@@ -64,15 +68,18 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
   return 0;
 #else
   if_pf (node >= gasneti_sci_reach.window) {
+    uintptr_t offset;
     if_pf (node >= gasneti_sci_reach.mapped) return 0;
-    *at += gasneti_sci_reach.offset[node];
+    offset = gasneti_sci_reach.offset[node];
+    if_pf (offset == GASNETI_SCI_FAR) return 0;
+    *at += offset;
   }
   return 1;
 #endif
 }
 
-/* Is a non-blocking transfer whose memory the client leaves alone until the sync a call, by its length? Where no thread makes
- * transfers it is one compare with a constant of the job, and for short constants nothing: GASNET_SCI_DMA_THREAD_MIN
+/* True if a non-blocking transfer of `n` bytes, whose memory the client leaves alone until the sync, must be a call because the
+ * DMA thread may take it. One compare with a constant of the job, and nothing for short constants: GASNET_SCI_DMA_THREAD_MIN
  * is 64 at least. The call decides again, so nothing depends on the answer. */
 #if defined(__GNUC__)
 #define GASNETI_SCI_IS_QUEUED(n)                                                                                     \
@@ -80,7 +87,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 #else
 #define GASNETI_SCI_IS_QUEUED(n) ((n) >= gasneti_sci_queued)
 #endif
-/* Is no transfer ever a call? */
+/* True if no transfer is ever a call, whatever its length and its node: then there is nothing that a sync could wait for. */
 #if defined(GASNET_SEGMENT_EVERYTHING)
 #define GASNETI_SCI_ALL_INLINE() 0
 #else
@@ -217,14 +224,15 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t 
   gasneti_sci_do_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
   return value;
 }
-/* Of mapped memory the handle is the value itself; which of the two it is does not change during a run. */
+/* Where all nodes are mapped the handle is the value itself, else it is the library's, for mapped nodes as well: it must not
+ * depend on the node, which the wait does not know. */
 GASNETI_SCI_ALWAYS gasnet_valget_handle_t gasneti_sci_do_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof(gasnet_register_value_t)) gasneti_sci_bad_value("gasnet_get_nb_val", nbytes);
-  if (GASNETI_SCI_ALL_DIRECT()) return gasneti_sci_do_get_val(node, src, nbytes);
+  if (GASNETI_SCI_ALL_MAPPED()) return gasneti_sci_do_get_val(node, src, nbytes);
   return gasneti_sci_get_nb_val(node, src, nbytes);
 }
 GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_wait_valget(gasnet_valget_handle_t handle) {
-  if (GASNETI_SCI_ALL_DIRECT()) {
+  if (GASNETI_SCI_ALL_MAPPED()) {
     gasneti_sci_tick(0);
     return handle;
   }
@@ -233,9 +241,10 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_wait_valget(gasnet_val
 
 /* ---- syncs ---- */
 
-/* Where transfers are calls, a complete one has its poll in the call. */
+/* A complete transfer has this handle, whether it was inline or a call. Where every transfer is a call so is this, for the
+ * records and for the poll. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nb(gasnet_handle_t handle) {
-  if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ALL_DIRECT()) {
+  if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ANY_MAPPED()) {
     GASNETI_SCI_FENCE_ACQUIRE();
     gasneti_sci_tick(0);
   } else {
@@ -243,7 +252,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nb(gasnet_handle_t handle) {
   }
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nb(gasnet_handle_t handle, int poll) {
-  if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ALL_DIRECT()) {
+  if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ANY_MAPPED()) {
     GASNETI_SCI_FENCE_ACQUIRE();
     if (poll) gasneti_sci_tick(0);
     return GASNET_OK;
@@ -256,7 +265,8 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_array(gasnet_handle_t *handles, size
 GASNETI_SCI_ALWAYS int gasneti_sci_do_try_array(gasnet_handle_t *handles, size_t n, int all, int poll) {
   return gasneti_sci_try_array((size_t *)(void *)handles, n, all, poll);
 }
-/* Inline transfers are not counted anywhere: when all are inline there is nothing to wait for. */
+/* Inline transfers are not counted anywhere. While others are possible, by their length or their node, the library says
+ * whether any of them is under way. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nbi(int sets) {
   if (GASNETI_SCI_ALL_INLINE()) {
     GASNETI_SCI_FENCE_ACQUIRE();

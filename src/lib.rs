@@ -16,6 +16,7 @@ mod explore;
 #[cfg(not(loom))]
 pub mod job;
 pub mod os;
+pub mod peers;
 pub mod sci;
 pub mod sync;
 #[cfg(not(loom))]

@@ -21,6 +21,8 @@ mod news;
 #[cfg(not(loom))]
 mod plan;
 #[cfg(not(loom))]
+mod served;
+#[cfg(not(loom))]
 mod steps;
 #[cfg(not(loom))]
 mod stream;

@@ -4,6 +4,7 @@
 
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
+use crate::am::library::Library;
 use crate::am::peers::Reach;
 use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::am::wait::{Mode, Waiter};
@@ -15,6 +16,7 @@ use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use crate::xfer::reference;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -105,15 +107,25 @@ pub(crate) struct Node<A: Adapter> {
 
 type Region<A> = (<A as Adapter>::LocalSegment, <A as Adapter>::Local);
 
-fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: usize) -> Region<A> {
+/// A region of a node, which its peers may connect.
+pub(crate) fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: usize) -> Region<A> {
     let segment = adapter.create(id, len).unwrap();
     let map = segment.map(Placement::Anywhere).unwrap();
     segment.set_available().unwrap();
     (segment, map)
 }
 
-/// Makes the active nodes.
+/// Makes the active nodes, which serve transfers by messages.
 pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
+    nodes_with(shape, adapters, |_, library| reference::register(library))
+}
+
+/// Makes the active nodes; `register` puts into the library of each, by its rank, what serves its messages.
+pub(crate) fn nodes_with<A: Adapter>(
+    shape: &Shape,
+    adapters: &[A],
+    register: impl Fn(u32, &mut Library<A>),
+) -> Vec<Node<A>> {
     let layout = Layout::new(shape.nodes, shape.slots);
     let exists = |rank: usize| shape.active.contains(&(rank as u32));
     let controls: Vec<_> = adapters.iter().map(|a| create(a, CONTROL, layout.control_len())).collect();
@@ -125,7 +137,9 @@ pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
     let mut parts: Vec<_> = controls.into_iter().zip(commands).zip(segments).collect();
     let mut made = Vec::new();
     for rank in &shape.active {
-        made.push(node(shape, layout, adapters, *rank, &parts, &bases));
+        let mut library = Library::default();
+        register(*rank, &mut library);
+        made.push(node(shape, layout, adapters, (*rank, library), &parts, &bases));
     }
     for node in made.iter_mut().rev() {
         let ((control, command), segment) = parts.swap_remove(node.me as usize);
@@ -164,7 +178,7 @@ fn node<A: Adapter>(
     shape: &Shape,
     layout: Layout,
     adapters: &[A],
-    me: u32,
+    (me, library): (u32, Library<A>),
     parts: &Parts<A>,
     bases: &[usize],
 ) -> Node<A> {
@@ -184,6 +198,7 @@ fn node<A: Adapter>(
         interrupt: adapter.interrupt().unwrap(),
         reach: Box::new(Regions { adapter: adapter.clone(), layout, me }),
         queue: adapter.dma_queue(4).unwrap(),
+        library,
     };
     // The threads share few cores with everything else.
     let waiter = Waiter::new(2, 1, shape.config.spin);
@@ -195,7 +210,7 @@ fn node<A: Adapter>(
         let mapped = rank != me as usize && bases[rank] != 0 && !shape.everything;
         let (segment, map) = mapped.then(|| reach(rank, PAYLOAD, 0, shape.segment)).unzip();
         maps.push(map.clone());
-        let pid = std::process::id() as i32;
+        let pid = Some(std::process::id() as i32);
         Payload {
             base: bases[rank],
             len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
@@ -237,11 +252,16 @@ impl<A: Adapter> Node<A> {
     }
 }
 
-/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
-/// process ends after a minute.
+/// Runs `body` for each node of `shape` as [`run_nodes`].
 pub(crate) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
     let nodes = nodes(shape, &adapters);
     drop(adapters);
+    run_nodes(nodes, body);
+}
+
+/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
+/// process ends after a minute.
+pub(crate) fn run_nodes<A: Adapter>(nodes: Vec<Node<A>>, body: impl Fn(&Node<A>) + Sync) {
     let _watch = Watchdog::start();
     std::thread::scope(|scope| {
         for node in &nodes {

@@ -3,7 +3,12 @@
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 use gasnet_sci::am::region;
-use gasnet_sci::api::g1::{direct::*, init::*, query::*, reach::gasneti_sci_reach_t};
+use gasnet_sci::api::g1::{
+    direct::*,
+    init::*,
+    query::*,
+    reach::{GASNETI_SCI_FAR, gasneti_sci_reach_t},
+};
 use gasnet_sci::api::{constants::*, hsl::*};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
@@ -111,6 +116,7 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_WAIT_BLOCK,
     GASNETI_SCI_WAIT_SPINBLOCK,
     GASNETI_SCI_WAIT_WEIGHT,
+    GASNETI_SCI_FAR,
     GASNETI_SCI_SLOT_BYTES,
     GASNETI_SCI_LINE_WORDS,
     GASNETI_SCI_CLAIM_AHEAD,

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders, and files beside them, from the lowest to the highest.
-const ORDER: [&str; 14] =
-    ["sync", "explore", "os", "base", "trace", "tools", "sci", "am", "xfer", "vis", "barrier", "coll", "job", "api"];
+const ORDER: [&str; 15] = [
+    "sync", "explore", "os", "base", "trace", "tools", "sci", "peers", "am", "xfer", "vis", "barrier", "coll", "job",
+    "api",
+];
 
 fn rank(name: &str) -> Option<usize> {
     ORDER.iter().position(|folder| *folder == name)

@@ -8,12 +8,14 @@
 use super::Am;
 use super::run::corrupt;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
-use super::source::{Args, Landing, Source};
+use super::source::{Args, Source};
 use crate::am::region::LINE;
 use crate::base::config::Config;
 use crate::base::error::{Error, bad_arg};
-use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, SciError, cma};
+use crate::peers::Reach;
+use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, RemoteRead, SciError, cma};
 use crate::sync::{AtomicBool, ModeLock, Ordering, yield_now};
+use crate::xfer::Landing;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -35,8 +37,8 @@ pub struct Payload<A: Adapter> {
     pub segment: Option<A::RemoteSegment>,
     /// The segment, mapped.
     pub map: Option<A::Remote>,
-    /// Process id of the owner.
-    pub pid: i32,
+    /// Process id of the owner, if the kernel may copy to and from its memory; `None`: what is not mapped goes by messages.
+    pub pid: Option<i32>,
 }
 
 /// All nodes' segments, known from attach on.
@@ -310,10 +312,30 @@ impl<A: Adapter> Am<A> {
         self.unmapped(node, address, to.ptr(), to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
     }
 
+    /// How this node reaches the segment of `node`. An empty one is reached as if it were mapped: there is nothing to transfer.
+    pub fn reach(&self, node: u32) -> Reach
+    where
+        A::Remote: RemoteRead,
+    {
+        if node == self.me {
+            return Reach::Own;
+        }
+        let Some((payload, everything)) = self.payloads.get(node) else { return Reach::Far };
+        match (&payload.map, payload.pid) {
+            (Some(map), _) => {
+                map.memory().map_or(Reach::Adapter, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
+            }
+            (None, _) if payload.len == 0 && !everything => Reach::Mapped(0),
+            (None, Some(pid)) => Reach::Kernel(pid),
+            (None, None) => Reach::Far,
+        }
+    }
+
     /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
     pub(crate) fn reaches_unmapped(&self, node: u32) -> bool {
         // Relaxed: as in `unmapped`.
-        self.payloads.get(node).is_some_and(|(p, _)| p.map.is_none()) && self.transfer.cma.load(Ordering::Relaxed)
+        self.payloads.get(node).is_some_and(|(p, _)| p.map.is_none() && p.pid.is_some())
+            && self.transfer.cma.load(Ordering::Relaxed)
     }
 
     /// Writes (`write`) or reads many ranges of `node` at once, if the kernel lets us.
@@ -342,10 +364,9 @@ impl<A: Adapter> Am<A> {
         call: impl FnOnce(i32) -> Result<(), SciError>,
     ) -> Result<bool, Error> {
         // Relaxed: the flag stands alone; two threads may both find out that the kernel refuses.
-        let Some((payload, _)) = self.payloads.get(node).filter(|_| self.transfer.cma.load(Ordering::Relaxed)) else {
-            return Ok(false);
-        };
-        match call(payload.pid) {
+        let owner = self.payloads.get(node).filter(|_| self.transfer.cma.load(Ordering::Relaxed));
+        let Some(pid) = owner.and_then(|(payload, _)| payload.pid) else { return Ok(false) };
+        match call(pid) {
             Ok(()) => {
                 self.transfer.count(|c| &c.cma, len);
                 Ok(true)

@@ -95,7 +95,8 @@ impl<A: Adapter> Am<A> {
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
-        let function = self.handlers.function(handler);
+        // None for the library's own: each engine has a shorter way to its own node.
+        let function = self.handlers().function(handler);
         if function == 0 {
             run::unregistered(self.me, handler);
         }

@@ -15,8 +15,10 @@ pub mod announced;
 pub mod bulk;
 pub mod direct;
 pub mod dispatch;
+pub mod endpoint;
 pub mod handlers;
 pub mod inbox;
+pub mod library;
 pub mod loopback;
 pub mod outbox;
 pub mod peers;
@@ -41,8 +43,10 @@ use crate::sci::{Adapter, RemoteMap};
 use crate::sync::{AtomicU32, ModeLock, Ordering};
 use bulk::{Payloads, Transfer};
 use direct::Watch;
+use endpoint::{ENDPOINTS, Endpoint};
 use handlers::Handlers;
 use inbox::Inbox;
+use library::Library;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
 use peers::{Peers, Reach};
@@ -101,6 +105,8 @@ pub struct Wiring<A: Adapter> {
     pub reach: Box<dyn Reach<A>>,
     /// DMA queue for Long payloads.
     pub queue: A::Queue,
+    /// What serves the engines' own messages.
+    pub library: Library<A>,
 }
 
 /// The engine.
@@ -113,7 +119,7 @@ pub struct Am<A: Adapter> {
     pub(crate) inbox: ModeLock<Inbox<A>>,
     /// What the header looks at: of the first peer that the inbox predicts.
     pub(crate) watch: Watch,
-    pub(crate) handlers: Handlers,
+    endpoints: [Endpoint<A>; ENDPOINTS],
     pub(crate) payloads: Payloads<A>,
     pub(crate) transfer: Transfer<A>,
     pub(crate) loopback: Loopback,
@@ -140,7 +146,7 @@ impl<A: Adapter> Am<A> {
     /// # Safety
     /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
-        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue } = wiring;
+        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue, library } = wiring;
         Am {
             me,
             layout,
@@ -150,7 +156,7 @@ impl<A: Adapter> Am<A> {
             // SAFETY: the caller's promise.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             watch: Watch::none(),
-            handlers: Handlers::default(),
+            endpoints: [Endpoint { handlers: Handlers::new(library) }],
             payloads: Payloads::new(layout.nodes()),
             // SAFETY: the caller's promise.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
@@ -195,15 +201,21 @@ impl<A: Adapter> Am<A> {
         &self.watch
     }
 
+    /// What carries this node's stores.
+    pub fn adapter(&self) -> &A {
+        &self.adapter
+    }
+
     /// What the header may send by; `None` where client threads may call at the same time.
     pub fn for_header(&self) -> Option<direct::ForHeader> {
         let token = self.inbox.unguarded()?.request_token();
         Some(direct::ForHeader { ways: self.peers.table(), token })
     }
 
-    /// The handler table.
-    pub fn handlers(&self) -> &Handlers {
-        &self.handlers
+    /// The handlers of the endpoint that messages are for.
+    #[inline(always)]
+    pub fn handlers(&self) -> &Handlers<A> {
+        &self.primordial().handlers
     }
 
     /// The nodes' segments, once attached.

@@ -5,9 +5,10 @@
 //!
 //! Must not know: queues, credits, who is looked at next.
 
-use super::handlers::{self, FIRST_CLIENT};
 use super::inbox::Inbox;
+use super::library::{FIRST_CLIENT, Form};
 use super::slot::{Carry, Meta, Slot};
+use super::source::Source;
 use super::token::{Kind, Token};
 use super::{Am, dispatch, slot};
 use crate::am::region::{LINE, RING};
@@ -71,29 +72,31 @@ impl<A: Adapter> Inbox<A> {
             Carry::Bounced => (am.finish_bounced(slot, meta, source), 0),
             Carry::Inline => corrupt(source, "inline payload longer than its slot"),
         };
-        let function = function(am, token, meta);
-        if meta.handler() < FIRST_CLIENT && !handlers::takes(meta.handler(), token.kind(), carry, meta.args()) {
-            corrupt(source, "message of another kind than its handler takes");
+        if meta.handler() < FIRST_CLIENT {
+            let form = Form::of(token.kind(), carry, meta.args());
+            let serve = am.handlers().library().find(meta.handler(), form, source);
+            super::record_handler(token, meta.len());
+            #[cfg(all(any(test, fuzzing), not(loom)))]
+            crate::testkit::fuzzing::watch::look(buf, meta.len());
+            // SAFETY: a Medium's bytes were checked to lie in our command region, a Long's in our segment; in EVERYTHING the
+            // sender's client promises that they are valid (contract: core.md §8).
+            serve(am, token, slot.args(first), unsafe { Source::new(buf, meta.len()) });
+            return bytes;
         }
+        let function = function(am, token, meta);
         super::record_handler(token, meta.len());
         let depth = am.enter_handler();
-        let arg = |k| slot.arg(first, k);
-        if carry == Carry::Short {
-            // SAFETY: the library's own handler, which takes such a message, as checked.
-            unsafe { dispatch::short(function, token.raw(), arg, meta.args()) };
-        } else {
-            // SAFETY: as above, or as in `run`.
-            unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), arg, meta.args()) };
-        }
+        // SAFETY: as in `run`; a Short of the client's goes there.
+        unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };
         am.leave_handler(depth);
         bytes
     }
 }
 
-/// The function that `meta` names.
+/// The client's function that `meta` names.
 #[inline(always)]
 pub(super) fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
-    let function = am.handlers.function(meta.handler());
+    let function = am.handlers().function(meta.handler());
     if function == 0 {
         unregistered(token.source(), meta.handler());
     }

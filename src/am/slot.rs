@@ -17,7 +17,7 @@
 //! Must not know: who sends, credits, what handlers do.
 
 use super::bulk;
-use super::handlers::FIRST_CLIENT;
+use super::library::{ARG_WORDS, FIRST_CLIENT};
 use super::source::{Args, Source};
 use crate::am::region::{LINE, MAX_ARGS, RING, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};
@@ -250,6 +250,12 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     #[inline(always)]
     pub fn arg(&self, first: usize, k: usize) -> i32 {
         (self.word(first + k / 2) >> (32 * (k % 2))) as i32
+    }
+
+    /// The words of arguments packed from word `first`, 1 or 2, on.
+    #[inline(always)]
+    pub fn args(&self, first: usize) -> Words<'a, ARG_WORDS> {
+        self.words.part(first)
     }
 
     /// Word `i`, which the sender counts up while the message is under way.

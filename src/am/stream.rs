@@ -4,14 +4,13 @@
 //! one slot only, so its payload follows it: the slot counts the bytes written, the requester copies what is there each
 //! time it looks, and runs the handler when all has come. Neither side blocks inside a poll.
 
-use super::Am;
-use super::bulk;
 use super::inbox::Inbox;
 use super::outbox::{Peer, take};
 use super::run::{corrupt, ring_offset};
 use super::slot::{self, COUNT_WORD, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use super::token::{Deferred, Token};
+use super::{Am, bulk};
 use crate::am::region::{LINE, RING};
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteMap};

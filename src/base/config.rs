@@ -53,6 +53,8 @@ pub struct Config {
     pub tune_problem: Option<String>,
     /// Try the common address window.
     pub window: bool,
+    /// Whose segments are not mapped.
+    pub unmapped: Unmapped,
     /// Commit segment memory at attach.
     pub reserve: bool,
     /// Let the sleeper fence with membarrier(2).
@@ -126,6 +128,40 @@ pub enum Dma {
     Always,
 }
 
+/// Whose segments a node does not map, though it could (GASNET_SCI_UNMAPPED): a job with mapped peers and others, on one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmapped {
+    /// Nobody's.
+    No,
+    /// Those of nodes at an odd distance in rank. Both sides of a pair agree.
+    Odd,
+    /// Those of nodes with a higher rank. The two sides of a pair do not agree.
+    Higher,
+    /// Those of all others.
+    All,
+}
+
+impl Unmapped {
+    fn parse(text: &str) -> Option<Unmapped> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "odd" => Some(Unmapped::Odd),
+            "higher" => Some(Unmapped::Higher),
+            "all" => Some(Unmapped::All),
+            other => yes_no(other).filter(|yes| !yes).map(|_| Unmapped::No),
+        }
+    }
+
+    /// Does node `me` leave the segment of `peer`, another node, unmapped?
+    pub fn hides(self, me: u32, peer: u32) -> bool {
+        match self {
+            Unmapped::No => false,
+            Unmapped::Odd => (me ^ peer) & 1 == 1,
+            Unmapped::Higher => peer > me,
+            Unmapped::All => true,
+        }
+    }
+}
+
 /// Signals named by a variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalSet {
@@ -157,6 +193,7 @@ impl Default for Config {
             tune_file: None,
             tune_problem: None,
             window: true,
+            unmapped: Unmapped::No,
             reserve: false,
             membarrier: true,
             native: true,
@@ -370,6 +407,19 @@ mod tests {
         assert_eq!(of("GASNET_SCI_DMA_MIN"), ("16K", false, true));
         assert_eq!(of("GASNET_VIS_MAXCHUNK"), ("5K", false, false));
         assert_eq!(of("GASNET_SCI_DMA_THREAD_MIN"), ("64K", true, false));
+    }
+
+    #[test]
+    fn unmapped_peers_are_named_by_a_word() {
+        let hidden = |word: &str| {
+            let unmapped = with(&[("GASNET_SCI_UNMAPPED", word)]).unwrap().unmapped;
+            (0..5).filter(|peer| *peer != 2 && unmapped.hides(2, *peer)).collect::<Vec<u32>>()
+        };
+        assert_eq!(hidden("no"), []);
+        assert_eq!(hidden("odd"), [1, 3]);
+        assert_eq!(hidden("Higher"), [3, 4]);
+        assert_eq!(hidden("all"), [0, 1, 3, 4]);
+        assert!(with(&[("GASNET_SCI_UNMAPPED", "yes")]).is_err());
     }
 
     #[test]

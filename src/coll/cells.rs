@@ -16,7 +16,7 @@
 
 use super::area::Block;
 use crate::am::Am;
-use crate::am::handlers::COLL_STORE;
+use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
 use crate::am::source::{Args, Source};
 use crate::base::error::Error;

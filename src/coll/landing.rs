@@ -1,10 +1,24 @@
-//! Where peers may put bytes of collectives by Active Messages: what this node told them, for as long as it waits there.
+//! Where peers may put bytes of collectives by Active Messages: what this node told them, for as long as it waits there. And
+//! what serves the messages of the engine: words for the collective region, bytes for the landings.
 //!
 //! A peer's memory is not trusted: the address in its message is good for finding the landing only.
 
 #![forbid(unsafe_code)]
 
+use super::{cells, moves};
+use crate::am::library::{COLL_DATA, COLL_STORE, Library};
+use crate::sci::Adapter;
 use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Has the engine's messages served. They may come before this node makes its first collective.
+pub fn register<A: Adapter>(library: &mut Library<A>, region: A::Local, landings: Arc<Landings>) {
+    library.on(COLL_STORE, move |_, _, [at], words| cells::on_store(&region, at as usize, words));
+    library.on(COLL_DATA, move |_, token, [address], bytes| {
+        moves::on_data(&landings, token.source(), address as usize, bytes);
+        Ok(())
+    });
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Open {

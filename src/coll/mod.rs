@@ -60,6 +60,8 @@ pub struct Setting<A: Mapped> {
     pub am: &'static Am<A>,
     /// Own collective region.
     pub region: A::Local,
+    /// Where peers may put bytes: as [`landing::register`] got it.
+    pub landings: Arc<Landings>,
     /// Everybody's, by rank.
     pub maps: Vec<Option<A::Remote>>,
     /// Its layout.
@@ -91,7 +93,7 @@ pub struct Coll<A: Mapped> {
     pub(crate) area: Area,
     pub(crate) direct: bool,
     pub(crate) stage: Stage,
-    pub(crate) landings: Landings,
+    pub(crate) landings: Arc<Landings>,
     pub(crate) heap: Heap,
     pub(crate) threaded: bool,
     pub(crate) debug: bool,
@@ -132,7 +134,7 @@ impl<A: Mapped> Coll<A> {
     /// # Safety
     /// As [`ModeLock::new`], with `setting.threaded`.
     pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
-        let Setting { am, region, maps, area, threaded, debug, direct, mapped } = setting;
+        let Setting { am, region, landings, maps, area, threaded, debug, direct, mapped } = setting;
         // SAFETY: the caller's promise.
         let all = unsafe { all_nodes(&region, &maps, area, 0, (threaded, debug), am.me(), Images::One(maps.len())) };
         Coll {
@@ -141,7 +143,7 @@ impl<A: Mapped> Coll<A> {
             area,
             direct,
             stage: Stage::new(area.buffers()),
-            landings: Landings::default(),
+            landings,
             heap: area.free_space(),
             threaded,
             debug,
@@ -172,11 +174,6 @@ impl<A: Mapped> Coll<A> {
     /// The message engine.
     pub fn am(&self) -> &'static Am<A> {
         self.am
-    }
-
-    /// Where peers may put bytes.
-    pub fn landings(&self) -> &Landings {
-        &self.landings
     }
 
     /// Ends the engine in a process that goes on, with what it made for ever.

@@ -21,7 +21,7 @@ use super::phase::Phase;
 use super::recv::Recv;
 use super::select::{AHEAD_MAPPED, INLINE};
 use super::span::{Buffer, Span};
-use crate::am::handlers::COLL_DATA;
+use crate::am::library::COLL_DATA;
 use crate::am::region::{LINE, MAX_MEDIUM};
 use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};

@@ -4,10 +4,9 @@
 //! engine (one thread at a time; others go on). Of each team a window's worth of the oldest is polled: the rest could not
 //! run anyway. Must not know what collectives do.
 
-use super::area;
 use super::audit::Patience;
 use super::team::TeamRef;
-use super::{Coll, Mapped};
+use super::{Coll, Mapped, area};
 use crate::base::error::{Error, bad_arg};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::{Cell, RefCell};

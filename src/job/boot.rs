@@ -9,10 +9,9 @@ use super::{limits, supervise};
 use crate::base::config::Config;
 use crate::base::log;
 use crate::os::sys;
-use std::fmt;
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
+use std::{fmt, io};
 
 pub use crate::base::config::HANDOFF;
 

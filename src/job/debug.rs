@@ -2,8 +2,7 @@
 
 use crate::base::config::Config;
 use crate::base::log;
-use crate::os::host;
-use crate::os::sys;
+use crate::os::{host, sys};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use crate::tools::backtrace;
 use libc::{c_int, c_void};

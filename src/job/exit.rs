@@ -9,13 +9,12 @@
 
 use super::debug;
 use super::node::{self, Node};
-use crate::base::fatal::{self as base};
+use crate::base::fatal as base;
 use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{c_int, c_void};
-use std::fmt;
-use std::ptr;
 use std::time::Duration;
+use std::{fmt, ptr};
 
 unsafe extern "C" {
     // The calls that the libc crate lacks; `stdout` and `stderr` are C's streams.

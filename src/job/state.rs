@@ -2,22 +2,24 @@
 //! one static. It wires the layers together and knows no message.
 
 use super::{Boot, Phase, exit, limits, signals};
+use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
-use crate::base::config::{Config, Reported};
+use crate::base::config::{Config, Reported, Unmapped};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::coll::area::Area;
+use crate::coll::landing::{self, Landings};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::vis::Vis;
-use crate::xfer::Rma;
-use std::sync::OnceLock;
+use crate::xfer::{Rma, reference};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(crate) mod attach;
@@ -68,10 +70,13 @@ pub struct Job {
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
+    /// Every node has mapped the segments of all others.
+    all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
     area: Area,
     collective: <Host as Adapter>::Local,
+    landings: Arc<Landings>,
     /// Made by the first call of it: a job without collectives connects nothing for them.
     coll: OnceLock<Coll<Host>>,
     _regions: [<Host as Adapter>::LocalSegment; 3],
@@ -153,6 +158,12 @@ impl Job {
         check_agreement(me, &posted)?;
         let max_global = posted.iter().map(|p| p[4]).min().unwrap_or(max_local);
         let stride = posted.iter().map(|p| p[4]).max().unwrap_or(max_local);
+        let vis = Vis::new(&config);
+        let landings = Arc::<Landings>::default();
+        let mut library = Library::default();
+        reference::register(&mut library);
+        vis.register(&mut library);
+        landing::register(&mut library, collective.clone(), landings.clone());
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *boot.header() };
         let wiring = Wiring {
             me,
@@ -163,6 +174,7 @@ impl Job {
             interrupt: adapter.interrupt()?,
             reach: Box::new(reach),
             queue: adapter.dma_queue(64)?,
+            library,
         };
         let cores = wait::shared_cores(boot.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, cores, config.spin);
@@ -171,7 +183,6 @@ impl Job {
         // SAFETY: as above.
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
-        let vis = Vis::new(&config);
         let window = if client.everything { None } else { agree_on_window(&boot, config.window, stride as usize) };
         boot.fence(); // nobody's bulletin changes in attach before all have read it here, and the environment
         drop(environment);
@@ -189,18 +200,20 @@ impl Job {
             max_local,
             max_global,
             segments: OnceLock::new(),
+            all_mapped: OnceLock::new(),
             kept: OnceLock::new(),
             area,
             collective,
+            landings,
             coll: OnceLock::new(),
             _regions: [control_segment, command_segment, collective_segment],
         })
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; in EVERYTHING, where nothing is
-    /// mapped, each node is its own.
+    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; where not all is mapped each node is
+    /// its own, for clients take it that nodes of one supernode reach each other's memory.
     pub fn supernode(&self, node: u32) -> u32 {
-        if self.client.everything {
+        if self.client.everything || self.config.unmapped != Unmapped::No {
             return node;
         }
         node.checked_div(self.config.supernode_max).unwrap_or(0)
@@ -250,11 +263,6 @@ impl Job {
         &self.vis
     }
 
-    /// Own collective region.
-    pub fn collective(&self) -> &<Host as Adapter>::Local {
-        &self.collective
-    }
-
     /// The engine of collectives. After attach.
     #[inline]
     pub fn coll(&'static self) -> Result<&'static Coll<Host>, Error> {
@@ -264,15 +272,11 @@ impl Job {
         }
     }
 
-    /// The same, if there was a collective.
-    pub fn coll_if_made(&self) -> Option<&Coll<Host>> {
-        self.coll.get()
-    }
-
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
         restore_file(&self.adapter, self.boot.header())?;
-        let direct = self.config.native;
+        // All members must decide alike.
+        let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
         let connect = |node: u32| -> Result<_, Error> {
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
             Ok(Some(segment.map(0, self.area.bytes(), Placement::Anywhere)?))
@@ -281,6 +285,7 @@ impl Job {
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
+            landings: self.landings.clone(),
             maps: maps.collect::<Result<_, Error>>()?,
             area: self.area,
             threaded: self.client.threaded,
@@ -320,11 +325,6 @@ impl Job {
     /// `gasnet_getMaxGlobalSegmentSize`.
     pub fn max_global(&self) -> usize {
         if self.client.everything { usize::MAX } else { self.max_global as usize }
-    }
-
-    /// Are all nodes' segments at the same addresses in every process?
-    pub fn has_window(&self) -> bool {
-        self.window.is_some()
     }
 }
 

@@ -3,9 +3,8 @@
 use crate::os::sys;
 use libc::{c_int, c_void};
 use std::ffi::CString;
-use std::io;
-use std::ptr;
 use std::sync::OnceLock;
+use std::{io, ptr};
 
 /// Name of this host; `?` if it has none.
 pub fn name() -> &'static CString {

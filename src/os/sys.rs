@@ -3,14 +3,12 @@
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
 use std::ffi::{CStr, CString, OsStr};
-use std::fmt;
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::ptr;
 use std::time::Duration;
+use std::{fmt, io, ptr};
 
 /// fcntl(2): the signal that replaces SIGIO. libc lacks it for glibc targets.
 const F_SETSIG: c_int = 10;

@@ -3,8 +3,7 @@
 //! Must not know what the caller tried to do with it: callers pass it on.
 
 use super::{NodeId, SegmentId};
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 /// What can go wrong in the SCI layer, with SISCI's meanings.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -95,7 +95,14 @@ impl Adapter for Heap {
     }
 
     fn properties(&self) -> Properties {
-        Properties { dma_alignment: 8, dma_min: 8, maps_remote: true, orders_stores: true }
+        Properties {
+            dma_alignment: 8,
+            dma_min: 8,
+            maps_remote: true,
+            orders_stores: true,
+            needs_progress: false,
+            allows_shortcuts: true,
+        }
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<HeapLocalSegment, SciError> {

@@ -53,6 +53,11 @@ pub struct Properties {
     pub maps_remote: bool,
     /// Stores become visible in program order, so that a store barrier costs nothing.
     pub orders_stores: bool,
+    /// Stores move, and what peers stored arrives, only while [`Adapter::progress`] is called.
+    pub needs_progress: bool,
+    /// Clients' inline code may load, store and look by itself. No: each access must pass through the adapter, as with one that
+    /// times them.
+    pub allows_shortcuts: bool,
 }
 
 /// Where a mapping shall lie.
@@ -86,6 +91,12 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
 pub struct Words<'a, const N: usize>(&'a [AtomicU64; N]);
 
 impl<'a, const N: usize> Words<'a, N> {
+    /// The `M` words from word `first` on, else a panic.
+    #[inline(always)]
+    pub fn part<const M: usize>(&self, first: usize) -> Words<'a, M> {
+        Words(self.0[first..].first_chunk().expect("words inside the block"))
+    }
+
     /// Word `i` of the block, else a panic.
     #[inline(always)]
     pub fn word(&self, i: usize) -> &'a AtomicU64 {

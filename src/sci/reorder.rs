@@ -56,7 +56,7 @@ where
     }
 
     fn properties(&self) -> Properties {
-        Properties { orders_stores: false, ..self.inner.properties() }
+        Properties { orders_stores: false, needs_progress: true, ..self.inner.properties() }
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<A::LocalSegment, SciError> {

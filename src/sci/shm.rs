@@ -8,11 +8,9 @@ use super::dma::{DmaTarget, Queue};
 use super::fabric::{self, Entry, Fabric, SEGMENTS};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};
 use super::mapping::Mapping;
-use super::pio;
-use super::room;
 use super::segment::Found;
 use super::window::page_size;
-use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId};
+use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio, room};
 use crate::sync::{AtomicBool, Ordering, fence};
 use parking_lot::Mutex;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -135,7 +133,14 @@ impl Adapter for Shm {
     }
 
     fn properties(&self) -> Properties {
-        Properties { dma_alignment: 8, dma_min: 8, maps_remote: true, orders_stores: true }
+        Properties {
+            dma_alignment: 8,
+            dma_min: 8,
+            maps_remote: true,
+            orders_stores: true,
+            needs_progress: false,
+            allows_shortcuts: true,
+        }
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<ShmLocalSegment, SciError> {

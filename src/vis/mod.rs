@@ -17,6 +17,7 @@ pub mod pack;
 pub mod shape;
 
 use crate::am::Am;
+use crate::am::library::Library;
 use crate::base::config::{Config, VIS_CMA_MIN};
 use crate::base::error::Error;
 use crate::sci::cma::Batch;
@@ -25,6 +26,7 @@ use crate::sync::{AtomicU64, Ordering, fence};
 use crate::xfer::{Counted, Rma};
 use pack::{Packer, Records};
 use shape::{Levels, Run, What, indexed_runs, joined, vector_runs};
+use std::sync::Arc;
 
 /// What the client called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +92,7 @@ pub struct Vis {
     gather: bool,
     /// Longer runs go by themselves (GASNET_VIS_MAXCHUNK), bytes.
     chunk: usize,
-    records: Records,
+    records: Arc<Records>,
     counts: [[AtomicU64; ALGORITHMS]; CALLS],
 }
 
@@ -101,9 +103,14 @@ impl Vis {
             pack: config.vis_ampipe,
             gather: config.vis_remotecontig,
             chunk: usize::try_from(config.vis_maxchunk).unwrap_or(usize::MAX),
-            records: Records::default(),
+            records: Arc::default(),
             counts: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
         }
+    }
+
+    /// Has the engine's messages served.
+    pub fn register<A: Adapter>(&self, library: &mut Library<A>) {
+        pack::register(library, self.records.clone());
     }
 
     /// Counts a transfer, a packet or a run of `bytes` bytes for the statistics.

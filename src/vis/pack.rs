@@ -9,12 +9,11 @@
 //! No deadlock: initiators wait for slots as for any request, handlers reply once, and the handler of a get's answer
 //! waits for nothing (ARCHITECTURE.md, invariant 3).
 
-use super::copy;
 use super::groups::{Group, Groups, Reader};
 use super::shape::Run;
-use super::{Algorithm, Call, Vis};
+use super::{Algorithm, Call, Vis, copy};
 use crate::am::Am;
-use crate::am::handlers::{RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT};
+use crate::am::library::{Library, RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT, high, low};
 use crate::am::region::MAX_MEDIUM;
 use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
@@ -25,6 +24,7 @@ use crate::sci::{Adapter, RemoteRead};
 use crate::xfer::op::OpId;
 use crate::xfer::{Counted, Landing, Rma, reference};
 use parking_lot::Mutex;
+use std::sync::Arc;
 
 const _: () = assert!(VIS_PACKET + 8 * VIS_PACKET_WORDS <= MAX_MEDIUM, "a packet is one Medium");
 
@@ -60,6 +60,16 @@ impl Records {
         free.push(id);
         Some(record)
     }
+}
+
+/// Has the engine's messages served; answers to gets by what `records` has of them.
+pub fn register<A: Adapter>(library: &mut Library<A>, records: Arc<Records>) {
+    library.on(VIS_PUT, |am, token, [ids], message| on_put(am, token, message, low(ids), high(ids) as usize));
+    library.on(VIS_GET, |am, token, [ids], message| on_get(am, token, message, low(ids), high(ids) as usize));
+    library.on(VIS_ARRIVED, move |_, token, [ids], message| {
+        on_arrived(&records, token, message, low(ids));
+        Ok(())
+    });
 }
 
 /// Arguments: two words' halves.
@@ -274,9 +284,9 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u3
 }
 
 /// At the initiator of a get's packet.
-pub fn on_arrived(vis: &Vis, token: &Token, message: Source, record: u32) {
+pub fn on_arrived(records: &Records, token: &Token, message: Source, record: u32) {
     let source = token.source();
-    let Some(record) = vis.records.take(record).filter(|r| r.node == source && r.bytes == message.len()) else {
+    let Some(record) = records.take(record).filter(|r| r.node == source && r.bytes == message.len()) else {
         corrupt(source, "answer to a packet that was not sent")
     };
     // SAFETY: the client's destination, writable until the operation is synced, which it can't be before `on_done`.

@@ -8,8 +8,9 @@
 use super::op::{Op, OpId, Table};
 use super::{Counted, Landing};
 use crate::am::Am;
-use crate::am::handlers::{
-    RMA_ARRIVED, RMA_DONE, RMA_FETCHED, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_PUT_WORD, RMA_SET,
+use crate::am::library::{
+    Library, RMA_ARRIVED, RMA_DONE, RMA_FETCHED, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_PUT_WORD, RMA_SET,
+    high, low,
 };
 use crate::am::region::{MAX_LONG, MAX_MEDIUM};
 use crate::am::run::corrupt;
@@ -17,6 +18,40 @@ use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::base::error::Error;
 use crate::sci::Adapter;
+
+/// Has the engine's messages served.
+pub fn register<A: Adapter>(library: &mut Library<A>) {
+    let asked = |to: u64, ids: u64| Asked { to: to as usize, id: low(ids), seal: high(ids) };
+    library.on(RMA_PUT, |am, token, [id], _| on_put(am, token, low(id)));
+    library.on(RMA_PUT_WORD, |am, token, [address, value, ids], _| {
+        on_put_word(am, token, address as usize, value, high(ids) as usize, low(ids))
+    });
+    for (index, long) in [(RMA_GET, false), (RMA_GET_LONG, true)] {
+        library.on(index, move |am, token, [from, to, ids, seal], _| {
+            let asked = Asked { to: to as usize, id: low(ids), seal: low(seal) };
+            on_get(am, token, long, from as usize, high(ids) as usize, asked)
+        });
+    }
+    library.on(RMA_SET, |am, token, [address, len, ids], _| {
+        on_set(am, token, address as usize, len as usize, high(ids) as u8, low(ids))
+    });
+    library.on(RMA_DONE, |_, token, [id], _| {
+        on_done(low(id), token.source());
+        Ok(())
+    });
+    library.on(RMA_LANDED, move |_, token, [ids], bytes| {
+        on_landed(bytes.len(), asked(bytes.ptr().addr() as u64, ids), token.source());
+        Ok(())
+    });
+    library.on(RMA_ARRIVED, move |_, token, [to, ids], bytes| {
+        on_arrived(bytes, asked(to, ids), token.source());
+        Ok(())
+    });
+    library.on(RMA_FETCHED, move |_, token, [to, ids, value, len], _| {
+        on_fetched(value, low(len) as usize, asked(to, ids), token.source());
+        Ok(())
+    });
+}
 
 /// Two arguments, low half first.
 fn word(value: usize) -> u64 {

@@ -1,14 +1,14 @@
 //! The cells of collectives under loom: every order in which the accesses of two members can fall, with at most two
 //! preemptions. The window is two, so that three numbers use a slot again. Names are the rules of `coll/cells.rs`.
 
-use super::world::{Kit, Node, Shape, nodes};
-use crate::am::region::COLLECTIVE;
+use super::world::{Kit, Node, Shape, create, nodes_with};
 use crate::coll::area::{self, Block};
 use crate::coll::cells::{Cells, WORDS, Way, Word};
+use crate::coll::landing;
 use crate::coll::team::{Images, Team};
 use crate::explore::explore;
 use crate::sci::heap::Heap;
-use crate::sci::{Adapter, Interrupt, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::sci::{Adapter, Interrupt, LocalMap, NodeId, Placement, RemoteMap, RemoteSegment};
 use crate::sync::Ordering;
 use loom::thread;
 use std::sync::Arc;
@@ -33,26 +33,24 @@ fn beside() -> usize {
 /// Bytes there: a buffer for bytes sent ahead.
 const AHEAD: usize = area::BUFFER;
 
-fn members() -> Vec<Member> {
+/// `direct`: cells are stored; else they go as messages.
+fn members(direct: bool) -> Vec<Member> {
     let mut shape = Shape::new(2, 2);
     shape.config.spin = Some(3);
     let adapters = Heap::kit(2, 0);
-    let made = nodes(&shape, &adapters);
     let block = Block::new(2, false);
-    let region = |adapter: &Heap| {
-        let segment = adapter.create(COLLECTIVE, beside() + AHEAD).unwrap();
-        let map = segment.map(Placement::Anywhere).unwrap();
-        segment.set_available().unwrap();
-        (segment, map)
-    };
-    let regions: Vec<_> = adapters.iter().map(region).collect();
+    let regions: Vec<_> = adapters.iter().map(|adapter| create(adapter, COLLECTIVE, beside() + AHEAD)).collect();
     let locals: Vec<_> = regions.iter().map(|(_, map)| map.clone()).collect();
+    let made = nodes_with(&shape, &adapters, |rank, library| {
+        landing::register(library, locals[rank as usize].clone(), Arc::default());
+    });
     let member = |((me, node), (segment, own)): ((usize, Node<Heap>), (_, <Heap as Adapter>::Local))| {
         let reach = |rank: u16| {
             let segment = adapters[me].connect(NodeId(rank), COLLECTIVE, Duration::ZERO).unwrap();
             segment.map(0, beside() + AHEAD, Placement::Anywhere).unwrap()
         };
-        let ways = (0..2).map(|rank| Way { rank: u32::from(rank), base: 0, map: Some(reach(rank)) }).collect();
+        let way = |rank: u16| Way { rank: u32::from(rank), base: 0, map: direct.then(|| reach(rank)) };
+        let ways = (0..2).map(way).collect();
         let cells = Cells::new(me, block, own.clone(), ways);
         // SAFETY: each member is used by one thread.
         let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };
@@ -63,9 +61,18 @@ fn members() -> Vec<Member> {
 
 /// Checks `first` on member 0 against `second` on member 1.
 fn model(first: impl Fn(&Member) + Sync + Send + 'static, second: impl Fn(&Member) + Sync + Send + 'static) {
+    model_of(true, first, second);
+}
+
+/// As [`model`], with cells that are stored, or that go as messages.
+fn model_of(
+    direct: bool,
+    first: impl Fn(&Member) + Sync + Send + 'static,
+    second: impl Fn(&Member) + Sync + Send + 'static,
+) {
     let (first, second) = (Arc::new(first), Arc::new(second));
     explore(move || {
-        let made = Arc::new(members());
+        let made = Arc::new(members(direct));
         let (others, second) = (made.clone(), second.clone());
         let peer = thread::spawn(move || second(&others[1]));
         first(&made[0]);
@@ -167,6 +174,23 @@ fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
             b.end(seq);
         },
     );
+}
+
+/// The receiver's handler stores them, as the library's own messages are served.
+#[test]
+fn loom_cells_that_go_as_messages_arrive_whole_and_both_ways() {
+    fn both(m: &Member) {
+        for _ in 0..2 {
+            let seq = m.team.reserve(1);
+            m.send(seq);
+            until(|| {
+                m.node.am.poll();
+                m.team.cells.head(seq, 1 - m.team.me()).is_some()
+            });
+            m.take(seq);
+        }
+    }
+    model_of(false, both, both);
 }
 
 /// Nobody answers: each number uses the only part again.

@@ -1,13 +1,14 @@
 //! A peer's memory is not trusted: what no sender of ours writes ends the job with a line, or is ignored. Each test is a
 //! bug that was there.
 
-use super::world::{Kit, Node, Shape, nodes};
-use crate::am::handlers::{RMA_ARRIVED, RMA_DONE};
+use super::world::{Kit, Node, Shape, nodes, nodes_with};
+use crate::am::library::{Library, RMA_ARRIVED, RMA_DONE};
 use crate::am::region::RING;
 use crate::am::slot::{BOUNCE_WORD, COUNT_WORD, Carry, Meta};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::am::wait::Look;
+use crate::base::error::Error;
 use crate::base::fatal::caught::catch;
 use crate::sci::heap::{Heap, fickle};
 use crate::sci::{LocalMap, RemoteMap};
@@ -30,6 +31,12 @@ extern "C" fn note(_: *mut c_void, buf: *mut c_void, len: usize) {
     SEEN.with_borrow_mut(|seen| seen.push((buf.addr(), len)));
 }
 
+/// As `note`, a handler of the library's.
+fn noted(bytes: Source) -> Result<(), Error> {
+    SEEN.with_borrow_mut(|seen| seen.push((bytes.ptr().addr(), bytes.len())));
+    Ok(())
+}
+
 extern "C" fn reply(raw: *mut c_void) {
     let payload = [1u8; 600];
     // SAFETY: the handler's token.
@@ -48,12 +55,13 @@ fn none<'a>() -> Args<'a> {
 
 /// Node 0, and node 1, which writes what it likes.
 fn pair() -> [Node<Heap>; 2] {
-    let made = nodes(&Shape::new(2, 4), &Heap::kit(2, 0));
+    let notes = |_, library: &mut Library<Heap>| {
+        library.on(RMA_DONE, |_, _, [_], bytes| noted(bytes));
+        library.on(RMA_ARRIVED, |_, _, [_, _], bytes| noted(bytes));
+    };
+    let made = nodes_with(&Shape::new(2, 4), &Heap::kit(2, 0), notes);
     for node in &made {
         node.register(&[(NOTE, (note as *const ()).addr()), (REPLY, (reply as *const ()).addr())]);
-        for index in [RMA_DONE, RMA_ARRIVED] {
-            node.am.handlers().set_internal(index, (note as *const ()).addr());
-        }
     }
     made.try_into().ok().unwrap()
 }

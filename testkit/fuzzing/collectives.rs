@@ -2,14 +2,14 @@
 
 use super::Input;
 use super::scene::{Seat, act, has_slot, seats, source, with_args};
-use crate::am::handlers::{COLL_DATA, COLL_STORE};
+use crate::am::library::{COLL_DATA, COLL_STORE};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
 use crate::coll::combine::Reduction;
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::sci::heap::{Heap, fickle};
-use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
-use crate::testkit::world::{Kit, Shape};
+use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::testkit::world::Shape;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
@@ -26,7 +26,6 @@ struct Member {
     coll: &'static Coll<Heap>,
     /// Destination and source that peers can't reach.
     private: Box<[u8]>,
-    _region: <Heap as Adapter>::LocalSegment,
 }
 
 /// Its operands may be anything; nothing must be read outside them.
@@ -62,14 +61,14 @@ pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
     let nodes = 2 + u32::from(flags >> 4 & 1);
     let mut shape = Shape { segment: 2 * SIDE, ..Shape::new(nodes, 128) };
     shape.config.spin = Some(0);
-    let seats = Box::leak(seats(&shape).into_boxed_slice());
-    let members = members(seats, direct, debug);
+    let area = Area::new(nodes, 64 << 10, debug);
+    let seats = Box::leak(seats(&shape, area.bytes()).into_boxed_slice());
+    let members = members(seats, area, direct, debug);
     let result = play(&members, &mut input);
     fickle::plan(0, 0);
     for member in &members {
         let (first, last) = (&member.private[..GUARD], &member.private[GUARD + 2 * SIDE..]);
         assert!(first.iter().chain(last).all(|byte| *byte == 0), "bytes beside private memory: {result:?}");
-        member.seat.coll.take();
         // SAFETY: leaked in `members`; nobody uses it from here on.
         let _ = act(member.seat, 0, |_| unsafe { member.coll.free() });
     }
@@ -80,28 +79,20 @@ pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
 }
 
 /// As `Job::make_coll` does it.
-fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
+fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec<Member> {
     let nodes = seats.len() as u32;
-    let area = Area::new(nodes, 64 << 10, debug);
-    let adapters = Heap::kit(nodes, 0);
-    let region = |adapter: &Heap| {
-        let segment = adapter.create(COLLECTIVE, area.bytes()).expect("memory");
-        let map = segment.map(Placement::Anywhere).expect("all of it");
-        segment.set_available().expect("there");
-        (segment, map)
-    };
-    let regions: Vec<_> = adapters.iter().map(region).collect();
-    type Region = (<Heap as Adapter>::LocalSegment, <Heap as Adapter>::Local);
-    let member = |(me, (seat, (segment, region))): (usize, (&'static Seat, Region))| {
+    let member = |seat: &'static Seat| {
         let reach = |rank: u32| {
-            let segment = adapters[me].connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO).expect("available");
+            let adapter = &seat.node.am.adapter;
+            let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO).expect("available");
             segment.map(0, area.bytes(), Placement::Anywhere).expect("all of it")
         };
         let am = &seat.node.am;
         let map = |rank| direct.then(|| reach(rank));
         let setting = Setting {
             am,
-            region: Clone::clone(&region),
+            region: seat.coll.region.clone(),
+            landings: seat.coll.landings.clone(),
             maps: (0..nodes).map(map).collect(),
             area,
             threaded: false,
@@ -115,10 +106,9 @@ fn members(seats: &'static [Seat], direct: bool, debug: bool) -> Vec<Member> {
         if debug {
             am.background(1);
         }
-        *seat.coll.borrow_mut() = Some((region, coll.landings()));
-        Member { seat, coll, private: vec![0; 2 * (SIDE + GUARD)].into(), _region: segment }
+        Member { seat, coll, private: vec![0; 2 * (SIDE + GUARD)].into() }
     };
-    seats.iter().zip(regions).enumerate().map(member).collect()
+    seats.iter().map(member).collect()
 }
 
 fn play(members: &[Member], input: &mut Input<'_>) -> Result<(), String> {

@@ -17,6 +17,8 @@ const SEGMENT: usize = 4096;
 /// What the victim has in private.
 const PRIVATE: usize = 1024;
 const SECRET: u8 = 0x5a;
+/// Bytes of the collective region.
+const REGION: usize = 4096;
 
 struct Scene {
     seats: Vec<Seat>,
@@ -39,7 +41,7 @@ pub(super) fn run(data: &[u8]) {
         shape = Shape { active: vec![0, 1, 64], nodes: 66, ..shape };
     }
     shape.config.spin = Some(0);
-    let seats = seats(&shape);
+    let seats = seats(&shape, REGION);
     let Some(op) = op::take() else { return };
     let scene = Scene {
         layout: Layout::new(shape.nodes, shape.slots),

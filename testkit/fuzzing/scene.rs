@@ -1,30 +1,29 @@
-//! Nodes of one process on one thread, and handlers as the C ABI has them. What handlers do is in a script.
+//! Nodes of one process on one thread, with the handlers that the library has, and those of a client. What these do is in a
+//! script.
 //!
 //! Nobody may wait on this thread for a peer, so what would wait is not done: requests without a slot, replies without room
 //! in a ring.
 
 use super::watch;
-use crate::am::Am;
-use crate::am::handlers;
-use crate::am::outbox;
-use crate::am::region::RING;
+use crate::am::library::{FIRST_CLIENT, Library, RMA_GET, Serve, VIS_GET, high};
+use crate::am::region::{COLLECTIVE, MAX_MEDIUM, RING};
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
+use crate::am::{Am, outbox};
 use crate::base::config::Config;
 use crate::base::error::Error;
 use crate::base::fatal::caught;
-use crate::coll::landing::Landings;
-use crate::coll::{cells, moves};
+use crate::coll::landing::{self, Landings};
 use crate::job::fatal;
-use crate::sci::LocalMap;
 use crate::sci::heap::{Heap, fickle};
+use crate::sci::{Adapter, LocalMap};
 use crate::sync::Ordering;
-use crate::testkit::world::Kit;
-use crate::testkit::world::{Node, Shape, nodes};
-use crate::vis::{Vis, pack};
-use crate::xfer::reference::{self, Asked};
+use crate::testkit::world::{Kit, Node, Shape, create, nodes_with};
+use crate::vis::Vis;
+use crate::xfer::reference;
 use std::cell::{Cell, RefCell};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
+use std::sync::Arc;
 
 /// A node, and what handlers need beside it.
 pub(super) struct Seat {
@@ -32,8 +31,16 @@ pub(super) struct Seat {
     pub(super) vis: Vis,
     /// Where payloads of its handlers may lie.
     areas: Vec<(usize, usize)>,
-    /// Own collective region, and where bytes may land.
-    pub(super) coll: RefCell<Option<(<Heap as crate::sci::Adapter>::Local, &'static Landings)>>,
+    pub(super) coll: Collective,
+}
+
+/// What a node's collectives have of messages.
+pub(super) struct Collective {
+    /// Own collective region.
+    pub(super) region: <Heap as Adapter>::Local,
+    /// Where bytes may land.
+    pub(super) landings: Arc<Landings>,
+    _segment: <Heap as Adapter>::LocalSegment,
 }
 
 thread_local! {
@@ -44,16 +51,25 @@ thread_local! {
     static FATAL: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-pub(super) fn seats(shape: &Shape) -> Vec<Seat> {
+/// The nodes of `shape`, with collective regions of so many bytes.
+pub(super) fn seats(shape: &Shape, region: usize) -> Vec<Seat> {
     FATAL.take();
-    let made = nodes(shape, &Heap::kit(shape.nodes, 0));
-    let config = Config::default();
-    let seat = |node: Node<Heap>| {
-        register(&node);
-        let areas = node._memory.iter().map(|map| (map.ptr(0).addr(), map.len())).collect();
-        Seat { areas, node, vis: Vis::new(&config), coll: RefCell::new(None) }
+    let (adapters, config) = (Heap::kit(shape.nodes, 0), Config::default());
+    let parts = |rank: &u32| {
+        let (segment, region) = create(&adapters[*rank as usize], COLLECTIVE, region);
+        (Vis::new(&config), Collective { region, landings: Arc::default(), _segment: segment })
     };
-    made.into_iter().map(seat).collect()
+    let parts: Vec<_> = shape.active.iter().map(parts).collect();
+    let of = |rank: u32| shape.active.iter().position(|r| *r == rank).expect("an active node");
+    let made = nodes_with(shape, &adapters, |rank, library| register(&parts[of(rank)], library));
+    let seat = |(node, (vis, coll)): (Node<Heap>, (Vis, Collective))| {
+        // 250 and above stay free.
+        let clients: Vec<(u8, usize)> = (FIRST_CLIENT..250).map(|i| (i, (any as *const ()).addr())).collect();
+        node.register(&clients);
+        let areas = node._memory.iter().map(|map| (map.ptr(0).addr(), map.len())).collect();
+        Seat { areas, node, vis, coll }
+    };
+    made.into_iter().zip(parts).map(seat).collect()
 }
 
 /// Runs `f` as `seat`'s code, its handlers with `script`. A fatal error is the result.
@@ -155,173 +171,26 @@ extern "C" fn any(raw: *mut c_void) {
     });
 }
 
-fn wide(low: c_int, high: c_int) -> usize {
-    (u64::from(low as u32) | u64::from(high as u32) << 32) as usize
-}
-
-fn asked(to: usize, id: c_int, seal: c_int) -> Asked {
-    Asked { to, id: id as u32, seal: seal as u32 }
-}
-
-// As in `abi::reference`, `abi::vis` and `abi::coll`, for these nodes.
-
-extern "C" fn rma_put(raw: *mut c_void, _buf: *mut c_void, _len: usize, id: c_int) {
-    handler(raw, |seat, token| reference::on_put(&seat.node.am, token, id as u32));
-}
-
-extern "C" fn rma_put_word(raw: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int) {
-    handler(raw, |seat, token| {
-        let (value, len) = (wide(c, d) as u64, len as u32 as usize);
-        reference::on_put_word(&seat.node.am, token, wide(a, b), value, len, id as u32)
-    });
-}
-
-extern "C" fn rma_get(raw: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, len: c_int, seal: c_int) {
-    handler(raw, |seat, token| {
-        let am = &seat.node.am;
-        let len = len as u32 as usize;
-        if len <= crate::am::region::MAX_MEDIUM && !has_room(am, token.source(), len) {
-            return Ok(());
+/// The library's own handler, run when it need not wait, and with words that do not change meanwhile.
+fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
+    Box::new(move |am, token, words, payload| {
+        let plan = fickle::plan(0, 0);
+        let ring = match index {
+            RMA_GET => high(words.word(2).load(Ordering::Relaxed)), // Relaxed: one thread
+            VIS_GET => high(words.word(0).load(Ordering::Relaxed)), // Relaxed: as above
+            _ => 0,
+        } as usize;
+        if ring > MAX_MEDIUM || has_room(am, token.source(), ring) {
+            serve(am, token, words, payload);
         }
-        reference::on_get(am, token, false, wide(a, b), len, asked(wide(c, d), id, seal))
-    });
+        fickle::plan(plan.0, plan.1);
+    })
 }
 
-extern "C" fn rma_get_long(
-    raw: *mut c_void,
-    a: c_int,
-    b: c_int,
-    c: c_int,
-    d: c_int,
-    id: c_int,
-    len: c_int,
-    seal: c_int,
-) {
-    let asked = asked(wide(c, d), id, seal);
-    let get = |seat: &Seat, token: &Token| {
-        reference::on_get(&seat.node.am, token, true, wide(a, b), len as u32 as usize, asked)
-    };
-    handler(raw, get);
-}
-
-extern "C" fn rma_set(raw: *mut c_void, a: c_int, b: c_int, c: c_int, d: c_int, id: c_int, byte: c_int) {
-    let set = |seat: &Seat, token: &Token| {
-        reference::on_set(&seat.node.am, token, wide(a, b), wide(c, d), byte as u8, id as u32)
-    };
-    handler(raw, set);
-}
-
-extern "C" fn rma_done(raw: *mut c_void, id: c_int) {
-    handler(raw, |_, token| {
-        reference::on_done(id as u32, token.source());
-        Ok(())
-    });
-}
-
-extern "C" fn rma_landed(raw: *mut c_void, buf: *mut c_void, len: usize, id: c_int, seal: c_int) {
-    handler(raw, |_, token| {
-        reference::on_landed(len, asked(buf as usize, id, seal), token.source());
-        Ok(())
-    });
-}
-
-extern "C" fn rma_fetched(
-    raw: *mut c_void,
-    a: c_int,
-    b: c_int,
-    id: c_int,
-    seal: c_int,
-    c: c_int,
-    d: c_int,
-    len: c_int,
-) {
-    handler(raw, |_, token| {
-        let asked = asked(wide(a, b), id, seal);
-        reference::on_fetched(wide(c, d) as u64, len as u32 as usize, asked, token.source());
-        Ok(())
-    });
-}
-
-extern "C" fn rma_arrived(raw: *mut c_void, buf: *mut c_void, len: usize, a: c_int, b: c_int, id: c_int, seal: c_int) {
-    handler(raw, |_, token| {
-        // SAFETY: the payload that the engine hands to this handler.
-        let bytes = unsafe { Source::new(buf.cast(), len) };
-        reference::on_arrived(bytes, asked(wide(a, b), id, seal), token.source());
-        Ok(())
-    });
-}
-
-extern "C" fn vis_put(raw: *mut c_void, buf: *mut c_void, len: usize, id: c_int, bytes: c_int) {
-    handler(raw, |seat, token| {
-        // SAFETY: as above.
-        let message = unsafe { Source::new(buf.cast(), len) };
-        pack::on_put(&seat.node.am, token, message, id as u32, bytes as u32 as usize)
-    });
-}
-
-extern "C" fn vis_get(raw: *mut c_void, buf: *mut c_void, len: usize, record: c_int, bytes: c_int) {
-    handler(raw, |seat, token| {
-        let (am, bytes) = (&seat.node.am, bytes as u32 as usize);
-        if bytes <= crate::am::region::MAX_MEDIUM && !has_room(am, token.source(), bytes) {
-            return Ok(());
-        }
-        // SAFETY: as above.
-        let message = unsafe { Source::new(buf.cast(), len) };
-        pack::on_get(am, token, message, record as u32, bytes)
-    });
-}
-
-extern "C" fn vis_arrived(raw: *mut c_void, buf: *mut c_void, len: usize, record: c_int, _bytes: c_int) {
-    handler(raw, |seat, token| {
-        // SAFETY: as above.
-        let message = unsafe { Source::new(buf.cast(), len) };
-        pack::on_arrived(&seat.vis, token, message, record as u32);
-        Ok(())
-    });
-}
-
-extern "C" fn coll_store(raw: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
-    handler(raw, |seat, _| {
-        // SAFETY: as above.
-        let words = unsafe { Source::new(buf.cast(), len) };
-        match &*seat.coll.borrow() {
-            Some((region, _)) => cells::on_store(region, wide(low, high), words),
-            None => Ok(()),
-        }
-    });
-}
-
-extern "C" fn coll_data(raw: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
-    handler(raw, |seat, token| {
-        // SAFETY: as above.
-        let bytes = unsafe { Source::new(buf.cast(), len) };
-        if let Some((_, landings)) = &*seat.coll.borrow() {
-            moves::on_data(landings, token.source(), wide(low, high), bytes);
-        }
-        Ok(())
-    });
-}
-
-fn register(node: &Node<Heap>) {
-    // 250 and above stay free.
-    let clients: Vec<(u8, usize)> = (handlers::FIRST_CLIENT..250).map(|i| (i, (any as *const ()).addr())).collect();
-    node.register(&clients);
-    for (index, function) in [
-        (handlers::RMA_PUT, rma_put as *const ()),
-        (handlers::RMA_GET, rma_get as *const ()),
-        (handlers::RMA_GET_LONG, rma_get_long as *const ()),
-        (handlers::RMA_SET, rma_set as *const ()),
-        (handlers::RMA_DONE, rma_done as *const ()),
-        (handlers::RMA_LANDED, rma_landed as *const ()),
-        (handlers::RMA_PUT_WORD, rma_put_word as *const ()),
-        (handlers::RMA_ARRIVED, rma_arrived as *const ()),
-        (handlers::RMA_FETCHED, rma_fetched as *const ()),
-        (handlers::VIS_PUT, vis_put as *const ()),
-        (handlers::VIS_GET, vis_get as *const ()),
-        (handlers::VIS_ARRIVED, vis_arrived as *const ()),
-        (handlers::COLL_STORE, coll_store as *const ()),
-        (handlers::COLL_DATA, coll_data as *const ()),
-    ] {
-        node.am.handlers().set_internal(index, function.addr());
-    }
+/// What serves a node's messages, as `Job::build` has it; what answers gets waits for nothing.
+fn register((vis, coll): &(Vis, Collective), library: &mut Library<Heap>) {
+    reference::register(library);
+    vis.register(library);
+    landing::register(library, coll.region.clone(), coll.landings.clone());
+    library.wrap(|index, serve| if matches!(index, RMA_GET | VIS_GET) { unhurried(index, serve) } else { serve });
 }

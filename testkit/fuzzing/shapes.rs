@@ -9,7 +9,7 @@ use crate::testkit::world::Shape;
 use crate::vis::shape::{Indexed, Levels, Piece, Run, Section, What, indexed_runs, joined, vector_runs};
 use crate::vis::{Call, check};
 
-thread_local!(static SEATS: Vec<Seat> = seats(&Shape::new(2, 4)));
+thread_local!(static SEATS: Vec<Seat> = seats(&Shape::new(2, 4), 64));
 
 /// Runs looked at; a description may have 2⁶⁴.
 const RUNS: usize = 300;

@@ -1,7 +1,7 @@
 //! Every target with its seeds, with seeds that were changed a little, and with bytes made at random.
 
 use super::scene::{act, seats, with_args};
-use crate::am::handlers::{RMA_GET, RMA_GET_LONG, RMA_SET};
+use crate::am::library::{RMA_GET, RMA_GET_LONG, RMA_SET};
 use crate::base::fatal::caught::catch;
 use crate::testkit::world::{Shape, Watchdog};
 use crate::xfer::reference::{self, Asked};
@@ -125,7 +125,7 @@ fn a_collectives_message_of_a_kind_that_nobody_writes_is_fatal() {
 
 /// `at` and `len` are where a peer wants node 0 to read or write.
 fn asks_node_zero(handler: u8, at: impl Fn(usize) -> usize, len: usize) -> Result<bool, String> {
-    let seats = seats(&Shape::new(2, 4));
+    let seats = seats(&Shape::new(2, 4), 64);
     let halves = |n: usize| [n as i32, (n >> 32) as i32];
     let ([a, b], [c, d]) = (halves(at(seats[0].node.bases[0])), halves(seats[1].node.bases[1]));
     let [low, high] = halves(len);
@@ -156,7 +156,7 @@ fn what_a_peer_asks_for_outside_the_own_segment_is_fatal() {
 #[test]
 fn an_answer_to_a_get_is_taken_once_as_it_was_asked_for() {
     const LEN: usize = 24;
-    let seats = seats(&Shape::new(2, 4));
+    let seats = seats(&Shape::new(2, 4), 64);
     let (id, op) = op::take().unwrap();
     let mut landing = [0u8; 2 * LEN];
     let to = landing.as_mut_ptr();

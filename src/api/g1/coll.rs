@@ -1,16 +1,13 @@
 //! Collectives (contract: coll.md §3–§8, §10). What the header's functions fill in is one structure for all of them.
 
 use crate::am::Am;
-use crate::am::handlers::{COLL_DATA, COLL_STORE};
-use crate::am::source::Source;
-use crate::am::token::Token;
 use crate::api::constants::*;
 use crate::api::debug;
 use crate::base::error::{Error, bad_arg};
 use crate::coll::audit::{MEETING, NAMES, Origin};
 use crate::coll::combine::{Function, Reduction};
 use crate::coll::team::TeamRef;
-use crate::coll::{Addresses, Call, Coll, Kind, Place, Plain, cells, flags, moves};
+use crate::coll::{Addresses, Call, Coll, Kind, Place, Plain, flags};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op};
@@ -117,40 +114,6 @@ const OPS: [[Op; 2]; 7] = [
     [Op::Reduce, Op::ReduceNb],
     [Op::Scan, Op::ScanNb],
 ];
-
-/// Registers the engine's handlers. In attach, before peers may send.
-pub(in crate::api) fn prepare(job: &'static Job) {
-    job.am().handlers().set_internal(COLL_STORE, on_store as *const () as usize);
-    job.am().handlers().set_internal(COLL_DATA, on_data as *const () as usize);
-}
-
-/// A word for our collective region.
-extern "C" fn on_store(_token: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
-    crate::api::must("collective", || {
-        // SAFETY: the payload that the engine hands to this handler.
-        let words = unsafe { Source::new(buf.cast(), len) };
-        cells::on_store(Job::attached()?.collective(), wide(low, high), words)
-    });
-}
-
-/// Bytes for a collective's memory.
-extern "C" fn on_data(token: *mut c_void, buf: *mut c_void, len: usize, low: c_int, high: c_int) {
-    let land = |_: &Am<Host>, token: &Token| {
-        // SAFETY: the payload that the engine hands to this handler.
-        let bytes = unsafe { Source::new(buf.cast(), len) };
-        match Job::attached()?.coll_if_made() {
-            Some(coll) => moves::on_data(coll.landings(), token.source(), wide(low, high), bytes),
-            None => return bad_arg(format_args!("no collective has been called here")),
-        }
-        Ok(())
-    };
-    // SAFETY: called by the engine with its token.
-    unsafe { super::reference::handled("collective", token, land) };
-}
-
-fn wide(low: c_int, high: c_int) -> usize {
-    (u64::from(low as u32) | u64::from(high as u32) << 32) as usize
-}
 
 /// `gasnet_coll_init`. Blocks until all nodes, and all images of this one, have called.
 ///

@@ -8,7 +8,6 @@ use crate::am::token::Token;
 use crate::api::constants::*;
 use crate::job::Job;
 use crate::sci::{Host, RemoteInterrupt};
-use crate::trace;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
@@ -151,12 +150,8 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
 pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
     gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };
 
-/// Tells the header how messages are sent. After attach, before the client goes on.
+/// Tells the header how messages are looked for and, where it may send them, how they are sent (`reach::tell_header`).
 pub(in crate::api) fn tell_header(job: &'static Job) {
-    // What is recorded or counted must come by the library, and so must threads that are.
-    if trace::is_on() || job.config().stats || crate::api::threads::is_limited() {
-        return;
-    }
     let watch = std::ptr::from_ref(job.am().watch()).cast_mut().cast();
     let direct = match job.am().for_header() {
         Some(told) => gasneti_sci_direct_t {

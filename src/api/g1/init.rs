@@ -206,12 +206,8 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         let entry = |e: gasneti_sci_handlerentry_t| Entry { index: e.index, function: e.fnptr as usize };
         // More than there can be are refused by their number alone.
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
-        super::reference::register(job);
-        super::vis::register(job);
-        super::coll::prepare(job);
         job.attach(&mut entries, segsize, call_hook)?;
         super::reach::tell_header(job);
-        super::direct::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {

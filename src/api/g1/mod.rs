@@ -8,6 +8,5 @@ pub mod direct;
 pub mod init;
 pub mod query;
 pub mod reach;
-mod reference;
 pub mod rma;
 pub mod vis;

@@ -1,27 +1,35 @@
-//! What the header asks before it does a transfer inline. Constant after attach.
+//! What the header asks before it does something inline: C's view of `peers::shortcuts`, which decides. Constant after attach.
 
 use crate::job::Job;
-use crate::sci::{Adapter, Host, RemoteRead};
+use crate::peers::shortcuts::{self, Conditions, Shortcuts};
+use crate::sci::Adapter;
 use crate::trace;
+
+/// In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so that each transfer is a call.
+pub const GASNETI_SCI_FAR: usize = 1;
+const _: () = assert!(GASNETI_SCI_FAR == shortcuts::FAR);
 
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
 #[repr(C)]
 pub struct gasneti_sci_reach_t {
-    /// Nodes below this one have their segments mapped here at their own addresses: all nodes, or none.
+    /// Nodes below this one have their segments mapped here at their own addresses.
     pub window: u32,
-    /// Nodes below this one have their segments mapped here, by offset: all nodes, or none. For the others call the library.
+    /// Number of nodes that `offset` knows; 0 where every transfer is a call.
     pub mapped: u32,
-    /// What to add to an address in each node's segment.
+    /// What to add to an address in each node's segment, or `GASNETI_SCI_FAR`.
     pub offset: *const usize,
+    /// Not 0: the segments of all nodes are mapped, so that the handle of a value get is the value.
+    pub whole: u32,
 }
 
 /// See [`gasneti_sci_reach_t`].
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
-    gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null() };
+    gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null(), whole: 0 };
 
-/// Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. 0 where every
-/// transfer is a call, the largest number where none is. Filled by attach, constant afterwards.
+/// Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. The largest number
+/// where no transfer at all is a call; one less where transfers are calls by their node only; 0 where each is one. Filled by
+/// attach, constant afterwards.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_queued: usize = 0;
 
@@ -30,29 +38,26 @@ pub static mut gasneti_sci_queued: usize = 0;
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_few: usize = 0;
 
-/// A call costs 15 ns, a piece 0.5 to 1: from here on it is below a twentieth (testvisperf, 2026-11, Xeon).
-const FEW: usize = 512;
-
-/// Tells the header how segments are reached. After attach, before the client goes on.
-pub(in crate::api) fn tell_header(job: &'static Job) {
+/// Tells the header what it may do. After attach, before the client goes on.
+pub(super) fn tell_header(job: &'static Job) {
     crate::sci::copy::prepare();
-    // Not what clients are told in gasnet_getNodeInfo: that says nothing of nodes of other supernodes, which are mapped too.
-    let payloads = job.am().payloads();
-    let offset = |(map, base): (&<Host as Adapter>::Remote, usize)| Some((map.memory()? as usize).wrapping_sub(base));
-    let offsets: Box<[usize]> = (0..job.nodes()).map(|p| payloads.map(p).and_then(offset).unwrap_or(0)).collect();
-    // What is recorded must come by here, so then nothing is inline.
-    let inline = job.rma().is_native() && !job.client().everything && !trace::is_on();
-    let mapped = if inline { job.nodes() } else { 0 };
-    let window = if job.has_window() { mapped } else { 0 };
-    let offset = Box::leak(offsets).as_ptr();
-    let queued = match job.rma().overlap() {
-        _ if !inline => 0,
-        None => usize::MAX,
-        Some(overlap) => overlap.min(),
+    let conditions = Conditions {
+        native: job.rma().is_native(),
+        everything: job.client().everything,
+        traced: trace::is_on(),
+        counted: job.config().stats,
+        threaded: job.client().threaded,
+        limited: crate::api::threads::is_limited(),
+        properties: job.am().adapter().properties(),
+        queued: job.rma().overlap().map(|overlap| overlap.min()),
     };
-    // The counters of GASNET_SCI_STATS say which way each of these went.
-    let few = if inline && !job.config().stats { FEW } else { 0 };
-    let reach = gasneti_sci_reach_t { window, mapped, offset };
+    let shortcuts = Shortcuts::decide(&conditions, (0..job.nodes()).map(|node| job.am().reach(node)));
+    if shortcuts.polls {
+        super::direct::tell_header(job);
+    }
+    let Shortcuts { window, offsets, whole, queued, few, .. } = shortcuts;
+    let mapped = offsets.len() as u32;
+    let reach = gasneti_sci_reach_t { window, mapped, offset: Box::leak(offsets).as_ptr(), whole: whole.into() };
     let place = &raw mut gasneti_sci_reach;
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
     unsafe { place.write(reach) };

@@ -1,11 +1,7 @@
 //! `gasnet_vis.h`: vector, indexed and strided transfers (contract: vis.md). Errors are fatal. Not in handlers.
 
-use super::reference::handled;
 use super::rma::{am, blocking, check_node, handle, implicit, start};
 use crate::am::Am;
-use crate::am::handlers;
-use crate::am::source::Source;
-use crate::am::token::Token;
 use crate::api::constants::*;
 use crate::api::{die, must};
 use crate::base::error::{Error, bad_arg};
@@ -13,7 +9,7 @@ use crate::job::Job;
 use crate::sci::Host;
 use crate::trace::{self, Op};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
-use crate::vis::{Call, check, pack};
+use crate::vis::{Call, check};
 use crate::xfer::op::Set;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -27,17 +23,6 @@ pub struct gasnet_memvec_t {
 }
 
 const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
-
-/// Registers the handlers. In attach, before peers may send.
-pub(in crate::api) fn register(job: &'static Job) {
-    for (index, function) in [
-        (handlers::VIS_PUT, on_put as *const () as usize),
-        (handlers::VIS_GET, on_get as *const () as usize),
-        (handlers::VIS_ARRIVED, on_arrived as *const () as usize),
-    ] {
-        job.am().handlers().set_internal(index, function);
-    }
-}
 
 /// Bytes; a blocking copy of so many or more serves messages afterwards. The header does after many small ones.
 const POLL_BYTES: usize = 64 << 10;
@@ -463,37 +448,4 @@ pub unsafe extern "C" fn gasneti_sci_check_strided(
     };
     // SAFETY: this function's own contract.
     unsafe { checked(name, node, check) }
-}
-
-// The handlers of `vis::pack`.
-
-extern "C" fn on_put(token: *mut c_void, buf: *mut c_void, len: usize, id: c_int, bytes: c_int) {
-    let put = |am: &Am<Host>, t: &Token| {
-        // SAFETY: the payload that the engine hands to this handler.
-        let message = unsafe { Source::new(buf.cast(), len) };
-        pack::on_put(am, t, message, id as u32, bytes as u32 as usize)
-    };
-    // SAFETY: called by the engine with its token.
-    unsafe { handled("put of pieces", token, put) };
-}
-
-extern "C" fn on_get(token: *mut c_void, buf: *mut c_void, len: usize, record: c_int, bytes: c_int) {
-    let get = |am: &Am<Host>, t: &Token| {
-        // SAFETY: as above.
-        let message = unsafe { Source::new(buf.cast(), len) };
-        pack::on_get(am, t, message, record as u32, bytes as u32 as usize)
-    };
-    // SAFETY: as above.
-    unsafe { handled("get of pieces", token, get) };
-}
-
-extern "C" fn on_arrived(token: *mut c_void, buf: *mut c_void, len: usize, record: c_int, _bytes: c_int) {
-    let arrived = |_: &Am<Host>, t: &Token| {
-        // SAFETY: as above.
-        let message = unsafe { Source::new(buf.cast(), len) };
-        pack::on_arrived(Job::attached()?.vis(), t, message, record as u32);
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { handled("get of pieces", token, arrived) };
 }

@@ -1,6 +1,6 @@
 //! Variables of the job, its messages and its transfers. Contract: environment.md §2.
 
-use super::{Dma, NodeSet, Var, memory_size, parse, put};
+use super::{Dma, NodeSet, Unmapped, Var, memory_size, parse, put};
 
 /// Bytes; the least that GASNET_SCI_DMA_THREAD_MIN may be: `GASNETI_SCI_IS_QUEUED` of the header counts on it.
 const DMA_THREAD_LEAST: u64 = 64;
@@ -101,6 +101,14 @@ pub(super) const VARS: &[Var] = &[
         doc: "map all nodes' segments at the same addresses in every process; no: per-peer offsets",
         form: parse::YES_NO,
         set: |c, v| put(&mut c.window, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_SCI_UNMAPPED",
+        aliases: &[],
+        default: "no",
+        doc: "for tests: the segments of these peers are not mapped, and transfers to them go by messages: odd = of nodes at an odd distance in rank, as if they were on another host; higher = of nodes with a higher rank; all",
+        form: "no, odd, higher or all",
+        set: |c, v| put(&mut c.unmapped, Unmapped::parse(v)),
     },
     Var {
         name: "GASNET_SCI_RESERVE",

@@ -10,6 +10,8 @@ use crate::job::{Phase, limits, signals};
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
+type Exchanged = (SegmentInfo, Box<[Payload<Host>]>);
+
 impl Job {
     /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
     /// are found before anything is created, so that the client may exit or try again.
@@ -33,12 +35,8 @@ impl Job {
             ));
         }
         self.am.handlers().register(entries)?;
-        restore_file(&self.adapter, self.boot.header())?;
-        let own = self.create_segment(size)?;
-        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
-        self.boot.fence();
-        let payloads =
-            (0..self.boot.nodes()).map(|p| self.connect_segment(p, own)).collect::<Result<Box<[_]>, Error>>()?;
+        let forget = |_: &Error| self.am.handlers().forget(entries);
+        let (own, payloads) = self.exchange_segments(size).inspect_err(forget)?;
         let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.payloads().set(payloads, self.client.everything);
@@ -48,7 +46,26 @@ impl Job {
         // ORDERING: Release ↔ Acquire in `attached`.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence();
+        let maps_all = (0..self.boot.nodes()).all(|p| self.boot.get(p)[3] == 1);
+        assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         Ok(())
+    }
+
+    /// Creates the own segment and connects the others'; returns where the own one is, and all by rank.
+    fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
+        restore_file(&self.adapter, self.boot.header())?;
+        let own = self.create_segment(size)?;
+        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), 0, 0, 0, 0, 0]);
+        self.boot.fence();
+        let connected = (0..self.boot.nodes()).map(|p| self.connect_segment(p, own));
+        let payloads = connected.collect::<Result<Box<[_]>, Error>>()?;
+        // The fourth word: whether this node has mapped all. Others may still read the first ones.
+        let is_reached = |(p, payload): (usize, &Payload<Host>)| {
+            p as u32 == self.boot.rank() || payload.len == 0 || payload.map.is_some()
+        };
+        let maps_all = payloads.iter().enumerate().all(is_reached);
+        self.boot.post(&[own.base as u64, own.len as u64, u64::from(std::process::id()), maps_all.into(), 0, 0, 0, 0]);
+        Ok((own, payloads))
     }
 
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
@@ -81,8 +98,10 @@ impl Job {
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.boot.rank() {
             // Not from the bulletin, which others can write as well.
-            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid });
+            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
+        let is_hidden = self.config.unmapped.hides(self.boot.rank(), node);
+        let pid = (!is_hidden).then_some(pid);
         if len == 0 {
             return Ok(Payload { base: 0, len, segment: None, map: None, pid });
         }
@@ -90,6 +109,9 @@ impl Job {
             return Err(Error::resource(format_args!(
                 "node {node} says that its segment is [{base:#x}, +{len}), which cannot be"
             )));
+        }
+        if is_hidden {
+            return Ok(Payload { base, len, segment: None, map: None, pid });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;

@@ -3,6 +3,7 @@
 //! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
 
 use super::kernels::polls_played;
+use gasnet_sci::am::library::Library;
 use gasnet_sci::am::peers::Reach;
 use gasnet_sci::am::region::{COMMAND, CONTROL, Layout};
 use gasnet_sci::am::wait::Waiter;
@@ -46,6 +47,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         interrupt: adapter.interrupt()?,
         reach: Box::new(Silence),
         queue: adapter.dma_queue(64)?,
+        library: Library::default(),
     };
     // SAFETY: this process has one thread.
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })

@@ -1,0 +1,237 @@
+//! The library's own messages: which there are, what each looks like, and the functions that serve them.
+//!
+//! An engine that sends messages of its own puts its handlers into a [`Library`] before the message engine is built, with
+//! whatever state they need captured in them. From then on the table does not change, so it needs no lock and no ordering. A
+//! handler runs for messages of the declared kind, category and number of arguments only, because a peer's memory may say
+//! anything. It gets its arguments as words, each of them read once: the peer can write there while the handler runs.
+//!
+//! Handlers of requests reply once, if at all; handlers of replies wait for nothing. Neither sends requests nor polls, so they
+//! are not counted as running handlers ([`Am::in_handler`]).
+//!
+//! Must not know: what the messages mean, where their payloads lie.
+
+use super::Am;
+use super::run::{corrupt, unregistered};
+use super::slot::Carry;
+use super::source::Source;
+use super::token::{Kind, Token};
+use crate::am::region::MAX_ARGS;
+use crate::base::error::Error;
+use crate::sci::{Adapter, Words};
+use crate::sync::Ordering;
+
+/// First index that clients may use.
+pub const FIRST_CLIENT: u8 = 128;
+/// Words of as many arguments as a message can have.
+pub const ARG_WORDS: usize = MAX_ARGS / 2;
+
+// One list of indices and of what the messages look like, so that no two indices are the same. 64 on: `rma::reference`; 96 on:
+// `vis::pack`; 112 on: `coll`. The text says in error messages what was being served.
+macro_rules! messages {
+    ($($(#[doc = $doc:literal])* $name:ident = $index:literal: $kind:ident $category:ident $args:literal, $what:literal;)*) => {
+        $($(#[doc = $doc])* pub const $name: u8 = $index;)*
+        const MESSAGES: &[Message] = &[$(Message {
+            index: $index,
+            form: Form::new(Kind::$kind, Category::$category, $args),
+            words: ($args as usize).div_ceil(2),
+            what: $what,
+        }),*];
+    };
+}
+
+messages! {
+    /// Answers a put, which its Long has done already.
+    RMA_PUT = 64: Request Long 1, "put";
+    /// Answers a get with a Medium.
+    RMA_GET = 65: Request Short 7, "get";
+    /// Answers a get with a Long.
+    RMA_GET_LONG = 66: Request Short 7, "get";
+    /// Sets memory.
+    RMA_SET = 67: Request Short 6, "memset";
+    /// Counts an operation done.
+    RMA_DONE = 68: Reply Short 1, "acknowledgement";
+    /// Counts a get done whose bytes are in place.
+    RMA_LANDED = 69: Reply Long 2, "answer to a get";
+    /// Puts a get's bytes in place and counts it done.
+    RMA_ARRIVED = 70: Reply Medium 4, "answer to a get";
+    /// Puts a get's bytes, at most eight, which it has in its arguments, in place and counts it done.
+    RMA_FETCHED = 71: Reply Short 7, "answer to a get";
+    /// Puts at most eight bytes, which it has in its arguments, in place and answers.
+    RMA_PUT_WORD = 72: Request Short 6, "put";
+    /// Puts a packet's bytes in place.
+    VIS_PUT = 96: Request Medium 2, "put of pieces";
+    /// Answers a get's packet.
+    VIS_GET = 97: Request Medium 2, "get of pieces";
+    /// Puts the bytes of a get's packet in place and counts it done.
+    VIS_ARRIVED = 98: Reply Medium 2, "answer to a get of pieces";
+    /// Stores words of the collective region.
+    COLL_STORE = 112: Request Medium 2, "collective";
+    /// Puts bytes of a collective in place.
+    COLL_DATA = 113: Request Medium 2, "collective";
+}
+
+const _: () = {
+    let mut i = 0;
+    while i < MESSAGES.len() {
+        assert!(MESSAGES[i].index >= 64 && MESSAGES[i].index < FIRST_CLIENT, "the extended API's");
+        assert!(i == 0 || MESSAGES[i - 1].index < MESSAGES[i].index, "in ascending order, hence distinct");
+        i += 1;
+    }
+};
+
+/// One message of the list.
+struct Message {
+    index: u8,
+    form: Form,
+    /// Words that its arguments take.
+    words: usize,
+    what: &'static str,
+}
+
+enum Category {
+    Short = 1,
+    Medium = 2,
+    Long = 3,
+}
+
+/// Kind, category and number of arguments of a message, in one word that is compared at once. 0: of none.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Form(u32);
+
+impl Form {
+    const fn new(kind: Kind, category: Category, args: usize) -> Form {
+        Form(kind as u32 | (category as u32) << 8 | (args as u32) << 16)
+    }
+
+    /// That of a message which has come.
+    #[inline(always)]
+    pub(super) fn of(kind: Kind, carry: Carry, args: usize) -> Form {
+        let category = match carry {
+            Carry::Short => Category::Short,
+            Carry::Inline | Carry::Ring => Category::Medium,
+            Carry::Long | Carry::Bounced | Carry::Stream => Category::Long,
+        };
+        Form::new(kind, category, args)
+    }
+}
+
+/// What serves a message: it gets the engine, the message's token, its arguments' words and its payload.
+pub(crate) type Serve<A> = dyn Fn(&Am<A>, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync;
+
+struct Row<A: Adapter> {
+    form: Form,
+    serve: Option<Box<Serve<A>>>,
+}
+
+/// The handlers of the library's own messages, by index.
+pub struct Library<A: Adapter> {
+    rows: [Row<A>; FIRST_CLIENT as usize],
+}
+
+impl<A: Adapter> Default for Library<A> {
+    fn default() -> Self {
+        Library { rows: std::array::from_fn(|_| Row { form: Form::default(), serve: None }) }
+    }
+}
+
+impl<A: Adapter> Library<A> {
+    /// Has messages of `index` served by `handler`, which gets the engine, the token, the arguments two to a word with the first
+    /// in the low half, and the payload, readable until it returns. Its error ends the job. Panics if `index` is not of the list,
+    /// has a handler, or has another number of words.
+    pub fn on<const N: usize>(
+        &mut self,
+        index: u8,
+        handler: impl Fn(&Am<A>, &Token, [u64; N], Source) -> Result<(), Error> + Send + Sync + 'static,
+    ) {
+        let message = MESSAGES.iter().find(|m| m.index == index).expect("an index of the list");
+        assert!(message.words == N && N <= ARG_WORDS, "message {index} has {} words of arguments", message.words);
+        let row = &mut self.rows[usize::from(index)];
+        assert!(row.serve.is_none(), "message {index} has a handler");
+        let what = message.what;
+        row.form = message.form;
+        row.serve = Some(Box::new(move |am, token, words, payload| {
+            // Relaxed: ordered by the Acquire of the look that found the message.
+            let args = std::array::from_fn(|i| words.word(i).load(Ordering::Relaxed));
+            if let Err(error) = handler(am, token, args, payload) {
+                failed(what, &error);
+            }
+        }));
+    }
+
+    /// What serves a message of this index and form from `source`. A message that no sender of ours writes ends the job.
+    #[inline(always)]
+    pub(super) fn find(&self, index: u8, form: Form, source: u32) -> &Serve<A> {
+        let row = &self.rows[usize::from(index % FIRST_CLIENT)];
+        let Some(serve) = &row.serve else { unregistered(source, index) };
+        if row.form != form {
+            corrupt(source, "message of another kind than its handler takes");
+        }
+        &**serve
+    }
+
+    /// Puts `around` each handler what it makes of it: for tests that choose when handlers run.
+    #[cfg(all(any(test, fuzzing), not(loom)))]
+    pub(crate) fn wrap(&mut self, around: impl Fn(u8, Box<Serve<A>>) -> Box<Serve<A>>) {
+        for (index, row) in self.rows.iter_mut().enumerate() {
+            row.serve = row.serve.take().map(|serve| around(index as u8, serve));
+        }
+    }
+}
+
+/// The first argument of a word.
+#[inline(always)]
+pub fn low(word: u64) -> u32 {
+    word as u32
+}
+
+/// The second argument of a word.
+#[inline(always)]
+pub fn high(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+#[cold]
+fn failed(what: &str, error: &Error) -> ! {
+    crate::job::fatal(format_args!("serving a peer's {what}: {error}"))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::sci::heap::Heap;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn refuses(f: impl FnOnce(&mut Library<Heap>)) -> bool {
+        let mut library = Library::default();
+        catch_unwind(AssertUnwindSafe(|| f(&mut library))).is_err()
+    }
+
+    #[test]
+    fn handlers_are_taken_once_for_messages_of_the_list_and_their_words() {
+        assert!(!refuses(|library| library.on(RMA_GET, |_, _, [_, _, _, _], _| Ok(()))));
+        assert!(refuses(|library| library.on(RMA_GET, |_, _, [_, _, _], _| Ok(()))), "a word too few");
+        assert!(refuses(|library| library.on(127, |_, _, [_], _| Ok(()))), "no message");
+        let twice = |library: &mut Library<Heap>| {
+            library.on(RMA_PUT, |_, _, [_], _| Ok(()));
+            library.on(RMA_PUT, |_, _, [_], _| Ok(()));
+        };
+        assert!(refuses(twice));
+    }
+
+    #[test]
+    fn the_form_tells_kind_category_and_count() {
+        let forms = [
+            Form::of(Kind::Request, Carry::Short, 1),
+            Form::of(Kind::Reply, Carry::Short, 1),
+            Form::of(Kind::Request, Carry::Inline, 1),
+            Form::of(Kind::Request, Carry::Long, 1),
+            Form::of(Kind::Request, Carry::Short, 2),
+            Form::of(Kind::Stale, Carry::Short, 1),
+        ];
+        for (i, form) in forms.iter().enumerate() {
+            assert!(forms[..i].iter().all(|other| other != form), "{i}");
+        }
+        assert!(Form::of(Kind::Reply, Carry::Bounced, 3) == Form::of(Kind::Reply, Carry::Stream, 3));
+        assert!(Form::of(Kind::Request, Carry::Ring, 3) == Form::of(Kind::Request, Carry::Inline, 3));
+    }
+}

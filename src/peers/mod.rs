@@ -1,0 +1,34 @@
+//! How this node reaches each node of its job, and what follows from it for the inline code of clients.
+//!
+//! Reach is per peer and in one direction: that this node has mapped a peer's segment does not tell whether the peer has mapped
+//! ours. Whoever needs both sides asks both (`gasnet_attach` exchanges whether all peers are mapped).
+//!
+//! Must not know: messages, handlers, clients' names.
+
+pub mod shortcuts;
+
+/// How this node reaches the segment of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It is this node's own.
+    Own,
+    /// Loads and stores of this process reach it. The number is what to add to an address of the owner's.
+    Mapped(usize),
+    /// The reads and writes of its adapter reach it, but no address of this process does.
+    Adapter,
+    /// The kernel copies to and from the process with this id.
+    Kernel(i32),
+    /// Messages alone.
+    Far,
+}
+
+impl Reach {
+    /// What to add to an address of the owner's so that this process can load and store there.
+    pub fn offset(self) -> Option<usize> {
+        match self {
+            Reach::Own => Some(0),
+            Reach::Mapped(offset) => Some(offset),
+            Reach::Adapter | Reach::Kernel(_) | Reach::Far => None,
+        }
+    }
+}

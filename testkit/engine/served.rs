@@ -1,0 +1,127 @@
+//! The library's own messages between nodes of one process: what `rma::reference` and `vis::pack` register is what runs here,
+//! over the heap adapter and over the one that delays and reorders stores.
+
+use super::plan::mix;
+use super::world::{Kit, Node, Shape, nodes, nodes_with, run_nodes};
+use crate::am::library::RMA_DONE;
+use crate::am::source::{Args, Source};
+use crate::barrier::ANONYMOUS;
+use crate::base::config::Config;
+use crate::base::fatal::caught::catch;
+use crate::sci::Adapter;
+use crate::sci::heap::Heap;
+use crate::sci::reorder::Reorder;
+use crate::vis::shape::{Indexed, What};
+use crate::vis::{Call, Vis};
+use crate::xfer::{Counted, Landing, Rma, op, reference};
+
+/// Bytes of each node's part of a segment.
+const PART: usize = 2048;
+/// Lengths of transfers: a word's bytes, a line's, a Medium's in the slot and in the ring.
+const LENGTHS: [usize; 8] = [1, 7, 8, 9, 64, 100, 600, PART];
+
+fn bytes(seed: u64, len: usize) -> Vec<u8> {
+    (0..len).map(|i| mix(&[seed, i as u64]) as u8).collect()
+}
+
+/// Runs `start` with an operation and serves messages until that is done.
+fn done<A: Adapter>(node: &Node<A>, start: impl FnOnce(Counted<'static>)) {
+    let (id, op) = op::take().unwrap();
+    start(Counted { id, op });
+    let mut failed = 0;
+    while !op.is_done() {
+        failed = node.am.wait_step(failed);
+    }
+    op::give(id, op);
+}
+
+/// All nodes have come here.
+fn meet<A: Adapter>(node: &Node<A>) {
+    node.barrier.notify(&node.am, 0, ANONYMOUS).unwrap();
+    let mut failed = 0;
+    while node.barrier.finished(&node.am, 0, ANONYMOUS).unwrap().is_none() {
+        failed = node.am.wait_step(failed);
+    }
+}
+
+/// Puts, gets and sets its part of every peer's segment, and sees what it put.
+fn transfers<A: Adapter>(node: &Node<A>, seed: u64) {
+    for (round, len) in LENGTHS.into_iter().enumerate() {
+        for peer in (0..node.am.nodes()).filter(|peer| *peer != node.me) {
+            let at = node.bases[peer as usize] + PART * node.me as usize;
+            let sent = bytes(mix(&[seed, node.me.into(), peer.into(), round as u64]), len);
+            // SAFETY: `sent` lives until the operation is done.
+            let source = unsafe { Source::new(sent.as_ptr(), len) };
+            done(node, |c| reference::put(&node.am, peer, at, source, c).unwrap());
+            let mut back = vec![0; len];
+            // SAFETY: as above, for `back`.
+            let landing = unsafe { Landing::new(back.as_mut_ptr(), len) };
+            done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
+            assert_eq!(back, sent, "{len} bytes from {peer}");
+            // Into our own segment, behind the others' parts: by a Long, or streamed.
+            let own = node.bases[node.me as usize] + PART * node.am.nodes() as usize;
+            // SAFETY: in our segment, which nobody else uses there.
+            let landing = unsafe { Landing::new(own as *mut u8, len) };
+            done(node, |c| reference::set(&node.am, peer, at, round as u8, len, c).unwrap());
+            done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
+            // SAFETY: as above; no get is under way.
+            let got: Vec<u8> = (0..len).map(|i| unsafe { (own as *const u8).wrapping_add(i).read() }).collect();
+            assert_eq!(got, vec![round as u8; len], "{len} bytes set at {peer}");
+        }
+    }
+    meet(node);
+}
+
+fn transfers_over<A: Kit>(everything: bool) {
+    for seed in 0..A::SEEDS {
+        let shape = Shape { everything, segment: 4 * PART, ..Shape::new(3, 4) };
+        run_nodes(nodes(&shape, &A::kit(3, seed)), |node| transfers(node, seed));
+    }
+}
+
+#[test]
+fn transfers_by_messages_are_whole_whatever_the_order_of_stores() {
+    for everything in [false, true] {
+        transfers_over::<Heap>(everything);
+        transfers_over::<Reorder<Heap>>(everything);
+    }
+}
+
+/// Not over the adapter that reorders, whose memory nobody reads.
+#[test]
+fn pieces_by_messages_are_whole() {
+    const PIECE: usize = 24;
+    for seed in 0..8 {
+        let engines = [0, 1].map(|_| Vis::new(&Config::default()));
+        let shape = Shape::new(2, 4);
+        let made = nodes_with(&shape, &Heap::kit(2, seed), |rank, library| {
+            reference::register(library);
+            engines[rank as usize].register(library);
+        });
+        run_nodes(made, |node| {
+            let (vis, rma, peer) = (&engines[node.me as usize], Rma::new(false, None), 1 - node.me);
+            let far: [usize; 3] = std::array::from_fn(|i| node.bases[peer as usize] + 100 * i);
+            let (sent, mut back) = (bytes(seed + u64::from(node.me), 3 * PIECE), vec![0u8; 3 * PIECE]);
+            let near: [usize; 3] = std::array::from_fn(|i| sent.as_ptr().addr() + PIECE * i);
+            let there: [usize; 3] = std::array::from_fn(|i| back.as_mut_ptr().addr() + PIECE * i);
+            let all = |list| Indexed { list, len: PIECE };
+            let put = What::Indexed(all(&far), all(&near));
+            done(node, |c| vis.start(&node.am, &rma, peer, Call::PutI, &put, c).unwrap());
+            let get = What::Indexed(all(&there), all(&far));
+            done(node, |c| vis.start(&node.am, &rma, peer, Call::GetI, &get, c).unwrap());
+            assert_eq!(back, sent);
+            meet(node);
+        });
+    }
+}
+
+/// The client's own indices are not the library's, also for a node itself.
+#[test]
+fn a_node_reaches_none_of_the_librarys_handlers_by_a_message_to_itself() {
+    let made = nodes(&Shape::new(1, 4), &Heap::kit(1, 0));
+    // SAFETY: no arguments.
+    let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
+    let send = || made[0].am.request_short(0, RMA_DONE, none);
+    let text = catch(send).expect_err("a fatal error");
+    assert!(text.contains("not registered"), "{text}");
+}
