@@ -40,6 +40,13 @@
 
 static const char *test_name = "test";
 static long test_checks, test_errors;
+/* What random choices of this run began with, for the last line; set before test_end by programs that take a seed. */
+static const char *test_seeded = "";
+static void TEST_UNUSED test_seed(unsigned seed) {
+  static char text[32];
+  snprintf(text, sizeof text, ", seed %u", seed);
+  test_seeded = text;
+}
 
 static int TEST_PRINTF(5, 6) test_check(int ok, const char *file, int line, const char *cond, const char *fmt, ...) {
   TEST_COUNT(&test_checks);
@@ -69,10 +76,11 @@ static void TEST_UNUSED test_begin(const char *name) {
 static void TEST_UNUSED test_end(void) {
   test_barrier();
   if (test_errors)
-    printf("%s: node %d/%d: FAIL (%ld errors in %ld checks)\n", test_name, (int)gasnet_mynode(), (int)gasnet_nodes(),
-           test_errors, test_checks);
+    printf("%s: node %d/%d: FAIL (%ld errors in %ld checks%s)\n", test_name, (int)gasnet_mynode(), (int)gasnet_nodes(),
+           test_errors, test_checks, test_seeded);
   else
-    printf("%s: node %d/%d: PASS (%ld checks)\n", test_name, (int)gasnet_mynode(), (int)gasnet_nodes(), test_checks);
+    printf("%s: node %d/%d: PASS (%ld checks%s)\n", test_name, (int)gasnet_mynode(), (int)gasnet_nodes(), test_checks,
+           test_seeded);
   fflush(stdout);
   test_barrier();
   gasnet_exit(test_errors ? 1 : 0);

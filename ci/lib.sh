@@ -1,7 +1,8 @@
 # What the scripts in ci/ share; sourced by them, never run. Bash.
 #
 # started_in: where the caller was. root, target, stage: the repository, cargo's target directory, and what a user links
-# against (lib, include, bin).
+# against (lib, include, bin). CI_PROFILE: the profile of the library, release unless it says quick, which takes a third of the
+# time to build; a quick library has a stage and C programs of its own.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 started_in=$PWD
@@ -9,7 +10,9 @@ cd "$root" || exit 1
 target=${CARGO_TARGET_DIR:-$root/target}
 case $target in /*) ;; *) target=$root/$target ;; esac
 export CARGO_TARGET_DIR=$target
+profile=${CI_PROFILE:-release}
 stage=$target/stage
+[ "$profile" = release ] || stage+=-$profile
 cores=$(nproc)
 
 # A Rust that rustup has just installed is not in PATH yet.
@@ -64,11 +67,11 @@ put() {
   cp "$1" "$2.new" && mv "$2.new" "$2" || die "cannot write $2"
 }
 
-exports() { nm -D --defined-only "$target/release/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
+exports() { nm -D --defined-only "$target/$profile/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
 
 # Makes archive $1 from cargo's with the names on standard input, unless it is newer than what it is made from.
 make_archive() { # OUT
-  local from=$target/release/libgasnet_sci.a names
+  local from=$target/$profile/libgasnet_sci.a names
   [ "$1" -nt "$from" ] && [ "$1" -nt ci/archive ] && return
   names=$(mktemp) || die "no temporary file"
   cat >"$names"
@@ -87,20 +90,22 @@ tools_exports() {
   done | grep -oE 'gasnet[A-Za-z0-9_]+' | LC_ALL=C sort -u | comm -12 - <(exports)
 }
 
-# Builds the release library once and puts what a user needs into $stage.
+# Builds the library once and puts what a user needs into $stage. A script that has done so says it to those that it starts by
+# CI_STAGED.
 make_stage() {
   local soname file
-  [ -e "$target/release/libgasnet_sci.so" ] || say "building the release library (two or three minutes) ..."
-  cargo build --release --quiet </dev/null || die "the release build failed"
+  [ "${CI_STAGED:-}" != "$stage" ] || return 0
+  [ -e "$target/$profile/libgasnet_sci.so" ] || say "building the $profile library (two or three minutes) ..."
+  cargo build --profile "$profile" --quiet </dev/null || die "the $profile build failed"
   mkdir -p "$stage/lib" "$stage/include" "$stage/bin"
-  soname=$(readelf -d "$target/release/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+  soname=$(readelf -d "$target/$profile/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
-  put "$target/release/libgasnet_sci.so" "$stage/lib/$soname"
+  put "$target/$profile/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
   make_archive "$stage/lib/libgasnet_sci.a" < <(exports)
   for file in include/*.h; do put "$file" "$stage/$file"; done
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
-  for file in gasnetrun_sci gasnet-sci; do put "$target/release/$file" "$stage/bin/$file"; done
+  for file in gasnetrun_sci gasnet-sci; do put "$target/$profile/$file" "$stage/bin/$file"; done
   chmod +x "$stage"/bin/*
 }
 
@@ -114,8 +119,8 @@ mark_runs() {
   names_before=$(our_names)
 }
 
-# Process ids of the runs, one per line.
-marked() { grep -lz "^GASNET_CI_MARK=$GASNET_CI_MARK\$" /proc/[0-9]*/environ 2>/dev/null | grep -v "/$BASHPID/" | cut -d/ -f3; }
+# Process ids of the runs, one per line: of this mark, and of marks that begin with it.
+marked() { grep -lzE "^GASNET_CI_MARK=${GASNET_CI_MARK//./\\.}(\.|\$)" /proc/[0-9]*/environ 2>/dev/null | grep -v "/$BASHPID/" | cut -d/ -f3; }
 
 # Processes of the runs that are alive $1 tenths of a second from now. Whoever is about to end has that long.
 left_processes() {

@@ -103,6 +103,23 @@ testam
 testgasnet
 '
 
+# A dozen for ci/test quick: something of everything.
+quick_programs='
+testhello
+testam
+testcore
+testcoreflow
+testattach
+testhsl
+testtools
+testgasnet
+testnb
+testbarrier
+testthreads
+testvis
+testcoll
+'
+
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
 
 # Arguments, and "noise" or nothing, of the program named.

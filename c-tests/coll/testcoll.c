@@ -274,6 +274,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testcoll");
   batches = core_number(argc, argv, 1, 120);
   seed0 = (unsigned)core_number(argc, argv, 2, 20260101);
+  test_seed(seed0);
   handles = core_number(argc, argv, 3, 3000);
   area_attach(NULL, 0, COLL_PERIMAGE * 3);
   test_begin("testcoll");

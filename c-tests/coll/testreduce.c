@@ -245,6 +245,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testreduce");
   rounds = core_number(argc, argv, 1, 150);
   seed0 = (unsigned)core_number(argc, argv, 2, 4242);
+  test_seed(seed0);
   area_attach(NULL, 0, COLL_PERIMAGE * 3);
   core_area[me][core_areasize - 1] = 0x3C;
   test_begin("testreduce");

@@ -457,6 +457,7 @@ int main(int argc, char **argv) {
   unsigned round, rounds;
   core_init(&argc, &argv, "testsoak");
   seed0 = (unsigned)core_number(argc, argv, 1, 1);
+  test_seed(seed0);
   rounds = (unsigned)core_number(argc, argv, 2, 12);
   if (argc > 3 && !strcmp(argv[3], "full")) take_descriptors();
   area_attach(table, sizeof table / sizeof *table, 2 * nodes * ACTORS * SLOT);

@@ -166,6 +166,7 @@ int main(int argc, char **argv) {
   unsigned char *whole;
   core_init(&argc, &argv, "testgasnetstress");
   rounds = core_number(argc, argv, 1, 150);
+  test_seed((unsigned)core_number(argc, argv, 2, 20011));
   state = (unsigned)core_number(argc, argv, 2, 20011) * 31 + me * 7919 + 1;
   rma_attach(NULL, 0, SLICE);
   test_begin("testgasnetstress");

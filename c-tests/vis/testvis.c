@@ -413,6 +413,7 @@ int main(int argc, char **argv) {
   core_init(&argc, &argv, "testvis");
   rounds = core_number(argc, argv, 1, 60);
   seed = (unsigned)core_number(argc, argv, 2, 1);
+  test_seed(seed);
   large = (size_t)core_number(argc, argv, 3, 4) << 20;
   slice = THREADS * (size_t)PART + large;
   core_attach(NULL, 0, nodes * slice + TAIL);

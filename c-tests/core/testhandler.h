@@ -4,7 +4,7 @@
 #ifndef GASNET_SCI_TESTHANDLER_H
 #define GASNET_SCI_TESTHANDLER_H
 
-#include "testarea.h"
+#include "../testarea.h"
 
 #include <gasnet_handler.h>
 

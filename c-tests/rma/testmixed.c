@@ -3,7 +3,7 @@
  * included.
  *
  *   testmixed [rounds] */
-#include "testarea.h"
+#include "../testarea.h"
 
 #include <gasnet_vis.h>
 
