@@ -248,10 +248,18 @@ impl Waiter {
     fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> bool {
         interrupt.arm();
         // Once more: what was published before the word was seen set has woken nobody.
-        let found = poll(Look::Last);
+        let mut found = poll(Look::Last);
         if !found {
             let us = (SLEEP_MIN_US << slept.min(10)).min(SLEEP_MAX_US);
-            interrupt.wait(Duration::from_micros(us));
+            let (time, settling) = (Duration::from_micros(us), interrupt.settling());
+            let first = if settling.is_zero() { time } else { time.min(settling) };
+            // A peer that published just after `arm` may not have seen it: no long sleep before another look.
+            if !interrupt.wait(first) && first < time {
+                found = poll(Look::Last);
+                if !found {
+                    interrupt.wait(time - first);
+                }
+            }
         }
         interrupt.disarm();
         found
@@ -304,6 +312,34 @@ mod tests {
             self.0.set(self.0.get() + 1);
             false
         }
+    }
+
+    /// A peer published just after `arm`, and did not see it: only a look finds that.
+    struct Unseen(Cell<Duration>);
+    // SAFETY: used by one thread in these tests.
+    unsafe impl Sync for Unseen {}
+    impl Interrupt for Unseen {
+        fn arm(&self) {}
+        fn disarm(&self) {}
+        fn settling(&self) -> Duration {
+            Duration::from_micros(50)
+        }
+        fn wait(&self, timeout: Duration) -> bool {
+            self.0.set(self.0.get() + timeout);
+            false
+        }
+    }
+
+    #[test]
+    fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() {
+        let waiter = Waiter::new(1, 1, Some(0));
+        let interrupt = Unseen(Cell::new(Duration::ZERO));
+        let ready = |look| look == Look::Last && !interrupt.0.get().is_zero();
+        assert_eq!(waiter.step(1000, &interrupt, ready), 0, "the look after the first part of the sleep found it");
+        assert_eq!(interrupt.0.get(), interrupt.settling());
+        let interrupt = Unseen(Cell::new(Duration::ZERO));
+        assert_eq!(waiter.step(1000, &interrupt, |_| false), 1001);
+        assert_eq!(interrupt.0.get(), Duration::from_micros(SLEEP_MAX_US), "the whole sleep, in two parts");
     }
 
     fn sleeps_after(mode: Mode, steps: u32) -> u32 {
