@@ -81,10 +81,10 @@ pub(super) fn blocking(
     Ok(())
 }
 
-/// The handle of a started op: 0 when it is complete already.
+/// The handle of a started op: 0 when it is complete already, and was the DMA engine's at no time.
 pub(super) fn handle(started: (OpId, &Op)) -> usize {
     let (id, op) = started;
-    if op.is_done() {
+    if !op.needs_handle() {
         op::give(id, op);
         return 0;
     }

@@ -71,6 +71,8 @@ pub struct Op {
     owner: AtomicUsize,
     /// How often it was taken: tells its handles apart, so that one synced twice is found though the op is used again.
     uses: AtomicU32,
+    /// The use of it in which the DMA engine was last given a copy.
+    queued_in: AtomicU32,
     /// What a value get fetched. Written through a pointer, which loom's could not give.
     value: fixed::AtomicU64,
 }
@@ -107,7 +109,21 @@ impl Op {
     pub fn queue<E>(&'static self, enqueue: impl FnOnce(&'static AtomicU64) -> Result<(), E>) -> Result<(), E> {
         let queued = self.queued.load(Ordering::Relaxed); // Relaxed: only the owner reads and writes it
         self.queued.store(queued + 1, Ordering::Relaxed); // Relaxed: as above
-        enqueue(&self.copied).inspect_err(|_| self.queued.store(queued, Ordering::Relaxed)) // Relaxed: as above
+        match enqueue(&self.copied) {
+            Ok(()) => self.queued_in.store(self.uses.load(Ordering::Relaxed), Ordering::Relaxed), // Relaxed: as above
+            Err(error) => {
+                self.queued.store(queued, Ordering::Relaxed); // Relaxed: as above
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Must the client get a handle for it? Not if nothing is in flight, unless the DMA engine was given a copy: equal transfers
+    /// have a handle on every node, however soon the engine is done with them.
+    pub fn needs_handle(&self) -> bool {
+        // Relaxed, both: the owner's own.
+        !self.is_done() || self.queued_in.load(Ordering::Relaxed) == self.uses.load(Ordering::Relaxed)
     }
 
     /// Nothing is in flight.
@@ -409,6 +425,25 @@ mod tests {
         assert!(op.finish() && !op.is_done());
         assert!(op.finish() && op.is_done());
         assert!(!op.finish() && op.is_done(), "an answer that nobody waits for changes nothing");
+    }
+
+    #[test]
+    fn what_the_engine_was_given_has_a_handle_though_it_is_over() {
+        let (id, op) = take().unwrap();
+        assert!(!op.needs_handle(), "nothing is in flight");
+        assert_eq!(op.queue(|_| Err(())), Err(()));
+        assert!(!op.needs_handle(), "the engine refused it");
+        let copied_at_once = |copied: &AtomicU64| {
+            copied.fetch_add(1, Ordering::Release); // ORDERING: as the engine does
+            Ok::<(), ()>(())
+        };
+        assert_eq!(op.queue(copied_at_once), Ok(()));
+        assert!(op.is_done() && op.needs_handle());
+        give(id, op);
+        let (again, op) = take().unwrap();
+        assert_eq!(again, id);
+        assert!(!op.needs_handle(), "the next operation is another");
+        give(id, op);
     }
 
     #[test]
