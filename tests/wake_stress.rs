@@ -17,6 +17,8 @@ const SEGMENT: SegmentId = SegmentId(1);
 /// Offsets in a segment: the news (of the sleeper's) or the start of a lap (of the sender's), and the lap that was sent.
 const NEWS: usize = 0;
 const SENT: usize = 256;
+/// Where the sender says 1 when it has agreed on fences.
+const AGREED: usize = 512;
 /// Descriptor of the memory file in the process that sends.
 const SENDER: &str = "WAKE_STRESS_SENDER";
 
@@ -59,8 +61,17 @@ impl Node {
         let remote = shm.connect(other, SEGMENT, SOON).unwrap();
         let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
         shm.agree_on_fences();
+        map.publish(AGREED, 1);
         let (own, peer) = (shm.interrupt().unwrap(), shm.connect_interrupt(other).unwrap());
         Node { shm, own, peer, local, map, _segments: (segment, remote) }
+    }
+
+    /// From now on membarrier(2) fails, if it is to: the sender was told before that it need not fence.
+    fn choose(&self, membarrier: bool) {
+        self.meet(AGREED, 1);
+        if !membarrier {
+            self.shm.set_membarrier(false);
+        }
     }
 
     fn send(&self, laps: u64) {
@@ -131,9 +142,7 @@ fn between_threads(membarrier: bool) -> u64 {
         let fd = file.as_fd();
         scope.spawn(move || Node::join(fd, NodeId(1)).send(laps()));
         let sleeper = Node::join(fd, SLEEPER);
-        if !membarrier {
-            sleeper.shm.set_membarrier(false);
-        }
+        sleeper.choose(membarrier);
         sleeper.sleep(laps())
     })
 }
@@ -144,9 +153,7 @@ fn between_processes(membarrier: bool) -> u64 {
     command.args(["--exact", "the_sending_process", "--nocapture"]).stdout(std::process::Stdio::null());
     let mut sender = command.env(SENDER, file.as_raw_fd().to_string()).spawn().unwrap();
     let sleeper = Node::join(file.as_fd(), SLEEPER);
-    if !membarrier {
-        sleeper.shm.set_membarrier(false);
-    }
+    sleeper.choose(membarrier);
     let late = sleeper.sleep(laps());
     assert!(sender.wait().unwrap().success());
     late
