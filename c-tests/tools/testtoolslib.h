@@ -280,6 +280,34 @@ static int print_always(int fd) {
   return gasnett_print_backtrace(fd);
 }
 
+static int print_later(int fd) {
+  static const char text[] = "a mechanism that came later\n";
+  return write(fd, text, sizeof text - 1) < 0;
+}
+
+/* Each call of gasnett_backtrace_init reads the variables again, and takes a mechanism that was registered since. */
+static void check_backtrace_again(void) {
+  const gasnett_backtrace_type_t before = gasnett_backtrace_user;
+  const char *type = getenv("GASNET_BACKTRACE_TYPE");
+  char *copy = type ? strdup(type) : NULL;
+  int result = 7;
+  const char *text;
+  gasnett_backtrace_user.name = "LATER";
+  gasnett_backtrace_user.fnp = print_later;
+  gasnett_backtrace_user.threadsupport = 1;
+  setenv("GASNET_BACKTRACE_TYPE", "later", 1);
+  gasnett_backtrace_init("testtools");
+  text = traced(gasnett_print_backtrace, &result);
+  CHECK(result == 0 && !strcmp(text, "a mechanism that came later\n"), "%d: %.200s", result, text);
+  gasnett_backtrace_user = before;
+  if (copy) setenv("GASNET_BACKTRACE_TYPE", copy, 1);
+  else unsetenv("GASNET_BACKTRACE_TYPE");
+  free(copy);
+  gasnett_backtrace_init("testtools");
+  text = traced(gasnett_print_backtrace, &result);
+  CHECK(result == 0 && *text, "%d: %.200s", result, text);
+}
+
 static void check_backtrace(void) {
   int result = 7;
   const char *text = traced(gasnett_print_backtrace, &result);
@@ -291,6 +319,7 @@ static void check_backtrace(void) {
   gasnett_print_backtrace_ifenabled = print_always;
   text = traced(gasnett_print_backtrace_ifenabled, &result);
   CHECK(always_printed == 1 && result == 0 && *text, "assigned: %d, %.200s", result, text);
+  check_backtrace_again();
 }
 
 /* ---- ways to end ---- */

@@ -2,10 +2,23 @@
 //!
 //! Every sleep is bounded (50 µs growing to 1 ms): what a client waits for may be changed by a peer's direct put or by
 //! another thread, and that wakes nobody. Progress never depends on the mode.
+//!
+//! A client's own polls (`gasnet_AMPoll`) may be a wait, whose core a peer needs to answer at all, or may stand beside
+//! computing, whose core must not be given away. The library tells them apart by time:
+//! 1. In a job of one node a poll never yields: no peer needs the core.
+//! 2. Otherwise the clock is read once in [`MISSES_SHARED`] or more empty polls. If a poll, with what the client did before it,
+//!    took [`COMPUTES`] or longer in the mean, the client computes, and nothing happens. If less, it waits, and the library yields.
+//! 3. A pause before the first of these polls (long computing, a handler, time that another process had the core) may make one
+//!    wait look like computing. The next reading, as many polls later, corrects that.
+//!
+//! Yields are bounded by time as well as by number: on a core that others use a yield may last their whole time slice, and a
+//! sleeper is served sooner than a thread that yields. So a yield counts for as many as it took shares of [`YIELD_TIME`].
 
 use crate::sci::Interrupt;
-use crate::sync::{AtomicU32, Ordering, spin_loop, yield_now};
-use std::time::Duration;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
+#[cfg(test)]
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// `gasnet_set_waitmode`, and the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +59,9 @@ const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1
 /// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
 const YIELDS_DEDICATED: u32 = 20;
 const YIELDS_SHARED: u32 = 40;
+/// The longest time for all yields before a sleep, but for the last of them: less than a time slice (1.4 ms on 2 cores, Linux
+/// 6.18), more than 40 yields among 16 nodes on 2 cores take.
+const YIELD_TIME: Duration = Duration::from_millis(1);
 const SLEEP_MIN_US: u64 = 50;
 const SLEEP_MAX_US: u64 = 1000;
 
@@ -71,6 +87,10 @@ pub struct Waiter {
     pauses: u32,
     gap: u32,
     missed: Missed,
+    /// Where the clock starts.
+    start: Instant,
+    /// When this node last came back from a yield of a wait, by that clock in nanoseconds.
+    yielded: AtomicU64,
 }
 
 /// Polls by the client that found nothing, in a row, and how many it takes until a yield. In a line of its own: every
@@ -78,8 +98,18 @@ pub struct Waiter {
 #[repr(align(128))]
 struct Missed {
     count: AtomicU32,
+    /// So many polls in vain until the clock is read. `NEVER` in a job of one node.
     patience: AtomicU32,
+    /// When it was last read, in nanoseconds.
+    read: AtomicU64,
 }
+
+/// More polls in vain than are counted.
+const NEVER: u32 = u32::MAX;
+
+/// Time per poll from which on a client computes between its polls. A loop that waits takes 4 to 60 ns per poll, and with a look
+/// at other queues of its own 0.3 µs; a yield takes 0.3 to 0.6 µs where nobody wants the core, a time slice where somebody does.
+const COMPUTES: Duration = Duration::from_nanos(500);
 
 /// A client's own loop around polls yields after this many in vain when nodes share cores: without it a spinning node
 /// keeps its peers off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
@@ -108,6 +138,7 @@ impl Waiter {
             None if shared => (SPIN_SHARED, SPIN_SHARED),
             None => (SPIN_LEAST, SPIN_DEDICATED),
         };
+        let patience = if nodes == 1 { NEVER } else { MISSES_SHARED.max(most) };
         let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
         Waiter {
             mode: AtomicU32::new(Mode::SpinBlock as u32),
@@ -117,7 +148,9 @@ impl Waiter {
             yields,
             pauses: if shared { 0 } else { PAUSES },
             gap: if shared { 1 } else { pauses_in(GAP) },
-            missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(MISSES_SHARED.max(most)) },
+            missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(patience), read: AtomicU64::new(0) },
+            start: Instant::now(),
+            yielded: AtomicU64::new(0),
         }
     }
 
@@ -141,9 +174,9 @@ impl Waiter {
     /// So many polls of the client's own, the last of them just now, found nothing.
     #[inline]
     pub fn missed(&self, polls: u32) {
-        let Missed { count, patience } = &self.missed;
+        let Missed { count, patience, .. } = &self.missed;
         // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
-        let missed = count.load(Ordering::Relaxed) + polls;
+        let missed = count.load(Ordering::Relaxed).wrapping_add(polls);
         count.store(missed, Ordering::Relaxed); // Relaxed: as above
         if missed <= self.pauses {
             self.pause();
@@ -185,20 +218,65 @@ impl Waiter {
     #[cold]
     #[inline(never)]
     fn give_way(&self) {
-        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as in `polled`
-        // Relaxed: as in `set_mode`
-        if self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
-            self.give_core();
+        let polls = self.missed.count.load(Ordering::Relaxed); // Relaxed: as in `missed`
+        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as above
+        // Relaxed: as in `set_mode`. A job of one comes here once in 2^32 polls.
+        if self.mode.load(Ordering::Relaxed) == Mode::Spin as u32 || polls == NEVER {
+            return;
+        }
+        if cfg!(loom) {
+            return yield_core(); // it has no clock
+        }
+        let now = self.now();
+        if self.is_waiting(now, polls) {
+            yield_core();
+            let back = self.now();
+            self.adapt(Duration::from_nanos(back.saturating_sub(now)));
+            self.missed.read.store(back, Ordering::Relaxed); // Relaxed: as in `is_waiting`
         }
     }
 
-    /// Yields, and learns from how long that took how much spinning is worth.
-    fn give_core(&self) {
-        #[cfg(not(loom))]
-        let start = std::time::Instant::now();
-        yield_now();
-        #[cfg(not(loom))]
-        self.adapt(start.elapsed());
+    /// Are the client's last `polls` polls, all in vain, a wait (rule 2)? `now` becomes the last reading of the clock.
+    fn is_waiting(&self, now: u64, polls: u32) -> bool {
+        // Relaxed: a hint, alone; of threads that poll at once each has part of the polls and part of the time.
+        let took = now.saturating_sub(self.missed.read.swap(now, Ordering::Relaxed));
+        Duration::from_nanos(took) < COMPUTES * polls
+    }
+
+    /// Nanoseconds since this waiter was made.
+    fn now(&self) -> u64 {
+        #[cfg(test)]
+        if let Some(time) = tests::CLOCK.with(Cell::get) {
+            return time;
+        }
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// A yield of a wait that has made `before` yields. Learns from how long it took how much spinning is worth, and returns for
+    /// how many yields it counts.
+    fn give_core(&self, before: u32) -> u32 {
+        if cfg!(loom) {
+            yield_core();
+            return 1; // it has no clock
+        }
+        let fixed = self.least == self.most;
+        // Nothing to learn: one look at the clock is enough, and time between two yields counts with them.
+        // Relaxed: a hint, alone; threads that wait at once shorten each other's times, and all count on.
+        let last = if fixed { self.yielded.load(Ordering::Relaxed) } else { self.now() };
+        yield_core();
+        let back = self.now();
+        let took = Duration::from_nanos(back.saturating_sub(last));
+        if fixed {
+            self.yielded.store(back, Ordering::Relaxed); // Relaxed: as above
+            return if before == 0 { 1 } else { self.counts_for(took) };
+        }
+        self.adapt(took);
+        self.counts_for(took)
+    }
+
+    /// For how many yields one counts that took `time`.
+    fn counts_for(&self, time: Duration) -> u32 {
+        1 + (time.as_nanos() * u128::from(self.yields) / YIELD_TIME.as_nanos()).min(self.yields.into()) as u32
     }
 
     fn adapt(&self, yielded: Duration) {
@@ -206,12 +284,15 @@ impl Waiter {
         let (spin, patience) = (self.spin.load(Ordering::Relaxed), self.missed.patience.load(Ordering::Relaxed));
         let (next, patient) = match yielded > SWITCHED {
             true => (self.least, MISSES_SHARED.max(self.least)),
-            false => ((spin * 2).clamp(self.least, self.most), (patience * 2).min(MISSES_ALONE.max(self.most))),
+            false => {
+                let patient = patience.saturating_mul(2).min(MISSES_ALONE.max(self.most));
+                ((spin * 2).clamp(self.least, self.most), patient)
+            }
         };
         if next != spin {
             self.spin.store(next, Ordering::Relaxed); // Relaxed: as above
         }
-        if patient != patience {
+        if patient != patience && patience != NEVER {
             self.missed.patience.store(patient, Ordering::Relaxed); // Relaxed: as above
         }
     }
@@ -227,14 +308,11 @@ impl Waiter {
         if failed < spin {
             self.pause();
         } else if failed - spin < self.yields {
-            if self.least == self.most {
-                yield_now(); // nothing to learn, and two looks at the clock are a tenth of it
-            } else {
-                self.give_core();
-            }
+            let before = failed - spin;
+            let yields = (before + self.give_core(before)).min(self.yields);
             // The count goes on from where it was among the yields, wherever these begin now.
             let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
-            return now.saturating_add(failed - spin + 1);
+            return now.saturating_add(yields);
         } else {
             if self.sleep(failed - spin - self.yields, interrupt, poll) {
                 return 0;
@@ -248,14 +326,28 @@ impl Waiter {
     fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> bool {
         interrupt.arm();
         // Once more: what was published before the word was seen set has woken nobody.
-        let found = poll(Look::Last);
+        let mut found = poll(Look::Last);
         if !found {
             let us = (SLEEP_MIN_US << slept.min(10)).min(SLEEP_MAX_US);
-            interrupt.wait(Duration::from_micros(us));
+            let (time, settling) = (Duration::from_micros(us), interrupt.settling());
+            let first = if settling.is_zero() { time } else { time.min(settling) };
+            // A peer that published just after `arm` may not have seen it: no long sleep before another look.
+            if !interrupt.wait(first) && first < time {
+                found = poll(Look::Last);
+                if !found {
+                    interrupt.wait(time - first);
+                }
+            }
         }
         interrupt.disarm();
         found
     }
+}
+
+fn yield_core() {
+    #[cfg(test)]
+    tests::count_yield();
+    yield_now();
 }
 
 /// Pauses that take about `time` here: processors differ by a factor of ten.
@@ -266,7 +358,7 @@ fn pauses_in(time: Duration) -> u32 {
     const MANY: u32 = 32;
     // The best of a few: others may have the core meanwhile.
     let once = || {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         (0..MANY).for_each(|_| spin_loop());
         start.elapsed()
     };
@@ -291,7 +383,87 @@ pub fn shared_cores(together: u32, own: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
+
+    thread_local! {
+        /// The time instead of the clock's, in nanoseconds.
+        pub(super) static CLOCK: Cell<Option<u64>> = const { Cell::new(None) };
+        static YIELDS: Cell<u32> = const { Cell::new(0) };
+        static YIELD_TAKES: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count_yield() {
+        YIELDS.set(YIELDS.get() + 1);
+        pass(YIELD_TAKES.get());
+    }
+
+    fn pass(nanoseconds: u64) {
+        CLOCK.set(CLOCK.get().map(|time| time + nanoseconds));
+    }
+
+    /// From now on this thread's time passes by `pass` only, and a yield takes so long.
+    fn stop_the_clock(yield_takes: u64) {
+        CLOCK.set(Some(1_000_000));
+        YIELD_TAKES.set(yield_takes);
+        YIELDS.set(0);
+    }
+
+    /// Yields in so many polls in vain, each with so much time before it.
+    fn yields_in(waiter: &Waiter, polls: u32, nanoseconds: u64) -> u32 {
+        let before = YIELDS.get();
+        for _ in 0..polls {
+            pass(nanoseconds);
+            waiter.missed(1);
+        }
+        YIELDS.get() - before
+    }
+
+    #[test]
+    fn polls_that_come_back_to_back_yield_and_polls_beside_computing_do_not() {
+        stop_the_clock(3_000_000);
+        let waiter = Waiter::new(3, 2, None);
+        assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 5), 99, "the first reading of the clock has none before it");
+        assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 1000), 0, "it computes");
+        assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 5), 100, "it waits again");
+        pass(1_000_000_000);
+        assert_eq!(yields_in(&waiter, MISSES_SHARED, 5), 0, "a long pause looks like computing");
+        assert_eq!(yields_in(&waiter, MISSES_SHARED, 5), 1, "only once");
+        waiter.set_mode(Mode::Spin);
+        assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 5), 0);
+    }
+
+    #[test]
+    fn a_poll_in_a_job_of_one_node_never_yields() {
+        stop_the_clock(3_000_000);
+        let waiter = Waiter::new(1, 1, None);
+        assert_eq!(yields_in(&waiter, 100_000, 5), 0);
+        waiter.adapt(SWITCHED * 2); // a wait for another thread has learned
+        waiter.adapt(SWITCHED / 2);
+        assert_eq!(yields_in(&waiter, 100_000, 5), 0);
+        waiter.missed.count.store(NEVER - 1, Ordering::Relaxed);
+        assert_eq!(yields_in(&waiter, 100, 5), 0, "counted as far as it goes, and on");
+    }
+
+    /// Yields of a wait before its first sleep.
+    fn yields_before_a_sleep(waiter: &Waiter, yield_takes: u64) -> u32 {
+        stop_the_clock(yield_takes);
+        let interrupt = Sleeps(Cell::new(0));
+        let mut failed = 0;
+        while interrupt.0.get() == 0 {
+            failed = waiter.step(failed, &interrupt, |_| false);
+        }
+        YIELDS.get()
+    }
+
+    #[test]
+    fn long_yields_are_few() {
+        let shared = |takes| yields_before_a_sleep(&Waiter::new(3, 2, None), takes);
+        assert_eq!(shared(20_000), YIELDS_SHARED, "a round of 16 nodes on 2 cores");
+        assert_eq!(shared(5_000_000), 2, "somebody else's time slice; the first is not timed");
+        assert_eq!(shared(100_000), 1 + 8, "five shares each");
+        let dedicated = |takes| yields_before_a_sleep(&Waiter::new(2, 2, None), takes);
+        assert_eq!(dedicated(400), YIELDS_DEDICATED);
+        assert_eq!(dedicated(5_000_000), 1);
+    }
 
     struct Sleeps(Cell<u32>);
     // SAFETY: used by one thread in these tests.
@@ -306,7 +478,36 @@ mod tests {
         }
     }
 
+    /// A peer published just after `arm`, and did not see it: only a look finds that.
+    struct Unseen(Cell<Duration>);
+    // SAFETY: used by one thread in these tests.
+    unsafe impl Sync for Unseen {}
+    impl Interrupt for Unseen {
+        fn arm(&self) {}
+        fn disarm(&self) {}
+        fn settling(&self) -> Duration {
+            Duration::from_micros(50)
+        }
+        fn wait(&self, timeout: Duration) -> bool {
+            self.0.set(self.0.get() + timeout);
+            false
+        }
+    }
+
+    #[test]
+    fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() {
+        let waiter = Waiter::new(1, 1, Some(0));
+        let interrupt = Unseen(Cell::new(Duration::ZERO));
+        let ready = |look| look == Look::Last && !interrupt.0.get().is_zero();
+        assert_eq!(waiter.step(1000, &interrupt, ready), 0, "the look after the first part of the sleep found it");
+        assert_eq!(interrupt.0.get(), interrupt.settling());
+        let interrupt = Unseen(Cell::new(Duration::ZERO));
+        assert_eq!(waiter.step(1000, &interrupt, |_| false), 1001);
+        assert_eq!(interrupt.0.get(), Duration::from_micros(SLEEP_MAX_US), "the whole sleep, in two parts");
+    }
+
     fn sleeps_after(mode: Mode, steps: u32) -> u32 {
+        stop_the_clock(0);
         let waiter = Waiter::new(1, 1, Some(10));
         waiter.set_mode(mode);
         let interrupt = Sleeps(Cell::new(0));
@@ -364,6 +565,7 @@ mod tests {
 
     #[test]
     fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
+        stop_the_clock(0);
         let waiter = Waiter::new(1, 1, None);
         let interrupt = Sleeps(Cell::new(0));
         let mut failed = SPIN_DEDICATED;

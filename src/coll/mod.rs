@@ -47,6 +47,7 @@ use phase::Context;
 use progress::{Handles, Task, Tasks};
 use reach::Reach;
 pub use short::Plain;
+use smallvec::SmallVec;
 use stage::Stage;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
@@ -111,6 +112,8 @@ pub struct Coll<A: Mapped> {
     handles: Handles,
     crew: Crew,
     done_at_once: AtomicU64,
+    /// Whose turn it is in [`Coll::teams_in_turn`].
+    turn: AtomicU32,
     /// Changes whenever a collective has moved bytes and is not done.
     moves: AtomicU64,
     /// Handles of aggregates that are still open: (thread, team, handle).
@@ -125,6 +128,14 @@ thread_local! {
 
 fn thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// Teams that one poll of a debug client looks at besides those of all.
+const IN_TURN: usize = 64;
+
+/// The next ones of `len` teams, each once, if turn `from` has come. (A turn that wraps begins again somewhere.)
+fn in_turn(from: usize, len: usize) -> impl Iterator<Item = usize> {
+    (0..len.min(IN_TURN)).map(move |i| (from % len + i) % len)
 }
 
 /// The handle of the team of all nodes.
@@ -163,6 +174,7 @@ impl<A: Mapped> Coll<A> {
             handles: unsafe { Handles::new(threaded) },
             crew: Crew::default(),
             done_at_once: AtomicU64::new(0),
+            turn: AtomicU32::new(0),
             moves: AtomicU64::new(0),
             // SAFETY: the caller's promise.
             open: unsafe { ModeLock::new(threaded, RefCell::default()) },
@@ -263,6 +275,20 @@ impl<A: Mapped> Coll<A> {
         self.by_image.get().iter().for_each(|(team, _)| f(team));
         let teams: Vec<_> = self.teams.read().iter().flatten().cloned().collect();
         teams.iter().for_each(|team| f(team));
+    }
+
+    /// Calls `f` with the teams of all, and with [`IN_TURN`] of the others at most, each time with the next ones: what a poll can
+    /// afford where there are thousands.
+    pub(crate) fn teams_in_turn(&self, f: impl Fn(&Team<A>)) {
+        f(self.all);
+        self.by_image.get().iter().for_each(|(team, _)| f(team));
+        let teams = self.teams.read();
+        // Relaxed, and not read-modify-write: threads may look at the same teams, not leave one out for ever.
+        let from = self.turn.load(Ordering::Relaxed) as usize;
+        let some: SmallVec<[_; IN_TURN]> = in_turn(from, teams.len()).filter_map(|i| teams[i].clone()).collect();
+        self.turn.store(from.wrapping_add(IN_TURN) as u32, Ordering::Relaxed); // Relaxed: as above
+        drop(teams);
+        some.iter().for_each(|team| f(team));
     }
 
     /// The function of an index, with its flags.
@@ -532,5 +558,23 @@ async fn perform<A: Mapped>(cx: Context<A>, call: Call) {
         (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, way).await,
         (Kind::Scan, Some(how)) => reduce::scan(&cx, &call, how).await,
         (Kind::Reduce | Kind::Scan, None) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_short_and_every_team_gets_one() {
+        for len in [0, 1, IN_TURN - 1, IN_TURN, IN_TURN + 1, 2000] {
+            let mut seen = vec![false; len];
+            for turn in 0..len.div_ceil(IN_TURN) {
+                let these: Vec<_> = in_turn(turn * IN_TURN, len).collect();
+                assert_eq!(these.len(), len.min(IN_TURN));
+                these.iter().for_each(|i| seen[*i] = true);
+            }
+            assert!(seen.iter().all(|seen| *seen), "{len} teams");
+        }
     }
 }

@@ -82,7 +82,7 @@ impl<A: Mapped> Coll<A> {
             loop {
                 failed = self.am.wait_step_for(failed, look);
                 if let Some(patience) = &patience {
-                    self.each_team(|team| team.compare(self.am));
+                    self.teams_in_turn(|team| team.compare(self.am));
                     patience.check(self);
                 }
                 // The look before a sleep may have been the one.
@@ -141,7 +141,7 @@ impl<A: Mapped> Coll<A> {
                 return 0;
             }
             if self.debug {
-                self.each_team(|team| team.compare(self.am));
+                self.teams_in_turn(|team| team.compare(self.am));
             }
             let done = self.poll_tasks(running);
             busy.set(false);

@@ -1,4 +1,7 @@
 //! Reduction and scan of vectors (contract: coll.md §8): combined in image order, always the same way for the same sizes.
+//!
+//! A vector too long to be sent ahead is combined where it lies. So a leaf has its source back, even with `OUT_MYSYNC`, when the
+//! vector has been combined, not before: the source would not be reusable (contract: coll.md §5 lets a mode be stronger).
 
 use super::Mapped;
 use super::call::Call;

@@ -10,16 +10,31 @@
 //! order. If the peer's fell after P1, its P1 is visible to S2; if before P1, then P2 comes after it and sees S1. The
 //! compiler must keep P1 before P2 as well, which a compiler fence does.
 //!
+//! Linux does not always keep that promise. The scheduler notes per CPU whether the process there is registered, and
+//! renews the note only when the CPU passes from one process to *another*. A process that ran on a CPU, left it idle (or
+//! to a kernel thread), and registers meanwhile elsewhere, finds the old note when it comes back: membarrier passes that
+//! CPU over until some other process runs there. (Linux 6.1 in an emulator: 0 of 1000 membarriers reached such a CPU,
+//! 1000 of 1000 after another process had run on it; kernel/sched/membarrier.c has the same rule from 5.4 to 6.18.)
+//! Besides, membarrier may fail at run time (ENOMEM, a seccomp filter that comes late), and then the sleeper fences alone.
+//! The senders cannot be told: their look is inlined in clients. So the sleeper does not rely on membarrier: where senders
+//! do not fence, its first sleep after S1 lasts [`SETTLE`] at most, and it looks once more before it sleeps on. By then
+//! P1 has left the sender's store buffer, which takes nanoseconds, or an interrupt of that CPU at most. A peer that looks
+//! later sees S1. membarrier thus makes the wake-up prompt; the second look makes it certain.
+//!
 //! Rules: 1. The sleep word counts the node's threads between `arm` and `disarm`; only the node itself writes it.
 //! 2. The event word counts triggers; `wait` sleeps only while it is what it was at `arm`, so that a trigger between
 //! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that
-//! every sleeper uses membarrier.
+//! every sleeper uses membarrier. 4. Then a sleeper looks again [`SETTLE`] after `arm`, before it sleeps longer.
 //! Must not know what is waited for.
 
 use super::{Interrupt, RemoteInterrupt};
 use crate::sync::{AtomicU32, Ordering, compiler_fence, fence};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
+
+/// The first sleep after `arm` where senders do not fence (rule 4). A store leaves its CPU's store buffer within a
+/// microsecond; a sleep of this length costs a waiting thread one more wake-up per sleep.
+pub(crate) const SETTLE: Duration = Duration::from_micros(50);
 
 /// What a node's interrupt consists of; in shared memory, zero at first, in a block of its own (the adjacent-line
 /// prefetcher takes lines in pairs): senders keep it in their caches as long as nobody sleeps.
@@ -56,7 +71,8 @@ pub trait BellPlace: Clone + Send + Sync {
     fn bell(&self) -> &Bell;
     /// Must senders fence (rule 3)?
     fn senders_fence(&self) -> bool;
-    /// Orders the sleeper's store of the sleep word before its next look, and the peers' publishing before theirs.
+    /// Orders the sleeper's store of the sleep word before its next look, and the peers' publishing before theirs. The
+    /// latter may fail where senders do not fence (see the head of this file); rule 4 makes up for it.
     fn sleeper_fence(&self);
     /// Sleeps while the event word is `seen`, at most `timeout`. May return early.
     fn sleep(&self, seen: u32, timeout: Duration);
@@ -132,6 +148,10 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
         if ARMED.with(|armed| armed.borrow_mut().remove(bell.identity())) {
             bell.sleepers.fetch_sub(1, Ordering::Relaxed); // Relaxed: a trigger too many is harmless
         }
+    }
+
+    fn settling(&self) -> Duration {
+        if self.0.senders_fence() { Duration::ZERO } else { SETTLE }
     }
 
     fn wait(&self, timeout: Duration) -> bool {

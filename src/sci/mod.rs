@@ -249,8 +249,13 @@ pub struct DmaTicket(pub u64);
 pub trait Interrupt: Send + Sync {
     /// Announces that a wait may follow. After it returns, a peer that publishes sees the sleep word set, or this node
     /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
-    /// sides.)
+    /// sides.) Where [`Interrupt::settling`] is not zero, that holds only from then on.
     fn arm(&self);
+    /// How long after `arm` a peer may go on without seeing that this node is armed. If not zero, the first wait after
+    /// `arm` must not be longer, and a look must come before the next one.
+    fn settling(&self) -> Duration {
+        Duration::ZERO
+    }
     /// Takes the announcement back.
     fn disarm(&self);
     /// Sleeps until triggered or until `timeout`; true when triggered. Call between `arm` and `disarm`.

@@ -8,13 +8,13 @@ use super::external::{self, External};
 use crate::base::config::Config;
 use crate::base::log;
 use crate::os::sys;
-use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::fixed::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 unsafe extern "C" {
@@ -67,8 +67,9 @@ impl Mechanism {
 }
 
 static OWN: Mutex<Option<Own>> = Mutex::new(None);
-// What `print` tries, in order. Set once, so that a handler may read it.
-static ORDER: OnceLock<Vec<Mechanism>> = OnceLock::new();
+// What `print` tries, in order; null until it is configured. A list that was published stays as it is for the life of the
+// process, so that a handler may read it at any time; each call of `configure` leaves one.
+static ORDER: AtomicPtr<Vec<Mechanism>> = AtomicPtr::new(ptr::null_mut());
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static HINTED: AtomicBool = AtomicBool::new(false);
 // Thread that prints a trace; 0 = none.
@@ -79,12 +80,14 @@ pub fn set_own(own: Option<Own>) {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner) = own;
 }
 
-/// Reads the settings; `node` is the own rank, if there is a job. The mechanisms are found the first time.
+/// Reads the settings; `node` is the own rank, if there is a job. Each call finds the mechanisms anew, since the client may
+/// have set variables or registered its own mechanism in between.
 pub fn configure(config: &Config, node: Option<u32>) {
     let here = node.is_none_or(|node| config.backtrace_nodes.contains(node));
     // Relaxed: set at init, before any error of interest.
     ENABLED.store(config.backtrace && here, Ordering::Relaxed);
-    ORDER.get_or_init(|| find(config));
+    // ORDERING: Release ↔ Acquire in `order`: a handler that sees the list sees what is in it.
+    ORDER.store(Box::into_raw(Box::new(find(config))), Ordering::Release);
     // The first call may allocate and load a library, which a signal handler must not.
     let mut frames = [ptr::null_mut(); 1];
     // SAFETY: room for one frame.
@@ -98,7 +101,14 @@ pub fn is_enabled() -> bool {
 
 /// Has [`configure`] run?
 pub fn is_configured() -> bool {
-    ORDER.get().is_some()
+    order().is_some()
+}
+
+fn order() -> Option<&'static [Mechanism]> {
+    // ORDERING: Acquire ↔ Release in `configure`.
+    let list = ORDER.load(Ordering::Acquire);
+    // SAFETY: null, or from `Box::into_raw` in `configure`; nobody frees it or writes to it afterwards.
+    unsafe { list.as_ref() }.map(Vec::as_slice)
 }
 
 fn find(config: &Config) -> Vec<Mechanism> {
@@ -133,7 +143,7 @@ fn find(config: &Config) -> Vec<Mechanism> {
 /// Prints a trace of this thread to `fd`, each line with the node in front. False when no mechanism could, or when this
 /// thread is printing one already.
 pub fn print(fd: c_int) -> bool {
-    let Some(order) = ORDER.get() else {
+    let Some(order) = order() else {
         log::error(format_args!("no stack trace: gasnett_backtrace_init has not been called"));
         return false;
     };
@@ -207,7 +217,7 @@ mod tests {
         c_int::from(print(fd)) // a trace within a trace is refused, so this one succeeds
     }
 
-    // One test, for the order is found once per process.
+    // One test, for there is one order per process.
     #[test]
     fn the_clients_mechanism_is_used_when_it_is_named_and_may_not_recurse() {
         set_own(Some(Own { name: "Mine", print: within, threads: true }));
@@ -222,5 +232,12 @@ mod tests {
         configure(&config, None);
         assert!(print(2));
         assert!(!is_enabled() && !print_if_enabled(2));
+        config.observe.backtrace_types = vec!["EXECINFO".into()];
+        config.observe.backtrace_threads = false;
+        config.backtrace = true;
+        configure(&config, None);
+        assert!(is_enabled(), "the second call reads the settings again");
+        assert_eq!(super::order().unwrap().iter().map(Mechanism::name).collect::<Vec<_>>(), ["EXECINFO"]);
+        configure(&Config::default(), None);
     }
 }

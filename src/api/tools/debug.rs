@@ -40,7 +40,8 @@ pub(in crate::api) fn take_own_mechanism() {
     backtrace::set_own(Some(backtrace::Own { name, print, threads: own.threadsupport != 0 }));
 }
 
-/// Reads the settings of this section. Programs without a job must call it before the others here; `gasnet_init` does it
+/// Reads the settings of this section, at every call: a client may set variables, bring a mechanism of its own and call again
+/// after `gasnet_init`. Programs without a job must call it before the others here; `gasnet_init` does it
 /// itself. `exename`: the program, which the system knows better.
 ///
 /// # Safety

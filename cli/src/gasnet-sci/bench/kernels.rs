@@ -95,6 +95,7 @@ kernels! {
     GET_NB_VAL = bench_get_nb_val;
     BARRIERS = bench_barriers;
     POLL = bench_poll;
+    POLL_BESIDE = bench_poll_beside;
     LOCK = bench_lock;
     BROADCAST = bench_broadcast;
     GATHER_ALL = bench_gather_all;

@@ -221,7 +221,13 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             let target = at([0.0, 8.0, 25.0]).filter(|target| *target > 0.0);
             plan.row("barrier", "barrier, 2 cores", k::BARRIERS, 5e3, 0, None, Unit::Us, target);
         }
-        Job::Silent(nodes) => plan.row("poll", "idle poll", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes)),
+        Job::Silent(nodes) => {
+            plan.row("poll", "idle poll", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));
+            if nodes == 2 {
+                let operation = "poll beside computing on a busy core";
+                plan.row("poll", operation, k::POLL_BESIDE, 2e3, 0, None, Unit::Ns, None);
+            }
+        }
         // Of this one the kernel is `played`'s; the rest of the row is the same.
         Job::Played(nodes) => {
             plan.row("poll", "idle poll, peers played", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));

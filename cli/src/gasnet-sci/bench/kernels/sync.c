@@ -1,5 +1,10 @@
 /* Barriers, polls that find nothing, and collectives. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* affinity */
+#endif
 #include "bench.h"
+#include <pthread.h>
+#include <sched.h>
 
 double bench_barriers(long n, size_t bytes) {
   const double start = bench_now();
@@ -26,6 +31,44 @@ double bench_poll_played(long n, void *watch, void (*look)(const void *), const 
   for (; n > 0; n--)
     if (gasneti_sci_glance((gasneti_sci_watch_t *)watch) != 0) look(engine);
   return bench_processor_time() - start;
+}
+
+/* Something else wants the core: a thread that computes, on the CPU where the caller is bound meanwhile. */
+static volatile int bench_busy;
+static void *bench_compute(void *unused) {
+  while (bench_busy) continue;
+  return unused;
+}
+
+static double bench_computing(long n, int polls) {
+  const double start = bench_processor_time();
+  volatile int work;
+  for (; n > 0; n--) {
+    for (work = 0; work < 1000; work++) continue;
+    if (polls) gasnet_AMPoll();
+  }
+  return bench_processor_time() - start;
+}
+
+/* Processor time of a poll, with a yield if it makes one: computing with polls less computing alone. */
+double bench_poll_beside(long n, size_t bytes) {
+  cpu_set_t before, here;
+  pthread_t other;
+  double took = 0;
+  (void)bytes;
+  if (bench_me != 0 || sched_getaffinity(0, sizeof before, &before) != 0) return 0;
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  sched_setaffinity(0, sizeof here, &here); /* the thread inherits it */
+  bench_busy = 1;
+  if (pthread_create(&other, NULL, bench_compute, NULL) == 0) {
+    took = -bench_computing(n, 0);
+    took += bench_computing(n, 1);
+    bench_busy = 0;
+    pthread_join(other, NULL);
+  }
+  sched_setaffinity(0, sizeof before, &before);
+  return took;
 }
 
 /* ---- collectives: the root goes round, so that nobody runs ahead; each call is complete when it returns ---- */
