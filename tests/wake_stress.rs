@@ -24,8 +24,13 @@ const SENDER: &str = "WAKE_STRESS_SENDER";
 
 const SLEEPER: NodeId = NodeId(0);
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
+#[allow(clippy::disallowed_methods)] // this test's own variables, which configure nothing of the library
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    variable(name).map_or(default, |text| text.parse().expect(name))
 }
 
 fn laps() -> u64 {
@@ -127,7 +132,12 @@ fn report(name: &str, work: impl FnOnce() -> u64) {
     let (start, over) = (Instant::now(), AtomicBool::new(false));
     let late = std::thread::scope(|scope| {
         for _ in 0..number("WAKE_STRESS_BUSY", 0) {
-            scope.spawn(|| while !over.load(Ordering::Relaxed) {}); // Relaxed: a flag, alone
+            scope.spawn(|| {
+                // Relaxed: a flag, alone.
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let late = work();
         over.store(true, Ordering::Relaxed); // Relaxed: as above
@@ -183,7 +193,7 @@ fn visit_all_cpus() {
 
 #[test]
 fn the_sending_process() {
-    let Ok(fd) = std::env::var(SENDER) else { return }; // started by `between_processes` only
+    let Some(fd) = variable(SENDER) else { return }; // started by `between_processes` only
     visit_all_cpus();
     // SAFETY: the descriptor that `between_processes` let this process inherit, open as long as it lives.
     let fd = unsafe { BorrowedFd::borrow_raw(fd.parse().unwrap()) };
