@@ -5,8 +5,6 @@
 //! `WAKE_STRESS_LAPS=50000000 cargo test --release --test wake_stress -- --nocapture --test-threads 1`, with 0 and with as
 //! many busy threads as there are cores. Each test prints a line: `late` counts the laps that only the second look saw.
 
-#![allow(clippy::disallowed_methods)] // a test is told by the environment how long to run
-
 use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::*;
 use gasnet_sci::sync::{AtomicBool, Ordering};
@@ -26,8 +24,13 @@ const SENDER: &str = "WAKE_STRESS_SENDER";
 
 const SLEEPER: NodeId = NodeId(0);
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
+#[allow(clippy::disallowed_methods)] // this test's own variables, which configure nothing of the library
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    variable(name).map_or(default, |text| text.parse().expect(name))
 }
 
 fn laps() -> u64 {
@@ -130,10 +133,11 @@ fn report(name: &str, work: impl FnOnce() -> u64) {
     let late = std::thread::scope(|scope| {
         for _ in 0..number("WAKE_STRESS_BUSY", 0) {
             scope.spawn(|| {
+                // Relaxed: a flag, alone.
                 while !over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
-            }); // Relaxed: a flag, alone
+            });
         }
         let late = work();
         over.store(true, Ordering::Relaxed); // Relaxed: as above
@@ -189,7 +193,7 @@ fn visit_all_cpus() {
 
 #[test]
 fn the_sending_process() {
-    let Ok(fd) = std::env::var(SENDER) else { return }; // started by `between_processes` only
+    let Some(fd) = variable(SENDER) else { return }; // started by `between_processes` only
     visit_all_cpus();
     // SAFETY: the descriptor that `between_processes` let this process inherit, open as long as it lives.
     let fd = unsafe { BorrowedFd::borrow_raw(fd.parse().unwrap()) };
