@@ -4,6 +4,8 @@
 //! each other's segment (one line written, one line read, nothing else: the limit), once with a Short request and its
 //! reply, and once with two requests. Run on an idle machine: `cargo bench --bench am_short`.
 
+#![allow(unsafe_code)] // as a client calls
+
 use gasnet_sci::api::constants::*;
 use gasnet_sci::api::g1::am::*;
 use gasnet_sci::api::g1::barrier::{gasneti_sci_barrier_notify, gasneti_sci_barrier_wait};

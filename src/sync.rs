@@ -2,6 +2,8 @@
 //!
 //! Must not know what is protected: no protocol, no region layout.
 
+#![allow(unsafe_code)] // a lock that is a branch where one thread calls
+
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(loom))]

@@ -1,5 +1,6 @@
 //! Nodes of one process, wired up as `job::state` does it between processes.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
 #![cfg_attr(any(loom, fuzzing), allow(dead_code))] // models have threads of their own kind, fuzzers have none
 
 use crate::am::bulk::Payload;

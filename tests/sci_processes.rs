@@ -2,6 +2,8 @@
 //!
 //! Without its variable the peer's test is a job of one, which runs both roles against itself.
 
+#![allow(unsafe_code)] // as clients call
+
 use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::*;
 use gasnet_sci::sync::Ordering;

@@ -5,6 +5,8 @@
 //! `WAKE_STRESS_LAPS=50000000 cargo test --release --test wake_stress -- --nocapture --test-threads 1`, with 0 and with as
 //! many busy threads as there are cores. Each test prints a line: `late` counts the laps that only the second look saw.
 
+#![allow(unsafe_code)] // as clients call
+
 use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::*;
 use gasnet_sci::sync::{AtomicBool, Ordering};

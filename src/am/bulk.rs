@@ -5,6 +5,8 @@
 //! them in place before the handler runs. Source and target that are unequally aligned go by PIO, or, from
 //! `bounce_min` on, through an aligned buffer.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::Am;
 use super::run::corrupt;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};

@@ -12,6 +12,8 @@
 //!
 //! Must not know: handlers, waiting.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::token::Token;
 use crate::am::region::{Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};

@@ -2,6 +2,8 @@
 //!
 //! Calling a C function through a type with another parameter count is undefined, so there is one type per count.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use std::ffi::c_void;
 
 type Token = *mut c_void;

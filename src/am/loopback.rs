@@ -3,6 +3,8 @@
 //! No queue, so any number of them needs no poll; no recursion, since handlers do not request. Client threads may do
 //! this at the same time: each run has a token, and a buffer, of its own from a pool.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
 use super::{Am, dispatch, run};

@@ -4,6 +4,8 @@
 //! where a peer is told of news; a [`Peer`] has the queue as well, and what a sender must know of it.
 //! Must not know what is sent, nor how regions are connected.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::outbox::{Outbox, Peer};
 use crate::am::region::Layout;
 use crate::base::error::{Error, bad_arg};

@@ -3,6 +3,8 @@
 //! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
 //! replies, are run until the requester has given some back.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::inbox::{Counters, Inbox};
 use super::outbox::{self, Span};
 use super::run::corrupt;

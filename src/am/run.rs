@@ -5,6 +5,8 @@
 //!
 //! Must not know: queues, credits, who is looked at next.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::inbox::Inbox;
 use super::library::{FIRST_CLIENT, Form};
 use super::slot::{Carry, Meta, Slot};

@@ -1,5 +1,7 @@
 //! A client's payload and argument list, after the border: what the engine may read, and for how long.
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use crate::am::region::MAX_ARGS;
 use crate::base::error::{Error, bad_arg};
 

@@ -3,6 +3,8 @@
 //! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised, not chased
 //! into freed memory. One handler run owns a token from [`Token::open`] to [`Token::close`].
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use super::direct::{ANSWERED, Answer, Direct};
 use super::slot::Meta;
 use crate::sync::{AtomicU32, Ordering};

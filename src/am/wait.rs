@@ -14,6 +14,8 @@
 //! Yields are bounded by time as well as by number: on a core that others use a yield may last their whole time slice, and a
 //! sleeper is served sooner than a thread that yields. So a yield counts for as many as it took shares of [`YIELD_TIME`].
 
+#![allow(unsafe_code)] // client memory, handlers, mapped regions
+
 use crate::sci::Interrupt;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]

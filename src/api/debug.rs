@@ -1,6 +1,8 @@
 //! What a client compiled with GASNET_DEBUG gets checked: where calls are made, locks, no-interrupt sections
 //! (contract: core.md §5, §11.3). Each misuse ends the job with a line that names the call and the client's file and line.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::constants::*;
 use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_t};
 use crate::am::token::{Kind, Token};

@@ -2,6 +2,8 @@
 //!
 //! State: 0 free, 1 locked, 2 locked and somebody may sleep. Exclusion is among threads of one process only.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::os::sys;
 use crate::sync::{AtomicU32, Ordering};
 use crate::trace::{self, NO_NODE, Op};

@@ -6,6 +6,8 @@
 //! two, since its wait for phase k needs everybody's notify for phase k.
 //! Must not know: messages. Waiting, and what polls meanwhile, is the caller's.
 
+#![allow(unsafe_code)] // mapped cells
+
 use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};

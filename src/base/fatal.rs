@@ -3,6 +3,8 @@
 //!
 //! Must not know: jobs, exit codes, signals.
 
+#![allow(unsafe_code)] // a function behind an atomic address
+
 use super::log;
 use crate::sync::fixed::{AtomicBool, AtomicPtr, Ordering};
 use std::ffi::c_void;

@@ -2,6 +2,8 @@
 //!
 //! Async-signal-safe where it says so: no allocation, no lock, one write(2).
 
+#![allow(unsafe_code)] // a function behind an atomic address
+
 use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
 use std::fmt::{self, Write as _};
 

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a hand-off that fails is an error that says what was tried, never a silent job of one.
 
+#![allow(unsafe_code)] // processes, shared memory
+
 use super::join::{Joined, enter};
 use crate::base::config::Config;
 pub use crate::base::config::HANDOFF;

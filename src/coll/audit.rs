@@ -5,6 +5,8 @@
 //! differ end the job with a line that names both nodes, both calls and where they are. A member that waits for long says
 //! for whom. Must not know algorithms.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::area::DESCRIPTION;
 use super::call::{Call, Kind, flags};
 use super::cells::Cells;

@@ -1,5 +1,7 @@
 //! One collective as its caller wants it, and what becomes of the calls of several images of a node.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::audit::{Description, Origin};
 use super::combine::Reduction;
 use super::span::Span;

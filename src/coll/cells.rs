@@ -14,6 +14,8 @@
 //! With mapped memory a word is one remote store; in the reference implementation it travels as an Active Message, whose
 //! handler stores it: the rest is the same. Must not know collectives.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::area::Block;
 use super::reach::Reach;
 use crate::am::Am;

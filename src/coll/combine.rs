@@ -1,5 +1,7 @@
 //! The client's function that combines vectors (contract: coll.md §8).
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::span::{Buffer, Span};
 use std::ffi::{c_int, c_void};
 

@@ -3,6 +3,8 @@
 //! The last of a node's images that calls makes one collective of the node out of all their calls. Sequence numbers are taken
 //! under the lock, so nodes agree on the order whatever their threads do. Must not know how threads come to their images.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::call::Call;
 use super::team::Images;
 use crate::base::error::Error;

@@ -13,6 +13,8 @@
 //! Which one is the sender's choice, except that everything too long for a message goes `BY_AM` where words travel as
 //! messages too, and that a `Send` made to push waits for the receiver's address, which a `Recv` made to be pushed tells.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::Mapped;
 use super::area::{CHUNK, CHUNKS, part};
 use super::cells::{WORDS, Word};

@@ -1,5 +1,7 @@
 //! Collectives in which everybody has something for everybody: gather_all, exchange.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::Mapped;
 use super::call::Call;
 use super::moves::{Send, To, all};

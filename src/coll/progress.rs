@@ -4,6 +4,8 @@
 //! engine (one thread at a time; others go on). Of each team a window's worth of the oldest is polled: the rest could not
 //! run anyway. Must not know what collectives do.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::audit::Patience;
 use super::team::TeamRef;
 use super::{Coll, Mapped, area};

@@ -1,5 +1,7 @@
 //! The receiving side of a move (`moves.rs`): does what the sender's message says, and checks that it can be.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::Mapped;
 use super::area::{CHUNK, CHUNKS};
 use super::cells::Word;

@@ -4,6 +4,8 @@
 //! MYSYNC. With IN_ALLSYNC the root waits for all before it sends, and nobody is done before the root has sent; where
 //! members other than the root send, all wait for all.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::Mapped;
 use super::call::{Call, flags};
 use super::cells::Word;

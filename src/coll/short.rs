@@ -5,6 +5,8 @@
 //! Who waits here waits for heads of messages only, which every member sends as soon as it comes. What takes more steps
 //! than one — a stage, Active Messages where no buffer is free — goes to the full machine with all that is left.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::call::{Kind, flags};
 use super::cells::Word;
 use super::combine::Reduction;

@@ -3,6 +3,8 @@
 //! Addresses are kept as numbers: a collective under way belongs to no thread. Whoever makes a [`Span`] promises that the
 //! memory stays accessible until the collective is done; then copying from and to it is safe.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::cells::WORDS;
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! Teams: split, destroy (contract: coll.md §9).
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::area::Block;
 use super::call::{Addresses, Call, Kind, flags};
 use super::cells::{Cells, Way};

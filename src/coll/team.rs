@@ -5,6 +5,8 @@
 //! window before; it is retired when this member neither reads nor writes for it any more. The smallest number that some
 //! member has not retired can always be used, so something always goes on. Must not know collectives.
 
+#![allow(unsafe_code)] // client memory and mapped regions
+
 use super::area;
 use super::audit::Audit;
 use super::cells::Cells;

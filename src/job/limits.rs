@@ -1,5 +1,7 @@
 //! What this host allows: memory for segments, and whether a job of so many nodes fits at all.
 
+#![allow(unsafe_code)] // regions and client memory
+
 use crate::am::region::Layout;
 use crate::os::{cgroup, sys};
 use crate::sci::SciError;

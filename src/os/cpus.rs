@@ -1,5 +1,7 @@
 //! Processors and NUMA memory of this process.
 
+#![allow(unsafe_code)] // system calls
+
 use super::sys::{check, errno};
 use libc::{c_int, c_void};
 use std::io;

@@ -1,5 +1,7 @@
 //! The machine and the process: name, CPUs, memory, limits, streams (contract: tools.md §10, §12).
 
+#![allow(unsafe_code)] // system calls
+
 use crate::os::sys;
 use libc::{c_int, c_void};
 use std::ffi::CString;

@@ -4,6 +4,8 @@
 //! started alike without randomisation have functions, static data, libraries and the first heap at the same addresses. Must
 //! not know: nodes, options.
 
+#![allow(unsafe_code)] // system calls
+
 use super::sys;
 use libc::c_ulong;
 use std::io;

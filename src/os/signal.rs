@@ -1,5 +1,7 @@
 //! Signals: sending them, taking them, and what happens when they arrive. Must not know what they mean to a job.
 
+#![allow(unsafe_code)] // system calls
+
 use super::sys::check;
 use libc::{c_int, c_void};
 use std::mem::MaybeUninit;

@@ -1,6 +1,8 @@
 //! Safe faces of the system calls that the library needs and std lacks; those about signals and processors have files of their
 //! own. Must not know what they are used for.
 
+#![allow(unsafe_code)] // system calls
+
 pub use super::cpus::*;
 pub use super::signal::*;
 use crate::sync::AtomicU32;

@@ -1,6 +1,8 @@
 //! Another process's memory that is not mapped here: process_vm_writev(2) and process_vm_readv(2), where the kernel
 //! allows them.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::SciError;
 
 /// Writes `len` bytes to `address` of process `pid`. `System` with the kernel's errno: EFAULT when the target is not

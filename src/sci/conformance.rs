@@ -2,6 +2,8 @@
 //!
 //! A suite is given two nodes of one job. What was stored is looked at after a barrier, because adapters may delay it.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::heap::{Heap, HeapFabric};
 use super::reorder::Reorder;
 use super::shm::{Shm, tests as shm};

@@ -11,6 +11,8 @@
 //! longer.
 //! Must not know: segments, nodes.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use std::ffi::c_void;
 
 #[cfg(target_arch = "x86_64")]

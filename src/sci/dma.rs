@@ -6,6 +6,8 @@
 //! What overlaps with computing is another engine's ([`super::engine`]).
 //! Must not know how a segment is reached: it writes through the adapter's own maps.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::interrupt::Deadline;
 use super::{DmaQueue, DmaState, DmaTicket, Properties, RemoteMap, RemoteSegment, SciError, pio};
 use crate::sync::{AtomicU64, Ordering};

@@ -8,6 +8,8 @@
 //! process whose client has ended must not keep it. The next transfer starts it again.
 //! Must not know what a transfer is for, nor whose memory it is.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::SciError;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use parking_lot::{Condvar, Mutex, MutexGuard};

@@ -6,6 +6,8 @@
 //! and a peer may still have mapped what was removed.
 //! Must not know what segments are for.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::interrupt::Bell;
 use super::segment::Life;
 use super::{NodeId, SciError};

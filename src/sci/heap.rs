@@ -5,6 +5,8 @@
 //! DMA runs in place; an interrupt's sleep is a short pause; maps cannot be placed.
 //! Must not know what the protocols are.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::dma::{DmaTarget, Queue};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, pause_for};
 use super::segment::{Found, Life, await_available};

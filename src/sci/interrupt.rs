@@ -27,6 +27,8 @@
 //! every sleeper uses membarrier. 4. Then a sleeper looks again [`SETTLE`] after `arm`, before it sleeps longer.
 //! Must not know what is waited for.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::{Interrupt, RemoteInterrupt};
 use crate::sync::{AtomicU32, Ordering, compiler_fence, fence};
 use std::cell::RefCell;

@@ -2,6 +2,8 @@
 //!
 //! Must not know whose segment it is.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::window::Hold;
 use super::{Placement, SciError};
 use memmap2::{MmapOptions, MmapRaw};

@@ -5,6 +5,8 @@
 //! [`SciError`], never a panic, but for word stores outside a map, which are bugs of the engine and assert.
 //! Must not know: messages, slots, handlers, GASNet.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use crate::sync::AtomicU64;
 use std::time::Duration;
 

@@ -3,6 +3,8 @@
 //! Invariant: no reference to mapped bytes is ever made, only to atomic words, because peers write them.
 //! Must not know how the memory was mapped. The checks are shared with adapters that have no raw memory (loom).
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::SciError;
 
 /// Index of the 8-byte word at `offset` in `len` bytes. The rotation moves the bits of a misaligned offset to the top,

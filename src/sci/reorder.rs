@@ -6,6 +6,8 @@
 //! polls delivers everything in the end. 5. DMA does not pass the lines: it is ordered by its own completion only.
 //! A protocol that forgets a barrier fails under some seed.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::dma::{DmaTarget, Queue};
 use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;

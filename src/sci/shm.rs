@@ -4,6 +4,8 @@
 //! memory; a removed segment's memory returns when its last user leaves, whichever node that is. One process may hold
 //! several nodes. Must not know how the nodes got the file, nor what segments are for.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::dma::{DmaTarget, Queue};
 use super::fabric::{self, Entry, Fabric, SEGMENTS};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};

@@ -2,6 +2,8 @@
 //!
 //! Must not know the life cycle of segments.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 #[cfg(not(loom))]
 pub(crate) use plain::{PAGE, Storage, View};
 

@@ -5,6 +5,8 @@
 //! back in its place: no hole that somebody else's mmap could fall into. A reservation lives as long as its maps.
 //! Must not know which candidate the job agreed on, nor what is mapped.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::SciError;
 use parking_lot::Mutex;
 use std::ops::Range;

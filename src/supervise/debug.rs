@@ -1,5 +1,7 @@
 //! Help for the person who looks for an error: stack trace and freeze. Contract: environment.md §2.2.
 
+#![allow(unsafe_code)] // processes and signals
+
 use crate::base::config::Config;
 use crate::base::log;
 use crate::os::{host, sys};

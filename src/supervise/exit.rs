@@ -7,6 +7,8 @@
 //!
 //! Contract: core.md §6.3, §6.4.
 
+#![allow(unsafe_code)] // processes and signals
+
 use super::debug;
 use super::node::{self, Node};
 use crate::base::fatal as base;

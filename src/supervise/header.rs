@@ -9,6 +9,8 @@
 //!
 //! Must not know: what is in a bulletin, processes, descriptors' origin, the fabric behind the header.
 
+#![allow(unsafe_code)] // processes and signals
+
 use crate::os::sys;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::io;

@@ -6,6 +6,8 @@
 //! Nothing here waits for a reader: a full sink keeps its bytes, and while it has too many its nodes are not read from,
 //! so that they wait as they would for any full pipe. Must not know: ranks, endings.
 
+#![allow(unsafe_code)] // processes and signals
+
 use crate::os::sys;
 use libc::pollfd;
 use std::collections::VecDeque;

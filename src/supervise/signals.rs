@@ -11,6 +11,8 @@
 //!
 //! Handlers are async-signal-safe.
 
+#![allow(unsafe_code)] // processes and signals
+
 use super::{debug, exit, node, spawn};
 use crate::base::config::Config;
 use crate::base::log;

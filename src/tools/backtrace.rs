@@ -4,6 +4,8 @@
 //! [`print()`] is async-signal-safe but for the dynamic linker's lock, which EXECINFO takes to find names, once
 //! [`configure`] has run. It ends: external mechanisms have a deadline, and a trace within a trace is refused.
 
+#![allow(unsafe_code)] // system calls, guarded memory
+
 use super::external::{self, External};
 use crate::base::config::Config;
 use crate::base::log;

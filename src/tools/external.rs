@@ -5,6 +5,8 @@
 //! 2. The tool may stop this process, so it is not we who watch it: a child in between reads its output and ends it when
 //!    it says nothing any more. Hence we wait for that child without a limit of our own.
 
+#![allow(unsafe_code)] // system calls, guarded memory
+
 use crate::base::log;
 use crate::os::sys;
 use libc::c_int;

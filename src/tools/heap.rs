@@ -5,6 +5,8 @@
 //! 2. What is not in the list was not given out, or was freed: both are fatal.
 //! 3. Freed blocks are kept, and filled, when their reuse is to be seen; then they must stay as they are.
 
+#![allow(unsafe_code)] // system calls, guarded memory
+
 use crate::base::config::{Config, Heap};
 use crate::base::fatal;
 use crate::os::host;

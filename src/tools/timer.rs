@@ -3,6 +3,8 @@
 //! Invariants: the source is chosen once per process; so is the worth of a tick, and conversions are exact multiples of it.
 //! The header reads the counter itself, hence `counter` must stay the instruction that is there.
 
+#![allow(unsafe_code)] // system calls, guarded memory
+
 use crate::base::config::Config;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -6,6 +6,8 @@
 //!
 //! Invariant: no reference to copied memory is ever made, because peers write it.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::groups::{Group, Places};
 use super::shape::{Dim, Indexed, Levels, Piece, Run, Section, What, vector_runs};
 

@@ -9,6 +9,8 @@
 //! No deadlock: initiators wait for slots as for any request, handlers reply once, and the handler of a get's answer
 //! waits for nothing (ARCHITECTURE.md, invariant 3).
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::groups::{Group, Groups, Reader};
 use super::shape::Run;
 use super::{Algorithm, Call, Vis, copy};

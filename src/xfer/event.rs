@@ -16,6 +16,8 @@
 //!
 //! Must not know: C types, error codes, the names of clients' calls.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::home::{self, Home, Set, Taken};
 use super::op::{Op, OpId};
 use super::table::Table;

@@ -1,5 +1,7 @@
 //! Events, their leaves, arrays and sets, without an engine of messages.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::*;
 
 fn take() -> (usize, Taken) {

@@ -10,6 +10,8 @@
 //!    single op off, so the list needs no protection against a number that comes back (ABA).
 //! 4. Implicit sets and the open region of a thread that has ended have no event. Their ops are free when they are complete.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::op::{Op, OpId};
 use super::table::{BLOCK, Table};
 use crate::sync::{AtomicU32, Ordering};

@@ -9,6 +9,8 @@
 //!
 //! Must not know: handles' C types, error codes.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 pub mod event;
 pub mod home;
 #[cfg(all(test, loom))]

@@ -3,6 +3,8 @@
 //! Each verb says whether it did the transfer; then it is complete. Plain stores need no barrier here: whoever may look
 //! at the bytes learns of them by a message, a barrier or another put's synchronising means, and those have one.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::Landing;
 use crate::am::Am;
 use crate::am::source::Source;

@@ -15,6 +15,8 @@
 //! 4. The op is given back, by whichever thread found it complete, once. Nobody counts it any more then (rule 2), and its
 //!    taker touches it again only after it has got it back (`home`, rule 3).
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::home::Home;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fixed};
 use std::ptr;

@@ -4,6 +4,8 @@
 //! The queue is short of room, or the thread cannot be started: then the transfer is made at once as well, so that no client
 //! waits for the engine but in a sync.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::op::Op;
 use super::table::Table;
 use super::{Counted, Landing};

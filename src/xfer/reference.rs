@@ -5,6 +5,8 @@
 //! copied to their place, or, of up to eight bytes, by a Short. A memset is a Short request with a Short reply. Handlers are
 //! the extended API's own indices.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::op::{Op, OpId};
 use super::table::Table;
 use super::{Counted, Landing};

@@ -1,5 +1,7 @@
 //! Verbs and waits through the engine of messages, on nodes of this process.
 
+#![allow(unsafe_code)] // client memory and mapped segments
+
 use super::event::{self, Events, Sets, Whose};
 use super::home::{self, Set};
 use super::overlap::Overlap;

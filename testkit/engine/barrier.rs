@@ -1,5 +1,7 @@
 //! The barrier between nodes on threads of their own.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::plan::mix;
 use super::world::{Kit, Node, Shape, nodes, run};
 use crate::barrier::{ANONYMOUS, MISMATCH};

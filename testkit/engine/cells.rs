@@ -1,6 +1,8 @@
 //! The cells of collectives under loom: every order in which the accesses of two members can fall, with at most two
 //! preemptions. The window is two, so that three numbers use a slot again. Names are the rules of `coll/cells.rs`.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::world::{Kit, Node, Shape, create, nodes_with};
 use crate::coll::area::{self, Block};
 use crate::coll::cells::{Cells, WORDS, Way, Word};

@@ -1,6 +1,8 @@
 //! Handlers as a C client has them: one function for each category, argument count and direction. They find the node
 //! that they run on through a thread-local.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::plan::Category;
 use super::traffic::Traffic;
 use super::world::Kit;

@@ -1,6 +1,8 @@
 //! A peer's memory is not trusted: what no sender of ours writes ends the job with a line, or is ignored. Each test is a
 //! bug that was there.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::world::{Kit, Node, Shape, nodes, nodes_with};
 use crate::am::library::{Library, RMA_ARRIVED, RMA_DONE};
 use crate::am::region::RING;

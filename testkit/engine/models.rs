@@ -1,6 +1,8 @@
 //! The engine under loom: every order in which the accesses of two or three nodes can fall, with at most two
 //! preemptions. Layouts are tiny: two slots, rings of four lines, so that a few messages go round.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::world::{Kit, Node, Shape, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;

@@ -1,6 +1,8 @@
 //! The library's own messages between nodes of one process: what `rma::reference` and `vis::pack` register is what runs here,
 //! over the heap adapter and over the one that delays and reorders stores.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::plan::mix;
 use super::world::{Kit, Node, Shape, nodes, nodes_with, run_nodes};
 use crate::am::library::RMA_DONE;

@@ -1,6 +1,8 @@
 //! A peer that writes what it likes into the control and command regions of node 0, where it may and as it may: any
 //! word, whole messages that look right, and words that change between two looks. Meanwhile all nodes go on.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::Input;
 use super::scene::{Seat, act, has_slot, seats, source, with_args};
 use crate::am::region::{Layout, MAX_MEDIUM, RING};

@@ -4,6 +4,8 @@
 //! Nobody may wait on this thread for a peer, so what would wait is not done: requests without a slot, replies without room
 //! in a ring.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::watch;
 use crate::am::library::{FIRST_CLIENT, Library, RMA_GET, Serve, VIS_GET, high};
 use crate::am::region::{COLLECTIVE, MAX_MEDIUM, RING};

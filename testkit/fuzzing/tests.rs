@@ -1,5 +1,7 @@
 //! Every target with its seeds, with seeds that were changed a little, and with bytes made at random.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use super::scene::{act, seats, with_args};
 use crate::am::library::{RMA_GET, RMA_GET_LONG, RMA_SET};
 use crate::base::fatal::caught::catch;

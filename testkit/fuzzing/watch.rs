@@ -1,5 +1,7 @@
 //! Looks at the payloads that handlers get: they must lie in memory that peers may write, and be there.
 
+#![allow(unsafe_code)] // handlers and memory as clients have them
+
 use std::cell::RefCell;
 use std::hint::black_box;
 

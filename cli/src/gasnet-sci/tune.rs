@@ -5,6 +5,8 @@
 //! else the host does at the time hits both. A threshold is the length from which on every longer one has the wanted ratio.
 //! A way that wins nowhere gets no line: the default stands.
 
+#![allow(unsafe_code)] // system calls and C
+
 use clap::ArgMatches;
 use gasnet_sci::am::wait;
 use gasnet_sci::base::config::tune;

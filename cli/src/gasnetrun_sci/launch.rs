@@ -1,5 +1,7 @@
 //! From an [`Order`] to a job: checks that it fits, starts the nodes, supervises them.
 
+#![allow(unsafe_code)] // system calls and C
+
 use super::cli::NAME;
 use super::debugger;
 use super::options::{Order, Output};

@@ -1,5 +1,8 @@
 //! `gasnetrun_sci -n N program args…`: starts N nodes on this host and supervises them.
 //! Contract: environment.md §3.1.
+
+#![allow(unsafe_code)] // system calls and C
+
 // Rust's start-up code would make SIGPIPE ignored, and then so would be every node's.
 #![cfg_attr(not(test), no_main)]
 

@@ -1,5 +1,7 @@
 //! The node program: does the operations of its script one after the other, `@1,2:operation` on these ranks only.
 
+#![allow(unsafe_code)] // system calls and C
+
 use super::driver::NODE;
 use super::suite::conformance;
 use gasnet_sci::base::config::{Config, signal_number};

@@ -1,5 +1,7 @@
 //! Active Messages and polling (contract: core.md §9, §10).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::api::constants::*;

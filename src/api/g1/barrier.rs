@@ -1,5 +1,7 @@
 //! Barriers (contract: extended.md §8).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::api::constants::*;
 use crate::api::must;
 use crate::base::error::Error;

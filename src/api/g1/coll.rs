@@ -1,5 +1,7 @@
 //! Collectives (contract: coll.md §3–§8, §10). What the header's functions fill in is one structure for all of them.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::am::Am;
 use crate::api::constants::*;
 use crate::api::debug;

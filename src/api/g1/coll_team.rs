@@ -1,5 +1,7 @@
 //! Teams and their barriers (contract: coll.md §9).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::coll::{coll, must};
 use crate::api::constants::*;
 use crate::barrier::{Barrier, Hall};

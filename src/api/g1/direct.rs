@@ -1,5 +1,7 @@
 //! What the header sends Shorts and looks for messages by: C's view of `am::direct`.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::am::direct;
 use crate::am::outbox::{CLAIM_AHEAD, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};

@@ -1,5 +1,7 @@
 //! Start and end (contract: core.md §6).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::am::handlers::Entry;
 use crate::api::constants::*;
 use crate::api::tools::{debug as tools_debug, env as tools_env, trace as tools_trace};

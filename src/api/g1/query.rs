@@ -1,5 +1,7 @@
 //! Queries: rank, size, segments, environment, names of errors, wait mode (contract: core.md §4, §7, §12).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::am::wait::Mode;
 use crate::api::constants::*;
 use crate::api::{must, status};

@@ -1,5 +1,7 @@
 //! What the header asks before it does something inline: C's view of `peers::shortcuts`, which decides. Constant after attach.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::job::Job;
 use crate::peers::shortcuts::{self, Conditions, Shortcuts};
 use crate::sci::Adapter;

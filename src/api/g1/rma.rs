@@ -3,6 +3,8 @@
 //! Each transfer's shim says what moves and which call it is; [`CALLS`] says what that means, [`transfer`] does the rest. The
 //! shims are functions written out, because cbindgen reads the prototypes from here.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::am::Am;
 use crate::am::source::Source;
 use crate::api::constants::*;

@@ -1,5 +1,7 @@
 //! `gasnet_vis.h`: vector, indexed and strided transfers (contract: vis.md). Errors are fatal. Not in handlers.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::rma::{check_node, engines};
 use crate::am::Am;
 use crate::api::constants::*;

@@ -1,5 +1,7 @@
 //! Does the object fit the library, and do the objects of a program fit each other (contract: tools.md §1.2)?
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::base::log;
 use crate::job;
 use crate::sync::{AtomicU32, Ordering};

@@ -1,5 +1,7 @@
 //! Stack traces and freezing, for the tools (contract: tools.md §11).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::text::text;
 use crate::api::g1::init;
 use crate::base::config::Config;

@@ -1,5 +1,7 @@
 //! Environment and numbers of the tools (contract: tools.md §9). Any time, any thread, with or without a job.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::text::{required, text, to_c};
 use crate::api::g1::init;
 use crate::job::{environment, fatal};

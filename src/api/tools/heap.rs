@@ -1,5 +1,7 @@
 //! The debug heap, for clients that ask for it with GASNET_DEBUGMALLOC (contract: tools.md §15). Misuse is fatal.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::job::fatal;
 use crate::tools::heap;
 use std::ffi::{CStr, c_char, c_void};

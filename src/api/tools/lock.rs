@@ -1,5 +1,7 @@
 //! Reader-writer locks of the tools (contract: tools.md §6): parking_lot's, in a word of the client's that starts as 0.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use parking_lot::RawRwLock;
 use parking_lot::lock_api::{RawRwLock as _, RawRwLockRecursive as _};
 

@@ -1,5 +1,7 @@
 //! The machine, the process and plain memory, for the tools (contract: tools.md §10, §12, §15). Any time, any thread.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::text::text;
 use crate::api::g1::init;
 use crate::job::{exit, fatal};

@@ -1,5 +1,7 @@
 //! C strings of the tools' callers.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::job::fatal;
 use std::ffi::{CStr, c_char};
 

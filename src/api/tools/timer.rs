@@ -1,5 +1,7 @@
 //! Timers of the tools: what the header does not do itself (contract: tools.md §2, §8).
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::tools::timer::{self, Source};
 use std::ffi::c_int;

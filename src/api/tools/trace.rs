@@ -1,5 +1,7 @@
 //! The client's part in traces and statistics (contract: tools.md §13). The header looks at the letters first.
 
+#![allow(unsafe_code)] // clients' pointers; exported names
+
 use super::text::text;
 use crate::job::state;
 use crate::sync::{AtomicUsize, Ordering};

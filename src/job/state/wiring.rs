@@ -1,5 +1,7 @@
 //! What nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the address window.
 
+#![allow(unsafe_code)] // regions and client memory
+
 use super::{CONNECT, Client};
 use crate::am::peers::Reach;
 use crate::am::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};

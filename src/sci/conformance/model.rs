@@ -1,6 +1,8 @@
 //! Random operations on random segments against plain vectors: every byte is compared, also those around what a map
 //! shows, and errors must leave all as it was.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

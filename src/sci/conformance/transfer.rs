@@ -1,5 +1,7 @@
 //! PIO and DMA: what is stored arrives, what is refused writes nothing.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::*;
 
 pub(super) fn pio_stores_arrive<A: Adapter>(nodes: [A; 2]) {

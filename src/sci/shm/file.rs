@@ -3,6 +3,8 @@
 //!
 //! Must not know what is in the file.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use crate::sci::SciError;
 use parking_lot::RwLock;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};

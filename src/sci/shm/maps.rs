@@ -3,6 +3,8 @@
 //! Invariant: a map keeps its memory mapped and its segment's user counted, in this order of dropping.
 //! Must not know where the extent came from.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::Lease;
 use crate::sci::mapping::Mapping;
 use crate::sci::pio::Span;

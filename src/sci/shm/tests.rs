@@ -1,5 +1,7 @@
 //! What only shared memory has: memory that returns, windows, fences agreed upon.
 
+#![allow(unsafe_code)] // mapped memory, system calls
+
 use super::*;
 use crate::sci::window::Window;
 use crate::sci::{LocalMap, RemoteMap};

@@ -1,6 +1,8 @@
 //! The kernels, compiled by cli/build.rs from `kernels/*.c`: what a node does while it is measured. `kernels/bench.h` says what
 //! they have in common.
 
+#![allow(unsafe_code)] // system calls and C
+
 use gasnet_sci::am::Am;
 use gasnet_sci::sci::Host;
 use std::ffi::{c_int, c_long, c_uint, c_void};

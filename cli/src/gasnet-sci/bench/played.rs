@@ -2,6 +2,8 @@
 //!
 //! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
 
+#![allow(unsafe_code)] // system calls and C
+
 use super::kernels::polls_played;
 use gasnet_sci::am::library::Library;
 use gasnet_sci::am::peers::Reach;

@@ -1,3 +1,6 @@
+
+#![allow(unsafe_code)] // system calls
+
 #[unsafe(no_mangle)]
 pub extern "C" fn other_sum(n: u64) -> u64 {
     std::thread::spawn(move || (1..=n).collect::<Vec<u64>>().iter().sum()).join().unwrap()
