@@ -27,6 +27,7 @@ pub mod recv;
 pub mod reduce;
 pub mod rooted;
 pub mod select;
+mod setup;
 mod short;
 pub mod span;
 pub mod split;
@@ -40,7 +41,6 @@ use crate::sync::{AtomicU32, AtomicU64, ModeLock, Ordering};
 use area::{Area, Heap};
 use audit::Patience;
 pub use call::{Addresses, Call, Kind, flags};
-use cells::{Cells, Way};
 use combine::Function;
 use images::{Crew, Gate};
 use landing::Landings;
@@ -48,6 +48,7 @@ use parking_lot::{Mutex, RwLock};
 use phase::Context;
 use progress::{Handles, Task, Tasks};
 use reach::Reach;
+use setup::all_nodes;
 pub use short::Plain;
 use smallvec::SmallVec;
 use stage::Stage;
@@ -426,82 +427,6 @@ impl<A: Mapped> Coll<A> {
         self.block_on(async move { cx.phase(0).await.everybody(cells::Word::Enter).await });
     }
 
-    /// `gasnet_coll_init`: `counts` are the images of each node, equal everywhere; `None`: one each. Every thread that takes
-    /// part calls it, with its image.
-    pub fn init(&'static self, counts: Option<&[u32]>, image: u32, functions: &[(Function, u32)]) -> Result<(), Error> {
-        let several = counts.filter(|counts| counts.iter().any(|n| *n != 1));
-        let me = self.am.me() as usize;
-        let Some(counts) = several else {
-            {
-                let mut told = self.told.lock();
-                if told.threads > 0 {
-                    return bad_arg(format_args!("gasnet_coll_init was called before"));
-                }
-                told.threads = 1;
-                told.functions = functions.to_vec();
-            }
-            self.meet();
-            return Ok(());
-        };
-        if !self.threaded {
-            return bad_arg(format_args!("several images on a node need GASNET_PAR"));
-        }
-        if counts.contains(&0) {
-            return bad_arg(format_args!("a node without images"));
-        }
-        let starts: Box<[u32]> = std::iter::once(0)
-            .chain(counts.iter().scan(0u32, |sum, n| {
-                *sum += n;
-                Some(*sum)
-            }))
-            .collect();
-        if !(starts[me]..starts[me + 1]).contains(&image) {
-            let (first, end) = (starts[me], starts[me + 1]);
-            return bad_arg(format_args!("image {image} is not this node's: it has {first} to {}", end - 1));
-        }
-        if IMAGE.replace(image + 1) != 0 {
-            return bad_arg(format_args!("gasnet_coll_init was called before by this thread"));
-        }
-        let last = {
-            let mut told = self.told.lock();
-            match &told.images {
-                Some(before) if *before != starts => {
-                    return bad_arg(format_args!("threads of this node give different numbers of images"));
-                }
-                _ => told.images = Some(starts.clone()),
-            }
-            told.functions = functions.to_vec();
-            told.threads += 1;
-            told.threads == counts[me]
-        };
-        if last {
-            // SAFETY: the promise of `new`.
-            let team = unsafe {
-                all_nodes(
-                    &self.region,
-                    &self.reach,
-                    self.area,
-                    1,
-                    (self.threaded, self.debug),
-                    self.am.me(),
-                    Images::Many(starts),
-                )
-            };
-            // SAFETY: the promise of `new`.
-            let gate = unsafe { Gate::new(self.threaded) };
-            let _ = self.by_image.set((Box::leak(Box::new(team)), gate));
-            self.meet();
-            // ORDERING: Release ↔ Acquire below: the other threads see the team.
-            self.ready.store(1, Ordering::Release);
-        }
-        let mut failed = 0;
-        // ORDERING: Acquire ↔ Release above.
-        while self.ready.load(Ordering::Acquire) == 0 {
-            failed = self.am.wait_step(failed);
-        }
-        Ok(())
-    }
-
     /// Number of images on this node, threads that take part.
     pub fn images_here(&self) -> usize {
         self.by_image.get().map_or(1, |(team, _)| team.images.count(team.me()))
@@ -521,23 +446,6 @@ pub struct Place {
     pub total: usize,
     /// One image on each node.
     pub single: bool,
-}
-
-/// # Safety
-/// As [`ModeLock::new`].
-unsafe fn all_nodes<A: Mapped>(
-    region: &A::Local,
-    reach: &Arc<Reach<A>>,
-    area: Area,
-    which: usize,
-    (threaded, debug): (bool, bool),
-    me: u32,
-    images: Images,
-) -> Team<A> {
-    let ways = (0..reach.nodes() as u32).map(|rank| Way::new(rank, area.base(which))).collect();
-    let cells = Cells::new(me as usize, area.all(), region.clone(), ways, reach.clone());
-    // SAFETY: the caller's promise.
-    unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }
 
 /// Sequence numbers that a collective takes: one for each time that two members may send each other a message.
