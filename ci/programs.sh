@@ -9,6 +9,7 @@ testcore         |               |
 testcorelimits   |               |
 testcoremem      |               |
 testcoreflow     |               |
+testtwin         |               |
 testcoreblock    |               |
 testcorethreads  |               |
 testcorepaste    |               |
