@@ -4,6 +4,8 @@
 
 #[cfg(test)]
 mod engine;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod far;
 #[cfg(not(loom))]
 pub mod fuzzing;
 pub(crate) mod world;

@@ -52,6 +52,18 @@ where
     const SEEDS: u64 = 6;
 }
 
+#[cfg(all(test, not(loom)))]
+impl<A: Kit> Kit for super::far::Far<A>
+where
+    A::RemoteSegment: crate::sci::dma::DmaTarget,
+{
+    fn kit(nodes: u32, seed: u64) -> Vec<Self> {
+        super::far::Far::wrap(A::kit(nodes, seed), seed)
+    }
+
+    const SEEDS: u64 = 6;
+}
+
 /// What a job looks like.
 #[derive(Clone)]
 pub(crate) struct Shape {

@@ -35,6 +35,8 @@ mod storage;
 pub mod window;
 
 pub use error::SciError;
+#[cfg(all(test, not(loom)))]
+pub(crate) use pio::{check_range, half_index, packet_index, word_index, words_index};
 pub use segment::{NodeId, SciAddr, SegmentId};
 
 /// The adapter that the library is built with. Loom cannot see into mapped memory, so it gets the heap.

@@ -36,7 +36,7 @@ impl<A: Adapter> Clone for Reorder<A> {
 impl<A: Adapter> Reorder<A> {
     /// Wraps `inner`; the same seed and the same calls give the same order.
     pub(crate) fn new(inner: A, seed: u64) -> Self {
-        let state = State { random: seed, lines: Vec::new() };
+        let state = State { random: Random::new(seed), lines: Vec::new() };
         Self { inner, lines: Arc::new(Lines(Mutex::new(state))) }
     }
 }
@@ -120,7 +120,7 @@ impl<S: DmaTarget> DmaTarget for ReorderSegment<S> {
             }
         };
         // Its own, empty lines: its barrier and its end deliver nothing of others (rule 5).
-        let none = Arc::new(Lines(Mutex::new(State { random: 0, lines: Vec::new() })));
+        let none = Arc::new(Lines(Mutex::new(State { random: Random::new(0), lines: Vec::new() })));
         Ok(ReorderMap { inner, name: self.name, start: 0, direct: true, unmap: Arc::new(Unmap(none)) })
     }
 }
@@ -226,7 +226,8 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
     }
 }
 
-enum Store {
+/// One store that is under way.
+pub(crate) enum Store {
     Word(u64),
     Packet(u64, Vec<u64>),
     Publish(u64),
@@ -234,14 +235,16 @@ enum Store {
     Bytes(Vec<u8>),
 }
 
-struct Waiting<M> {
-    map: M,
-    offset: usize,
-    store: Store,
+/// A store, and where it goes.
+pub(crate) struct Waiting<M> {
+    pub(crate) map: M,
+    pub(crate) offset: usize,
+    pub(crate) store: Store,
 }
 
 impl<M: RemoteMap> Waiting<M> {
-    fn deliver(self) {
+    /// Puts it in place.
+    pub(crate) fn deliver(self) {
         let (map, offset) = (self.map, self.offset);
         match self.store {
             Store::Word(word) => map.store(offset, &[word]),
@@ -262,8 +265,26 @@ type Key = ((NodeId, SegmentId), usize);
 
 struct Lines<M>(Mutex<State<M>>);
 
+/// Random numbers that a seed repeats (splitmix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// Below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) % bound as u64) as usize
+    }
+}
+
 struct State<M> {
-    random: u64,
+    random: Random,
     lines: Vec<(Key, VecDeque<Waiting<M>>)>,
 }
 
@@ -275,18 +296,9 @@ impl<M: RemoteMap> State<M> {
         }
     }
 
-    /// Below `bound`. (splitmix64)
-    fn below(&mut self, bound: usize) -> usize {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % bound as u64) as usize
-    }
-
     /// Delivers the first stores of up to two lines (rules 1, 2).
     fn stir(&mut self) {
-        for _ in 0..self.below(3) {
+        for _ in 0..self.random.below(3) {
             self.deliver_some();
         }
         while self.lines.len() > MOST_LINES {
@@ -298,8 +310,8 @@ impl<M: RemoteMap> State<M> {
         if self.lines.is_empty() {
             return;
         }
-        let at = self.below(self.lines.len());
-        let count = self.below(self.lines[at].1.len()) + 1;
+        let at = self.random.below(self.lines.len());
+        let count = self.random.below(self.lines[at].1.len()) + 1;
         self.lines[at].1.drain(..count).for_each(Waiting::deliver);
         if self.lines[at].1.is_empty() {
             self.lines.swap_remove(at);

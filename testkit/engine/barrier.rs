@@ -9,6 +9,7 @@ use crate::base::error::is_bad_arg as is_bad;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, RemoteMap};
+use crate::testkit::far::Far;
 
 /// Bytes that a node writes to the next one before each notify.
 const NOTE: usize = 640;
@@ -82,6 +83,7 @@ fn all_phases<A: Kit>() {
 fn what_was_stored_before_notify_is_seen_after_wait_and_names_agree() {
     all_phases::<Heap>();
     all_phases::<Reorder<Heap>>();
+    all_phases::<Far<Heap>>();
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
+use crate::testkit::far::Far;
 
 fn large() -> Shape {
     Shape { active: vec![0, 20, 40, 63, 64, 66, 69], ..Shape::new(70, 4) }
@@ -22,6 +23,7 @@ fn any_traffic_between_few_nodes_of_a_large_job_arrives() {
     }
     any::<Heap>();
     any::<Reorder<Heap>>();
+    any::<Far<Heap>>();
 }
 
 /// A pair's only message can't be found by looking for the next one.
@@ -37,7 +39,9 @@ fn a_single_message_from_an_unpredicted_peer_is_found() {
     single::<Heap>(None);
     single::<Heap>(Some(Leg::short(0)));
     single::<Reorder<Heap>>(None);
+    single::<Far<Heap>>(None);
     single::<Reorder<Heap>>(Some(Leg::short(0)));
+    single::<Far<Heap>>(Some(Leg::short(0)));
 }
 
 /// The credit must be there when the reply's exist word is: nobody sets it again.
@@ -55,6 +59,7 @@ fn a_reply_behind_an_unanswered_request_is_found() {
     }
     behind::<Heap>();
     behind::<Reorder<Heap>>();
+    behind::<Far<Heap>>();
 }
 
 /// Nodes of the largest job that this is meant for: two lines of exist words.

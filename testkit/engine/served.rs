@@ -13,6 +13,7 @@ use crate::base::fatal::caught::catch;
 use crate::sci::Adapter;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
+use crate::testkit::far::Far;
 use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, What};
 use crate::vis::{Call, Vis};
@@ -87,6 +88,7 @@ fn transfers_by_messages_are_whole_whatever_the_order_of_stores() {
     for everything in [false, true] {
         transfers_over::<Heap>(everything);
         transfers_over::<Reorder<Heap>>(everything);
+        transfers_over::<Far<Heap>>(everything);
     }
 }
 

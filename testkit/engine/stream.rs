@@ -5,6 +5,7 @@ use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
+use crate::testkit::far::Far;
 
 fn everything(nodes: u32, slots: u32) -> Shape {
     Shape { everything: true, ..Shape::new(nodes, slots) }
@@ -29,6 +30,7 @@ fn longs_to_unmapped_memory_are_streamed() {
 fn longs_to_unmapped_memory_are_streamed_whatever_the_order_of_stores() {
     for answers in [0, 8, 16] {
         streams::<Reorder<Heap>>(answers);
+        streams::<Far<Heap>>(answers);
     }
 }
 
@@ -46,6 +48,7 @@ fn streams_longer_than_the_ring_cross_in_both_directions() {
     }
     cross::<Heap>();
     cross::<Reorder<Heap>>();
+    cross::<Far<Heap>>();
 }
 
 #[test]
@@ -63,4 +66,5 @@ fn a_streamed_reply_from_an_unpredicted_peer_of_a_large_job_completes() {
     }
     few::<Heap>();
     few::<Reorder<Heap>>();
+    few::<Far<Heap>>();
 }

@@ -12,6 +12,7 @@ use crate::base::error::Error;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
+use crate::testkit::far::Far;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -350,6 +351,7 @@ fn every_category_count_and_length_arrives_whole_and_in_order() {
 #[test]
 fn every_category_count_and_length_arrives_whole_and_in_order_whatever_the_order_of_stores() {
     every_category_count_and_length::<Reorder<Heap>>();
+    every_category_count_and_length::<Far<Heap>>();
 }
 
 /// `count` messages of any kind per pair; of 16, `answers` are answered.
@@ -379,12 +381,14 @@ fn mixtures<A: Kit>(answers: u64) {
 fn requests_without_reply_give_their_slots_back_in_batches() {
     mixtures::<Heap>(0);
     mixtures::<Reorder<Heap>>(0);
+    mixtures::<Far<Heap>>(0);
 }
 
 #[test]
 fn every_reply_comes_once_and_in_order() {
     mixtures::<Heap>(16);
     mixtures::<Reorder<Heap>>(16);
+    mixtures::<Far<Heap>>(16);
 }
 
 #[test]
@@ -392,6 +396,7 @@ fn answered_and_unanswered_requests_mix_in_any_order() {
     for answers in [1, 8, 15] {
         mixtures::<Heap>(answers);
         mixtures::<Reorder<Heap>>(answers);
+        mixtures::<Far<Heap>>(answers);
     }
 }
 
@@ -408,4 +413,5 @@ fn payloads_of_odd_sizes_wrap_the_rings() {
     wrap::<Heap>(4);
     wrap::<Heap>(64);
     wrap::<Reorder<Heap>>(64);
+    wrap::<Far<Heap>>(64);
 }
