@@ -315,6 +315,9 @@ fn a_reply_of_which_part_has_arrived_is_no_progress() {
     steps.on(0, |node| one_arg(1, |args| node.am.request_medium(1, PART, source, args))).unwrap();
     steps.on(0, |node| node.am.poll_in_loop()); // the header may look now
     steps.poll(1);
-    assert_eq!(steps.take_log(), [(99, 64)], "each look was in vain: such a wait comes to yield and to sleep");
+    let log = steps.take_log();
+    let [(99, failed)] = log[..] else { panic!("{log:?}") };
+    // More where the core was away meanwhile: then a wait skips steps.
+    assert!(failed >= 64, "each of 64 looks was in vain, so that such a wait comes to yield and to sleep: {failed}");
     assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
 }
