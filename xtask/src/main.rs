@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod abi;
+mod compare;
 mod headers;
 mod leftovers;
 mod peers;
@@ -48,6 +49,7 @@ fn command() -> Command {
         )
         .subcommand(soak::command())
         .subcommand(peers::command())
+        .subcommand(compare::command())
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Some(("abi", options)) => abi::run(&repo, options.get_flag("update"), options.get_flag("break")),
         Some(("soak", options)) => soak::run(&repo, options),
         Some(("bench-peers", options)) => peers::run(&repo, options),
+        Some(("compare", options)) => compare::run(&repo, options),
         _ => unreachable!("clap demands a subcommand that it knows"),
     });
     match result {
