@@ -6,28 +6,32 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use tempfile::TempDir;
 
 /// Where names of ours could come up that other programs use, too.
 const COMMON: [&str; 4] = ["/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp"];
 
 /// Finds what marked processes leave.
-#[derive(Clone)]
 pub struct Leftovers {
+    pub marked: Marked,
+    /// The jobs' own place for temporary files.
+    temporary: TempDir,
+    before: BTreeSet<PathBuf>,
+}
+
+/// Finds the processes of the runs.
+#[derive(Clone)]
+pub struct Marked {
     mark: String,
     /// Programs outside it are none of ours, whatever they inherited.
     target: PathBuf,
-    /// The jobs' own place for temporary files.
-    temporary: Arc<TempDir>,
-    before: BTreeSet<PathBuf>,
 }
 
 impl Leftovers {
     pub fn new(target: &Path) -> Result<Leftovers> {
         let target = target.canonicalize().context("the target directory is there")?;
         let mark = format!("{}.{}", std::process::id(), fastrand::u32(..));
-        Ok(Leftovers { mark, target, temporary: Arc::new(tempfile::tempdir()?), before: our_names() })
+        Ok(Leftovers { marked: Marked { mark, target }, temporary: tempfile::tempdir()?, before: our_names() })
     }
 
     pub fn temporary(&self) -> &Path {
@@ -41,9 +45,23 @@ impl Leftovers {
                 command.env_remove(name);
             }
         }
-        command.env("GASNET_CI_MARK", &self.mark).env("TMPDIR", self.temporary());
+        command.env("GASNET_CI_MARK", &self.marked.mark).env("TMPDIR", self.temporary());
     }
 
+    /// New names of ours in common places, and anything in the jobs' own; the latter is removed.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = our_names().difference(&self.before).cloned().collect();
+        for entry in fs::read_dir(self.temporary()).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.unwrap_or_else(|error| eprintln!("cannot remove {}: {error}", path.display()));
+            found.push(path);
+        }
+        found
+    }
+}
+
+impl Marked {
     /// Marked processes that are alive.
     pub fn processes(&self) -> Vec<Pid> {
         let mark = format!("GASNET_CI_MARK={}", self.mark);
@@ -83,18 +101,6 @@ impl Leftovers {
             }
         }
         text
-    }
-
-    /// New names of ours in common places, and anything in the jobs' own; the latter is removed.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = our_names().difference(&self.before).cloned().collect();
-        for entry in fs::read_dir(self.temporary()).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.unwrap_or_else(|error| eprintln!("cannot remove {}: {error}", path.display()));
-            found.push(path);
-        }
-        found
     }
 }
 

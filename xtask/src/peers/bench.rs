@@ -97,6 +97,6 @@ impl<'a> Bench<'a> {
 
 impl Drop for Bench<'_> {
     fn drop(&mut self) {
-        self.leftovers.kill();
+        self.leftovers.marked.kill();
     }
 }

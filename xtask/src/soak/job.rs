@@ -132,8 +132,8 @@ pub fn run(site: &Site, plan: &Plan, limit: Duration) -> Result<Run> {
         }
         if ended.get().is_none() {
             run.wrong.push(format!("no end within {} s", PATIENCE.as_secs()));
-            run.stuck = site.leftovers.describe();
-            site.leftovers.kill();
+            run.stuck = site.leftovers.marked.describe();
+            site.leftovers.marked.kill();
             let _ = child.kill(); // it may be outside the target directory yet, a shell
         }
         done
@@ -174,12 +174,12 @@ fn told(plan: &Plan, run: &Run, started_at: SystemTime, done: &mut Done) {
 /// Nobody may outlive the job for long; what was killed with it has a moment. The time when the last was gone.
 fn all_gone(site: &Site, ended_at: SystemTime, limit: Duration, run: &mut Run) -> SystemTime {
     let mut gone_at = ended_at;
-    while !site.leftovers.processes().is_empty() {
+    while !site.leftovers.marked.processes().is_empty() {
         gone_at = SystemTime::now();
         if gone_at.duration_since(ended_at).is_ok_and(|since| since > limit) {
             run.wrong.push("left behind: processes".into());
-            run.stuck = site.leftovers.describe();
-            site.leftovers.kill();
+            run.stuck = site.leftovers.marked.describe();
+            site.leftovers.marked.kill();
             break;
         }
     }

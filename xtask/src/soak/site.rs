@@ -61,13 +61,13 @@ impl Site {
 
     /// A signal that ends this process first ends the job, and removes what would stay.
     fn clear_on_signals(&self) -> Result<()> {
-        let leftovers = self.leftovers.clone();
-        let directories = [self.work.path().to_path_buf(), leftovers.temporary().to_path_buf()];
+        let marked = self.leftovers.marked.clone();
+        let directories = [self.work.path().to_path_buf(), self.leftovers.temporary().to_path_buf()];
         let group = self.group.as_ref().map(|group| group.0.clone());
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         thread::spawn(move || {
             if signals.forever().next().is_some() {
-                leftovers.kill();
+                marked.kill();
                 // What cannot be removed stays; the process ends anyway.
                 directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
                 group.iter().for_each(|group| drop(fs::remove_dir(group)));
