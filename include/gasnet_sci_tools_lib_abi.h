@@ -277,7 +277,7 @@ const char *gasneti_sci_performance_warnings(uint32_t client);
 const char *gasnett_exe_name(void);
 
 /*
- Reads the settings of this section. Programs without a job must call it before the others here; `gasnet_init` does it
+ Reads the settings of this section, at every call: a client may set variables, bring a mechanism of its own and call again
  */
 void gasnett_backtrace_init(const char *exename);
 

@@ -426,7 +426,7 @@ impl<A: Adapter> Am<A> {
     }
 
     /// Runs replies of `dest` and takes its credits. True when there was anything.
-    fn collect(&self, dest: u32) -> bool {
+    pub(crate) fn collect(&self, dest: u32) -> bool {
         self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).is_some_and(|found| found > 0)
     }
 }

@@ -6,13 +6,13 @@
 //! A client's own polls (`gasnet_AMPoll`) may be a wait, whose core a peer needs to answer at all, or may stand beside
 //! computing, whose core must not be given away. The library tells them apart by time:
 //! 1. In a job of one node a poll never yields: no peer needs the core.
-//! 2. Otherwise the clock is read once in [`MISSES_SHARED`] or more empty polls. If a poll, with what the client did before it,
-//!    took [`COMPUTES`] or longer in the mean, the client computes, and nothing happens. If less, it waits, and the library yields.
+//! 2. Otherwise the clock is read once in `MISSES_SHARED` or more empty polls. If a poll, with what the client did before it,
+//!    took `COMPUTES` or longer in the mean, the client computes, and nothing happens. If less, it waits, and the library yields.
 //! 3. A pause before the first of these polls (long computing, a handler, time that another process had the core) may make one
 //!    wait look like computing. The next reading, as many polls later, corrects that.
 //!
 //! Yields are bounded by time as well as by number: on a core that others use a yield may last their whole time slice, and a
-//! sleeper is served sooner than a thread that yields. So a yield counts for as many as it took shares of [`YIELD_TIME`].
+//! sleeper is served sooner than a thread that yields. So a yield counts for as many as it took shares of `YIELD_TIME`.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 

@@ -1,6 +1,6 @@
 //! What every [`Bootstrap`] does. All nodes of a job call [`conforms`]; it panics in a node that sees something else.
 //!
-//! Used twice: by the unit tests with threads as nodes, and by `tests/launcher` with processes.
+//! Used twice: by the unit tests with threads as nodes, and by `cli/tests/launcher` with processes.
 
 use super::{BootError, Bootstrap, Key, LIMIT};
 use std::thread;

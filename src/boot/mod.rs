@@ -1,6 +1,6 @@
 //! Joining a job, and the few words that its nodes tell each other before they have any other way.
 //!
-//! [`Bootstrap`] is all that the rest of the library knows of whoever started the job. [`join`] finds out who that was.
+//! [`Bootstrap`] is all that the rest of the library knows of whoever started the job. [`join()`] finds out who that was.
 //!
 //! | who started the nodes | implementation | put and get | fence |
 //! |---|---|---|---|

@@ -1,4 +1,4 @@
-//! The suite, with threads as nodes. With processes as nodes, forked and launched: `tests/launcher`.
+//! The suite, with threads as nodes. With processes as nodes, forked and launched: `cli/tests/launcher`.
 
 use super::conformance::conforms;
 use super::memory::{Aborted, Memory};

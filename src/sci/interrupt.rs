@@ -17,14 +17,14 @@
 //! 1000 of 1000 after another process had run on it; kernel/sched/membarrier.c has the same rule from 5.4 to 6.18.)
 //! Besides, membarrier may fail at run time (ENOMEM, a seccomp filter that comes late), and then the sleeper fences alone.
 //! The senders cannot be told: their look is inlined in clients. So the sleeper does not rely on membarrier: where senders
-//! do not fence, its first sleep after S1 lasts [`SETTLE`] at most, and it looks once more before it sleeps on. By then
+//! do not fence, its first sleep after S1 lasts `SETTLE` at most, and it looks once more before it sleeps on. By then
 //! P1 has left the sender's store buffer, which takes nanoseconds, or an interrupt of that CPU at most. A peer that looks
 //! later sees S1. membarrier thus makes the wake-up prompt; the second look makes it certain.
 //!
 //! Rules: 1. The sleep word counts the node's threads between `arm` and `disarm`; only the node itself writes it.
 //! 2. The event word counts triggers; `wait` sleeps only while it is what it was at `arm`, so that a trigger between
 //! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that
-//! every sleeper uses membarrier. 4. Then a sleeper looks again [`SETTLE`] after `arm`, before it sleeps longer.
+//! every sleeper uses membarrier. 4. Then a sleeper looks again `SETTLE` after `arm`, before it sleeps longer.
 //! Must not know what is waited for.
 
 #![allow(unsafe_code)] // mapped memory, system calls

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::world::{Kit, Node, Shape, create, nodes_with};
+use crate::am::region::COLLECTIVE;
 use crate::coll::area::{self, Block};
 use crate::coll::cells::{Cells, WORDS, Way, Word};
 use crate::coll::landing;

@@ -1,6 +1,6 @@
 //! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors are fatal.
 //!
-//! Each transfer's shim says what moves and which call it is; [`CALLS`] says what that means, [`transfer`] does the rest. The
+//! Each transfer's shim says what moves and which call it is; `CALLS` says what that means, `transfer` does the rest. The
 //! shims are functions written out, because cbindgen reads the prototypes from here.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
