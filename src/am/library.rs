@@ -125,12 +125,13 @@ struct Row<A: Adapter> {
 
 /// The handlers of the library's own messages, by index.
 pub struct Library<A: Adapter> {
-    rows: [Row<A>; FIRST_CLIENT as usize],
+    /// On the heap: the table is moved a few times while a node is made, and loom's threads have small stacks.
+    rows: Box<[Row<A>]>,
 }
 
 impl<A: Adapter> Default for Library<A> {
     fn default() -> Self {
-        Library { rows: std::array::from_fn(|_| Row { form: Form::default(), serve: None }) }
+        Library { rows: (0..FIRST_CLIENT).map(|_| Row { form: Form::default(), serve: None }).collect() }
     }
 }
 

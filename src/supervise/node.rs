@@ -1,4 +1,4 @@
-//! What this process is in its job: set once by [`crate::boot::join`], read by exit and signal handlers at any time.
+//! What this process is in its job: set once by [`crate::boot::join()`], read by exit and signal handlers at any time.
 
 use super::header::{JobHeader, NodeRecord};
 use crate::os::sys;

@@ -5,7 +5,7 @@ use super::home::{self, Taken};
 use super::op::Op;
 use super::table::Table;
 use crate::explore::explore;
-use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, yield_now};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use loom::thread;
 use std::sync::Arc;
 
@@ -15,8 +15,6 @@ struct Board {
     /// Requests for the thread that runs replies: number of the op + 1, and what it fetches.
     requests: [AtomicU32; 2],
     fetched: [AtomicU64; 2],
-    /// The root that the client hands over.
-    event: AtomicUsize,
 }
 
 impl Board {
@@ -63,16 +61,14 @@ fn loom_an_event_is_synced_by_a_third_thread_and_its_op_used_again() {
     explore(|| {
         let board = Arc::new(Board::default());
         let (b, c) = (board.clone(), board.clone());
-        let replies = thread::spawn(move || (0..2).for_each(|n| b.answer(n)));
+        let first = home::take().unwrap();
+        let event = board.request(0, first);
+        let replies = thread::spawn(move || b.answer(0));
         let third = thread::spawn(move || {
-            let event = wait_for(|| c.event.load(Ordering::Acquire)); // ORDERING: the client's hand-over
             sync(event, Whose::Any);
             c.check(0);
             assert_eq!(dead(event), Some(NotLive::Synced));
         });
-        let first = home::take().unwrap();
-        let event = board.request(0, first);
-        board.event.store(event, Ordering::Release); // ORDERING: as above
         let other = home::take().unwrap();
         assert_ne!(other.0, first.0);
         // The home has no more: what the third thread gave back, or a new block.
@@ -80,6 +76,7 @@ fn loom_an_event_is_synced_by_a_third_thread_and_its_op_used_again() {
         assert!(next.0 != other.0 && next.1.is_done());
         let again = board.request(1, next);
         assert_ne!(again, event, "each use is another event");
+        board.answer(1); // by this thread: waiting for a second answer as well made the model endless
         sync(again, Whose::Own);
         board.check(1);
         replies.join().unwrap();
