@@ -17,7 +17,7 @@
 #![allow(unsafe_code)] // client memory and mapped regions
 
 use super::area::Block;
-use super::reach::Reach;
+use super::reach::MemberReach;
 use crate::am::Am;
 use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
@@ -51,7 +51,7 @@ const LINE_WORDS: usize = 7;
 pub const WORDS: usize = LINE_WORDS + (LINE - REST) / 8;
 
 /// A member of a team, as another sees it.
-pub struct Way<A: Adapter> {
+pub struct CellPath<A: Adapter> {
     /// Its node.
     pub rank: u32,
     /// Where the team's block begins in its region.
@@ -60,10 +60,10 @@ pub struct Way<A: Adapter> {
     map: OnceLock<A::Remote>,
 }
 
-impl<A: Adapter> Way<A> {
+impl<A: Adapter> CellPath<A> {
     /// A member on node `rank`, whose block begins at `base`.
-    pub fn new(rank: u32, base: usize) -> Way<A> {
-        Way { rank, base, map: OnceLock::new() }
+    pub fn new(rank: u32, base: usize) -> CellPath<A> {
+        CellPath { rank, base, map: OnceLock::new() }
     }
 }
 
@@ -73,8 +73,8 @@ pub struct Cells<A: Adapter> {
     block: Block,
     base: usize,
     local: A::Local,
-    ways: Box<[Way<A>]>,
-    reach: Arc<Reach<A>>,
+    paths: Box<[CellPath<A>]>,
+    reach: Arc<MemberReach<A>>,
 }
 
 fn word(seq: u32, value: u32) -> u64 {
@@ -86,15 +86,21 @@ fn value(word: u64, seq: u32) -> Option<u32> {
 }
 
 impl<A: Adapter> Cells<A> {
-    /// Of member `me`, whose block begins at `ways[me].base` of its own region `local`.
-    pub fn new(me: usize, block: Block, local: A::Local, ways: Box<[Way<A>]>, reach: Arc<Reach<A>>) -> Cells<A> {
-        Cells { me, block, base: ways[me].base, local, ways, reach }
+    /// Of member `me`, whose block begins at `paths[me].base` of its own region `local`.
+    pub fn new(
+        me: usize,
+        block: Block,
+        local: A::Local,
+        paths: Box<[CellPath<A>]>,
+        reach: Arc<MemberReach<A>>,
+    ) -> Cells<A> {
+        Cells { me, block, base: paths[me].base, local, paths, reach }
     }
 
     /// Members.
     #[inline(always)]
     pub fn members(&self) -> usize {
-        self.ways.len()
+        self.paths.len()
     }
 
     /// Own place among them.
@@ -106,24 +112,24 @@ impl<A: Adapter> Cells<A> {
     /// Node of a member.
     #[inline(always)]
     pub fn rank(&self, member: usize) -> u32 {
-        self.ways[member].rank
+        self.paths[member].rank
     }
 
     /// A member's region; `None`: words travel as messages.
     #[inline(always)]
     pub fn map(&self, member: usize) -> Option<&A::Remote> {
-        let way = &self.ways[member];
-        match way.map.get() {
+        let path = &self.paths[member];
+        match path.map.get() {
             Some(map) => Some(map),
-            None => self.connect(way),
+            None => self.connect(path),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn connect<'a>(&self, way: &'a Way<A>) -> Option<&'a A::Remote> {
-        let map = self.reach.map(way.rank)?;
-        Some(way.map.get_or_init(|| map.clone()))
+    fn connect<'a>(&self, path: &'a CellPath<A>) -> Option<&'a A::Remote> {
+        let map = self.reach.map(path.rank)?;
+        Some(path.map.get_or_init(|| map.clone()))
     }
 
     /// Collectives under way at a time.
@@ -145,8 +151,8 @@ impl<A: Adapter> Cells<A> {
     /// Sends the message of `seq` to a member: `head` and up to [`WORDS`] words.
     #[inline]
     pub fn send(&self, am: &Am<A>, to: usize, seq: u32, head: u32, body: &[u64]) {
-        let way = &self.ways[to];
-        let at = way.base + self.block.message(seq, self.me);
+        let path = &self.paths[to];
+        let at = path.base + self.block.message(seq, self.me);
         let (body, rest) = body.split_at(body.len().min(LINE_WORDS));
         match self.map(to) {
             Some(map) => {
@@ -155,24 +161,24 @@ impl<A: Adapter> Cells<A> {
                 }
                 map.barrier(); // rules 2 and 3
                 map.packet(at, word(seq, head), body);
-                am.peers.post(way.rank as usize).bell.trigger_if_armed();
+                am.peers.post(path.rank as usize).bell.trigger_if_armed();
             }
             None => {
                 let mut words = [0; 8];
                 words[0] = word(seq, head);
                 words[1..=body.len()].copy_from_slice(body);
                 if !rest.is_empty() {
-                    self.post(am, way.rank, at + LINE + REST, rest);
+                    self.post(am, path.rank, at + LINE + REST, rest);
                 }
-                self.post(am, way.rank, at, &words[..=body.len()]);
+                self.post(am, path.rank, at, &words[..=body.len()]);
             }
         }
     }
 
     /// Sends a message that has only a head behind all Active Messages that went before.
     pub fn send_behind(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
-        let way = &self.ways[to];
-        self.post(am, way.rank, way.base + self.block.message(seq, self.me), &[word(seq, head)]);
+        let path = &self.paths[to];
+        self.post(am, path.rank, path.base + self.block.message(seq, self.me), &[word(seq, head)]);
     }
 
     /// Changes the head of a message that was sent.
@@ -258,16 +264,16 @@ impl<A: Adapter> Cells<A> {
 
     /// Stores words of this member's description of `seq` at a member, the last of them first.
     pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
-        let way = &self.ways[to];
-        let at = way.base + self.block.description(seq, self.me);
+        let path = &self.paths[to];
+        let at = path.base + self.block.description(seq, self.me);
         match self.map(to) {
             Some(map) => {
                 map.store(at + 8, &words[1..]);
-                self.put(am, to, at - way.base, words[0]);
+                self.put(am, to, at - path.base, words[0]);
             }
             None => {
                 for (i, line) in words.chunks(8).enumerate().rev() {
-                    self.post(am, way.rank, at + 64 * i, line);
+                    self.post(am, path.rank, at + 64 * i, line);
                 }
             }
         }
@@ -282,14 +288,14 @@ impl<A: Adapter> Cells<A> {
 
     #[inline]
     fn put(&self, am: &Am<A>, to: usize, offset: usize, word: u64) {
-        let way = &self.ways[to];
+        let path = &self.paths[to];
         match self.map(to) {
             Some(map) => {
                 map.barrier(); // rule 3
-                map.publish(way.base + offset, word);
-                am.peers.post(way.rank as usize).bell.trigger_if_armed();
+                map.publish(path.base + offset, word);
+                am.peers.post(path.rank as usize).bell.trigger_if_armed();
             }
-            None => self.post(am, way.rank, way.base + offset, &[word]),
+            None => self.post(am, path.rank, path.base + offset, &[word]),
         }
     }
 

@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 /// Calls of one collective that have come so far.
-struct Meeting {
+struct PendingCall {
     calls: Vec<Option<Call>>,
     handles: Vec<usize>,
 }
@@ -23,20 +23,20 @@ struct Meeting {
 struct Waiting {
     /// Number of the oldest meeting.
     base: u64,
-    meetings: VecDeque<Meeting>,
+    pending: VecDeque<PendingCall>,
     /// Calls that each image has made.
     made: Vec<u64>,
 }
 
 /// The node's images.
-pub struct Gate(ModeLock<RefCell<Waiting>>);
+pub struct ImageQueue(ModeLock<RefCell<Waiting>>);
 
-impl Gate {
+impl ImageQueue {
     /// # Safety
     /// As [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool) -> Gate {
+    pub unsafe fn new(threaded: bool) -> ImageQueue {
         // SAFETY: the caller's promise.
-        Gate(unsafe { ModeLock::new(threaded, RefCell::default()) })
+        ImageQueue(unsafe { ModeLock::new(threaded, RefCell::default()) })
     }
 
     /// Image number `image` of the `images.count(member)` here calls, and will wait for `handle`. The last one gets what
@@ -54,20 +54,20 @@ impl Gate {
             w.made.resize(count, 0);
             let at = (w.made[image] - w.base) as usize;
             w.made[image] += 1;
-            if at == w.meetings.len() {
-                w.meetings.push_back(Meeting { calls: vec![None; count], handles: Vec::with_capacity(count) });
+            if at == w.pending.len() {
+                w.pending.push_back(PendingCall { calls: vec![None; count], handles: Vec::with_capacity(count) });
             }
-            let meeting = &mut w.meetings[at];
-            meeting.calls[image] = Some(call);
-            meeting.handles.push(handle);
-            if meeting.handles.len() < count {
+            let entry = &mut w.pending[at];
+            entry.calls[image] = Some(call);
+            entry.handles.push(handle);
+            if entry.handles.len() < count {
                 return None;
             }
             // Everybody calls in order, so the complete one is the oldest.
-            let meeting = w.meetings.pop_front()?;
+            let oldest = w.pending.pop_front()?;
             w.base += 1;
-            let calls: Vec<Call> = meeting.calls.into_iter().flatten().collect();
-            Some((begin(Call::merge(images, member, &calls)), meeting.handles))
+            let calls: Vec<Call> = oldest.calls.into_iter().flatten().collect();
+            Some((begin(Call::merge(images, member, &calls)), oldest.handles))
         })
     }
 
@@ -75,7 +75,7 @@ impl Gate {
     pub fn missing(&self) -> Option<(Call, Vec<usize>)> {
         self.0.with(|waiting| {
             let w = waiting.borrow();
-            let calls = &w.meetings.front()?.calls;
+            let calls = &w.pending.front()?.calls;
             let absent = calls.iter().enumerate().filter(|(_, call)| call.is_none()).map(|(image, _)| image);
             Some((calls.iter().flatten().next()?.clone(), absent.collect()))
         })
@@ -99,9 +99,9 @@ struct Phases {
 
 /// The images of a node in a barrier of all images: the last one to arrive notifies for the node.
 #[derive(Default)]
-pub struct Crew(Mutex<Phases>);
+pub struct ImageBarrier(Mutex<Phases>);
 
-impl Crew {
+impl ImageBarrier {
     /// One of `images` arrives; the last one does `notify`.
     pub fn arrive(&self, images: u32, notify: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         {

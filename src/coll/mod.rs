@@ -42,12 +42,12 @@ use area::{Area, Heap};
 use audit::Patience;
 pub use call::{Addresses, Call, Kind, flags};
 use combine::Function;
-use images::{Crew, Gate};
+use images::{ImageBarrier, ImageQueue};
 use landing::Landings;
 use parking_lot::{Mutex, RwLock};
 use phase::Context;
 use progress::{Handles, Task, Tasks};
-use reach::Reach;
+use reach::MemberReach;
 use setup::all_nodes;
 pub use short::Plain;
 use smallvec::SmallVec;
@@ -69,7 +69,7 @@ pub struct Setting<A: Mapped> {
     /// Where peers may put bytes: as [`landing::register`] got it.
     pub landings: Arc<Landings>,
     /// Everybody's.
-    pub reach: Reach<A>,
+    pub reach: MemberReach<A>,
     /// Its layout.
     pub area: Area,
     /// Client threads may call at the same time.
@@ -84,7 +84,7 @@ pub struct Setting<A: Mapped> {
 
 /// Functions and images, as `gasnet_coll_init` told.
 #[derive(Default)]
-struct Told {
+struct Declared {
     functions: Vec<(Function, u32)>,
     images: Option<Box<[u32]>>,
     /// Threads of this node that have called it.
@@ -95,7 +95,7 @@ struct Told {
 pub struct Coll<A: Mapped> {
     pub(crate) am: &'static Am<A>,
     pub(crate) region: A::Local,
-    pub(crate) reach: Arc<Reach<A>>,
+    pub(crate) reach: Arc<MemberReach<A>>,
     pub(crate) area: Area,
     pub(crate) direct: bool,
     pub(crate) stage: Stage,
@@ -106,14 +106,14 @@ pub struct Coll<A: Mapped> {
     mapped: bool,
     all: &'static Team<A>,
     /// The team whose images are threads, if some node has several.
-    by_image: OnceLock<(&'static Team<A>, Gate)>,
+    by_image: OnceLock<(&'static Team<A>, ImageQueue)>,
     /// Split teams; a handle is an index, and 2.
     teams: RwLock<Vec<Option<Arc<Team<A>>>>>,
-    told: Mutex<Told>,
+    declared: Mutex<Declared>,
     ready: AtomicU32,
     tasks: Tasks<A>,
     handles: Handles,
-    crew: Crew,
+    image_barrier: ImageBarrier,
     done_at_once: AtomicU64,
     /// Whose turn it is in [`Coll::teams_in_turn`].
     turn: AtomicU32,
@@ -169,13 +169,13 @@ impl<A: Mapped> Coll<A> {
             reach,
             by_image: OnceLock::new(),
             teams: RwLock::default(),
-            told: Mutex::default(),
+            declared: Mutex::default(),
             ready: AtomicU32::new(0),
             // SAFETY: the caller's promise.
             tasks: unsafe { Tasks::new(threaded) },
             // SAFETY: the caller's promise.
             handles: unsafe { Handles::new(threaded) },
-            crew: Crew::default(),
+            image_barrier: ImageBarrier::default(),
             done_at_once: AtomicU64::new(0),
             turn: AtomicU32::new(0),
             moves: AtomicU64::new(0),
@@ -214,8 +214,8 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// The node's images in their barriers.
-    pub fn crew(&self) -> &Crew {
-        &self.crew
+    pub fn image_barrier(&self) -> &ImageBarrier {
+        &self.image_barrier
     }
 
     /// The clients' handles.
@@ -252,7 +252,7 @@ impl<A: Mapped> Coll<A> {
     /// Where this thread's lists begin, and how many addresses of them are this node's; the number of images; which of
     /// the node's images this thread is.
     #[inline]
-    pub fn place(&self, team: &Team<A>) -> Result<Place, Error> {
+    pub fn place(&self, team: &Team<A>) -> Result<ImagePlace, Error> {
         let (images, me) = (&team.images, team.me());
         let (first, here) = (images.first(me), images.count(me));
         let image = match images {
@@ -262,13 +262,13 @@ impl<A: Mapped> Coll<A> {
                 _ => return bad_arg(format_args!("this thread has not called gasnet_coll_init")),
             },
         };
-        Ok(Place { first, here, image, total: images.total(), single: images.total() == team.members() })
+        Ok(ImagePlace { first, here, image, total: images.total(), single: images.total() == team.members() })
     }
 
     /// The call that some image of this node has made and others have not, and which these are.
     pub(crate) fn images_missing(&self) -> Option<(Call, Vec<usize>)> {
-        let (team, gate) = self.by_image.get()?;
-        let (call, images) = gate.missing()?;
+        let (team, queue) = self.by_image.get()?;
+        let (call, images) = queue.missing()?;
         Some((call, images.iter().map(|image| team.images.first(team.me()) + image).collect()))
     }
 
@@ -296,11 +296,11 @@ impl<A: Mapped> Coll<A> {
 
     /// The function of an index, with its flags.
     pub fn function(&self, index: i32) -> Result<(Function, u32), Error> {
-        let told = self.told.lock();
-        match usize::try_from(index).ok().and_then(|i| told.functions.get(i)) {
+        let declared = self.declared.lock();
+        match usize::try_from(index).ok().and_then(|i| declared.functions.get(i)) {
             Some(found) => Ok(*found),
             None => {
-                let known = told.functions.len();
+                let known = declared.functions.len();
                 bad_arg(format_args!("reduction function {index}; gasnet_coll_init registered {known}"))
             }
         }
@@ -313,8 +313,8 @@ impl<A: Mapped> Coll<A> {
         }
         let several = matches!(team.images, Images::Many(_));
         if blocking && !several && !self.is_aggregate_open(&team) {
-            let way = self.way(&team, &call);
-            let cx = Context::new(self, team, phases(&call, way), Some(&call));
+            let algorithm = self.algorithm(&team, &call);
+            let cx = Context::new(self, team, phases(&call, algorithm), Some(&call));
             self.block_on(perform(cx, call));
             return Ok(0);
         }
@@ -322,8 +322,8 @@ impl<A: Mapped> Coll<A> {
         if several {
             self.run_image(team, call, group);
         } else {
-            let way = self.way(&team, &call);
-            let cx = Context::new(self, team.clone(), phases(&call, way), Some(&call));
+            let algorithm = self.algorithm(&team, &call);
+            let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
             self.launch(team, Task { future: Box::pin(perform(cx, call)), handles: vec![group] });
         }
         if blocking {
@@ -336,20 +336,20 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// Which algorithm it is.
-    fn way(&self, team: &Team<A>, call: &Call) -> select::Way {
-        select::way(call.kind, self.direct, team.members(), call.each)
+    fn algorithm(&self, team: &Team<A>, call: &Call) -> select::Algorithm {
+        select::algorithm(call.kind, self.direct, team.members(), call.each)
     }
 
     fn run_image(&'static self, team: TeamRef<A>, call: Call, handle: usize) {
-        let Some((_, gate)) = self.by_image.get() else { return };
+        let Some((_, queue)) = self.by_image.get() else { return };
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
         let begin = |call: Call| {
-            let way = self.way(&team, &call);
-            let cx = Context::new(self, team.clone(), phases(&call, way), Some(&call));
+            let algorithm = self.algorithm(&team, &call);
+            let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
             (cx, call)
         };
-        if let Some(((cx, call), handles)) = gate.call((&team.images, me, image), call, handle, begin) {
+        if let Some(((cx, call), handles)) = queue.call((&team.images, me, image), call, handle, begin) {
             self.launch(team, Task { future: Box::pin(perform(cx, call)), handles });
         }
     }
@@ -435,7 +435,7 @@ impl<A: Mapped> Coll<A> {
 
 /// What `place` tells of a thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ImagePlace {
     /// Number of this node's first image.
     pub first: usize,
     /// Images of this node.
@@ -449,23 +449,23 @@ pub struct Place {
 }
 
 /// Sequence numbers that a collective takes: one for each time that two members may send each other a message.
-fn phases(call: &Call, way: select::Way) -> u32 {
-    match (call.kind, way) {
-        (Kind::Reduce, select::Way::Tree(_) | select::Way::Shared) => 2, // to those who combine, and from there to the root
+fn phases(call: &Call, algorithm: select::Algorithm) -> u32 {
+    match (call.kind, algorithm) {
+        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to those who combine, and from there to the root
         _ => 1,
     }
 }
 
 /// The collective itself.
 async fn perform<A: Mapped>(cx: Context<A>, call: Call) {
-    let way = cx.coll.way(&cx.team, &call);
+    let algorithm = cx.coll.algorithm(&cx.team, &call);
     match (call.kind, &call.reduction) {
-        (Kind::Broadcast, _) => rooted::broadcast(&cx, &call, way).await,
-        (Kind::Scatter, _) => rooted::scatter(&cx, &call, way).await,
-        (Kind::Gather, _) => rooted::gather(&cx, &call, way).await,
-        (Kind::GatherAll, _) => mutual::gather_all(&cx, &call, way).await,
+        (Kind::Broadcast, _) => rooted::broadcast(&cx, &call, algorithm).await,
+        (Kind::Scatter, _) => rooted::scatter(&cx, &call, algorithm).await,
+        (Kind::Gather, _) => rooted::gather(&cx, &call, algorithm).await,
+        (Kind::GatherAll, _) => mutual::gather_all(&cx, &call, algorithm).await,
         (Kind::Exchange, _) => mutual::exchange(&cx, &call).await,
-        (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, way).await,
+        (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, algorithm).await,
         (Kind::Scan, Some(how)) => reduce::scan(&cx, &call, how).await,
         (Kind::Reduce | Kind::Scan, None) => {}
     }

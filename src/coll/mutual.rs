@@ -8,7 +8,7 @@ use super::moves::{Send, To, all};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
 use super::rooted::{enter, leave};
-use super::select::Way;
+use super::select::Algorithm;
 use super::span::{Buffer, Span};
 
 /// Bytes that member `m` contributes to a gather_all.
@@ -23,11 +23,11 @@ fn place<A: Mapped>(cx: &Context<A>, call: &Call, i: usize, m: usize) -> Span {
 }
 
 /// Gather to all.
-pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
-    match way {
-        Way::Rounds => gather_rounds(&ph, call).await,
+    match algorithm {
+        Algorithm::Rounds => gather_rounds(&ph, call).await,
         _ => {
             let own = call.sources();
             // A short message is sent whole in one step; else others pull from where the source lies.

@@ -10,7 +10,7 @@ use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
 use super::phase::Context;
 use super::recv::Recv;
 use super::rooted::{Tree, enter, leave};
-use super::select::{self, Way};
+use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 use crate::am::region::LINE;
 
@@ -31,10 +31,10 @@ fn own(call: &Call, how: &Reduction) -> Buffer {
 }
 
 /// Reduction.
-pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, way: Way) {
-    match way {
-        Way::Tree(radix) => reduce_up(cx, call, how, radix).await,
-        Way::Shared => reduce_shared(cx, call, how).await,
+pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, algorithm: Algorithm) {
+    match algorithm {
+        Algorithm::Tree(radix) => reduce_up(cx, call, how, radix).await,
+        Algorithm::Shared => reduce_shared(cx, call, how).await,
         _ => reduce_flat(cx, call, how).await,
     }
 }

@@ -12,7 +12,7 @@ use super::cells::Word;
 use super::moves::{Send, To, all, recv, send, send_beside};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
-use super::select::{self, Way};
+use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 
 /// Members of a tree below `place` of `members`, counted from the root: the parent, and the children with their runs.
@@ -81,14 +81,14 @@ pub async fn leave<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
 }
 
 /// Broadcast.
-pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter_at_root(&ph, root, call).await;
     let first = if cx.me() == root { call.src(0, call.each) } else { call.dst(0, call.each) };
     let copy_here = || (0..call.dst.len()).for_each(|image| call.dst(image, call.each).copy_from(&first));
-    match way {
-        Way::Tree(radix) => {
+    match algorithm {
+        Algorithm::Tree(radix) => {
             let (tree, _) = tree(cx, root, radix);
             if let Some(parent) = tree.parent {
                 recv(Recv::new(ph, member(cx, root, parent), first.clone())).await;
@@ -121,13 +121,13 @@ fn bytes<A: Mapped>(cx: &Context<A>, call: &Call, members: impl Iterator<Item = 
 }
 
 /// Scatter.
-pub async fn scatter<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn scatter<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter_at_root(&ph, root, call).await;
     let own = call.destinations();
-    match way {
-        Way::Tree(radix) => scatter_down(&ph, call, root, radix, &own).await,
+    match algorithm {
+        Algorithm::Tree(radix) => scatter_down(&ph, call, root, radix, &own).await,
         _ if cx.me() == root => {
             let part = |to| Send::new(ph, To::One(to), blocks(cx, call, call.src[0], std::iter::once(to)));
             let keep = || own.copy_from(&blocks(cx, call, call.src[0], std::iter::once(root)));
@@ -160,13 +160,13 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, ra
 }
 
 /// Gather.
-pub async fn gather<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn gather<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
     let own = call.sources();
-    match way {
-        Way::Tree(radix) => gather_up(&ph, call, root, radix, &own).await,
+    match algorithm {
+        Algorithm::Tree(radix) => gather_up(&ph, call, root, radix, &own).await,
         _ if cx.me() == root => {
             let part = |from| {
                 let into = blocks(cx, call, call.dst[0], std::iter::once(from));

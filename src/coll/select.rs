@@ -22,7 +22,7 @@ pub const SHARED_REDUCE: usize = if cfg!(loom) { 1 << 20 } else { 16 << 10 };
 
 /// How bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Algorithm {
     /// From and to the root directly, or between all pairs.
     Flat,
     /// Over a tree of this radix.
@@ -39,48 +39,48 @@ struct Row {
     mapped: Option<bool>,
     members: usize,
     bytes: usize,
-    way: Way,
+    algorithm: Algorithm,
 }
 
 const ANY: usize = usize::MAX;
 
-const fn row(kind: Kind, mapped: Option<bool>, members: usize, bytes: usize, way: Way) -> Row {
-    Row { kind, mapped, members, bytes, way }
+const fn row(kind: Kind, mapped: Option<bool>, members: usize, bytes: usize, algorithm: Algorithm) -> Row {
+    Row { kind, mapped, members, bytes, algorithm }
 }
 
 /// Up to so many members and so many bytes of a block; `mapped`: only if the memory is, or is not.
 const TABLE: &[Row] = &[
     // Mapped: each reader pulls from the root, all at the same time. A root's stores to many members take longer than a
     // tree's three levels only where there are many.
-    row(Kind::Broadcast, Some(true), 16, ANY, Way::Flat),
-    row(Kind::Broadcast, Some(true), ANY, 4096, Way::Tree(4)),
-    row(Kind::Broadcast, Some(true), ANY, ANY, Way::Flat),
-    row(Kind::Broadcast, Some(false), 2, ANY, Way::Flat),
-    row(Kind::Broadcast, Some(false), ANY, ANY, Way::Tree(2)),
-    row(Kind::Scatter, Some(true), ANY, ANY, Way::Flat),
-    row(Kind::Scatter, Some(false), 3, ANY, Way::Flat),
-    row(Kind::Scatter, Some(false), ANY, 4096, Way::Tree(2)),
-    row(Kind::Scatter, None, ANY, ANY, Way::Flat),
-    row(Kind::Gather, Some(true), ANY, ANY, Way::Flat),
-    row(Kind::Gather, Some(false), 3, ANY, Way::Flat),
-    row(Kind::Gather, Some(false), ANY, 4096, Way::Tree(2)),
-    row(Kind::Gather, None, ANY, ANY, Way::Flat),
-    row(Kind::GatherAll, Some(true), 16, ANY, Way::Flat),
-    row(Kind::GatherAll, Some(false), 3, ANY, Way::Flat),
-    row(Kind::GatherAll, None, ANY, 1024, Way::Rounds),
-    row(Kind::GatherAll, None, ANY, ANY, Way::Flat),
-    row(Kind::Exchange, None, ANY, ANY, Way::Flat),
-    row(Kind::Reduce, None, DIRECT_MEMBERS, SHARED_REDUCE, Way::Flat),
-    row(Kind::Reduce, None, ANY, SHARED_REDUCE, Way::Tree(2)),
-    row(Kind::Reduce, None, ANY, ANY, Way::Shared),
-    row(Kind::Scan, None, ANY, ANY, Way::Flat),
+    row(Kind::Broadcast, Some(true), 16, ANY, Algorithm::Flat),
+    row(Kind::Broadcast, Some(true), ANY, 4096, Algorithm::Tree(4)),
+    row(Kind::Broadcast, Some(true), ANY, ANY, Algorithm::Flat),
+    row(Kind::Broadcast, Some(false), 2, ANY, Algorithm::Flat),
+    row(Kind::Broadcast, Some(false), ANY, ANY, Algorithm::Tree(2)),
+    row(Kind::Scatter, Some(true), ANY, ANY, Algorithm::Flat),
+    row(Kind::Scatter, Some(false), 3, ANY, Algorithm::Flat),
+    row(Kind::Scatter, Some(false), ANY, 4096, Algorithm::Tree(2)),
+    row(Kind::Scatter, None, ANY, ANY, Algorithm::Flat),
+    row(Kind::Gather, Some(true), ANY, ANY, Algorithm::Flat),
+    row(Kind::Gather, Some(false), 3, ANY, Algorithm::Flat),
+    row(Kind::Gather, Some(false), ANY, 4096, Algorithm::Tree(2)),
+    row(Kind::Gather, None, ANY, ANY, Algorithm::Flat),
+    row(Kind::GatherAll, Some(true), 16, ANY, Algorithm::Flat),
+    row(Kind::GatherAll, Some(false), 3, ANY, Algorithm::Flat),
+    row(Kind::GatherAll, None, ANY, 1024, Algorithm::Rounds),
+    row(Kind::GatherAll, None, ANY, ANY, Algorithm::Flat),
+    row(Kind::Exchange, None, ANY, ANY, Algorithm::Flat),
+    row(Kind::Reduce, None, DIRECT_MEMBERS, SHARED_REDUCE, Algorithm::Flat),
+    row(Kind::Reduce, None, ANY, SHARED_REDUCE, Algorithm::Tree(2)),
+    row(Kind::Reduce, None, ANY, ANY, Algorithm::Shared),
+    row(Kind::Scan, None, ANY, ANY, Algorithm::Flat),
 ];
 
 /// The way for a collective with blocks (reductions: vectors) of `bytes` among `members`.
-pub fn way(kind: Kind, mapped: bool, members: usize, bytes: usize) -> Way {
+pub fn algorithm(kind: Kind, mapped: bool, members: usize, bytes: usize) -> Algorithm {
     let fits =
         |r: &&Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped) && members <= r.members && bytes <= r.bytes;
-    TABLE.iter().find(fits).map_or(Way::Flat, |r| r.way)
+    TABLE.iter().find(fits).map_or(Algorithm::Flat, |r| r.algorithm)
 }
 
 #[cfg(all(test, not(loom)))]

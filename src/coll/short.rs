@@ -13,7 +13,7 @@ use super::combine::Reduction;
 use super::moves::{Send, To, all, send_inline};
 use super::phase::{Context, Phase};
 use super::recv::{Recv, receive_inline};
-use super::select::{self, DIRECT_MEMBERS, INLINE, Way};
+use super::select::{self, Algorithm, DIRECT_MEMBERS, INLINE};
 use super::span::{Buffer, Carried, Span};
 use super::team::{Images, TeamRef};
 use super::{Coll, Mapped};
@@ -86,7 +86,7 @@ impl<A: Mapped> Coll<A> {
         if !short || !self.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
             return false;
         }
-        if select::way(call.kind, true, members, call.each) != Way::Flat || self.is_aggregate_open(team) {
+        if select::algorithm(call.kind, true, members, call.each) != Algorithm::Flat || self.is_aggregate_open(team) {
             return false;
         }
         perform(&Context::new(self, team.clone(), 1, None), call);

@@ -12,7 +12,7 @@ use super::audit::Audit;
 use super::cells::Cells;
 use super::stage::Kept;
 use crate::am::Am;
-use crate::barrier::{Barrier, Hall};
+use crate::barrier::{ArrivalCells, Barrier};
 use crate::sci::Adapter;
 use crate::sync::ModeLock;
 use std::cell::Cell;
@@ -269,7 +269,7 @@ impl<A: Adapter> Deref for TeamRef<A> {
 /// The barrier among the members.
 pub struct Members<'a, A: Adapter>(pub &'a Team<A>, pub &'a Am<A>);
 
-impl<A: Adapter> Hall for Members<'_, A> {
+impl<A: Adapter> ArrivalCells for Members<'_, A> {
     fn members(&self) -> usize {
         self.0.members()
     }

@@ -16,7 +16,7 @@ use crate::sci::reorder::Reorder;
 use crate::testkit::far::Far;
 use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, What};
-use crate::vis::{Call, Vis};
+use crate::vis::{Verb, Vis};
 use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
 
 /// Bytes of each node's part of a segment.
@@ -111,13 +111,13 @@ fn pieces_by_messages_are_whole() {
             let there: [usize; 3] = std::array::from_fn(|i| back.as_mut_ptr().addr() + PIECE * i);
             let all = |list| Indexed { list, len: PIECE };
             let put = What::Indexed(all(&far), all(&near));
-            let start = |call: Call, what: &What<'_>, c: Counted<'static>| {
+            let start = |call: Verb, what: &What<'_>, c: Counted<'static>| {
                 let on = Engines { am: &node.am, rma: &rma };
                 let _ = vis.start(on, Target::node(peer), call, what, Flags::NONE, Completion::at_return(c)).unwrap();
             };
-            done(node, |c| start(Call::PutI, &put, c));
+            done(node, |c| start(Verb::PutI, &put, c));
             let get = What::Indexed(all(&there), all(&far));
-            done(node, |c| start(Call::GetI, &get, c));
+            done(node, |c| start(Verb::GetI, &get, c));
             assert_eq!(back, sent);
             meet(node);
         });

@@ -7,7 +7,7 @@ use crate::coll::team::Images;
 use crate::coll::{Kind, select};
 use crate::testkit::world::Shape;
 use crate::vis::shape::{Indexed, Levels, Piece, Run, Section, What, indexed_runs, joined, vector_runs};
-use crate::vis::{Call, check};
+use crate::vis::{Verb, check};
 
 thread_local!(static SEATS: Vec<Seat> = seats(&Shape::new(2, 4), 64));
 
@@ -40,8 +40,8 @@ fn address(input: &mut Input<'_>) -> usize {
     }
 }
 
-fn checked(f: impl Fn(&Seat, Call) -> bool) {
-    for call in [Call::PutV, Call::GetV] {
+fn checked(f: impl Fn(&Seat, Verb) -> bool) {
+    for call in [Verb::PutV, Verb::GetV] {
         SEATS.with(|seats| f(&seats[0], call));
     }
 }
