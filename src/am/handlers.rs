@@ -1,4 +1,5 @@
 //! An endpoint's handlers: the library's own below index 128, the client's functions from there on (contract: core.md §6.2).
+//!
 //! | index | handler |
 //! |---|---|
 //! | 0 | none: in a client's table it asks for an index |

@@ -1,6 +1,7 @@
 //! Polls and prediction of the receiving half: which queue is looked at (contract: core.md §10).
 //!
 //! Prediction (ParaStation2): a poll first looks at the slots of the peers that were active last.
+//!
 //! | state | what a poll looks at |
 //! |---|---|
 //! | a predicted peer has a message | nothing else |
