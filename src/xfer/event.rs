@@ -1,4 +1,5 @@
 //! Events: how callers learn that transfers are complete (contract: extended.md §3–§7, ex-rma.md §4, §6, §7).
+//!
 //! | event | stands for | synced |
 //! |---|---|---|
 //! | root | one explicit operation, or a closed access region | once; then it is dead, and its op is given back |

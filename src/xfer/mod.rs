@@ -1,4 +1,5 @@
 //! One-sided transfers: put, get, memset (contract: extended.md), in two implementations behind one interface.
+//!
 //! | module | how bytes move |
 //! |---|---|
 //! | `native` | by loads and stores in the peer's mapped segment; memory that is not mapped (EVERYTHING) by process_vm_readv/writev, and as in `ref` if the kernel refuses |

@@ -1,4 +1,5 @@
 //! The reference Extended API: transfers as Active Messages, of any size and alignment.
+//!
 //! | transfer | request | answer |
 //! |---|---|---|
 //! | put | Long; up to eight bytes: Short | Short, which counts it done |
