@@ -2,6 +2,7 @@
 //!
 //! Runs that are long on both sides are sent one by one, as puts and gets. Of the others as many as a packet takes travel
 //! together.
+//!
 //! | packet | request | answer |
 //! |---|---|---|
 //! | put | Medium: the bytes, and behind them the words that say where they belong (`groups`) | Short, which counts it done |
