@@ -1,18 +1,20 @@
-//! Cells: what members of a team tell each other. Each is written by one member into the block of another, and carries the
-//! sequence number of the collective that it belongs to.
+//! Cells: words that members of a team write for each other. Each is written by one member into the block of another, and
+//! carries the sequence number of the collective that it belongs to.
 //!
 //! Rules:
 //! 1. Member `f` alone writes the lines (sequence, `f`) of a block; the block's owner alone reads them.
-//! 2. A word is tag and value: the tag is the sequence number, and a word with another tag says nothing. So lines are never
-//!    cleared. The message line's head covers the seven words behind it, and three more at the end of the answer line,
-//!    which the same member writes; they are there when it is seen.
-//! 3. What a word announces elsewhere (bytes in a segment or in the stage) is stored before it, behind a store barrier.
-//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window: nobody looks
-//!    at what is overwritten, and nobody who still writes for the older number is overtaken.
-//! 5. A member retires numbers in order, and says so in its credit word, every quarter of the window at least.
+//! 2. A word is tag and value. The tag is the sequence number; a word with another tag counts as not written. So lines are
+//!    never cleared. The message line's head covers the seven words behind it, and three more at the end of the answer line,
+//!    which the same member writes. A reader that sees the head sees them.
+//! 3. Bytes that a word announces elsewhere (in a segment or in the stage) are stored before it, behind a store barrier.
+//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window. So nobody reads
+//!    what is overwritten, and no member that still writes for the older number is overtaken.
+//! 5. A member retires numbers in order, and says so in its credit word, at least every quarter of the window.
 //!
-//! With mapped memory a word is one remote store; in the reference implementation it travels as an Active Message, whose
-//! handler stores it: the rest is the same. Must not know collectives.
+//! With mapped memory a word is one remote store. In the reference implementation it travels as an Active Message, whose
+//! handler stores it; the rest is the same.
+//!
+//! Must not know: collectives.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -30,33 +32,33 @@ use std::sync::{Arc, OnceLock};
 /// Words of the answer line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Bytes or chunks taken.
+    /// The number of bytes or chunks that the member has taken.
     Taken = 0,
-    /// The member is there.
+    /// The member has entered the collective.
     Enter = 1,
     /// The member is done.
     Leave = 2,
-    /// There is an address in the word behind.
+    /// The word behind holds the address where bytes may be put.
     Landing = 3,
 }
 
 /// Offset of the landing's address in the answer line.
 const ADDRESS: usize = 32;
-/// Offset in the answer line of what a message has beyond its own line. The two lines are a pair, which the processor
-/// fetches together.
+/// Offset in the answer line of the words of a message that do not fit its own line. The two lines are a pair, which the
+/// processor fetches together.
 const REST: usize = 40;
 /// Words of a message behind its head: in its line, and in all.
 const LINE_WORDS: usize = 7;
 /// All words of a message behind its head.
 pub const WORDS: usize = LINE_WORDS + (LINE - REST) / 8;
 
-/// A member of a team, as another sees it.
+/// How one member of a team reaches another's cells.
 pub struct CellPath<A: Adapter> {
     /// Its node.
     pub rank: u32,
     /// Where the team's block begins in its region.
     pub base: usize,
-    // Its region, once there was contact.
+    // Its region, connected at the first contact.
     map: OnceLock<A::Remote>,
 }
 
@@ -175,7 +177,7 @@ impl<A: Adapter> Cells<A> {
         }
     }
 
-    /// Sends a message that has only a head behind all Active Messages that went before.
+    /// Sends a message that has only a head. It arrives behind all Active Messages sent before.
     pub fn send_behind(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
         let path = &self.paths[to];
         self.post(am, path.rank, path.base + self.block.message(seq, self.me), &[word(seq, head)]);
@@ -219,7 +221,7 @@ impl<A: Adapter> Cells<A> {
         self.put(am, to, self.block.answer(seq, self.me) + 8 * what as usize, word(seq, value));
     }
 
-    /// What `from` has told.
+    /// The answer word `what` of `from`, once it is there.
     #[inline]
     pub fn told(&self, seq: u32, from: usize, what: Word) -> Option<u32> {
         let at = self.base + self.block.answer(seq, from) + 8 * what as usize;
@@ -227,7 +229,7 @@ impl<A: Adapter> Cells<A> {
         value(self.local.word(at).load(Ordering::Acquire), seq)
     }
 
-    /// Tells where bytes may be put; 0 = nowhere.
+    /// Tells a member where bytes may be put; 0 = nowhere.
     pub fn land(&self, am: &Am<A>, to: usize, seq: u32, address: usize) {
         self.put(am, to, self.block.answer(seq, self.me) + ADDRESS, address as u64);
         self.tell(am, to, seq, Word::Landing, 1);
@@ -245,9 +247,10 @@ impl<A: Adapter> Cells<A> {
         self.put(am, to, self.block.credit(self.me), u64::from(retired));
     }
 
-    /// What `from` has said so.
+    /// The number up to which `from` has said that it retired all.
     pub fn retired(&self, from: usize) -> u32 {
-        // ORDERING: Acquire ↔ Release in `credit`: its looks at the lines are over before we write them again (rule 4).
+        // ORDERING: Acquire ↔ Release in `credit`: the member's reads of the lines are over before we write them again (rule
+        // 4).
         self.local.word(self.base + self.block.credit(from)).load(Ordering::Acquire) as u32
     }
 
@@ -282,7 +285,7 @@ impl<A: Adapter> Cells<A> {
     /// Word `index` of `from`'s description of `seq`.
     pub fn description(&self, seq: u32, from: usize, index: usize) -> u64 {
         let at = self.base + self.block.description(seq, from) + 8 * index;
-        // ORDERING: Acquire ↔ Release in `describe`: who sees the first word sees the others.
+        // ORDERING: Acquire ↔ Release in `describe`: a reader that sees the first word sees the others.
         self.local.word(at).load(Ordering::Acquire)
     }
 
@@ -311,7 +314,7 @@ impl<A: Adapter> Cells<A> {
         }
     }
 
-    /// Forgets all that was ever told in the first `used` bytes of the own block: before the block is given to a team.
+    /// Clears the first `used` bytes of the own block, before the block is given to a team.
     pub fn clear(&self, used: usize) {
         for at in (0..used.min(self.block.bytes())).step_by(8) {
             // Relaxed: members learn of the block by a collective, which orders it.

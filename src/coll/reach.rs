@@ -1,6 +1,7 @@
-//! Ways to peers' collective regions, made on first contact: a node pays for the peers that its collectives talk to.
+//! The connected collective regions of peers. A region is connected at the first contact, so a node pays only for the peers
+//! that its collectives talk to.
 //!
-//! Must not know how regions are connected, nor what is in them.
+//! Must not know: how regions are connected, what is in them.
 
 use crate::base::error::Error;
 use crate::base::fatal;
@@ -27,8 +28,8 @@ impl<A: Adapter> MemberReach<A> {
         self.maps.len()
     }
 
-    /// The region of node `rank` (below [`MemberReach::nodes`]), connected now if need be; `None`: none are mapped. Where connecting
-    /// fails the job ends with a line, because a member of a collective can't be left out.
+    /// The region of node `rank` (below [`MemberReach::nodes`]), connected now if it is not yet. `None`: no regions are mapped.
+    /// If connecting fails the job ends with a line, because a member of a collective can't be left out.
     pub fn map(&self, rank: u32) -> Option<&A::Remote> {
         let connect = self.connect.as_ref()?;
         let lost = |error: Error| fatal(format_args!("no way to the collective region of node {rank}: {error}"));

@@ -1,4 +1,5 @@
-//! What a client says of itself before its first collective: images of each node, functions of reductions (`gasnet_coll_init`).
+//! What a client declares before its first collective: the images of each node, the functions of reductions
+//! (`gasnet_coll_init`).
 //!
 //! Must not know: algorithms.
 
@@ -65,7 +66,7 @@ impl<A: Mapped> Coll<A> {
             declared.threads == counts[me]
         };
         if last {
-            // SAFETY: the promise of `new`.
+            // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
             let team = unsafe {
                 all_nodes(
                     &self.region,
@@ -77,7 +78,7 @@ impl<A: Mapped> Coll<A> {
                     Images::Many(starts),
                 )
             };
-            // SAFETY: the promise of `new`.
+            // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
             let queue = unsafe { ImageQueue::new(self.threaded) };
             let _ = self.by_image.set((Box::leak(Box::new(team)), queue));
             self.meet();
@@ -108,6 +109,6 @@ pub(super) unsafe fn all_nodes<A: Mapped>(
 ) -> Team<A> {
     let paths = (0..reach.nodes() as u32).map(|rank| CellPath::new(rank, area.base(which))).collect();
     let cells = Cells::new(me as usize, area.all(), region.clone(), paths, reach.clone());
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `ModeLock::new` asks for.
     unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }

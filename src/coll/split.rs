@@ -46,12 +46,13 @@ impl<A: Mapped> Coll<A> {
         let id = u64::from(paths[0].rank) << 40 | paths[0].base as u64;
         let cells = Cells::new(me, block, self.region.clone(), paths, self.reach.clone());
         let images = Images::One(members.len());
-        // SAFETY: the promise of `Coll::new`.
+        // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
         let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
         Ok(self.keep(Arc::new(team)))
     }
 
-    /// Tells the members of the parent where the cleared block is, of which the first `used` bytes may not be zero; gets theirs.
+    /// Tells the members of the parent where the cleared block is, and gets their answers. The first `used` bytes of the block
+    /// may not be zero before.
     fn collect_after(
         &'static self,
         parent: &TeamRef<A>,
@@ -114,7 +115,7 @@ impl<A: Mapped> Coll<A> {
             failed = self.am.wait_step(failed);
         }
         {
-            // From each: a credit that is still on its way must not come to the block's next team.
+            // Each hears from each: a credit that is still under way must not reach the block's next team.
             let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
             self.block_on(async { cx.phase(0).await.each_other(super::cells::Word::Leave).await });
         }
