@@ -240,7 +240,7 @@ fn node<A: Adapter>(
         });
     }
     am.start_at(shape.start);
-    // SAFETY: as for the engine.
+    // SAFETY: unthreaded shapes are used by one thread per node.
     let barrier = unsafe { Barrier::new(shape.threaded) };
     Node { me, am, barrier, bases: bases.to_vec(), maps, _regions: Vec::new(), _memory: Vec::new() }
 }

@@ -58,7 +58,7 @@ fn transfers<A: Adapter>(node: &Node<A>, seed: u64) {
             let source = unsafe { Source::new(sent.as_ptr(), len) };
             done(node, |c| reference::put(&node.am, peer, at, source, c).unwrap());
             let mut back = vec![0; len];
-            // SAFETY: as above, for `back`.
+            // SAFETY: `back` is writable and lives until the get is over.
             let landing = unsafe { Landing::new(back.as_mut_ptr(), len) };
             done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
             assert_eq!(back, sent, "{len} bytes from {peer}");
@@ -68,7 +68,7 @@ fn transfers<A: Adapter>(node: &Node<A>, seed: u64) {
             let landing = unsafe { Landing::new(own as *mut u8, len) };
             done(node, |c| reference::set(&node.am, peer, at, round as u8, len, c).unwrap());
             done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
-            // SAFETY: as above; no get is under way.
+            // SAFETY: bytes of this node's segment; no get is under way.
             let got: Vec<u8> = (0..len).map(|i| unsafe { (own as *const u8).wrapping_add(i).read() }).collect();
             assert_eq!(got, vec![round as u8; len], "{len} bytes set at {peer}");
         }

@@ -45,9 +45,9 @@ unsafe extern "C" fn combine(
     for at in 0..count * size {
         // SAFETY: the operands have `count` elements of `size` bytes.
         let l = unsafe { left.cast::<u8>().wrapping_add(at).read() };
-        // SAFETY: as above.
+        // SAFETY: `right` has as many readable bytes.
         let r = unsafe { right.cast::<u8>().wrapping_add(at).read() };
-        // SAFETY: as above, for the result.
+        // SAFETY: `result` has as many writable bytes.
         unsafe { result.cast::<u8>().wrapping_add(at).write(l ^ r) };
     }
 }
