@@ -240,7 +240,7 @@ fn node<A: Adapter>(
         });
     }
     am.start_at(shape.start);
-    // SAFETY: unthreaded shapes are used by one thread per node.
+    // SAFETY: without `threaded`, tests use a node on one thread at a time.
     let barrier = unsafe { Barrier::new(shape.threaded) };
     Node { me, am, barrier, bases: bases.to_vec(), maps, _regions: Vec::new(), _memory: Vec::new() }
 }

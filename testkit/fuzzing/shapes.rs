@@ -99,7 +99,7 @@ fn strided(input: &mut Input<'_>) {
 fn ways(input: &mut Input<'_>) {
     let (members, place) = (input.below(2000) + 1, input.below(2000));
     if let Some(kind) = Kind::from_number(input.u8().into()) {
-        let _ = select::way(kind, input.u8() & 1 == 0, members, input.any() as usize);
+        let _ = select::algorithm(kind, input.u8() & 1 == 0, members, input.any() as usize);
     }
     let place = place % members;
     let tree = Tree::new(2 + input.below(7), place, members);
