@@ -1,7 +1,8 @@
-//! What the verbs of all engines are told beside addresses and bytes: whom they are for, what the caller allows, and when it
-//! uses its own memory again.
+//! What the verbs of all engines take beside addresses and bytes: the target, what the caller allows, and when the caller uses
+//! its own memory again.
 //!
 //! The shape is GASNet-EX's (contract: ex-rma.md §2, §4, §5). A GASNet-1 call is the same verb with endpoint 0 and no flags.
+//!
 //! Must not know: engines, handles, where the numbers came from.
 
 #![forbid(unsafe_code)]
@@ -22,7 +23,7 @@ pub struct Rank(pub u32);
 /// The endpoint that a verb is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which of its process.
+    /// Index of the endpoint in its process.
     pub endpoint: Endpoint,
     /// The process.
     pub rank: Rank,
@@ -35,7 +36,7 @@ impl Target {
         Target { endpoint: Endpoint::FIRST, rank: Rank(rank) }
     }
 
-    /// The process' number. Engines have one endpoint per process so far; the face has refused any other.
+    /// The process' number. Engines have one endpoint per process so far; the API layer has refused any other.
     #[inline(always)]
     pub fn rank(self) -> u32 {
         debug_assert_eq!(self.endpoint, Endpoint::FIRST);
@@ -45,14 +46,14 @@ impl Target {
 
 /// What the caller wishes or promises, as a set of bits with the numbers of GASNet-EX.
 ///
-/// An engine that makes no use of a flag does as if it were absent. The contract allows that for each flag.
+/// An engine may ignore a flag; the contract allows that for each of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u32);
 
 impl Flags {
     /// None.
     pub const NONE: Flags = Flags(0);
-    /// Rather do nothing, and say so, than wait for room (`GEX_FLAG_IMMEDIATE`).
+    /// If there is no room, do nothing and report that, instead of waiting (`GEX_FLAG_IMMEDIATE`).
     pub const IMMEDIATE: Flags = Flags(1);
 
     /// Are all bits of `flags` set?
@@ -65,9 +66,10 @@ impl Flags {
 /// When the caller may change the source of a put, or wants the bytes of a get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Local {
-    /// At the verb's return: nothing of the source is needed afterwards. Of a get: the caller waits for the bytes at once.
+    /// At the verb's return, after which the verb needs nothing of the source. Of a get: the caller waits for the bytes at
+    /// once.
     AtReturn,
-    /// When the operation says so: the caller leaves the memory alone until then, so another thread may move the bytes.
+    /// When the operation completes. The caller leaves the memory alone until then, so another thread may move the bytes.
     Later,
 }
 

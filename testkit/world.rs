@@ -6,7 +6,7 @@
 use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::library::Library;
-use crate::am::peers::Reach;
+use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::am::wait::{Mode, Waiter};
 use crate::am::{Am, Wiring};
@@ -171,7 +171,7 @@ struct Regions<A> {
     me: u32,
 }
 
-impl<A: Adapter> Reach<A> for Regions<A> {
+impl<A: Adapter> Connector<A> for Regions<A> {
     fn post(&self, peer: u32) -> Result<(A::Remote, A::RemoteInterrupt), Error> {
         let segment = self.adapter.connect(NodeId(peer as u16), CONTROL, Duration::ZERO)?;
         let control = segment.map(0, self.layout.control_len(), Placement::Anywhere)?;
@@ -209,7 +209,7 @@ fn node<A: Adapter>(
         command: command.as_ref().unwrap().1.clone(),
         control: control.1.clone(),
         interrupt: adapter.interrupt().unwrap(),
-        reach: Box::new(Regions { adapter: adapter.clone(), layout, me }),
+        connector: Box::new(Regions { adapter: adapter.clone(), layout, me }),
         queue: adapter.dma_queue(4).unwrap(),
         library,
     };
@@ -240,7 +240,7 @@ fn node<A: Adapter>(
         });
     }
     am.start_at(shape.start);
-    // SAFETY: as for the engine.
+    // SAFETY: without `threaded`, tests use a node on one thread at a time.
     let barrier = unsafe { Barrier::new(shape.threaded) };
     Node { me, am, barrier, bases: bases.to_vec(), maps, _regions: Vec::new(), _memory: Vec::new() }
 }

@@ -1,11 +1,12 @@
-//! What peers announce: a line of it for a poll in vain, all of it before the core is given away.
+//! What peers announce. An empty poll looks at one line of it; before the core is given away, all of it is looked at.
 //!
-//! Each peer has ready counts, eight of them on a line; beyond 64 nodes a group of 64 has an exist word, eight of them on a
-//! line. A poll that finds nothing at the predicted peers looks at one such line, the next poll at the next: it touches as
-//! much whatever the number of nodes, and what it misses the next ones find, a line more for each eight nodes, beyond 64 for
-//! each 512. Before the core is given away, and every now and then in a flood, all lines are looked at.
+//! Each peer has ready counts, eight peers to a line. Beyond 64 nodes each group of 64 has an exist word as well, eight groups
+//! to a line. A poll that finds nothing at the predicted peers looks at one such line, and the next poll at the next line. So a
+//! poll touches as much whatever the number of nodes. The delay grows instead: one poll for each eight nodes, beyond 64 nodes
+//! one for each 512. All lines are looked at before the core is given away, and every now and then in a flood.
 //!
-//! A peer writes what it likes: words and counts are compared with what was consumed, and say no more than where to look.
+//! A peer may write anything. Words and counts are compared with what was consumed, and only say where to look.
+//!
 //! Must not know: how messages are run.
 
 use super::Am;
@@ -18,13 +19,13 @@ use std::cell::Cell;
 /// Words of a line: ready counts, or exist words.
 const WORDS: usize = LINE / 8;
 
-/// What looking around remembers.
+/// Where the search for announced messages stands.
 pub(super) struct Lookout {
     /// The line of announcements whose turn it is, how many there are, and where they begin.
     line: Cell<usize>,
     lines: usize,
     first: usize,
-    /// For each line of ready counts: these, peer by peer, when all that they announce had been run.
+    /// For each line of ready counts: the counts of its peers at the time when everything that they announce had been run.
     seen: Box<[[Cell<u64>; WORDS]]>,
     /// For each line of exist words, a bit for each group whose scan was cut short by the budget.
     unfinished: Box<[Cell<u8>]>,
@@ -50,7 +51,7 @@ impl Lookout {
 }
 
 impl<A: Adapter> Inbox<A> {
-    /// Has the line whose turn it is nothing to look at? Then it is the next one's turn.
+    /// True if the line whose turn it is announces nothing; then the turn passes to the next line.
     #[inline(always)]
     pub(super) fn is_line_quiet_in_turn(&self) -> bool {
         let quiet = self.is_line_quiet(self.lookout.line.get());
@@ -60,7 +61,7 @@ impl<A: Adapter> Inbox<A> {
         quiet
     }
 
-    /// Serves whom the line whose turn it is tells of.
+    /// Serves the peers that the line whose turn it is announces.
     pub(super) fn scan_line_in_turn(&self, am: &Am<A>) -> u32 {
         let line = self.lookout.line.get();
         self.lookout.next_line();
@@ -75,8 +76,8 @@ impl<A: Adapter> Inbox<A> {
         (0..self.lookout.lines).map(|line| self.scan_announced(am, line)).sum()
     }
 
-    /// Before a sleep: looks at all ready counts, whatever exist words say. Who announces a message sets its exist word
-    /// before it looks whether we sleep; but of several that set one word the last alone is who we see it from.
+    /// Before a sleep: looks at all ready counts, whatever the exist words say. A sender sets its exist word before it looks
+    /// whether we sleep. But when several senders set one word, only the last store is ordered before what we see.
     #[cold]
     #[inline(never)]
     pub(super) fn scan_everything(&self, am: &Am<A>) -> u32 {
@@ -90,21 +91,22 @@ impl<A: Adapter> Inbox<A> {
         if self.layout.grouped() { !self.is_announced(line, first) } else { self.is_seen(line, first) }
     }
 
-    /// Has a group in this line of exist words, which lies at `first`, something to look at?
+    /// True if a group in this line of exist words, which lies at `first`, has something to look at.
     #[inline(always)]
     fn is_announced(&self, line: usize, first: usize) -> bool {
         let words = self.control.words::<WORDS>(first);
-        // Relaxed: what is announced is looked at with Acquire, slot by slot. Word by word: all at once take registers that a
-        // poll would have to save.
+        // Relaxed: what is announced is looked at with Acquire, slot by slot. The loop reads word by word: reading all at once
+        // takes registers that a poll would have to save.
         let any = (0..WORDS).any(|i| words.word(i).load(Ordering::Relaxed) != 0);
         any || self.lookout.unfinished[line].get() != 0
     }
 
-    /// Are these eight peers' ready counts, which lie at `first`, as they were when all had been run?
+    /// True if the ready counts of these eight peers, which lie at `first`, are the same as when all their messages had been
+    /// run.
     #[inline(always)]
     fn is_seen(&self, line: usize, first: usize) -> bool {
         let (words, seen) = (self.control.words::<WORDS>(first), &self.lookout.seen[line]);
-        // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, as above.
+        // Relaxed: a hint; the slots themselves are looked at with Acquire. Word by word, to save no registers.
         (0..WORDS).all(|i| words.word(i).load(Ordering::Relaxed) == seen[i].get())
     }
 
@@ -132,9 +134,10 @@ impl<A: Adapter> Inbox<A> {
                 continue;
             }
             word.store(0, Ordering::Relaxed); // Relaxed: ordered by the fence that follows
-            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`: our clearing must
-            // be done before we read ready counts, else a sender's exist could be wiped out by a clearing that is still
-            // on its way, after we read the ready count from before it: the message would wait for the next one.
+            // ORDERING: full fence ↔ the store barrier between ready and exist in `Peer::mark_exist`. It orders our clearing of
+            // the exist word before our reads of ready counts. Without it, a clearing still in the store buffer could wipe out
+            // a sender's exist word after we have read its old ready count. That message would then wait for the sender's next
+            // one.
             fence(Ordering::SeqCst);
             let lines = first / WORDS..(first + GROUP).min(nodes).div_ceil(WORDS);
             let served: u32 = lines.map(|line| self.scan_peers(am, line)).sum();

@@ -1,9 +1,10 @@
-//! Long payloads to their place: PIO, DMA of the aligned middle, bounce of the rest. Thresholds come from [`Config`] only.
+//! Moves Long payloads to their place: by PIO, by DMA for the aligned middle, by a bounce buffer for the rest. Thresholds come
+//! from [`Config`] only.
 //!
-//! DMA demands that source, target and size are multiples of the adapter's alignment (SISCI). The unaligned head and
-//! tail, at most 7 bytes each with the usual alignment of 8, ride in the slot that goes out anyway, and the receiver puts
-//! them in place before the handler runs. Source and target that are unequally aligned go by PIO, or, from
-//! `bounce_min` on, through an aligned buffer.
+//! DMA demands that source, target and size are multiples of the adapter's alignment (SISCI). The unaligned head and tail are
+//! at most 7 bytes each with the usual alignment of 8. They ride in the slot that is sent anyway, and the receiver puts them in
+//! place before the handler runs. If source and target are unequally aligned, the payload goes by PIO or, from `bounce_min` on,
+//! through an aligned buffer.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 /// Bytes of the aligned bounce buffer.
 const BOUNCE: usize = 64 << 10;
-/// Longest wait for a DMA transfer before the adapter is taken for broken; hours for the largest payload it is not.
+/// Longest wait for a DMA transfer; after it the adapter is taken for broken. The largest payload needs far less.
 const DMA_TIMEOUT: Duration = Duration::from_secs(600);
 /// Largest DMA alignment whose head and tail fit the slot.
 const SLOT_ALIGN: usize = 8;
@@ -34,11 +35,12 @@ pub struct Payload<A: Adapter> {
     pub base: usize,
     /// Bytes.
     pub len: usize,
-    /// The segment, connected (absent for ourselves and for empty segments).
+    /// The segment, connected; `None` for this node's own segment and for empty ones.
     pub segment: Option<A::RemoteSegment>,
     /// The segment, mapped.
     pub map: Option<A::Remote>,
-    /// Process id of the owner, if the kernel may copy to and from its memory; `None`: what is not mapped goes by messages.
+    /// Process id of the owner, if the kernel may copy to and from its memory. `None`: memory that is not mapped is reached by
+    /// messages.
     pub pid: Option<i32>,
 }
 
@@ -72,7 +74,7 @@ impl<A: Adapter> Payloads<A> {
         })
     }
 
-    /// [`Self::holds`] as an error that names the bounds; no bytes are always inside.
+    /// [`Self::holds`] as an error that names the bounds. Zero bytes are always inside.
     pub fn check(&self, node: u32, address: usize, len: usize) -> Result<(), Error> {
         if len == 0 || self.holds(node, address, len) {
             return Ok(());
@@ -81,7 +83,7 @@ impl<A: Adapter> Payloads<A> {
         bad_arg(format_args!("[{address:#x}, +{len}) is outside the segment of node {node}: [{base:#x}, +{size})"))
     }
 
-    /// Is it inside `node`'s segment proper, also in EVERYTHING?
+    /// True if the range is inside `node`'s segment proper, in EVERYTHING too.
     pub fn is_segment(&self, node: u32, address: usize, len: usize) -> bool {
         let (base, size) = self.bounds(node);
         address >= base && len <= size && address - base <= size - len
@@ -99,11 +101,11 @@ impl<A: Adapter> Payloads<A> {
     }
 }
 
-/// Bytes of a Long whose lines are asked for before the copy: with more the copy itself comes too late (bare processes that
-/// echo 4 KiB through a fixed buffer: 1.09 -> 1.03; 16 KiB the same with and without; Xeon VM, 2026-11).
+/// Longest Long whose target lines are asked for before the copy. For longer ones the copy itself comes too late: bare
+/// processes that echo 4 KiB through a fixed buffer 1.09 -> 1.03, 16 KiB the same with and without (Xeon VM, 2026-11).
 const MOST_CLAIMED: usize = 8 << 10;
 
-/// What moved Long payloads did; read at exit.
+/// What the transfers of Long payloads did; read at exit.
 #[derive(Default)]
 pub struct TransferCounters {
     /// Bytes written by PIO.
@@ -116,7 +118,7 @@ pub struct TransferCounters {
     pub cma: Cell<u64>,
 }
 
-/// Means of moving Long payloads.
+/// The means of moving Long payloads.
 pub struct Transfer<A: Adapter> {
     properties: Properties,
     dma_min: usize,
@@ -135,7 +137,7 @@ impl<A: Adapter> Transfer<A> {
     /// As [`ModeLock::new`].
     pub(crate) unsafe fn new(threaded: bool, config: &Config, properties: Properties, queue: A::Queue) -> Self {
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        // Receivers reckon heads and tails by the word; multiples of it suit an engine with a smaller unit as well.
+        // Receivers compute heads and tails by the word. Multiples of a word also suit an engine with a smaller unit.
         let properties = Properties { dma_alignment: properties.dma_alignment.max(SLOT_ALIGN), ..properties };
         let buffer = Bounce(vec![Cell::new(0); (BOUNCE + properties.dma_alignment) / 8].into());
         Transfer {
@@ -144,7 +146,7 @@ impl<A: Adapter> Transfer<A> {
             bounce_min: bytes(config.bounce_min),
             queue,
             cma: AtomicBool::new(config.cma),
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             shared: unsafe { ModeLock::new(threaded, (buffer, TransferCounters::default())) },
         }
     }
@@ -154,7 +156,7 @@ impl<A: Adapter> Transfer<A> {
     }
 }
 
-/// A payload at its place, and what of it still rides in the slot.
+/// How much of a payload is at its place, and what of it still rides in the slot.
 pub(crate) struct Placed {
     pub(crate) carry: Carry,
     head: u64,
@@ -180,13 +182,13 @@ impl Placed {
 /// PIO write of a payload into a queue, at an offset that the caller took.
 #[inline(always)]
 pub(crate) fn write<R: RemoteMap>(queue: &R, at: usize, source: Source) {
-    // SAFETY: `Source` promises that its bytes are readable.
+    // SAFETY: `Source` promises that its bytes are readable for its length.
     let result = unsafe { queue.write_apart(at, source.ptr(), source.len()) };
     debug_assert!(result.is_ok(), "taken space lies in the queue");
 }
 
 impl<A: Adapter> Am<A> {
-    /// Asks for the lines that a Long payload of `len` bytes will be copied to, while there is still something to check.
+    /// Asks for the lines that a Long payload of `len` bytes will be copied to, while the sender still has checks to make.
     #[inline(always)]
     pub(crate) fn claim_target(&self, dest: u32, address: usize, len: usize) {
         if len <= MOST_CLAIMED
@@ -198,8 +200,8 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Writes a Long payload to `address` of `dest`, all but what [`Placed`] says. `None`: the memory can't be written
-    /// from here. The range was checked.
+    /// Writes a Long payload to `address` of `dest`, all but what [`Placed`] says. `None`: this node cannot write that memory.
+    /// The caller has checked the range.
     pub(crate) fn place(&self, dest: u32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
         if source.is_empty() {
             return Ok(Some(Placed::whole()));
@@ -254,7 +256,7 @@ impl<A: Adapter> Am<A> {
         let queue = &self.transfer.queue;
         // SAFETY: `Source` promises that its bytes are readable, and the transfer is waited for before we return.
         let ticket = loop {
-            // SAFETY: as above.
+            // SAFETY: the source stays readable until the transfer is waited for, below.
             match unsafe { queue.enqueue(source.ptr(), segment, offset, source.len()) } {
                 Err(SciError::QueueFull { .. }) => yield_now(), // other threads' transfers; they end by themselves
                 other => break other?,
@@ -275,7 +277,7 @@ impl<A: Adapter> Am<A> {
                 let piece = source.part(at, self.bounced_piece(source.len() - at));
                 // SAFETY: the buffer has BOUNCE bytes behind its first aligned one, and we hold its lock.
                 unsafe { piece.move_to(start) };
-                // SAFETY: as above: `piece` bytes were just written there.
+                // SAFETY: the `piece` bytes at `start` lie in our buffer and were just written.
                 let aligned = unsafe { Source::new(start, piece.len()) };
                 self.dma_write(segment, offset + at, aligned)?;
                 at += piece.len();
@@ -286,7 +288,7 @@ impl<A: Adapter> Am<A> {
         Ok(())
     }
 
-    /// Bytes of the next piece when `left` are left: never so many that fewer remain than DMA takes.
+    /// Bytes of the next piece when `left` are left. It leaves either nothing or at least what DMA takes.
     fn bounced_piece(&self, left: usize) -> usize {
         let properties = &self.transfer.properties;
         if left > BOUNCE && left < BOUNCE + properties.dma_min {
@@ -299,7 +301,7 @@ impl<A: Adapter> Am<A> {
         Ok(self.write_unmapped(dest, address, source)?.then(Placed::whole))
     }
 
-    /// Writes memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
+    /// Writes memory of a peer that is not mapped here (EVERYTHING), if the kernel allows it.
     pub(crate) fn write_unmapped(&self, node: u32, address: usize, source: Source) -> Result<bool, Error> {
         // SAFETY: `Source` promises that its bytes are readable.
         self.unmapped(node, address, source.ptr(), source.len(), |pid| unsafe {
@@ -307,13 +309,13 @@ impl<A: Adapter> Am<A> {
         })
     }
 
-    /// Reads memory of a peer that is not mapped here (EVERYTHING), if the kernel lets us.
+    /// Reads memory of a peer that is not mapped here (EVERYTHING), if the kernel allows it.
     pub(crate) fn read_unmapped(&self, node: u32, address: usize, to: Landing) -> Result<bool, Error> {
         // SAFETY: `Landing` promises that its bytes are writable.
         self.unmapped(node, address, to.ptr(), to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
     }
 
-    /// How this node reaches the segment of `node`. An empty one is reached as if it were mapped: there is nothing to transfer.
+    /// How this node reaches the segment of `node`. An empty segment counts as mapped, because there is nothing to transfer.
     pub fn reach(&self, node: u32) -> Reach
     where
         A::Remote: RemoteRead,
@@ -334,7 +336,7 @@ impl<A: Adapter> Am<A> {
 
     /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
     pub(crate) fn reaches_unmapped(&self, node: u32) -> bool {
-        // Relaxed: as in `unmapped`.
+        // Relaxed: the flag stands alone.
         self.payloads.get(node).is_some_and(|(p, _)| p.map.is_none() && p.pid.is_some())
             && self.transfer.cma.load(Ordering::Relaxed)
     }
@@ -348,7 +350,7 @@ impl<A: Adapter> Am<A> {
         if bytes == 0 {
             return Ok(true);
         }
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the batch's local ranges are readable, and writable if we read from the peer.
         let moved = self.unmapped(node, address, local, len, |pid| unsafe { batch.transfer(pid, write) })?;
         if moved {
             self.transfer.count(|c| &c.cma, bytes - len); // `unmapped` counts the first range
@@ -386,8 +388,8 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Puts the head and tail that rode in the slot to their places in our segment; where the payload begins. The peer
-    /// may write to the slot meanwhile, so the address is read once.
+    /// Puts the head and tail that rode in the slot to their places in our segment, and returns where the payload begins. The
+    /// address is read once, because the peer may write to the slot meanwhile.
     #[cold]
     pub(crate) fn finish_bounced(&self, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) -> *mut u8 {
         let (address, len) = (slot.word(1) as usize, meta.len());

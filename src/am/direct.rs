@@ -1,14 +1,18 @@
-//! What the header's inline messages and polls use: where a Short's packet goes, and which words a poll in vain looks at.
+//! What the header's inline messages and polls use: where a Short's packet goes, and which words an empty poll looks at.
 //!
-//! The header does for a Short what `Am::request_short` and `Am::reply_short` do, in the same order, and for a poll in vain
-//! what `Inbox::look_for` does: a call costs as much as the message (a Short's round trip took 960 instructions in the
-//! library, 2026-11). Here are the three structures that it reads, and who fills them. Their C declarations are in
-//! `abi::direct`, which checks that they agree.
+//! The header does for a Short what `Am::request_short` and `Am::reply_short` do, in the same order. For an empty poll it does
+//! what `Inbox::look_for` does. The reason: a call costs as much as the message (a Short's round trip took 960 instructions in
+//! the library, 2026-11). This file has the three structures that the header reads, and says which code fills them. Their C
+//! declarations are in `api::g1::direct`, which checks that they agree.
 //!
-//! Rules: 1. [`Direct`] and [`Answer`] are for jobs of one client thread at a time (SEQ, PARSYNC): nothing here is locked.
-//! [`Watch`] is for every mode. 2. The header does the plain case and calls for every other: no room, two lines, a node itself, a first contact. 3. What the header leaves to
-//! the library is done before anybody else can see that it is not: an inline reply is counted when its handler returns.
-//! 4. A look that misses is made good by the next call, which at most `GRANT` polls, or `GRANT_ALONE`, lie before.
+//! Rules:
+//! 1. [`Direct`] and [`Answer`] are for jobs of one client thread at a time (SEQ, PARSYNC): nothing here is locked. [`Watch`]
+//!    is for every mode.
+//! 2. The header does the plain case. It calls the library when there is no room, when a message takes two lines, for messages
+//!    of a node to itself, and at the first contact.
+//! 3. Work that the header leaves to the library is done before anybody can notice. An inline reply, for instance, is counted
+//!    when its handler returns.
+//! 4. A header poll may miss a message. The next call of the library finds it, after at most `GRANT` (or `GRANT_ALONE`) polls.
 //!
 //! Must not know: handlers, waiting.
 
@@ -22,11 +26,13 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null;
 
-/// Polls in vain between two that look further than the words of [`Watch`]. With 16 what a call costs is 1 to 2 ns of each.
+/// Header polls granted before a poll must call the library, which looks further than the words of [`Watch`]. With 16 the call
+/// costs each of them 1 to 2 ns.
 pub const GRANT: u32 = 16;
-/// The same where there is one peer, so that nobody is missed.
+/// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
-/// Looks of a wait, with gaps between them, weigh as much as so many polls: who is not watched waits for the sum.
+/// Weight of a look by a wait, in polls. Looks of a wait have gaps between them, and a peer that is not watched waits for the
+/// sum.
 pub const WAIT_WEIGHT: u32 = 4;
 
 /// This node's way to one peer, as a sender of Shorts needs it. One line.
@@ -52,19 +58,19 @@ pub struct Direct {
     pub shift: u32,
     /// Requests that may be outstanding; 0 where each is a call.
     pub room: u32,
-    /// Not 0: a message of the peer was run since the last request to it. Then the peer is likely to wait for the next one, whose
-    /// line is handed over; in a flood that would cost the sender 5 ns each.
+    /// Not 0: a message of the peer was run since the last request to it. Then the peer probably waits for the next request,
+    /// and its line is handed over to the peer's core. In a flood that would cost the sender 5 ns per message.
     pub heard: AtomicU32,
 }
 
 // SAFETY: the addresses are of mapped memory and of the outbox that lies beside it; what they point to is used under the
 // outbox's lock, or, by the header, where there is one thread at a time (rule 1).
 unsafe impl Send for Direct {}
-// SAFETY: as above.
+// SAFETY: shared threads use what it points to under the outbox's lock, or one thread at a time (rule 1).
 unsafe impl Sync for Direct {}
 
 impl Direct {
-    /// No way yet: each request is a call.
+    /// No way yet: each request is a call of the library.
     pub fn none() -> Direct {
         Direct {
             slots: std::ptr::null_mut(),
@@ -81,7 +87,7 @@ impl Direct {
         }
     }
 
-    /// Where node `me` finds its queue at a peer, if it may go there by address, and nothing else has to be told the peer.
+    /// Where node `me` finds its queue at a peer, if it may store there by address and a store is all that the peer needs.
     pub fn to<R: RemoteMap>(queue: &R, control: &R, bell: &impl RemoteInterrupt, layout: &Layout, me: usize) -> Direct {
         let (Some(slots), Some(control), Some(bell)) = (queue.place(), control.place(), bell.sleep_word()) else {
             return Direct::none();
@@ -102,7 +108,7 @@ impl Direct {
         }
     }
 
-    /// Where the reply to the peer's request `index` goes; null where each is a call.
+    /// Where the reply to the peer's request `index` goes; null if each reply is a call of the library.
     #[inline(always)]
     pub fn reply_slot(&self, index: u32) -> *mut u64 {
         if self.room == 0 {
@@ -113,10 +119,10 @@ impl Direct {
     }
 }
 
-/// Where the reply to the request that a handler runs for goes. The head of its token.
+/// Where the header puts the reply to the request whose handler runs. It is the head of that handler's token.
 #[repr(C)]
 pub struct Answer {
-    /// The paired slot at the requester; null when each reply is a call, and once there was one.
+    /// The paired slot at the requester. Null if each reply is a call of the library, and after a reply was sent.
     pub slot: Cell<*mut u64>,
     /// The way to the requester.
     pub way: Cell<*const Direct>,
@@ -152,19 +158,19 @@ pub struct ForHeader {
     pub token: &'static Token,
 }
 
-/// What a poll in vain looks at: the slots of the peer that was active last.
+/// What the header's polls look at: the slots of the peer that was active last.
 ///
-/// Whoever holds the inbox writes it. The header reads it at any time, and where client threads may poll at the same time it may
-/// see some words of an older state: then it looks at a slot that is no longer the next one. That does no harm (rule 4), for
-/// the library looks again, under the inbox's lock, before it runs anything. So nothing here is ordered.
+/// The thread that holds the inbox writes it. The header reads it at any time. If client threads may poll at the same time, the
+/// header may see some words of an older state, and then looks at a slot that is no longer the next one. That does no harm
+/// (rule 4): the library looks again, under the inbox's lock, before it runs anything. So nothing here is ordered.
 #[repr(C)]
 pub struct Watch {
-    /// Polls that may look here and nowhere else, before one is a call. Not exactly: a poll that is under way may undo what
-    /// another thread takes away.
+    /// Header polls that are left until one must call the library. The number is not exact: a poll under way may undo a change
+    /// by another thread.
     pub left: AtomicU32,
-    /// Those of them that pause first.
+    /// How many of those polls pause first.
     pub pauses: AtomicU32,
-    /// A wait that has failed so often, or more, is a call.
+    /// Failed steps of a wait from which on each step is a call of the library.
     pub spins: AtomicU32,
     /// Sequence of the next request.
     pub request_sequence: AtomicU16,
@@ -176,13 +182,13 @@ pub struct Watch {
     pub reply: AtomicPtr<u64>,
     /// Pauses between two looks.
     pub gap: AtomicU32,
-    /// Whose they are.
+    /// The peer that the two slots belong to.
     pub peer: Cell<usize>,
     /// Where these two lie in the command region.
     pub request_at: Cell<usize>,
     /// See `request_at`.
     pub reply_at: Cell<usize>,
-    /// Their numbers. Another way may have run them meanwhile: then what is there is old.
+    /// Number of the request that `request` waits for. If the library has run it meanwhile, the message in the slot is old.
     pub request_index: Cell<u32>,
     /// See `request_index`.
     pub reply_index: Cell<u32>,
@@ -192,11 +198,11 @@ pub struct Watch {
 
 // SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
 unsafe impl Send for Watch {}
-// SAFETY: the cells are behind the inbox's lock, and the atomics need none.
+// SAFETY: threads use the cells under the inbox's lock only, and the atomics need none.
 unsafe impl Sync for Watch {}
 
 impl Watch {
-    /// Nothing to look at: each poll is a call.
+    /// Nothing to look at: each poll is a call of the library.
     pub fn none() -> Watch {
         Watch {
             left: AtomicU32::new(0),
@@ -216,7 +222,7 @@ impl Watch {
         }
     }
 
-    /// Grants so many polls. Returns how many were made of those granted before.
+    /// Grants `polls` polls. Returns how many of those granted before were made.
     #[inline(always)]
     pub fn grant(&self, polls: u32) -> u32 {
         // Relaxed, here and below: hints (see `Watch`).
@@ -226,7 +232,7 @@ impl Watch {
         made
     }
 
-    /// One of the polls granted, and a gap: false if none is left.
+    /// Takes one of the polls granted, with a gap; false if none is left.
     #[inline(always)]
     pub fn spend(&self) -> bool {
         let left = self.left.load(Ordering::Relaxed); // Relaxed, both: as above
@@ -237,7 +243,7 @@ impl Watch {
         enough
     }
 
-    /// The next poll is a call.
+    /// Makes the next poll a call of the library.
     pub fn revoke(&self) {
         self.left.store(0, Ordering::Relaxed); // Relaxed: as above; in PAR nobody looks at it
     }

@@ -22,7 +22,7 @@ macro_rules! call {
     ($address:expr, $lead:tt, $types:tt, $n:expr, $a:ident, [$($i:literal => [$($k:literal)*];)*]) => {
         match $n {
             $($i => {
-                // SAFETY: the caller's promise: `address` is a handler of this category and argument count.
+                // SAFETY: the caller promises that `address` is a handler of this category and argument count.
                 let f: handler!($types $($k)*) = unsafe { std::mem::transmute($address) };
                 invoke!(f $lead $a $($k)*)
             })*
@@ -55,8 +55,7 @@ macro_rules! by_count {
     };
 }
 
-/// Calls a Short handler with the first `count` of what `arg` gives: only those are asked for, each once, where it is handed
-/// over.
+/// Calls a Short handler with the first `count` arguments. `arg` is asked for each of these once, and for no other.
 ///
 /// # Safety
 /// `address` is a C function `void (token, int32_t × count)`.

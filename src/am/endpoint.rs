@@ -1,7 +1,7 @@
-//! Endpoints: what messages are sent to.
+//! Endpoints: the things that messages are sent to.
 //!
-//! A node has one, number 0. It is inside the engine, so that serving a message loads no address of it. Messages carry no number
-//! of an endpoint yet; when they do, [`Am::endpoint`] is where it is looked up.
+//! A node has one endpoint, number 0. It lies inside the engine, so that serving a message loads no address of it. Messages
+//! carry no endpoint number yet; when they do, [`Am::endpoint`] is the place that looks it up.
 //!
 //! Must not know: what handlers do, how messages travel.
 
@@ -25,7 +25,7 @@ impl<A: Adapter> Am<A> {
         &self.endpoints[index]
     }
 
-    /// The endpoint that messages are for which name none.
+    /// The endpoint of messages that name none.
     #[inline(always)]
     pub(super) fn primordial(&self) -> &Endpoint<A> {
         self.endpoint(0)

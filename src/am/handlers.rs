@@ -1,12 +1,19 @@
 //! An endpoint's handlers: the library's own below index 128, the client's functions from there on (contract: core.md §6.2).
 //!
-//! Index 0 asks for an index; 1–63 are the core's, 64–127 the extended API's, 128–255 the client's. The lower half is Rust, made
-//! with the engine and never changed ([`Library`]). The upper half is addresses of C functions. A client may register some at any
-//! time, while messages for others are served.
+//! | index | handler |
+//! |---|---|
+//! | 0 | none: in a client's table it asks for an index |
+//! | 1–63 | the core's |
+//! | 64–127 | the extended API's |
+//! | 128–255 | the client's |
 //!
-//! Ordering of the upper half: whoever registers a handler tells peers of it afterwards, by a message, a barrier or the end of
-//! attach. Their messages to it happen after that, and the look that finds such a message is an Acquire. So the thread that
-//! serves it sees the store of the address, although store and load are Relaxed. Registrations exclude each other by a lock.
+//! The lower half is Rust code, made with the engine and never changed ([`Library`]). The upper half is addresses of C
+//! functions. A client may register some at any time, while messages for others are served.
+//!
+//! Ordering of the upper half: a thread that registers a handler tells peers of it afterwards, by a message, a barrier or the
+//! end of attach. Their messages to that handler are sent after that, and the look that finds such a message is an Acquire. So
+//! the thread that serves the message sees the stored address, although store and load are Relaxed. A lock lets one thread
+//! register at a time.
 
 use super::library::{FIRST_CLIENT, Library};
 use crate::base::error::{Error, bad_arg};
@@ -25,8 +32,8 @@ pub struct Entry {
 
 /// The handlers.
 pub struct Handlers<A: Adapter> {
-    /// Addresses of the client's functions by index; 0 = none. Those below [`FIRST_CLIENT`] stay 0: with an index of their own
-    /// for each the look-up is one instruction.
+    /// Addresses of the client's functions by index; 0 = none. The entries below [`FIRST_CLIENT`] stay 0. They are there so
+    /// that the look-up is one instruction.
     clients: [AtomicUsize; 256],
     library: Library<A>,
     registering: Mutex<()>,
@@ -47,15 +54,15 @@ impl<A: Adapter> Handlers<A> {
         &self.library
     }
 
-    /// Address of the client's function under `index`; 0 = none, as for each of the library's own.
+    /// Address of the client's function under `index`. 0 = none; the library's own indices give 0 too.
     #[inline(always)]
     pub fn function(&self, index: u8) -> usize {
         self.clients[usize::from(index)].load(Ordering::Relaxed) // Relaxed: see the head of this file
     }
 
-    /// Registers functions of the client's beside those that are there: fixed indices as they are, then each don't-care entry,
-    /// in table order, the lowest free index; the choice is written back. Any thread, any time. `BadArg` leaves table and
-    /// entries unchanged.
+    /// Adds functions of the client's. Fixed indices are taken as they are. Then each don't-care entry, in table order, gets
+    /// the lowest free index, which is written back. Any thread may call, at any time. `BadArg` leaves table and entries
+    /// unchanged.
     pub fn register(&self, entries: &mut [Entry]) -> Result<(), Error> {
         if entries.len() > CLIENTS {
             return bad_arg(format_args!("handler table has {} entries; the limit is {CLIENTS}", entries.len()));

@@ -1,10 +1,12 @@
-//! The receiving half: running in order what waits in a peer's queue, giving its slots back (contract: core.md §10).
+//! The receiving half: runs the messages of a peer's queue in order and gives its slots back (contract: core.md §10).
 //!
-//! Which queue is looked at is the affair of `poll` and `announced`, what one message says is `run`'s.
+//! `poll` and `announced` choose the queue; `run` reads the single message.
 //!
-//! Credits: a request that is answered gives its slot back by the reply. Those that are not are counted, and the count
-//! goes back in batches of a quarter of the slots or an eighth of the ring, before a reply that overtakes them, and
-//! every 65,536 requests so that an old count can't be taken for a new one after the numbers wrap.
+//! Credits: a reply gives the slot of its request back. Requests that are not answered are counted, and the count is sent in
+//! batches:
+//! - at a quarter of the slots, or an eighth of the ring;
+//! - before a reply that overtakes them;
+//! - every 65,536 requests, so that an old count can't be taken for a new one after the numbers wrap.
 
 use super::Am;
 use super::announced::Lookout;
@@ -27,7 +29,7 @@ const BUDGET: u32 = 32;
 pub(crate) struct From {
     /// Number of the next request to run.
     pub(crate) next_request: Cell<u32>,
-    /// Number of the request whose reply, or silent retirement, is next.
+    /// Number of the next request to retire, by its reply or, if it gets none, by the peer's credit count.
     pub(crate) next_reply: Cell<u32>,
     /// Requests run and not given back yet.
     unacked: Cell<u32>,
@@ -40,12 +42,13 @@ pub(crate) struct From {
     pub(super) replies_seen: Cell<u32>,
     /// Position up to which we wrote the reply ring at the peer.
     pub(crate) reply_head: Cell<u64>,
-    /// Position up to which we consumed our own reply ring, and what the peer was told of it.
+    /// Position up to which we consumed our own reply ring, and the position last sent to the peer.
     pub(crate) ring_done: Cell<u64>,
     pub(crate) ring_told: Cell<u64>,
 }
 
-/// A streamed reply under way: what its slot said at the first look. The peer may write there meanwhile.
+/// A streamed reply under way: what its slot said at the first look. It is kept here because the peer may write to the slot
+/// meanwhile.
 #[derive(Default)]
 pub(crate) struct Stream {
     /// The request that it answers.
@@ -57,20 +60,20 @@ pub(crate) struct Stream {
     pub(crate) done: Cell<usize>,
 }
 
-/// State of the receiving half. One thread at a time has it; the cells make entering again on that thread harmless.
+/// State of the receiving half. One thread at a time has it. Its cells make it harmless when that thread enters again.
 pub struct Inbox<A: Adapter> {
     pub(super) me: usize,
     pub(super) layout: Layout,
     pub(crate) command: A::Local,
     pub(crate) control: A::Local,
     pub(crate) from: Box<[From]>,
-    /// Beside `from`, which fills its lines: few jobs have streams.
+    /// Streamed replies, beside `from`, whose lines are full. Few jobs have any.
     pub(crate) streams: Box<[Stream]>,
     pub(super) predicted: [Cell<u32>; PREDICTED],
     pub(super) predictions: usize,
-    /// How many of them are looked at now, the newest ones.
+    /// How many of the predicted peers are looked at now, the newest first.
     pub(super) likely: Cell<usize>,
-    /// Every peer is predicted: its slots are looked at in each poll.
+    /// Every peer is predicted, so each poll looks at all slots.
     pub(super) covered: bool,
     pub(super) lookout: Lookout,
     pub(super) request_token: &'static Token,
@@ -135,7 +138,7 @@ impl<A: Adapter> Inbox<A> {
         self.request_token
     }
 
-    /// As if every pair of nodes had exchanged `n` answered requests before: for tests of what wraps.
+    /// Sets the counters as if every pair of nodes had exchanged `n` answered requests: for tests of numbers that wrap.
     #[cfg(any(test, fuzzing))]
     pub(super) fn start_at(&self, n: u32) {
         for (peer, from) in self.from.iter().enumerate() {
@@ -151,7 +154,7 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Runs the requests of `peer` that wait, as many as the budget leaves after `before` others.
+    /// Runs waiting requests of `peer`, as many as the budget allows after `before` others.
     #[inline(always)]
     pub(super) fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
         let from = &self.from[peer];
@@ -167,8 +170,8 @@ impl<A: Adapter> Inbox<A> {
         found
     }
 
-    /// Has `peer` given back requests that it did not answer, so that replies to later ones are found by [`Self::retire`] only?
-    /// The count is stored once for many messages: the look stays in our cache. Where no request is outstanding there is none.
+    /// True if `peer` has given back requests that it did not answer. Then only [`Self::retire`] finds replies to later ones.
+    /// The peer stores its count once for many messages, so the word stays in our cache. False if no request is outstanding.
     #[inline(always)]
     pub(super) fn has_credit(&self, way: &Peer<A>, peer: usize, from: &From) -> bool {
         // Relaxed: a hint; `retire` looks with Acquire.
@@ -184,7 +187,7 @@ impl<A: Adapter> Inbox<A> {
         if self.has_credit(&am.peers[peer], peer, &self.from[peer]) { self.retire(am, peer) } else { 0 }
     }
 
-    /// Runs the replies of `peer` that wait in order. The look behind the last of them is also the check for one too many.
+    /// Runs the waiting replies of `peer` in order. The look behind the last one also detects a reply too many.
     #[inline(always)]
     pub(super) fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
         let from = &self.from[peer];
@@ -212,8 +215,8 @@ impl<A: Adapter> Inbox<A> {
         let from = &self.from[peer];
         let mut found = 0;
         loop {
-            // ORDERING: Acquire ↔ the Release in `give_back`: a reply to any request that the count covers is visible in
-            // its slot, so an empty slot means that there was none.
+            // ORDERING: Acquire ↔ the Release in `give_back`. A reply to any request that the count covers is visible in its
+            // slot, so an empty slot means that there was no reply.
             let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
             found += self.serve_replies(am, peer);
             let next = from.next_reply.get();
@@ -228,7 +231,7 @@ impl<A: Adapter> Inbox<A> {
             if slot.look(self.layout.sequence(next)).is_some() {
                 return found; // the budget, or a stream, left it
             }
-            // No reply after this one up to the count: all of them at once.
+            // There is no further reply up to the count, so all of them are retired at once.
             let rest = replied_to.wrapping_sub(next);
             let step = if rest == 0 || rest > silent { silent } else { 1 };
             if self.layout.clears(next, step) {
@@ -251,15 +254,15 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn retired(&self, am: &Am<A>, peer: usize, next: u32) {
         self.from[peer].next_reply.set(next);
-        // ORDERING: Release ↔ Acquire in `Peer::take`: the reply handler's looks at the slot and at its ring bytes are
-        // done before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
+        // ORDERING: Release ↔ Acquire in `Peer::take`. The reply handler's reads of the slot and of its ring bytes are done
+        // before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
         let direct = &am.peers[peer].direct;
         direct.retired.store(next, Ordering::Release);
         direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
     }
 
-    /// Runs the handler of one request, and gives the slot back unless its reply did. The plain case, a Short to a handler of the
-    /// client's, is told apart early: nothing else that a request may need is looked at on its way.
+    /// Runs the handler of one request. It gives the slot back unless the handler's reply did. The common case, a Short to a
+    /// client's handler, branches off early, so that nothing is looked at that only other requests need.
     #[inline(always)]
     pub(super) fn run_request(
         &self,
@@ -314,7 +317,7 @@ impl<A: Adapter> Inbox<A> {
         self.request_done(am, peer, from, index, token, bytes);
     }
 
-    /// What comes after the handler of request `index`, which held `bytes` of the ring.
+    /// The end of request `index` after its handler; the request held `bytes` of the ring.
     #[inline(always)]
     pub(super) fn request_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token, bytes: usize) {
         token.close();
@@ -338,8 +341,8 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Lets the header send the reply to request `index`, unless something else is to be done with it: give requests back that
-    /// it overtakes, or wait for the handler's return.
+    /// Lets the header send the reply to request `index`. It does not if the reply has more to do: to give back requests that
+    /// it overtakes, or to wait for the handler's return.
     #[inline(always)]
     pub(super) fn offer_answer(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
         let Some(way) = am.peers.known(peer) else { return };
@@ -350,11 +353,12 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// Gives back the requests before `index` that were not answered, if there are any: before a reply overtakes them.
+    /// Called before a reply overtakes them: gives back the requests before `index` that were not answered, if there are any.
     #[inline(always)]
     pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, from: &From, index: u32) {
         if from.unacked.get() > 0 {
-            // No barrier before the reply: without the count its requester does not find it yet, and looks again.
+            // No barrier before the reply: a requester that does not see the count yet does not find the reply either, and
+            // looks again.
             self.give_back(am, peer, index);
         }
     }
@@ -375,8 +379,8 @@ impl<A: Adapter> Inbox<A> {
         Counters::add(&self.counters.credits, 1);
     }
 
-    /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived. The plain case is told
-    /// apart early, as in [`Self::run_request`].
+    /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived. The common case
+    /// branches off early, as in [`Self::run_request`].
     #[inline(always)]
     pub(super) fn run_reply(
         &self,
@@ -418,7 +422,7 @@ impl<A: Adapter> Inbox<A> {
         true
     }
 
-    /// Returns the bytes of the reply ring that the message held.
+    /// Runs the reply's handler. Returns the bytes of the reply ring that the message held.
     #[inline(always)]
     fn run_reply_now(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> usize {
         let token = self.reply_token;
@@ -427,7 +431,7 @@ impl<A: Adapter> Inbox<A> {
         self.run(am, slot, meta, token, ring)
     }
 
-    /// What comes after the handler of the reply to request `index`.
+    /// The end of the reply to request `index`, after its handler.
     #[inline(always)]
     pub(super) fn reply_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
         token.close();
@@ -436,7 +440,7 @@ impl<A: Adapter> Inbox<A> {
         self.retired(am, peer, index.wrapping_add(1));
     }
 
-    /// Notes `bytes` at ring offset `offset` as consumed, and tells the replier in batches.
+    /// Counts `bytes` at ring offset `offset` as consumed, and tells the replier in batches.
     pub(crate) fn reply_ring_done(&self, am: &Am<A>, peer: usize, offset: usize, bytes: usize) {
         let from = &self.from[peer];
         let done = from.ring_done.get();

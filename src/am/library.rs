@@ -1,12 +1,13 @@
-//! The library's own messages: which there are, what each looks like, and the functions that serve them.
+//! The library's own messages: the list of them, their form, and the functions that serve them.
 //!
-//! An engine that sends messages of its own puts its handlers into a [`Library`] before the message engine is built, with
-//! whatever state they need captured in them. From then on the table does not change, so it needs no lock and no ordering. A
-//! handler runs for messages of the declared kind, category and number of arguments only, because a peer's memory may say
-//! anything. It gets its arguments as words, each of them read once: the peer can write there while the handler runs.
+//! An engine that sends messages of its own puts its handlers into a [`Library`] before the message engine is built. A handler
+//! captures the state that it needs. From then on the table does not change, so it needs no lock and no ordering.
 //!
-//! Handlers of requests reply once, if at all; handlers of replies wait for nothing. Neither sends requests nor polls, so they
-//! are not counted as running handlers ([`Am::in_handler`]).
+//! A handler runs only for messages of the declared kind, category and number of arguments, because a peer's memory may say
+//! anything. It gets its arguments as words, each read once, because the peer can write there while the handler runs.
+//!
+//! Handlers of requests reply at most once; handlers of replies wait for nothing. Neither sends requests or polls, so they are
+//! not counted as running handlers ([`Am::in_handler`]).
 //!
 //! Must not know: what the messages mean, where their payloads lie.
 
@@ -25,8 +26,8 @@ pub const FIRST_CLIENT: u8 = 128;
 /// Words of as many arguments as a message can have.
 pub const ARG_WORDS: usize = MAX_ARGS / 2;
 
-// One list of indices and of what the messages look like, so that no two indices are the same. 64 on: `rma::reference`; 96 on:
-// `vis::pack`; 112 on: `coll`. The text says in error messages what was being served.
+// The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; from
+// 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
 macro_rules! messages {
     ($($(#[doc = $doc:literal])* $name:ident = $index:literal: $kind:ident $category:ident $args:literal, $what:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: u8 = $index;)*
@@ -54,9 +55,9 @@ messages! {
     RMA_LANDED = 69: Reply Long 2, "answer to a get";
     /// Puts a get's bytes in place and counts it done.
     RMA_ARRIVED = 70: Reply Medium 4, "answer to a get";
-    /// Puts a get's bytes, at most eight, which it has in its arguments, in place and counts it done.
+    /// A get's answer of at most eight bytes in its arguments: puts them in place and counts the get done.
     RMA_FETCHED = 71: Reply Short 7, "answer to a get";
-    /// Puts at most eight bytes, which it has in its arguments, in place and answers.
+    /// A put of at most eight bytes in its arguments: puts them in place and answers.
     RMA_PUT_WORD = 72: Request Short 6, "put";
     /// Puts a packet's bytes in place.
     VIS_PUT = 96: Request Medium 2, "put of pieces";
@@ -94,7 +95,7 @@ enum Category {
     Long = 3,
 }
 
-/// Kind, category and number of arguments of a message, in one word that is compared at once. 0: of none.
+/// Kind, category and number of arguments of a message in one word, so that one comparison checks all three. 0: no message.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form(u32);
 
@@ -103,7 +104,7 @@ impl Form {
         Form(kind as u32 | (category as u32) << 8 | (args as u32) << 16)
     }
 
-    /// That of a message which has come.
+    /// The form of a message that has come.
     #[inline(always)]
     pub(super) fn of(kind: Kind, carry: Carry, args: usize) -> Form {
         let category = match carry {
@@ -136,9 +137,11 @@ impl<A: Adapter> Default for Library<A> {
 }
 
 impl<A: Adapter> Library<A> {
-    /// Has messages of `index` served by `handler`, which gets the engine, the token, the arguments two to a word with the first
-    /// in the low half, and the payload, readable until it returns. Its error ends the job. Panics if `index` is not of the list,
-    /// has a handler, or has another number of words.
+    /// Has messages of `index` served by `handler`. The handler gets the engine, the token, the argument words (two arguments
+    /// to a word, the first in the low half), and the payload, readable until the handler returns. An error of the handler ends
+    /// the job.
+    ///
+    /// Panics if `index` is not in the list, has a handler already, or has another number of words.
     pub fn on<const N: usize>(
         &mut self,
         index: u8,
@@ -159,7 +162,7 @@ impl<A: Adapter> Library<A> {
         }));
     }
 
-    /// What serves a message of this index and form from `source`. A message that no sender of ours writes ends the job.
+    /// The handler for a message of this index and form from `source`. A message that none of our senders writes ends the job.
     #[inline(always)]
     pub(super) fn find(&self, index: u8, form: Form, source: u32) -> &Serve<A> {
         let row = &self.rows[usize::from(index % FIRST_CLIENT)];
@@ -170,7 +173,7 @@ impl<A: Adapter> Library<A> {
         &**serve
     }
 
-    /// Puts `around` each handler what it makes of it: for tests that choose when handlers run.
+    /// Replaces each handler by `around` of it: for tests that choose when handlers run.
     #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) fn wrap(&mut self, around: impl Fn(u8, Box<Serve<A>>) -> Box<Serve<A>>) {
         for (index, row) in self.rows.iter_mut().enumerate() {

@@ -1,7 +1,7 @@
-//! Messages of a node to itself: the handler runs inside the call, on a copy where the contract wants one.
+//! Messages of a node to itself: the handler runs inside the call, on a copy of the payload where the contract demands one.
 //!
-//! No queue, so any number of them needs no poll; no recursion, since handlers do not request. Client threads may do
-//! this at the same time: each run has a token, and a buffer, of its own from a pool.
+//! There is no queue, so any number of messages needs no poll. There is no recursion, because handlers do not request. Client
+//! threads may send to themselves at the same time: each run takes a token and a buffer of its own from a pool.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
@@ -13,14 +13,14 @@ use crate::sci::Adapter;
 use crate::sync::{AtomicU64, ModeLock, Ordering};
 use std::cell::RefCell;
 
-/// One request in so many polls.
+/// A request in so many also polls.
 const MESSAGES_PER_POLL: u64 = 256;
 
 /// A Medium's private copy; aligned for anything.
 #[repr(C, align(64))]
 struct Buffer([u8; MAX_MEDIUM]);
 
-/// The pool. Its contents are few: one per handler that runs at the moment, at the most.
+/// The pool. It holds at most one token and one buffer per handler that runs at the moment.
 pub(crate) struct Loopback {
     tokens: ModeLock<RefCell<Vec<&'static Token>>>,
     buffers: ModeLock<RefCell<Vec<Box<Buffer>>>>,
@@ -33,9 +33,9 @@ impl Loopback {
     /// As [`ModeLock::new`].
     pub(crate) unsafe fn new(threaded: bool) -> Loopback {
         Loopback {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             tokens: unsafe { ModeLock::new(threaded, RefCell::default()) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             buffers: unsafe { ModeLock::new(threaded, RefCell::default()) },
             count: AtomicU64::new(0),
         }
@@ -97,7 +97,7 @@ impl<A: Adapter> Am<A> {
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
-        // None for the library's own: each engine has a shorter way to its own node.
+        // `None` for the library's own messages: each engine reaches its own node without messages.
         let function = self.handlers().function(handler);
         if function == 0 {
             run::unregistered(self.me, handler);
@@ -112,14 +112,14 @@ impl<A: Adapter> Am<A> {
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
             Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },
-            // SAFETY: as above.
+            // SAFETY: the client registered this function for payloads and this argument count; `buf` has `len` bytes.
             Load::Bytes(buf, len) => unsafe { dispatch::payload(function, token.raw(), buf, len, arg, args.count()) },
         }
         self.leave_handler(depth);
         token.close();
         self.loopback.tokens.with(|pool| pool.borrow_mut().push(token));
         let before = self.loopback.count.fetch_add(1, Ordering::Relaxed); // Relaxed: a count, alone
-        // Who sends to itself until a peer says stop must hear it. Only requests, for no handler sends these.
+        // A client that sends to itself until a peer says stop must hear the peer. Requests only: no handler sends these.
         if is_request && before.is_multiple_of(MESSAGES_PER_POLL) {
             self.poll();
         }

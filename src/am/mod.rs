@@ -1,13 +1,17 @@
 //! Active Messages: the engine's verbs — request, reply, poll (contract: core.md §9, §10).
 //!
-//! Budget of the hot path, a Short request to a handler's first instruction: no allocation, no system call, no lock in
-//! SEQ and PARSYNC, no atomic read-modify-write, no remote read; one packet and one ready count stored, one look at the
-//! peer's sleep word, which stays in our cache. The slow cases are `#[cold]` functions next to their callers.
+//! Budget of the hot path, from a Short request to the first instruction of its handler:
+//! - no allocation, no system call, no lock in SEQ and PARSYNC, no atomic read-modify-write, no remote read;
+//! - one packet and one ready count stored;
+//! - one look at the peer's sleep word, which stays in our cache.
 //!
-//! Who holds what: a peer's `outbox` is taken by the client thread that sends to it; the `inbox` by the one thread that
-//! polls, for as long as handlers run. A thread that finds the inbox taken goes on: somebody polls. Handlers reply while
-//! the inbox is held by their thread; a reply waits for reply-ring space only, and polls replies only, so replies drain
-//! whatever the flood (no deadlock: reply handlers wait for nothing).
+//! The slow cases are `#[cold]` functions next to their callers.
+//!
+//! Locks: the client thread that sends to a peer holds that peer's `outbox`. The thread that polls holds the `inbox` for as
+//! long as handlers run. A thread that finds the inbox taken returns at once, because another thread is already polling.
+//!
+//! No deadlock: handlers reply while their thread holds the inbox. A reply waits for reply-ring space only, and meanwhile polls
+//! replies only. Reply handlers wait for nothing, so replies drain whatever the flood.
 //!
 //! Must not know: `gasnet_*` names, error codes, processes.
 
@@ -51,8 +55,8 @@ use inbox::Inbox;
 use library::Library;
 use loopback::Loopback;
 use outbox::{Outbox, Peer, Taken};
-use peers::{Peers, Reach};
-use slot::{Carry, Lies, Meta};
+use peers::{Connector, Peers};
+use slot::{Carry, MediumPlace, Meta};
 use source::{Args, Source};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -68,8 +72,9 @@ loom::thread_local! {
     static HANDLERS: Cell<u32> = Cell::new(0);
 }
 
-// Functions of their own: the compiler takes the look-up of a thread's variable, about 5 ns in a shared library, for free,
-// and would do it ahead of the branch that decides whether it is needed: in each poll of SEQ as well.
+// Functions of their own, never inlined. The compiler takes the look-up of a thread-local variable for free, but it costs about
+// 5 ns in a shared library. Inlined, it would be done before the branch that decides whether it is needed, in each poll of SEQ
+// too.
 #[inline(never)]
 fn enter_on_thread() -> u32 {
     HANDLERS.with(|depth| depth.replace(depth.get() + 1))
@@ -85,8 +90,8 @@ fn on_thread() -> u32 {
     HANDLERS.with(Cell::get)
 }
 
-/// After so many times of making room by one receiver's answers alone, a sender serves everybody. Room is made for several
-/// messages at a time, so that a poll costs each below a nanosecond.
+/// A sender without room makes room by serving its receiver's answers alone. Each time this many such rounds have passed, it
+/// serves all peers. One round makes room for several messages, so that the poll costs each below a nanosecond.
 const ROOMS_PER_POLL: u32 = 16;
 
 /// How this process is embedded in its job.
@@ -104,7 +109,7 @@ pub struct Wiring<A: Adapter> {
     /// Own interrupt.
     pub interrupt: A::Interrupt,
     /// Connects peers.
-    pub reach: Box<dyn Reach<A>>,
+    pub connector: Box<dyn Connector<A>>,
     /// DMA queue for Long payloads.
     pub queue: A::Queue,
     /// What serves the engines' own messages.
@@ -119,26 +124,26 @@ pub struct Am<A: Adapter> {
     pub(crate) control: A::Local,
     pub(crate) peers: Peers<A>,
     pub(crate) inbox: ModeLock<Inbox<A>>,
-    /// What the header looks at: of the first peer that the inbox predicts.
+    /// What the header's polls look at: the slots of the first peer that the inbox predicts.
     pub(crate) watch: Watch,
     endpoints: [Endpoint<A>; ENDPOINTS],
     pub(crate) payloads: Payloads<A>,
     pub(crate) transfer: Transfer<A>,
     pub(crate) loopback: Loopback,
     pub(crate) waiter: Waiter,
-    /// What carries our stores; polling lets it work.
+    /// The adapter that carries our stores. Polling lets it work.
     pub(crate) adapter: A,
     pub(crate) interrupt: A::Interrupt,
     /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
     running: AtomicU32,
-    /// Times that a sender found no room, and room was made by its receiver's replies and credits alone.
+    /// Times that a sender found no room and made some by serving only its receiver's replies and credits.
     rooms: AtomicU32,
     threaded: bool,
     /// Called at each handler's return, when a debug client asked for it.
     check: OnceLock<fn()>,
     /// Work of other engines that waits for polls.
     background: AtomicU32,
-    /// Does some of it.
+    /// Does some of that work.
     work: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
@@ -148,21 +153,21 @@ impl<A: Adapter> Am<A> {
     /// # Safety
     /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
-        let Wiring { me, threaded, layout, command, control, interrupt, reach, queue, library } = wiring;
+        let Wiring { me, threaded, layout, command, control, interrupt, connector, queue, library } = wiring;
         Am {
             me,
             layout,
             control: control.clone(),
-            // SAFETY: the caller's promise.
-            peers: unsafe { Peers::new(threaded, me, layout, reach) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
+            peers: unsafe { Peers::new(threaded, me, layout, connector) },
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             watch: Watch::none(),
             endpoints: [Endpoint { handlers: Handlers::new(library) }],
             payloads: Payloads::new(layout.nodes()),
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             loopback: unsafe { Loopback::new(threaded) },
             waiter,
             adapter: adapter.clone(),
@@ -176,7 +181,8 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// As if `n` answered requests had gone before on every way; all nodes must start alike, before the first message.
+    /// Sets the counters as if `n` answered requests had gone before on every way. All nodes must start alike, before the first
+    /// message.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn start_at(&self, n: u32) {
         for peer in self.peers.all_known() {
@@ -198,7 +204,7 @@ impl<A: Adapter> Am<A> {
         self.me
     }
 
-    /// What the header may poll by, in every thread mode.
+    /// The state by which the header may poll, in every thread mode.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
@@ -208,7 +214,7 @@ impl<A: Adapter> Am<A> {
         &self.adapter
     }
 
-    /// What the header may send by; `None` where client threads may call at the same time.
+    /// The state by which the header may send; `None` where client threads may call at the same time.
     pub fn for_header(&self) -> Option<direct::ForHeader> {
         let token = self.inbox.unguarded()?.request_token();
         Some(direct::ForHeader { ways: self.peers.table(), token })
@@ -230,7 +236,7 @@ impl<A: Adapter> Am<A> {
         &self.waiter
     }
 
-    /// Notes that this thread starts a handler; returns what [`Self::leave_handler`] wants.
+    /// Counts a handler that starts on this thread. Returns the value for [`Self::leave_handler`].
     #[inline(always)]
     pub(crate) fn enter_handler(&self) -> u32 {
         if self.threaded {
@@ -247,7 +253,7 @@ impl<A: Adapter> Am<A> {
         let _ = self.check.set(check); // set by init, once
     }
 
-    /// Notes that it has returned.
+    /// Counts the handler as returned.
     #[inline(always)]
     pub(crate) fn leave_handler(&self, depth: u32) {
         if let Some(check) = self.check.get() {
@@ -260,7 +266,7 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Does this thread run a handler?
+    /// True while this thread runs a handler.
     #[inline(always)]
     pub fn in_handler(&self) -> bool {
         if self.threaded {
@@ -315,14 +321,14 @@ impl<A: Adapter> Am<A> {
         let inline = source.len() <= slot::inline_max(args.count());
         let ring = if inline { 0 } else { source.len() };
         self.with_slot(dest, peer, ring, |outbox, taken| {
-            let lies = Lies { inline, ring: self.layout.request_ring(), at: taken.span.offset };
+            let place = MediumPlace { inline, ring: self.layout.request_ring(), at: taken.span.offset };
             let (len, index) = (source.len(), taken.index);
-            let meta = Meta::new(self.layout.sequence(index), handler, args.count(), lies.carry(), len);
-            lies.store(&peer.queue, self.layout.request(index), source, args, taken.awaited);
+            let meta = Meta::new(self.layout.sequence(index), handler, args.count(), place.carry(), len);
+            place.store(&peer.queue, self.layout.request(index), source, args, taken.awaited);
             outbox.medium_bytes.set(outbox.medium_bytes.get() + len as u64);
             peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
             if taken.awaited {
-                lies.claim_next(&peer.queue, self.layout.request(index.wrapping_add(1)), len, taken.span.end);
+                place.claim_next(&peer.queue, self.layout.request(index.wrapping_add(1)), len, taken.span.end);
             }
         })
     }
@@ -376,7 +382,7 @@ impl<A: Adapter> Am<A> {
         ))
     }
 
-    /// Runs `send` with a slot, and `ring` ring bytes, taken from the way to `dest`; waits for room, polling meanwhile.
+    /// Takes a slot and `ring` ring bytes of the way to `dest`, and runs `send` with them. Polls while there is no room.
     #[inline(always)]
     pub(crate) fn with_slot(
         &self,
@@ -396,7 +402,7 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Could a request without ring bytes go to `dest` now, without waiting? Another thread may be faster.
+    /// True if a request without ring bytes could go to `dest` now, without waiting. Another thread may take the room first.
     pub fn has_room(&self, dest: u32) -> Result<bool, Error> {
         let peer = match dest == self.me {
             true => return Ok(true),
@@ -405,7 +411,7 @@ impl<A: Adapter> Am<A> {
         Ok(peer.outbox.with(|outbox| peer.take(outbox, &self.layout, 0)).is_some())
     }
 
-    /// One step of waiting for `dest` to give slots back; returns what the next step wants.
+    /// One step of waiting for `dest` to give slots back. Returns the value for the next step.
     #[cold]
     #[inline(never)]
     fn wait_for_room(&self, dest: u32, failed: u32) -> Result<u32, Error> {
@@ -415,8 +421,8 @@ impl<A: Adapter> Am<A> {
         if !self.collect(dest) {
             return Ok(self.wait_step_for(failed, || self.collect(dest)));
         }
-        // A receiver that keeps up always gives room; the others must not wait until the flood ends.
-        // Relaxed, and no read-modify-write: a count that another thread's overwrites is a poll that comes later.
+        // A receiver that keeps up always gives room, and the other peers must not wait until the flood ends. Relaxed, and no
+        // read-modify-write: if another thread overwrites the count, a poll comes later.
         let rooms = self.rooms.load(Ordering::Relaxed).wrapping_add(1);
         self.rooms.store(rooms, Ordering::Relaxed);
         if rooms.is_multiple_of(ROOMS_PER_POLL) {
@@ -425,13 +431,13 @@ impl<A: Adapter> Am<A> {
         Ok(0)
     }
 
-    /// Runs replies of `dest` and takes its credits. True when there was anything.
+    /// Runs replies of `dest` and takes its credits. True if there was anything.
     pub(crate) fn collect(&self, dest: u32) -> bool {
         self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).is_some_and(|found| found > 0)
     }
 }
 
-/// A handler is about to run on a payload of `bytes`: for traces and statistics.
+/// Tells traces and statistics that a handler is about to run on a payload of `bytes`.
 #[inline(always)]
 pub(crate) fn record_handler(token: &token::Token, bytes: usize) {
     #[cfg(not(loom))]

@@ -1,7 +1,7 @@
 //! The sending half of a pair: request slots, the request ring, and the space in both.
 //!
-//! It sees the peer's memory through [`RemoteMap`] only: it stores, it never loads. What it knows of the peer's progress
-//! it reads in its own control region, through the inbox, as one number: how many requests are retired.
+//! It reaches the peer's memory through [`RemoteMap`] only: it stores and never loads. The peer's progress comes through the
+//! inbox as one number in our own memory: how many requests are retired.
 
 use super::direct::Direct;
 use super::slot::Meta;
@@ -13,7 +13,7 @@ use std::cell::Cell;
 /// This node's way to one peer.
 #[repr(C, align(128))] // one peer's hot words never share a line, or its adjacent line, with another's
 pub struct Peer<A: Adapter> {
-    /// What the header sends Shorts by. First: the header knows the way by its address.
+    /// What the header sends Shorts by. It is the first field, because the header takes the address of the way for its address.
     pub direct: Direct,
     /// The queue that we write in the peer's command region.
     pub queue: A::Remote,
@@ -25,15 +25,15 @@ pub struct Peer<A: Adapter> {
     pub outbox: ModeLock<Outbox>,
 }
 
-/// Slots between the one that is sent and the one that is claimed for writing, in a flood. There a slot's stores wait in the
-/// store buffer until its line is ours, and the buffer holds three or four messages; lines that were claimed are there by
-/// then (flood of Shorts 31 -> 20 ns per message; 2026-11, Xeon VM).
+/// In a flood: distance in slots from the slot that is sent to the slot that is claimed for writing. A slot's stores wait in
+/// the store buffer until its line is ours, and the buffer holds three or four messages. Lines claimed this early have arrived
+/// by then (flood of Shorts 31 -> 20 ns per message; 2026-11, Xeon VM).
 pub const CLAIM_AHEAD: u32 = 8;
 
 /// State of the sender's half.
 pub struct Outbox {
     ring_head: Cell<u64>,
-    /// Ring position behind the payload of the request in each slot.
+    /// For each slot: the ring position behind the payload of its request.
     ring_ends: Box<[Cell<u64>]>,
     /// Payload bytes that went through the ring or the slot.
     pub medium_bytes: Cell<u64>,
@@ -75,10 +75,10 @@ pub struct Taken {
     pub index: u32,
     /// Ring bytes for its payload; empty when none were asked for.
     pub span: Span,
-    /// All before it are retired, or the peer has been heard of since: both may wait for this one. In a flood they do not, and
-    /// handing lines over costs the sender 5 ns each.
+    /// The peer probably waits for this request: all earlier ones are retired, or a message of the peer was run since the last
+    /// one. In a flood neither holds, and handing lines over would cost the sender 5 ns each.
     pub awaited: bool,
-    /// Half of the slots are on their way.
+    /// Half of the slots are in use.
     pub flood: bool,
 }
 
@@ -110,7 +110,7 @@ impl<A: Adapter> Peer<A> {
         self.direct.sent.load(Ordering::Relaxed).wrapping_sub(self.direct.retired.load(Ordering::Relaxed))
     }
 
-    /// Is somebody likely to wait for the next request?
+    /// True if the peer probably waits for the next request.
     #[inline(always)]
     pub fn is_next_awaited(&self) -> bool {
         // Relaxed: a hint.
@@ -146,16 +146,16 @@ impl<A: Adapter> Peer<A> {
         take(head, tail, ring).map(|span| Taken { index, span, awaited, flood })
     }
 
-    /// Publishes the request in the taken slot: the words of its first line that are not stored yet and, last, its meta word; then
-    /// its ready count; wakes the peer if it sleeps. This is the one place in Rust where a request becomes visible, and
-    /// `gasneti_sci_send` in the header does the same in the same order.
+    /// Publishes the request in the taken slot. It stores the words of the first line that are not stored yet and, last, the
+    /// meta word. Then it stores the ready count and wakes the peer if it sleeps. This is the one place in Rust where a request
+    /// becomes visible; `gasneti_sci_send` in the header does the same in the same order.
     ///
-    /// What was stored before, in the slot or in the ring, needs a barrier before this call.
+    /// The caller puts a barrier before this call if it has stored something in the slot or in the ring.
     #[inline(always)]
     pub fn commit(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
         let (slot, sent) = (layout.request(taken.index), taken.index.wrapping_add(1));
-        // Before the slot is published: the poller takes an answer to a request that it does not know of for damage.
-        // Relaxed: whoever sees the answer sees, through the peer, what was stored before the request's Release.
+        // Counted before the slot is published: the poller takes an answer to a request that was not counted for damage.
+        // Relaxed: a thread that sees the answer sees, through the peer, what was stored before the request's Release.
         self.direct.sent.store(sent, Ordering::Relaxed);
         self.queue.packet(slot, meta.bits(), words);
         if taken.awaited {

@@ -1,12 +1,17 @@
-//! Which queue to look at: polls and prediction of the receiving half (contract: core.md §10).
+//! Polls and prediction of the receiving half: which queue is looked at (contract: core.md §10).
 //!
-//! Prediction (ParaStation2): the peers that were active last are looked at first, at their slots themselves. Only when
-//! nothing is there, or every `SCAN_EVERY` polls, what all peers announce is looked at (`announced`), and of that one line
-//! by a poll in vain; where every peer is predicted, only before a sleep: their slots and credits say it all. When it has
-//! been quiet, the newest of the predicted peers is looked at alone, for others are announced. So a poll in vain costs a few
-//! lines that stay in the cache, whatever the number of nodes.
+//! Prediction (ParaStation2): a poll first looks at the slots of the peers that were active last.
 //!
-//! Here is only looked; what is found `inbox` runs, after looks of its own: so nothing here is ordered.
+//! | state | what a poll looks at |
+//! |---|---|
+//! | a predicted peer has a message | nothing else |
+//! | no predicted peer has one, or every `SCAN_EVERY` polls | one line of what all peers announce (`announced`) |
+//! | every peer is predicted | no announcements but before a sleep: slots and credits say it all |
+//! | it has been quiet | the newest of the predicted peers alone; the others announce themselves |
+//!
+//! So an empty poll costs a few lines that stay in the cache, whatever the number of nodes.
+//!
+//! This file only looks. `inbox` runs the messages, after looks of its own, so nothing here is ordered.
 //!
 //! Must not know: what a message says.
 
@@ -24,15 +29,16 @@ const SCAN_EVERY: u64 = 16;
 /// Polls between looks at all predicted peers. Divides [`SCAN_EVERY`].
 const SERVE_ALL_EVERY: u64 = 4;
 
-/// Polls between those that, finding nothing, leave but the newest peer to look at.
+/// Empty polls in a row after which only the newest predicted peer is looked at.
 const FORGET_EVERY: u64 = 64;
 
-/// Lines of announcements that a poll in vain looks at, each 2 ns; the header's own polls, `direct::GRANT` to one of these, at none.
+/// Announcement lines checked by each empty library poll (2 ns per line). Inline header polls check none; every `direct::GRANT`
+/// of them are followed by one library poll.
 const LINES: usize = 2;
 
 const _: () = assert!(SCAN_EVERY.is_multiple_of(SERVE_ALL_EVERY), "a look at all peers is one at the predicted ones");
 
-/// What a look at the predicted peers found, and of which.
+/// What a look at the predicted peers found, and at which of them.
 enum Found {
     /// Replies, or requests that were given back.
     Replies(usize),
@@ -41,7 +47,7 @@ enum Found {
 }
 
 impl<A: Adapter> Inbox<A> {
-    /// Looks at the predicted peers, then, now and then or if there was nothing, at what is announced.
+    /// Looks at the predicted peers. Then, if there was nothing and now and then anyway, looks at what is announced.
     #[inline(always)]
     pub(crate) fn poll(&self, am: &Am<A>, look: Look) -> bool {
         if look == Look::Last {
@@ -54,7 +60,7 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// A poll that misses nothing: not even behind a reply of which not all has arrived.
+    /// A poll that misses no message, not even one behind a reply of which not all has arrived.
     #[cold]
     #[inline(never)]
     fn look_everywhere(&self, am: &Am<A>) -> bool {
@@ -70,8 +76,8 @@ impl<A: Adapter> Inbox<A> {
         found > 0
     }
 
-    /// [`Self::poll`] for a client's own loop, which the waiter is told of. Up to the calls, which come last, nothing but looks,
-    /// and hence no register to save: that is what a poll in vain costs, and what a message waits for half of.
+    /// [`Self::poll`] for a client's own loop; the waiter learns the result. Before the calls, which come last, there are only
+    /// looks, so that no register must be saved. That is the cost of an empty poll, and half of what a message waits for.
     #[inline(always)]
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
         match self.look_for(am) {
@@ -93,8 +99,8 @@ impl<A: Adapter> Inbox<A> {
         self.polled(am, found);
     }
 
-    /// A poll, and what the header's next ones may do. Whether anything was found, and how many polls the header has made since the
-    /// last time.
+    /// Polls, then grants polls to the header. Returns whether anything was found, and how many polls the header has made since
+    /// the last time.
     pub(crate) fn poll_and_grant(&self, am: &Am<A>) -> (bool, u32) {
         let found = self.poll(am, Look::Glance);
         (found, self.let_header_poll(am))
@@ -114,7 +120,7 @@ impl<A: Adapter> Inbox<A> {
         am.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
     }
 
-    /// What waits at the first predicted peer where anything does. Counts the poll.
+    /// The first predicted peer with a message, and which kind. Counts the poll.
     #[inline(always)]
     fn look_for(&self, am: &Am<A>) -> Option<Found> {
         Counters::add(&self.counters.polls, 1);
@@ -148,8 +154,9 @@ impl<A: Adapter> Inbox<A> {
         slot.look(self.layout.sequence(index)).is_some()
     }
 
-    // What is found is served at once, and nothing else in three polls of four: a client's next request waits for the reply's
-    // poll to return. The fourth looks everywhere, so that a busy peer does not starve the others, nor replies requests.
+    // In three polls of four the message that is found is served at once, and nothing else: a client's next request waits for
+    // the return of the poll that ran the reply. The fourth looks everywhere, so that a busy peer does not starve the others,
+    // nor replies requests.
 
     #[inline(never)]
     fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
@@ -179,7 +186,7 @@ impl<A: Adapter> Inbox<A> {
         found > 0
     }
 
-    /// A poll was in vain: after many it is time to look at the newest peer alone.
+    /// Counts an empty poll. After many it is time to look at the newest peer alone.
     #[inline(always)]
     fn forget(&self) {
         if self.counters.polls.get().is_multiple_of(FORGET_EVERY) {
@@ -187,8 +194,8 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// After a look at the predicted peers that found nothing: were these all that there are? Then the line of ready counts
-    /// stays with the senders, whose stores to it wait for nobody.
+    /// After an empty look at the predicted peers: true if there are no others. Not reading the line of ready counts lets it
+    /// stay in the senders' caches.
     #[inline(always)]
     fn has_looked_at_all(&self) -> bool {
         let all = self.covered && self.likely.get() == self.predictions;
@@ -198,7 +205,7 @@ impl<A: Adapter> Inbox<A> {
         all
     }
 
-    /// After a look at the predicted peers that found nothing: has this poll's line of announcements nothing either?
+    /// After an empty look at the predicted peers: true if this poll's line of announcements has nothing either.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.forget();
@@ -212,7 +219,7 @@ impl<A: Adapter> Inbox<A> {
         found > 0
     }
 
-    /// Runs what `peer` sent, replies first: they free what senders wait for.
+    /// Runs the messages of `peer`, replies first: they free what senders wait for.
     #[inline(never)]
     pub(super) fn serve(&self, am: &Am<A>, peer: usize) -> u32 {
         let mut found = 0;
@@ -222,7 +229,7 @@ impl<A: Adapter> Inbox<A> {
         found + self.serve_requests(am, peer, found)
     }
 
-    /// Runs replies of all peers, and nothing else: what a reply that waits for space may do (contract: core.md §9.5).
+    /// Runs replies of all peers, and nothing else. A reply that waits for space may do no more (contract: core.md §9.5).
     #[cold]
     pub(crate) fn poll_replies(&self, am: &Am<A>) -> bool {
         let mut found = 0;
@@ -234,7 +241,7 @@ impl<A: Adapter> Inbox<A> {
         found > 0
     }
 
-    /// Moves `peer` to the front of the predicted ones, which are all looked at for now.
+    /// Moves `peer` to the front of the predicted peers. All of them are looked at for now.
     pub(super) fn predict(&self, am: &Am<A>, peer: u32) {
         self.likely.set(self.predictions);
         am.watch.revoke();

@@ -1,6 +1,6 @@
 //! Progress: the verbs that serve messages — polls, steps of a wait, background work of other engines (contract: core.md §10).
 //!
-//! A thread that finds the inbox taken goes on: somebody polls.
+//! A thread that finds the inbox taken returns at once, because another thread is already polling.
 //!
 //! Must not know: which queue is looked at, what a message says.
 
@@ -11,15 +11,15 @@ use crate::sci::Adapter;
 use crate::sync::Ordering;
 
 impl<A: Adapter> Am<A> {
-    /// Serves what has arrived: runs handlers, takes credits. Bounded work. True when there was anything.
+    /// Serves what has arrived: runs handlers, takes credits. The work is bounded. True if there was anything.
     #[inline(always)]
     pub fn poll(&self) -> bool {
         self.serve(Look::Glance)
     }
 
-    /// A poll that may be one of a loop of the client's own: gives the core away after many in vain, so that such a loop
-    /// does not keep off the peer that it waits for. What the client's call comes to says nothing: a flag is got with
-    /// success again and again.
+    /// A poll that may be part of a client's own loop. After many empty ones it gives the core away, so that such a loop does
+    /// not keep the core from the peer that it waits for. The call's own result does not tell progress: a client may read the
+    /// same flag successfully for ever.
     #[inline(always)]
     pub fn poll_in_loop(&self) {
         // Relaxed, both: one thread at a time where there is no lock; a hint, as in `serve`.
@@ -33,14 +33,14 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Has a poll more to do than to look for messages?
+    /// True if a poll has more to do than to look for messages.
     #[inline(always)]
     pub(crate) fn is_busy(&self) -> bool {
         // Relaxed: a hint, as in `serve`.
         self.background.load(Ordering::Relaxed) != 0
     }
 
-    /// A poll of the client's by the header, which has seen a message of the peer that it watches.
+    /// A client's poll after the header has seen a message of the watched peer.
     #[inline(always)]
     pub fn poll_watched(&self, is_reply: bool) {
         // Relaxed: as in `poll_in_loop`.
@@ -57,7 +57,7 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// [`Self::wait_step`] by the header, which has seen a message of the peer that it watches.
+    /// [`Self::wait_step`] after the header has seen a message of the watched peer.
     #[inline(always)]
     pub fn wait_watched(&self, failed: u32, is_reply: bool) -> u32 {
         // Relaxed: as in `poll_in_loop`.
@@ -92,12 +92,13 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Serves what the header has seen, unless this thread runs a handler or another thread is polling. True if something was run.
+    /// Serves the message that the header has seen, unless this thread runs a handler or another thread is polling. True if
+    /// something was run.
     fn serve_watched_guarded(&self, is_reply: bool) -> bool {
         !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
     }
 
-    /// A poll, as thorough as asked.
+    /// A poll as thorough as `look` asks.
     #[inline(always)]
     pub(crate) fn serve(&self, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
@@ -106,7 +107,7 @@ impl<A: Adapter> Am<A> {
         }
         self.adapter.progress();
         let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
-        // Relaxed: a hint; whoever adds work polls it itself, or waits for it.
+        // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
     }
 
@@ -116,26 +117,27 @@ impl<A: Adapter> Am<A> {
         self.work.get().is_some_and(|work| work())
     }
 
-    /// `work` is called by polls, outside handlers, while there is any; true means that it did something.
+    /// Sets the function for background work. Polls call it outside handlers while there is any work; it returns true if it did
+    /// something.
     pub fn set_background(&self, work: impl Fn() -> bool + Send + Sync + 'static) {
         let _ = self.work.set(Box::new(work)); // by one engine, once
     }
 
-    /// So many pieces of background work more, or less.
+    /// Adds `change` to the number of pieces of background work.
     pub fn background(&self, change: i32) {
         // Relaxed: as in `serve`.
         self.background.fetch_add(change as u32, Ordering::Relaxed);
         self.watch.revoke();
     }
 
-    /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps.
-    /// `failed` is what the last step returned, 0 at first.
+    /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps. `failed` is the
+    /// result of the last step, 0 at first.
     pub fn wait_step(&self, failed: u32) -> u32 {
         self.wait_step_for(failed, || false)
     }
 
-    /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message: `ready` looks at it
-    /// once more before a sleep, because what was stored before the peer saw us about to sleep wakes nobody.
+    /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message. `ready` checks it once more
+    /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody.
     #[inline]
     pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
         // What `gasneti_sci_wait` does in the header.
@@ -157,7 +159,7 @@ impl<A: Adapter> Am<A> {
         self.wait_step_further(failed, ready)
     }
 
-    /// [`Self::wait_step_for`] beyond a look at the watched peer, and what the next ones may do.
+    /// The slow part of [`Self::wait_step_for`]: looks further than the watched peer, and grants looks to the next steps.
     #[inline(never)]
     fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
         let next =

@@ -18,7 +18,7 @@ use crate::sci::SegmentId;
 pub const LINE: usize = 64;
 /// Bytes of a slot: two lines, so that one adjacent-line prefetch brings both.
 pub const SLOT: usize = 128;
-/// Part of every sequence, so that zeroed memory is no message; the bits below it are the lap's.
+/// Part of every sequence, so that zeroed memory is no message. The bits below it count laps.
 pub const SEQUENCE: u16 = 0x8000;
 /// `gasnet_AMMaxMedium`, bytes (core.md §9.1: at least 512).
 pub const MAX_MEDIUM: usize = if cfg!(loom) { 64 } else { 64 << 10 }; // every word is an object of a loom model
@@ -52,8 +52,8 @@ const PAGE: usize = if cfg!(loom) { LINE } else { 4096 };
 pub struct Layout {
     nodes: usize,
     slots: usize,
-    // What follows is derived from these two, once: every message asks for it (32 instructions of 100 in a poll that finds
-    // nothing).
+    // The fields below are derived from these two, once, because every message needs them (32 instructions of 100 in a poll
+    // that finds nothing).
     shift: u32,
     ready: usize,
     credit: usize,
@@ -82,12 +82,12 @@ impl Layout {
         self.slots
     }
 
-    /// What the control region's header line says; both sides must agree on all of it.
+    /// The words of the control region's header line; both sides must agree on all of them.
     pub fn header(&self) -> [u64; 4] {
         [LAYOUT_VERSION, self.nodes as u64, self.slots as u64, RING as u64]
     }
 
-    /// Is there more than one group of peers, so that exist words are used?
+    /// True if there is more than one group of peers, so that exist words are used.
     #[inline(always)]
     pub fn grouped(&self) -> bool {
         self.nodes > GROUP
@@ -172,8 +172,8 @@ impl Layout {
         (index >> (self.shift & 31)) as u16 | SEQUENCE
     }
 
-    /// Does one of these requests belong to a lap in which stale reply slots are cleared (slot rule 4)? Such laps come
-    /// twice as often as a sequence does. `count` ≤ slots.
+    /// True if one of these requests belongs to a lap in which stale reply slots are cleared (slot rule 4). Such laps come
+    /// twice as often as a sequence number comes again. `count` ≤ slots.
     #[inline(always)]
     pub fn clears(&self, first: u32, count: u32) -> bool {
         let clearing = |index| self.sequence(index) & 0x3fff == 0;

@@ -1,14 +1,14 @@
-//! Replies: into the slot that is paired with the request, payloads of Mediums through the reply ring.
+//! Replies: each goes into the slot that is paired with its request; payloads of Mediums go through the reply ring.
 //!
-//! A reply needs no credit: its slot is its own (slot rule 3). Only ring space can be short; then replies, and only
-//! replies, are run until the requester has given some back.
+//! A reply needs no credit, because its slot is its own (slot rule 3). Only ring space can be short. Then the replier runs
+//! replies, and nothing else, until the requester has given some back.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
 use super::inbox::{Counters, Inbox};
 use super::outbox::{self, Span};
 use super::run::corrupt;
-use super::slot::{COUNT_WORD, Carry, Lies, Meta};
+use super::slot::{COUNT_WORD, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
 use super::{Am, slot};
@@ -37,7 +37,7 @@ impl<A: Adapter> Am<A> {
         Ok(())
     }
 
-    /// A Short reply that does not go in one packet: it has two lines, or its meta word waits for the handler's return.
+    /// A Short reply that needs more than one packet: it has two lines, or its meta word waits for the handler's return.
     #[inline(never)]
     fn store_short(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, args: Args<'_>) {
         let (queue, slot) = (&self.peers[token.source() as usize].queue, self.layout.reply(token.index()));
@@ -62,13 +62,13 @@ impl<A: Adapter> Am<A> {
         let peer = token.source() as usize;
         let inline = source.len() <= slot::inline_max(args.count());
         let span = if inline { Span { offset: 0, end: 0 } } else { self.reply_space(inbox, peer, source.len()) };
-        let lies = Lies { inline, ring: self.layout.reply_ring(), at: span.offset };
+        let place = MediumPlace { inline, ring: self.layout.reply_ring(), at: span.offset };
         let (queue, len) = (&self.peers[peer].queue, source.len());
-        lies.store(queue, self.layout.reply(token.index()), source, args, true);
-        let meta = self.reply_meta(token, handler, args, lies.carry(), len);
+        place.store(queue, self.layout.reply(token.index()), source, args, true);
+        let meta = self.reply_meta(token, handler, args, place.carry(), len);
         Counters::add(&inbox.counters.reply_bytes, len as u64);
         self.send_stored_reply(inbox, token, meta);
-        lies.claim_next(queue, self.layout.reply(token.index().wrapping_add(1)), len, span.end);
+        place.claim_next(queue, self.layout.reply(token.index().wrapping_add(1)), len, span.end);
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let inbox = self.inbox_of(token);
-        // A reply that could not be sent is none: the request's slot goes back by the credit count.
+        // A failed reply counts as none: the credit count gives the request's slot back.
         let placed = self.place(token.source(), source, address).inspect_err(|_| token.take_back());
         let Some(placed) = placed? else {
             self.stream_reply(inbox, token, handler, source, address, args);
@@ -105,8 +105,8 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     fn inbox_of(&self, token: &Token) -> &Inbox<A> {
         debug_assert!(token.kind() == Kind::Request);
-        // SAFETY: a token of this kind is open only while its handler runs, inside `inbox.with` on this thread; clients
-        // use a token in that handler and on that thread only (contract: core.md §3).
+        // SAFETY: a token of this kind is open only while its handler runs, inside `inbox.with` on this thread. Clients use a
+        // token in that handler and on that thread only (contract: core.md §3).
         unsafe { self.inbox.reenter() }
     }
 
@@ -115,7 +115,7 @@ impl<A: Adapter> Am<A> {
         Meta::new(self.layout.sequence(token.index()), handler, args.count(), carry, len)
     }
 
-    /// Takes `len` bytes of the reply ring at `peer`, running replies while there are none.
+    /// Takes `len` bytes of the reply ring at `peer`. Runs replies while there is no room.
     #[inline(always)]
     pub(crate) fn reply_space(&self, inbox: &Inbox<A>, peer: usize, len: usize) -> Span {
         let from = &inbox.from[peer];
@@ -141,12 +141,12 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Publishes the reply to the request of `token`: the words of its first line that are not stored yet and, last, its meta word;
-    /// then its ready count; wakes the requester if it sleeps. The requests that it overtakes are given back before. This is the
-    /// one place in Rust where a reply becomes visible, and `gasneti_sci_answer` in the header does the same in the same order.
-    /// Both leave the counting to [`Inbox::request_done`].
+    /// Publishes the reply to the request of `token`. First it gives back the requests that the reply overtakes. Then it stores
+    /// the words of the first line that are not stored yet and, last, the meta word. Then it stores the ready count and wakes
+    /// the requester if it sleeps. This is the one place in Rust where a reply becomes visible; `gasneti_sci_answer` in the
+    /// header does the same in the same order. Both leave the counting to [`Inbox::request_done`].
     ///
-    /// What was stored before, in the slot or in the ring, needs a barrier before this call.
+    /// The caller puts a barrier before this call if it has stored something in the slot or in the ring.
     #[inline(always)]
     pub(crate) fn commit_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, words: &[u64]) {
         let (peer, slot) = (token.source() as usize, self.layout.reply(token.index()));
@@ -159,15 +159,15 @@ impl<A: Adapter> Am<A> {
         way.bell.trigger_if_armed();
     }
 
-    /// [`Self::commit_reply`] of a reply of which all but the meta word is stored: now or, if the handler still holds a buffer that
-    /// this would give back, at its return.
+    /// [`Self::commit_reply`] of a reply of which all but the meta word is stored. If the handler still holds a buffer that the
+    /// reply would give back, the store waits for the handler's return.
     #[inline(always)]
     fn send_stored_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta) {
         let head = Deferred::Head(meta);
         if token.holds_buffer() { token.defer(head) } else { self.publish_reply(inbox, token, &head) }
     }
 
-    /// Makes a store that was deferred to the handler's return.
+    /// Makes a store that waited for the handler's return.
     #[inline(always)]
     pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, token: &Token, deferred: &Deferred) {
         let peer = token.source() as usize;
@@ -184,7 +184,7 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Tells the peer that a streamed reply has grown: its ready count stands since the start.
+    /// Tells the peer that a streamed reply has grown. Its ready count was sent when the stream began.
     pub(crate) fn announce_count(&self, peer: usize) {
         let way = &self.peers[peer];
         way.mark_exist(&self.layout, self.me as usize);
@@ -192,7 +192,7 @@ impl<A: Adapter> Am<A> {
     }
 }
 
-/// Notes that `token` is answered now. `BadArg`: it must not be.
+/// Counts `token` as answered. `BadArg`: it must not be answered.
 #[inline(always)]
 fn answer(token: &Token) -> Result<Kind, Error> {
     let kind = token.kind();

@@ -1,9 +1,9 @@
-//! Running one message: where its payload is, which handler it names, and whether a peer may say so.
+//! Runs one message: finds its payload and its handler, and checks whether a peer may say so.
 //!
-//! A peer's memory is not trusted: the meta word is read once, and what it and the words behind it say is checked before it
-//! is used.
+//! A peer's memory is not trusted. The meta word is read once, and everything that it and the words behind it say is checked
+//! before use.
 //!
-//! Must not know: queues, credits, who is looked at next.
+//! Must not know: queues, credits, which peer is looked at next.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
@@ -39,8 +39,8 @@ impl<A: Adapter> Inbox<A> {
         0
     }
 
-    /// As [`Self::run`], for all but a Short to a client's handler. A function of its own, and one for requests and replies:
-    /// the path of that Short then fits few lines of instructions.
+    /// As [`Self::run`], for everything but a Short to a client's handler. It is a function of its own, shared by requests and
+    /// replies, so that the path of that Short fits few lines of instructions.
     #[inline(never)]
     fn run_checked(
         &self,
@@ -89,7 +89,8 @@ impl<A: Adapter> Inbox<A> {
         let function = function(am, token, meta);
         super::record_handler(token, meta.len());
         let depth = am.enter_handler();
-        // SAFETY: as in `run`; a Short of the client's goes there.
+        // SAFETY: the client registered this function for messages with payload and this argument count; a client's Short takes
+        // the path in `run`. `buf` was checked to have the message's length.
         unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };
         am.leave_handler(depth);
         bytes
@@ -116,7 +117,7 @@ pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
     offset
 }
 
-/// A peer's memory is not to be trusted: what no sender of ours writes ends the job here.
+/// Ends the job: the peer's memory holds something that none of our senders writes.
 #[cold]
 pub(crate) fn corrupt(source: u32, what: &str) -> ! {
     crate::base::fatal(format_args!("corrupt message from node {source}: {what}"))

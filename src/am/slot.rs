@@ -98,7 +98,8 @@ impl Meta {
         })
     }
 
-    /// A Short to a handler of the client's? One test for both: most messages are, and nothing else is to be asked of them.
+    /// True for a Short to a client's handler. One test covers both: most messages are of this sort, and need no further
+    /// questions.
     #[inline(always)]
     pub fn is_clients_short(self) -> bool {
         const CARRY: u64 = 7 << Meta::CARRY_AT;
@@ -144,8 +145,8 @@ pub const BOUNCE_WORD: usize = 14;
 /// The word in which the sender of a streamed reply counts the bytes written.
 pub const COUNT_WORD: usize = 15;
 
-/// Stores the arguments of a message in the slot at `offset`, behind `place`, a ring offset or target address. Whoever publishes
-/// the meta word puts a barrier in between.
+/// Stores the arguments of a message in the slot at `offset`, behind `place`, a ring offset or target address. The caller puts
+/// a barrier between this and the meta word.
 #[inline(always)]
 pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args: &[u64]) {
     let first = match place {
@@ -160,24 +161,24 @@ pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args
 
 /// Where a Medium's payload lies: in its slot, or in the ring.
 #[derive(Clone, Copy)]
-pub struct Lies {
-    /// In the slot?
+pub struct MediumPlace {
+    /// True if it lies in the slot.
     pub inline: bool,
-    /// Where its ring begins in the queue, and where in the ring the payload lies.
+    /// Offset of the ring in the queue.
     pub ring: usize,
-    /// See `ring`.
+    /// Offset of the payload in the ring.
     pub at: usize,
 }
 
-impl Lies {
-    /// How that is called.
+impl MediumPlace {
+    /// The meta word's name for it.
     #[inline(always)]
     pub fn carry(self) -> Carry {
         if self.inline { Carry::Inline } else { Carry::Ring }
     }
 
-    /// Stores a Medium in the slot at `offset`, all but its meta word. `awaited`: somebody waits for it. Straight into the
-    /// queue: a body composed before, word by word, was 250 instructions more.
+    /// Stores a Medium in the slot at `offset`, all but its meta word. `awaited`: the peer waits for it. The words are stored
+    /// straight into the queue; composing the body first, word by word, took 250 instructions more.
     #[inline(always)]
     pub fn store<R: RemoteMap>(self, map: &R, offset: usize, source: Source, args: Args<'_>, awaited: bool) {
         if !self.inline {
@@ -192,11 +193,12 @@ impl Lies {
         }
     }
 
-    /// Has the lines fetched that the next Medium, to the slot at `offset`, would be stored in if it were like this one: while
-    /// this node waits for an answer. Not its first line, which the peer looks at.
+    /// Fetches the lines that the next Medium, to the slot at `offset`, would be stored in if it were like this one. This
+    /// happens while the node waits for an answer. The slot's first line is left out, because the peer looks at it.
     ///
-    /// Who copies into lines that the other core has waits for each; claimed before, they are here. Two bare processes that
-    /// echo 64 bytes, 1, 4, 16 KiB through a ring: 0.91, 0.90, 0.81, 0.73 of the time without (Xeon VM, 2026-11).
+    /// A sender that copies into lines held by the other core waits for each of them; lines claimed before are here already.
+    /// Two bare processes that echo 64 bytes, 1, 4, 16 KiB through a ring: 0.91, 0.90, 0.81, 0.73 of the time without (Xeon VM,
+    /// 2026-11).
     #[inline(always)]
     pub fn claim_next<R: RemoteMap>(self, map: &R, offset: usize, len: usize, next: u64) {
         if self.inline {
@@ -213,14 +215,14 @@ impl Lies {
     }
 }
 
-/// Bytes that are claimed ahead at most: issuing it takes a core 2 ns per line.
+/// Most bytes that are claimed ahead: issuing a claim takes a core 2 ns per line.
 const MOST_CLAIMED: usize = 16 << 10;
 
 /// A slot of the receiver's own command region.
 pub struct Slot<'a, L: LocalMap> {
     map: &'a L,
     offset: usize,
-    /// All of it, so that the place is checked once for a message: 15 compares fewer for a Short.
+    /// All words of the slot. One bounds check serves a whole message: 15 compares fewer for a Short.
     words: Words<'a, { SLOT / 8 }>,
 }
 

@@ -22,7 +22,7 @@ impl<'a> Args<'a> {
         if count == 0 || count > MAX_ARGS {
             return Args { words: &[], count };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises `count / 2`, rounded up, readable words that outlive `'a`.
         let words = unsafe { std::slice::from_raw_parts(words, count.div_ceil(2)) };
         Args { words, count }
     }
@@ -48,7 +48,7 @@ impl<'a> Args<'a> {
         self.words
     }
 
-    /// Unpacked, as handlers get them.
+    /// The arguments unpacked, as handlers get them.
     pub fn unpacked(&self) -> [i32; MAX_ARGS] {
         std::array::from_fn(|i| self.words.get(i / 2).map_or(0, |w| (w >> (32 * (i % 2))) as i32))
     }
@@ -81,7 +81,7 @@ impl Source {
         self.len
     }
 
-    /// No bytes: the pointer then means nothing.
+    /// True for no bytes; the pointer then means nothing.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -96,7 +96,7 @@ impl Source {
     #[inline(always)]
     pub fn copy_to(&self, words: &mut [u64]) {
         assert!(self.len <= 8 * words.len());
-        // SAFETY: the promise of `new`; the words are ours, and long enough by the assertion.
+        // SAFETY: the caller of `new` promised `len` readable bytes; the assertion says that our words are long enough.
         unsafe { std::ptr::copy_nonoverlapping(self.ptr, words.as_mut_ptr().cast(), self.len) };
     }
 
@@ -104,7 +104,7 @@ impl Source {
     #[inline(always)]
     pub fn word(&self) -> u64 {
         if self.len == 8 {
-            // SAFETY: the promise of `new`.
+            // SAFETY: the caller of `new` promised `len` readable bytes, here at least eight.
             return unsafe { self.ptr.cast::<u64>().read_unaligned() };
         }
         let mut word = [0u64];
@@ -118,10 +118,10 @@ impl Source {
     /// `to` is writable for `len` bytes.
     pub unsafe fn move_to(&self, to: *mut u8) {
         if self.len == 8 {
-            // SAFETY: the promise of `new` for the source, the caller's for the target.
+            // SAFETY: source and target have eight bytes: the callers of `new` and of this function promise it.
             unsafe { to.cast::<u64>().write_unaligned(self.word()) };
         } else if self.len > 0 && self.ptr != to.cast_const() {
-            // SAFETY: the promise of `new` for the source, the caller's for the target.
+            // SAFETY: the caller of `new` promised `len` readable bytes, the caller of this function as many writable ones.
             unsafe { std::ptr::copy(self.ptr, to, self.len) };
         }
     }

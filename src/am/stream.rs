@@ -1,8 +1,8 @@
 //! Long payloads to memory that this process cannot write (EVERYTHING, without process_vm_writev): through the rings.
 //!
-//! A request's payload goes ahead as requests of its own that run no handler; the queue keeps them in order. A reply has
-//! one slot only, so its payload follows it: the slot counts the bytes written, the requester copies what is there each
-//! time it looks, and runs the handler when all has come. Neither side blocks inside a poll.
+//! A request's payload goes ahead of it, as requests that run no handler; the queue keeps them in order. A reply has one slot
+//! only, so its payload follows it. The slot counts the bytes written. The requester copies what is there each time it looks,
+//! and runs the handler when all has come. Neither side blocks inside a poll.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
@@ -101,7 +101,8 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// Copies what has come of the streamed reply to request `index`; when that was all, what its slot said at first.
+    /// Copies what has come of the streamed reply to request `index`. When all has come, returns the meta word that the slot
+    /// held first.
     #[cold]
     pub(crate) fn stream_in(
         &self,
@@ -136,7 +137,7 @@ impl<A: Adapter> Am<A> {
             let done = from.ring_done.get();
             let Some(span) = take(done, done, len) else { corrupt(peer as u32, "piece larger than its ring") };
             let ring = self.layout.queue(peer) + self.layout.reply_ring();
-            // In EVERYTHING any address is inside, so one at the end of the address space may come by 0.
+            // In EVERYTHING any address is inside, so an address at the end of the address space may wrap to 0.
             self.land(inbox, ring + span.offset, stream.address.get().wrapping_add(at), len, peer as u32);
             inbox.reply_ring_done(self, peer, span.offset, len);
             stream.done.set(at + len);

@@ -1,7 +1,7 @@
-//! Who asked, and may it still be answered: what a handler's `gasnet_token_t` points to.
+//! What a handler's `gasnet_token_t` points to: which request it serves, and whether that may still be answered.
 //!
-//! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised, not chased
-//! into freed memory. One handler run owns a token from [`Token::open`] to [`Token::close`].
+//! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised instead of being read
+//! after free. One handler run owns a token from [`Token::open`] to [`Token::close`].
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
@@ -29,7 +29,7 @@ pub enum Kind {
 
 const MAGIC: u32 = 0x7063_5c1a;
 
-/// The publishing store of a reply, which waits until the handler is done with its Medium buffer (slot rule 2).
+/// A reply's publishing store that waits until the handler is done with its Medium buffer (slot rule 2).
 #[derive(Clone, Copy)]
 pub enum Deferred {
     /// The slot's meta word.
@@ -41,7 +41,7 @@ pub enum Deferred {
 /// One handler run.
 #[repr(C, align(128))]
 pub struct Token {
-    /// What the header replies by. First: the header knows the token by its address.
+    /// What the header replies by. It is the first field, because the header takes the address of the token for its address.
     pub(super) answer: Answer,
     magic: u32,
     kind: AtomicU32,
@@ -55,7 +55,7 @@ pub struct Token {
 // SAFETY: a token is used by the thread that runs its handler only (contract: core.md §3, gasnet_token_t), and passes to
 // another thread only through the lock that guards handler runs, or through the loopback pool's lock.
 unsafe impl Sync for Token {}
-// SAFETY: as above; it has no tie to a thread.
+// SAFETY: nothing in a token is tied to a thread; the same locks pass it on.
 unsafe impl Send for Token {}
 
 impl Token {
@@ -87,8 +87,8 @@ impl Token {
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
 
-    /// As [`Self::open`], for a request of which [`Answer`] says the rest: a reply in one line goes to `slot`, if that is not
-    /// null, and is the requester's number `count`.
+    /// As [`Self::open`], for a request that the header may answer. A reply in one line goes to `slot`, if that is not null; it
+    /// is reply number `count` to the requester.
     #[inline(always)]
     pub fn answer_at(&self, slot: *mut u64, way: *const Direct, sequence: u16, count: u32) {
         self.answer.slot.set(slot);
@@ -97,14 +97,14 @@ impl Token {
         self.answer.count.set(count);
     }
 
-    /// Ends it.
+    /// Ends the handler run.
     #[inline(always)]
     pub fn close(&self) {
         self.answer.slot.set(std::ptr::null_mut());
         self.kind.store(Kind::Stale as u32, Ordering::Relaxed); // Relaxed: as in `open`
     }
 
-    /// What it stands for now.
+    /// What the token stands for now.
     #[inline(always)]
     pub fn kind(&self) -> Kind {
         // Relaxed: as in `open`.
@@ -129,7 +129,7 @@ impl Token {
         self.index.get()
     }
 
-    /// Has it been answered?
+    /// True once the request has been answered.
     #[inline(always)]
     pub fn replied(&self) -> bool {
         self.answer.answered.get() != 0
@@ -146,13 +146,13 @@ impl Token {
         first
     }
 
-    /// The answer came to nothing.
+    /// Takes the answer back: it could not be sent.
     #[cold]
     pub fn take_back(&self) {
         self.answer.answered.set(0);
     }
 
-    /// Must the reply's packet wait for the handler's return?
+    /// True if the reply's packet must wait for the handler's return.
     #[inline(always)]
     pub fn holds_buffer(&self) -> bool {
         self.holds_buffer.get()
@@ -170,13 +170,13 @@ impl Token {
         if self.defers.replace(false) { self.deferred.take() } else { None }
     }
 
-    /// What the client sees.
+    /// The value that the client sees.
     #[inline(always)]
     pub fn raw(&self) -> *mut c_void {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// The token behind a client's value; `None` for NULL and for what is recognisably no token.
+    /// The token behind a client's value; `None` for NULL and for values that are visibly no token.
     ///
     /// # Safety
     /// `raw` is NULL or a value that a handler got as its token, at any time.
@@ -186,7 +186,7 @@ impl Token {
         if token.is_null() || !token.is_aligned() {
             return None;
         }
-        // SAFETY: the caller's promise, and tokens live for ever.
+        // SAFETY: the caller promises a value that was once a token, and tokens are never freed.
         let token = unsafe { &*token };
         (token.magic == MAGIC).then_some(token)
     }

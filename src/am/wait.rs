@@ -1,18 +1,19 @@
 //! Waiting: poll, then pause, then yield, then sleep on this node's interrupt (design.md §4).
 //!
-//! Every sleep is bounded (50 µs growing to 1 ms): what a client waits for may be changed by a peer's direct put or by
-//! another thread, and that wakes nobody. Progress never depends on the mode.
+//! Every sleep is bounded (50 µs growing to 1 ms): a peer's direct put or another thread may change what a client waits for,
+//! and neither wakes anybody. Progress never depends on the mode.
 //!
-//! A client's own polls (`gasnet_AMPoll`) may be a wait, whose core a peer needs to answer at all, or may stand beside
-//! computing, whose core must not be given away. The library tells them apart by time:
+//! A client's own polls (`gasnet_AMPoll`) may be a wait. Then a peer may need this core to answer at all. Or they may stand
+//! beside computing; then the core must not be given away. The library tells the two apart by time:
 //! 1. In a job of one node a poll never yields: no peer needs the core.
 //! 2. Otherwise the clock is read once in `MISSES_SHARED` or more empty polls. If a poll, with what the client did before it,
-//!    took `COMPUTES` or longer in the mean, the client computes, and nothing happens. If less, it waits, and the library yields.
+//!    took `COMPUTES` or longer on average, the client computes, and nothing happens. If it took less, the client waits, and
+//!    the library yields.
 //! 3. A pause before the first of these polls (long computing, a handler, time that another process had the core) may make one
 //!    wait look like computing. The next reading, as many polls later, corrects that.
 //!
-//! Yields are bounded by time as well as by number: on a core that others use a yield may last their whole time slice, and a
-//! sleeper is served sooner than a thread that yields. So a yield counts for as many as it took shares of `YIELD_TIME`.
+//! Yields are bounded by time as well as by number. On a core that others use, a yield may last their whole time slice, and a
+//! sleeper is served sooner than a thread that yields. So a yield counts as often as it took shares of `YIELD_TIME`.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
@@ -46,23 +47,24 @@ impl Mode {
     }
 }
 
-/// Failed polls before a waiting thread yields, when every node has a core: about 40 µs, with the gaps between them. The most, and
-/// the first.
+/// Failed polls before a waiting thread yields, when every node has a core: about 40 µs, with the gaps between them. It is the
+/// first value and the largest.
 const SPIN_DEDICATED: u32 = 500;
-/// The least. A yield that took longer than [`SWITCHED`] let somebody else run: the core is shared after all (another job,
-/// another user), perhaps with the very peer that is waited for, and spinning only keeps it off. Then the next wait spins
-/// this often; each yield that comes back at once doubles it. Two nodes that a third process drives onto one core: 58 µs
-/// per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
+/// The smallest number of failed polls before a yield. A yield that took longer than [`SWITCHED`] let another thread run. So
+/// the core is shared after all (another job, another user), perhaps with the very peer that is waited for, and spinning only
+/// keeps that peer off. Then the next wait spins this often, and each yield that comes back at once doubles it. Two nodes that
+/// a third process drives onto one core: 58 µs per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing
+/// changes.
 const SPIN_LEAST: u32 = 2;
 /// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
 const SWITCHED: Duration = Duration::from_nanos(1000);
-/// The same when nodes share cores: the peer needs this core to answer at all.
+/// [`SPIN_DEDICATED`] when nodes share cores: the peer needs this core to answer at all.
 const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1, 2, 4 give 18.9, 17.1, 20.9, 20.8 µs
 /// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
 const YIELDS_DEDICATED: u32 = 20;
 const YIELDS_SHARED: u32 = 40;
-/// The longest time for all yields before a sleep, but for the last of them: less than a time slice (1.4 ms on 2 cores, Linux
-/// 6.18), more than 40 yields among 16 nodes on 2 cores take.
+/// The longest time for all yields before a sleep, not counting the last of them. It is less than a time slice (1.4 ms on 2
+/// cores, Linux 6.18) and more than what 40 yields among 16 nodes on 2 cores take.
 const YIELD_TIME: Duration = Duration::from_millis(1);
 const SLEEP_MIN_US: u64 = 50;
 const SLEEP_MAX_US: u64 = 1000;
@@ -70,11 +72,11 @@ const SLEEP_MAX_US: u64 = 1000;
 /// How thorough a poll is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// One of many: what it misses the next ones find.
+    /// One poll of many: the next ones find what it misses.
     Glance,
-    /// The core is given away if it finds nothing: it misses no message that is there.
+    /// A poll after which the core is given away: it misses no message that is there.
     Whole,
-    /// The last before a sleep, after arming: as `Whole`, and at what is waited for.
+    /// The last poll before a sleep, after arming: as `Whole`, and it checks what is waited for.
     Last,
 }
 
@@ -95,44 +97,47 @@ pub struct Waiter {
     yielded: AtomicU64,
 }
 
-/// Polls by the client that found nothing, in a row, and how many it takes until a yield. In a line of its own: every
-/// poll writes it, all waiters read the rest.
+/// The client's own polls that found nothing, in a row, and how many it takes until a yield. They have a line of their own:
+/// every poll writes it, while all waiters read the rest.
 #[repr(align(128))]
 struct Missed {
     count: AtomicU32,
-    /// So many polls in vain until the clock is read. `NEVER` in a job of one node.
+    /// Empty polls until the clock is read. `NEVER` in a job of one node.
     patience: AtomicU32,
     /// When it was last read, in nanoseconds.
     read: AtomicU64,
 }
 
-/// More polls in vain than are counted.
+/// More empty polls than are ever counted.
 const NEVER: u32 = u32::MAX;
 
-/// Time per poll from which on a client computes between its polls. A loop that waits takes 4 to 60 ns per poll, and with a look
-/// at other queues of its own 0.3 µs; a yield takes 0.3 to 0.6 µs where nobody wants the core, a time slice where somebody does.
+/// Time per poll from which on a client is taken to compute between its polls. A loop that waits takes 4 to 60 ns per poll, and
+/// 0.3 µs if it also looks at queues of its own. A yield takes 0.3 to 0.6 µs where nobody wants the core, a time slice where
+/// somebody does.
 const COMPUTES: Duration = Duration::from_nanos(500);
 
-/// A client's own loop around polls yields after this many in vain when nodes share cores: without it a spinning node
-/// keeps its peers off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
+/// Empty polls after which a client's own loop yields when nodes share cores. Without the yield a spinning node keeps its peers
+/// off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
 const MISSES_SHARED: u32 = 32;
-/// A yield that comes back at once let nobody in: each doubles the number, up to this one, so that a poll in vain costs 5 ns
-/// and not 15 (a yield in 32) where the other nodes sleep.
+/// A yield that comes back at once let no other thread run. Each such yield doubles the number of polls between yields, up to
+/// this one. So an empty poll costs 5 ns and not 15 (a yield in 32) where the other nodes sleep.
 const MISSES_ALONE: u32 = 1024;
 
-/// So many polls in vain after one that was not, each with a gap behind it: an answer is likely to be on its way. After them a
-/// poll costs a tenth: who polls beside computing should not wait. None where nodes share cores, and a peer waits for this one.
+/// Empty polls with a gap, after a poll that found something: an answer is probably on its way. After these a poll costs a
+/// tenth, because a client that polls beside computing should not wait. There are none where nodes share cores and a peer waits
+/// for this one.
 const PAUSES: u32 = 24;
 
-/// Time between two looks at a line that a peer is about to write: it arrives sooner where fewer looks at it are in flight.
+/// Time between two looks at a line that a peer is about to write: the line arrives sooner if fewer looks at it are in flight.
 /// The bare ring of two processes with 0, 1, 2, 3, 4, 6 pauses of 20 ns between looks takes 1.08, 1, 0.96, 0.92, 0.92, 0.95;
 /// with 20 ns of work besides at each side 1.15, 1.08, 1.01, 1.01 from one pause on (Xeon VM, 2026-11).
 const GAP: Duration = Duration::from_nanos(60);
-/// The most: where a pause takes no time it does not help either.
+/// The most pauses between two looks: where a pause takes no time it does not help either.
 const MOST_PAUSES: u32 = 4;
 
 impl Waiter {
-    /// `nodes` nodes share `cores` cores of this host; `spin` overrides the number of failed polls before yielding.
+    /// A waiter for one of `nodes` nodes that share `cores` cores of this host. `spin` overrides the number of failed polls
+    /// before yielding.
     pub fn new(nodes: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = nodes > cores;
         let (least, most) = match spin {
@@ -161,19 +166,19 @@ impl Waiter {
         self.mode.store(mode as u32, Ordering::Relaxed); // Relaxed: a hint, alone
     }
 
-    /// A poll that the client made by itself found something, or not.
+    /// Counts a poll that the client made by itself, which found something or not.
     #[inline]
     pub fn polled(&self, found: bool) {
         if found { self.found() } else { self.missed(1) }
     }
 
-    /// A poll that the client made by itself found something.
+    /// Counts a poll that the client made by itself and that found something.
     #[inline]
     pub fn found(&self) {
         self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as in `missed`
     }
 
-    /// So many polls of the client's own, the last of them just now, found nothing.
+    /// Counts `polls` of the client's own polls, the last of them just now, that found nothing.
     #[inline]
     pub fn missed(&self, polls: u32) {
         let Missed { count, patience, .. } = &self.missed;
@@ -189,7 +194,7 @@ impl Waiter {
         }
     }
 
-    /// Between two looks at what a peer is about to write.
+    /// Pauses between two looks at a line that a peer is about to write.
     #[inline(always)]
     pub fn pause(&self) {
         for _ in 0..self.gap {
@@ -202,12 +207,12 @@ impl Waiter {
         self.gap
     }
 
-    /// So many polls in vain after one that was not pause.
+    /// How many empty polls pause after one that found something.
     pub fn pauses(&self) -> u32 {
         self.pauses
     }
 
-    /// Failed steps of a wait before one does more than to poll and pause, as it stands now.
+    /// Failed steps after which a wait does more than to poll and pause, as it stands now.
     pub fn spins(&self) -> u32 {
         match self.mode.load(Ordering::Relaxed) {
             // Relaxed, both: as in `step`
@@ -238,9 +243,10 @@ impl Waiter {
         }
     }
 
-    /// Are the client's last `polls` polls, all in vain, a wait (rule 2)? `now` becomes the last reading of the clock.
+    /// True if the client's last `polls` polls, all of them empty, were a wait (rule 2). `now` becomes the last reading of the
+    /// clock.
     fn is_waiting(&self, now: u64, polls: u32) -> bool {
-        // Relaxed: a hint, alone; of threads that poll at once each has part of the polls and part of the time.
+        // Relaxed: a hint, alone. Of threads that poll at once, each sees part of the polls and part of the time.
         let took = now.saturating_sub(self.missed.read.swap(now, Ordering::Relaxed));
         Duration::from_nanos(took) < COMPUTES * polls
     }
@@ -254,16 +260,16 @@ impl Waiter {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// A yield of a wait that has made `before` yields. Learns from how long it took how much spinning is worth, and returns for
-    /// how many yields it counts.
+    /// Yields in a wait that has made `before` yields. It learns from the time of the yield how much spinning is worth. Returns
+    /// for how many yields this one counts.
     fn give_core(&self, before: u32) -> u32 {
         if cfg!(loom) {
             yield_core();
             return 1; // it has no clock
         }
         let fixed = self.least == self.most;
-        // Nothing to learn: one look at the clock is enough, and time between two yields counts with them.
-        // Relaxed: a hint, alone; threads that wait at once shorten each other's times, and all count on.
+        // With a fixed spin there is nothing to learn: one look at the clock is enough, and time between two yields counts with
+        // them. Relaxed: a hint, alone. Threads that wait at once shorten each other's times, and all keep counting.
         let last = if fixed { self.yielded.load(Ordering::Relaxed) } else { self.now() };
         yield_core();
         let back = self.now();
@@ -276,7 +282,7 @@ impl Waiter {
         self.counts_for(took)
     }
 
-    /// For how many yields one counts that took `time`.
+    /// The number of yields for which one that took `time` counts.
     fn counts_for(&self, time: Duration) -> u32 {
         1 + (time.as_nanos() * u128::from(self.yields) / YIELD_TIME.as_nanos()).min(self.yields.into()) as u32
     }
@@ -299,8 +305,8 @@ impl Waiter {
         }
     }
 
-    /// One step of waiting after `failed` failed polls in a row; `poll` says whether it did anything, and is told how
-    /// thoroughly it must look. Returns the new count: 0 after progress.
+    /// One step of waiting after `failed` failed polls in a row. `poll` gets how thoroughly to look, and returns whether it did
+    /// anything. Returns the new count: 0 after progress.
     pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> u32 {
         let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
         let spin = self.spins();
@@ -312,7 +318,7 @@ impl Waiter {
         } else if failed - spin < self.yields {
             let before = failed - spin;
             let yields = (before + self.give_core(before)).min(self.yields);
-            // The count goes on from where it was among the yields, wherever these begin now.
+            // The count continues from its place among the yields, even if the first of them has moved meanwhile.
             let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
             return now.saturating_add(yields);
         } else {
@@ -323,11 +329,11 @@ impl Waiter {
         failed.saturating_add(1)
     }
 
-    /// True when the last look found something, so that there was no sleep.
+    /// Sleeps. True if the last look found something, so that there was no sleep.
     #[cold]
     fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> bool {
         interrupt.arm();
-        // Once more: what was published before the word was seen set has woken nobody.
+        // Look once more: a peer that published before it could see the word set has woken nobody.
         let mut found = poll(Look::Last);
         if !found {
             let us = (SLEEP_MIN_US << slept.min(10)).min(SLEEP_MAX_US);
@@ -375,10 +381,10 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
-/// Cores that the nodes of this job have, whose affinity masks name `together` CPUs, and this node's mask `own` of them; cut
-/// by the cgroup's quota. Nodes that a launcher binds to one core each do not share it.
+/// Number of cores for this job's nodes, whose affinity masks name `together` CPUs, and this node's mask `own` of them. The
+/// cgroup's quota may cut it. Nodes that a launcher binds to one core each do not share it.
 pub fn shared_cores(together: u32, own: u32) -> u32 {
-    // A quota shows as fewer cores than our own mask has.
+    // A quota shows: fewer cores than our own mask has.
     if own == 0 || cores() < own { cores() } else { together.max(own) }
 }
 

@@ -1,8 +1,8 @@
-//! The header's polls: what it may look at, and the message that it has seen there.
+//! The header's polls: what they may look at, and how the library serves the message that one has seen.
 //!
-//! A round trip waits for every load here that needs the one before: the slot is found by what [`Watch`](super::direct::Watch) says, not by the peer's
-//! number, and what follows is for the plain case alone, a Short to a handler of the client's. Everything else goes the way of
-//! `poll`.
+//! In a round trip each load here that needs the result of the one before costs time. So the slot is found by what
+//! [`Watch`](super::direct::Watch) says, not by the peer's number, and the code is for the common case alone, a Short to a
+//! client's handler. `poll` serves everything else.
 //!
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
@@ -14,7 +14,7 @@ use super::slot::Slot;
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::Ordering;
 
-/// Polls that served what the header had seen, between two that look at every predicted peer, so that a busy one does not
+/// After this many polls that served what the header had seen, one poll looks at every predicted peer. So a busy peer does not
 /// starve the others, nor its requests its replies.
 const LOOK_AROUND_EVERY: u64 = 8;
 
@@ -28,16 +28,16 @@ pub(super) enum Seen {
 /// What came of a message that was seen.
 #[derive(PartialEq, Eq)]
 enum Ran {
-    /// Another way has run it, or not all of it has arrived.
+    /// Other code has run it, or not all of it has arrived.
     Nothing,
-    /// It was run, and none waits behind it.
+    /// It was run, and no other message waits behind it.
     Last,
     /// It was run, and another waits.
     More,
 }
 
 impl<A: Adapter> Inbox<A> {
-    /// A look by a wait that has failed so often. `None`: it is time to look further.
+    /// A look by a wait after `failed` failed steps. `None`: it is time to look further.
     #[inline(always)]
     pub(super) fn look_watched(&self, am: &Am<A>, failed: u32) -> Option<Seen> {
         let watch = &am.watch;
@@ -55,7 +55,7 @@ impl<A: Adapter> Inbox<A> {
         })
     }
 
-    /// The header has seen a message of the peer that it watches. True if something was run.
+    /// Serves the watched peer, of which the header has seen a message. True if something was run.
     #[inline(always)]
     pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
         let polls = self.counters.polls.get() + 1;
@@ -73,8 +73,8 @@ impl<A: Adapter> Inbox<A> {
         true
     }
 
-    /// Serves what comes behind the `ran` messages that were run, and now and then everybody. Who sees a reply of which not all
-    /// has arrived comes here each time: that is no progress, or a wait for the rest would never give the core away.
+    /// Serves what comes behind the `ran` messages that were run, and now and then all peers. A wait that sees a reply of which
+    /// not all has arrived comes here each time. That does not count as progress, or the wait would never give the core away.
     #[inline(never)]
     fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64, ran: u32) -> bool {
         let before = ran + if is_reply { self.serve_replies(am, peer) } else { self.serve_requests(am, peer, 0) };
@@ -128,8 +128,8 @@ impl<A: Adapter> Inbox<A> {
         if more { Ran::More } else { Ran::Last }
     }
 
-    /// Grants the header some polls of its own, if what it looks at is all that [`Self::look_for`] would. Returns how many it has
-    /// made since.
+    /// Grants polls to the header, if what the header looks at is all that [`Self::look_for`] would look at. Returns how many
+    /// it has made since.
     #[inline(always)]
     pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
         let may = self.likely.get() == 1 && !am.is_busy();
@@ -148,7 +148,7 @@ impl<A: Adapter> Inbox<A> {
         if self.predictions == 1 && self.covered { GRANT_ALONE } else { GRANT }
     }
 
-    /// Request `index` of `peer` is the one to look for.
+    /// Sets request `index` of `peer` as the one to look for.
     #[inline(always)]
     fn watch_request(&self, am: &Am<A>, peer: usize, index: u32) {
         let (watch, at) = (&am.watch, self.layout.queue(peer) + self.layout.request(index));
@@ -158,7 +158,7 @@ impl<A: Adapter> Inbox<A> {
         watch.request.store(self.command.ptr(at).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
     }
 
-    /// The reply to request `index` of ours to `peer` is the one to look for.
+    /// Sets the reply to request `index` of ours to `peer` as the one to look for.
     #[inline(always)]
     fn watch_reply(&self, am: &Am<A>, peer: usize, index: u32) {
         let (watch, at) = (&am.watch, self.layout.queue(peer) + self.layout.reply(index));

@@ -1,10 +1,13 @@
 //! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8), of all nodes or of a team.
 //!
-//! Each member writes its arrival — phase, kind, name — into its own cell of every other's region, and reads its
-//! own region only. Where the cells are is the business of a [`Hall`]. Nobody forwards for anybody, so a node that has notified may compute without polling and the others'
-//! waits still complete. Cells are doubled by the phase's parity: a fast node may be one phase ahead of a slow one, never
-//! two, since its wait for phase k needs everybody's notify for phase k.
-//! Must not know: messages. Waiting, and what polls meanwhile, is the caller's.
+//! Each member writes its arrival (phase, kind, name) into its own cell of every other member's region, and reads its own
+//! region only. [`ArrivalCells`] says where the cells are. No member forwards for another, so a node that has notified may
+//! compute without polling, and the others' waits still complete.
+//!
+//! Cells are doubled by the phase's parity. A fast node may be one phase ahead of a slow one, but never two, since its wait for
+//! phase k needs every member's notify for phase k.
+//!
+//! Must not know: messages. The caller decides how to wait, and what polls meanwhile.
 
 #![allow(unsafe_code)] // mapped cells
 
@@ -26,7 +29,7 @@ pub enum Consensus {
     Anonymous,
     /// All names given are this one.
     Named(i32),
-    /// Different names, or somebody asked for it.
+    /// Different names, or a member asked for a mismatch.
     Mismatch,
 }
 
@@ -75,30 +78,31 @@ impl CellWord {
 }
 
 struct State {
-    /// Phases notified, 30 bits; 0 is never a phase in a cell's first use, since notify counts up first.
+    /// Phases notified, 30 bits. 0 is never a phase in a cell's first use, since notify counts up first.
     phase: Cell<u32>,
     pending: Cell<bool>,
-    /// There was a phase; the count of them comes by 0 again.
+    /// True once there was a phase; `phase` alone can't tell, because it wraps to 0.
     begun: Cell<bool>,
     consensus: Cell<Consensus>,
-    /// Peers whose arrival is folded into `consensus`: all before this one.
+    /// Number of peers, from the first on, whose arrival is folded into `consensus`.
     arrived: Cell<usize>,
 }
 
-/// Who meets, and where their cells are.
-pub trait Hall {
+/// The members of a barrier, and the cells through which they see each other's arrivals.
+pub trait ArrivalCells {
     /// Members.
     fn members(&self) -> usize;
     /// Own place among them.
     fn me(&self) -> usize;
-    /// Writes this member's cell of `parity` at another, behind everything that it stored before, and wakes it if it sleeps.
+    /// Writes this member's cell of `parity` at another member, behind everything stored before, and wakes that member if it
+    /// sleeps.
     fn arrive(&self, member: usize, parity: usize, word: u64);
-    /// Another member's cell of `parity`, with Acquire: what it stored before is seen.
+    /// Another member's cell of `parity`, read with Acquire: the reader sees what that member stored before.
     fn arrival(&self, member: usize, parity: usize) -> u64;
 }
 
 /// All nodes meet in the control regions.
-impl<A: Adapter> Hall for Am<A> {
+impl<A: Adapter> ArrivalCells for Am<A> {
     fn members(&self) -> usize {
         self.peers.len()
     }
@@ -109,8 +113,7 @@ impl<A: Adapter> Hall for Am<A> {
 
     fn arrive(&self, member: usize, parity: usize, word: u64) {
         let peer = self.peers.post(member);
-        // What we stored before must be visible to whoever sees the arrival. ORDERING: Release (publish) ↔
-        // Acquire in `arrival`.
+        // A node that sees the arrival must see what we stored before. ORDERING: Release (publish) ↔ Acquire in `arrival`.
         peer.control.barrier();
         peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
         peer.bell.trigger_if_armed();
@@ -138,7 +141,7 @@ impl Barrier {
             consensus: Cell::new(Consensus::Anonymous),
             arrived: Cell::new(0),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         Barrier { state: unsafe { ModeLock::new(threaded, state) } }
     }
 
@@ -149,7 +152,7 @@ impl Barrier {
     }
 
     /// Announces this node's arrival. Never blocks. `BadArg`: there was a notify without a wait.
-    pub fn notify(&self, hall: &(impl Hall + ?Sized), id: i32, flags: u32) -> Result<(), Error> {
+    pub fn notify(&self, cells: &(impl ArrivalCells + ?Sized), id: i32, flags: u32) -> Result<(), Error> {
         let (phase, mine) = self.state.with(|s| {
             if s.pending.replace(true) {
                 return bad_arg(format_args!("a second notify without a wait or successful try"));
@@ -162,21 +165,21 @@ impl Barrier {
             s.arrived.set(0);
             Ok((phase, mine))
         })?;
-        // Outside the lock: the way may be messages, which may have to wait, and run handlers meanwhile.
-        for member in (0..hall.members()).filter(|m| *m != hall.me()) {
-            hall.arrive(member, phase as usize & 1, CellWord::new(phase, mine).0);
+        // Outside the lock: an arrival may be a message, which may have to wait, and run handlers meanwhile.
+        for member in (0..cells.members()).filter(|m| *m != cells.me()) {
+            cells.arrive(member, phase as usize & 1, CellWord::new(phase, mine).0);
         }
         Ok(())
     }
 
-    /// Has everybody arrived? Then the phase ends, and the answer is whether this node's wait matches (extended.md §8.3).
-    /// `BadArg`: no notify before.
-    pub fn finished(&self, hall: &(impl Hall + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
+    /// Ends the phase if all members have arrived; then the answer is whether this node's wait matches (extended.md §8.3).
+    /// `None` before. `BadArg`: no notify before.
+    pub fn finished(&self, cells: &(impl ArrivalCells + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
         self.state.with(|s| {
             if !s.pending.get() {
                 return bad_arg(format_args!("a wait or try without a notify"));
             }
-            if !all_arrived(hall, s) {
+            if !all_arrived(cells, s) {
                 return Ok(None);
             }
             s.pending.set(false);
@@ -194,20 +197,20 @@ impl Barrier {
     pub fn wait<A: Adapter>(
         &self,
         am: &Am<A>,
-        hall: &(impl Hall + ?Sized),
+        cells: &(impl ArrivalCells + ?Sized),
         id: i32,
         flags: u32,
     ) -> Result<bool, Error> {
         let mut failed = 0;
         loop {
-            if let Some(matches) = self.finished(hall, id, flags)? {
+            if let Some(matches) = self.finished(cells, id, flags)? {
                 return Ok(matches);
             }
-            failed = am.wait_step_for(failed, || self.state.with(|s| all_arrived(hall, s)));
+            failed = am.wait_step_for(failed, || self.state.with(|s| all_arrived(cells, s)));
         }
     }
 
-    /// Between notify and wait?
+    /// True between notify and wait.
     pub fn is_pending(&self) -> bool {
         self.state.with(|s| s.pending.get())
     }
@@ -227,12 +230,12 @@ impl Barrier {
     }
 }
 
-fn all_arrived(hall: &(impl Hall + ?Sized), s: &State) -> bool {
+fn all_arrived(cells: &(impl ArrivalCells + ?Sized), s: &State) -> bool {
     let phase = s.phase.get();
-    while s.arrived.get() < hall.members() {
+    while s.arrived.get() < cells.members() {
         let member = s.arrived.get();
-        if member != hall.me() {
-            let word = CellWord(hall.arrival(member, phase as usize & 1));
+        if member != cells.me() {
+            let word = CellWord(cells.arrival(member, phase as usize & 1));
             let Some(arrival) = word.arrival(phase) else { return false };
             s.consensus.set(s.consensus.get().and(arrival));
         }

@@ -19,14 +19,14 @@ pub const BUFFER: usize = if cfg!(loom) { 128 } else { 64 << 10 };
 pub const CHUNKS: usize = 4;
 /// Bytes of a chunk.
 pub const CHUNK: usize = BUFFER / CHUNKS;
-/// Bytes for the blocks of split teams: 2,000 teams of 8 at a time, 1,000 with debug clients. More would count against
-/// RLIMIT_FSIZE and RLIMIT_AS of every job.
+/// Bytes for the blocks of split teams: enough for 2,000 teams of 8 at a time, 1,000 with debug clients. More would count
+/// against RLIMIT_FSIZE and RLIMIT_AS of every job.
 const HEAP: usize = if cfg!(any(loom, fuzzing)) { 1 << 12 } else { 64 << 20 };
 /// Bytes of a description.
 pub const DESCRIPTION: usize = 2 * LINE;
 
-/// Collectives of a team that may be under way at a time; a power of two. Larger teams have less, for their cells grow
-/// with the number of members.
+/// Most collectives of a team that are under way at a time; a power of two. Larger teams have fewer, for their cells grow with
+/// the number of members.
 pub const fn window(members: usize) -> u32 {
     match members {
         _ if cfg!(loom) => 2,
@@ -35,7 +35,8 @@ pub const fn window(members: usize) -> u32 {
     }
 }
 
-/// Parts of a buffer of bytes sent ahead: so many sequence numbers have one at a time. A power of two, the window at most.
+/// Parts of a buffer of bytes sent ahead: the number of sequence numbers that have one at a time. A power of two, at most the
+/// window.
 pub const fn parts(window: u32) -> u32 {
     match window {
         _ if cfg!(loom) => 1,
@@ -139,7 +140,7 @@ impl Area {
         self.base(2)
     }
 
-    /// Can `block` lie at `base`, as its owner says? The owner's memory is not trusted.
+    /// True if `block` can lie at `base`, as its owner claims. The owner's memory is not trusted.
     pub fn may_hold(&self, block: &Block, base: u64) -> bool {
         let end = usize::try_from(base).ok().and_then(|base| base.checked_add(block.bytes()));
         end.is_some_and(|end| end <= self.bytes()) && base.is_multiple_of(LINE as u64)
@@ -172,7 +173,7 @@ pub struct Heap(Mutex<Space>);
 struct Space {
     /// Free ranges: (offset, bytes), first fit.
     free: Vec<(usize, usize)>,
-    /// From here on nothing was ever taken: all is zero, and not committed.
+    /// Above this offset nothing was ever taken: all is zero, and not committed.
     fresh: usize,
 }
 

@@ -1,9 +1,11 @@
-//! What debug clients get beside: every member tells all others what it calls, and compares what they call.
+//! The checks for debug clients: every member tells all others what it calls, and compares the calls.
 //!
-//! A description stands in two lines per sequence number and member, and stays there until the number's slot is used again;
-//! that is not before everybody has compared it, since a member's credit goes no further than its comparisons. Calls that
-//! differ end the job with a line that names both nodes, both calls and where they are. A member that waits for long says
-//! for whom. Must not know algorithms.
+//! A description stands in two lines per sequence number and member. It stays there until the number's slot is used again. That
+//! is not before all members have compared it, since a member's credit reaches only as far as its comparisons. Calls that
+//! differ end the job with a line that names both nodes, both calls and their places in the client. A member that waits for
+//! long names the members that it waits for.
+//!
+//! Must not know: algorithms.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -25,7 +27,7 @@ use std::time::{Duration, Instant};
 const WORDS: usize = DESCRIPTION / 8;
 /// First word of the file's name.
 const FILE: usize = 4;
-/// How long a member waits before it says for whom.
+/// How long a member waits before it names the members that it waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a client called.
@@ -39,7 +41,7 @@ pub struct Origin {
     pub function: u32,
 }
 
-/// What is not a data movement: initialisation, a split, the end of a team.
+/// The kind of calls that move no data: initialisation, a split, the end of a team.
 pub const MEETING: u32 = 7;
 
 /// The calls, by kind.
@@ -79,7 +81,7 @@ impl Description {
         Description(words)
     }
 
-    /// Of what is not a data movement.
+    /// The description of a call that moves no data.
     pub fn meeting() -> Description {
         let mut words = [0; WORDS];
         words[0] = u64::from(MEETING);
@@ -117,8 +119,8 @@ impl fmt::Display for Description {
 pub struct Audit {
     /// All numbers up to this are compared.
     done: AtomicU32,
-    /// What this member has called and not yet compared with everybody's. Later numbers of a call that takes several are
-    /// not compared: `None`.
+    /// Calls of this member that are not yet compared with all others'. Of a call that takes several numbers only the first is
+    /// compared; the later ones are `None`.
     calls: ModeLock<RefCell<VecDeque<Option<Description>>>>,
 }
 
@@ -126,11 +128,11 @@ impl Audit {
     /// # Safety
     /// As [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Audit {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         Audit { done: AtomicU32::new(0), calls: unsafe { ModeLock::new(threaded, RefCell::default()) } }
     }
 
-    /// Notes what is called under the next `count` numbers, which `reserve` hands out.
+    /// Keeps the call made under the next `count` numbers, which `reserve` hands out.
     pub fn note(&self, call: Description, count: u32, reserve: impl FnOnce() -> u32) -> u32 {
         self.calls.with(|calls| {
             let mut calls = calls.borrow_mut();
@@ -167,7 +169,7 @@ impl Audit {
         });
     }
 
-    /// Members that have not called what this one called first, of what is not compared; and that call.
+    /// The first call of this member that is not compared yet, and the members that have not made theirs.
     fn missing<A: Adapter>(&self, cells: &Cells<A>) -> Option<(Description, Vec<u32>)> {
         self.calls.with(|calls| {
             let mine = calls.borrow().front().copied()??;
@@ -216,19 +218,19 @@ fn list<T: ToString>(numbers: &[T]) -> String {
     numbers.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Says, once, for whom a call has waited for long.
+/// Prints once which members a call has waited for, if it waits for long.
 pub struct Patience {
     since: Instant,
     told: Cell<bool>,
 }
 
 impl Patience {
-    /// From now on.
+    /// The wait begins now.
     pub fn start() -> Patience {
         Patience { since: Instant::now(), told: Cell::new(false) }
     }
 
-    /// Looks at the clock.
+    /// Looks at the clock, and prints if it is time.
     pub fn check<A: Mapped>(&self, coll: &Coll<A>) {
         if self.told.get() || self.since.elapsed() < PATIENCE {
             return;

@@ -1,4 +1,4 @@
-//! One collective as its caller wants it, and what becomes of the calls of several images of a node.
+//! One collective as its caller wants it, and how the calls of several images of a node become one.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -36,17 +36,17 @@ impl Kind {
         [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan].get(number as usize).copied()
     }
 
-    /// Is there a root?
+    /// True if there is a root.
     pub fn is_rooted(self) -> bool {
         matches!(self, Kind::Broadcast | Kind::Scatter | Kind::Gather | Kind::Reduce)
     }
 
-    /// Does the root alone have the source?
+    /// True if only the root has the source.
     fn has_root_source(self) -> bool {
         matches!(self, Kind::Broadcast | Kind::Scatter)
     }
 
-    /// Does the root alone have the destination?
+    /// True if only the root has the destination.
     fn has_root_destination(self) -> bool {
         matches!(self, Kind::Gather | Kind::Reduce)
     }
@@ -152,25 +152,25 @@ impl Call {
 
     /// `len` bytes of destination `i`.
     pub fn dst(&self, i: usize, len: usize) -> Span {
-        // SAFETY: who makes a call promises that its memory is accessible until it is done.
+        // SAFETY: the caller of the collective promises that its memory stays accessible until the collective is done.
         unsafe { Span::one(self.dst[i], len) }
     }
 
     /// `len` bytes of source `i`.
     pub fn src(&self, i: usize, len: usize) -> Span {
-        // SAFETY: as in `dst`.
+        // SAFETY: the caller of the collective promises a readable source until the collective is done.
         unsafe { Span::one(self.src[i], len) }
     }
 
     /// All sources, a block each.
     pub fn sources(&self) -> Span {
-        // SAFETY: as in `dst`.
+        // SAFETY: the caller of the collective promises readable sources of `each` bytes until it is done.
         unsafe { Span::many(&self.src, self.each) }
     }
 
     /// All destinations, a block each.
     pub fn destinations(&self) -> Span {
-        // SAFETY: as in `dst`.
+        // SAFETY: the caller of the collective promises writable destinations of `each` bytes until it is done.
         unsafe { Span::many(&self.dst, self.each) }
     }
 

@@ -1,23 +1,25 @@
-//! Cells: what members of a team tell each other. Each is written by one member into the block of another, and carries the
-//! sequence number of the collective that it belongs to.
+//! Cells: words that members of a team write for each other. Each is written by one member into the block of another, and
+//! carries the sequence number of the collective that it belongs to.
 //!
 //! Rules:
 //! 1. Member `f` alone writes the lines (sequence, `f`) of a block; the block's owner alone reads them.
-//! 2. A word is tag and value: the tag is the sequence number, and a word with another tag says nothing. So lines are never
-//!    cleared. The message line's head covers the seven words behind it, and three more at the end of the answer line,
-//!    which the same member writes; they are there when it is seen.
-//! 3. What a word announces elsewhere (bytes in a segment or in the stage) is stored before it, behind a store barrier.
-//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window: nobody looks
-//!    at what is overwritten, and nobody who still writes for the older number is overtaken.
-//! 5. A member retires numbers in order, and says so in its credit word, every quarter of the window at least.
+//! 2. A word is tag and value. The tag is the sequence number; a word with another tag counts as not written. So lines are
+//!    never cleared. The message line's head covers the seven words behind it, and three more at the end of the answer line,
+//!    which the same member writes. A reader that sees the head sees them.
+//! 3. Bytes that a word announces elsewhere (in a segment or in the stage) are stored before it, behind a store barrier.
+//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window. So nobody reads
+//!    what is overwritten, and no member that still writes for the older number is overtaken.
+//! 5. A member retires numbers in order, and says so in its credit word, at least every quarter of the window.
 //!
-//! With mapped memory a word is one remote store; in the reference implementation it travels as an Active Message, whose
-//! handler stores it: the rest is the same. Must not know collectives.
+//! With mapped memory a word is one remote store. In the reference implementation it travels as an Active Message, whose
+//! handler stores it; the rest is the same.
+//!
+//! Must not know: collectives.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
 use super::area::Block;
-use super::reach::Reach;
+use super::reach::MemberReach;
 use crate::am::Am;
 use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
@@ -30,40 +32,40 @@ use std::sync::{Arc, OnceLock};
 /// Words of the answer line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Bytes or chunks taken.
+    /// The number of bytes or chunks that the member has taken.
     Taken = 0,
-    /// The member is there.
+    /// The member has entered the collective.
     Enter = 1,
     /// The member is done.
     Leave = 2,
-    /// There is an address in the word behind.
+    /// The word behind holds the address where bytes may be put.
     Landing = 3,
 }
 
 /// Offset of the landing's address in the answer line.
 const ADDRESS: usize = 32;
-/// Offset in the answer line of what a message has beyond its own line. The two lines are a pair, which the processor
-/// fetches together.
+/// Offset in the answer line of the words of a message that do not fit its own line. The two lines are a pair, which the
+/// processor fetches together.
 const REST: usize = 40;
 /// Words of a message behind its head: in its line, and in all.
 const LINE_WORDS: usize = 7;
 /// All words of a message behind its head.
 pub const WORDS: usize = LINE_WORDS + (LINE - REST) / 8;
 
-/// A member of a team, as another sees it.
-pub struct Way<A: Adapter> {
+/// How one member of a team reaches another's cells.
+pub struct CellPath<A: Adapter> {
     /// Its node.
     pub rank: u32,
     /// Where the team's block begins in its region.
     pub base: usize,
-    // Its region, once there was contact.
+    // Its region, connected at the first contact.
     map: OnceLock<A::Remote>,
 }
 
-impl<A: Adapter> Way<A> {
+impl<A: Adapter> CellPath<A> {
     /// A member on node `rank`, whose block begins at `base`.
-    pub fn new(rank: u32, base: usize) -> Way<A> {
-        Way { rank, base, map: OnceLock::new() }
+    pub fn new(rank: u32, base: usize) -> CellPath<A> {
+        CellPath { rank, base, map: OnceLock::new() }
     }
 }
 
@@ -73,8 +75,8 @@ pub struct Cells<A: Adapter> {
     block: Block,
     base: usize,
     local: A::Local,
-    ways: Box<[Way<A>]>,
-    reach: Arc<Reach<A>>,
+    paths: Box<[CellPath<A>]>,
+    reach: Arc<MemberReach<A>>,
 }
 
 fn word(seq: u32, value: u32) -> u64 {
@@ -86,15 +88,21 @@ fn value(word: u64, seq: u32) -> Option<u32> {
 }
 
 impl<A: Adapter> Cells<A> {
-    /// Of member `me`, whose block begins at `ways[me].base` of its own region `local`.
-    pub fn new(me: usize, block: Block, local: A::Local, ways: Box<[Way<A>]>, reach: Arc<Reach<A>>) -> Cells<A> {
-        Cells { me, block, base: ways[me].base, local, ways, reach }
+    /// Of member `me`, whose block begins at `paths[me].base` of its own region `local`.
+    pub fn new(
+        me: usize,
+        block: Block,
+        local: A::Local,
+        paths: Box<[CellPath<A>]>,
+        reach: Arc<MemberReach<A>>,
+    ) -> Cells<A> {
+        Cells { me, block, base: paths[me].base, local, paths, reach }
     }
 
     /// Members.
     #[inline(always)]
     pub fn members(&self) -> usize {
-        self.ways.len()
+        self.paths.len()
     }
 
     /// Own place among them.
@@ -106,24 +114,24 @@ impl<A: Adapter> Cells<A> {
     /// Node of a member.
     #[inline(always)]
     pub fn rank(&self, member: usize) -> u32 {
-        self.ways[member].rank
+        self.paths[member].rank
     }
 
     /// A member's region; `None`: words travel as messages.
     #[inline(always)]
     pub fn map(&self, member: usize) -> Option<&A::Remote> {
-        let way = &self.ways[member];
-        match way.map.get() {
+        let path = &self.paths[member];
+        match path.map.get() {
             Some(map) => Some(map),
-            None => self.connect(way),
+            None => self.connect(path),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn connect<'a>(&self, way: &'a Way<A>) -> Option<&'a A::Remote> {
-        let map = self.reach.map(way.rank)?;
-        Some(way.map.get_or_init(|| map.clone()))
+    fn connect<'a>(&self, path: &'a CellPath<A>) -> Option<&'a A::Remote> {
+        let map = self.reach.map(path.rank)?;
+        Some(path.map.get_or_init(|| map.clone()))
     }
 
     /// Collectives under way at a time.
@@ -145,8 +153,8 @@ impl<A: Adapter> Cells<A> {
     /// Sends the message of `seq` to a member: `head` and up to [`WORDS`] words.
     #[inline]
     pub fn send(&self, am: &Am<A>, to: usize, seq: u32, head: u32, body: &[u64]) {
-        let way = &self.ways[to];
-        let at = way.base + self.block.message(seq, self.me);
+        let path = &self.paths[to];
+        let at = path.base + self.block.message(seq, self.me);
         let (body, rest) = body.split_at(body.len().min(LINE_WORDS));
         match self.map(to) {
             Some(map) => {
@@ -155,24 +163,24 @@ impl<A: Adapter> Cells<A> {
                 }
                 map.barrier(); // rules 2 and 3
                 map.packet(at, word(seq, head), body);
-                am.peers.post(way.rank as usize).bell.trigger_if_armed();
+                am.peers.post(path.rank as usize).bell.trigger_if_armed();
             }
             None => {
                 let mut words = [0; 8];
                 words[0] = word(seq, head);
                 words[1..=body.len()].copy_from_slice(body);
                 if !rest.is_empty() {
-                    self.post(am, way.rank, at + LINE + REST, rest);
+                    self.post(am, path.rank, at + LINE + REST, rest);
                 }
-                self.post(am, way.rank, at, &words[..=body.len()]);
+                self.post(am, path.rank, at, &words[..=body.len()]);
             }
         }
     }
 
-    /// Sends a message that has only a head behind all Active Messages that went before.
+    /// Sends a message that has only a head. It arrives behind all Active Messages sent before.
     pub fn send_behind(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
-        let way = &self.ways[to];
-        self.post(am, way.rank, way.base + self.block.message(seq, self.me), &[word(seq, head)]);
+        let path = &self.paths[to];
+        self.post(am, path.rank, path.base + self.block.message(seq, self.me), &[word(seq, head)]);
     }
 
     /// Changes the head of a message that was sent.
@@ -213,7 +221,7 @@ impl<A: Adapter> Cells<A> {
         self.put(am, to, self.block.answer(seq, self.me) + 8 * what as usize, word(seq, value));
     }
 
-    /// What `from` has told.
+    /// The answer word `what` of `from`, once it is there.
     #[inline]
     pub fn told(&self, seq: u32, from: usize, what: Word) -> Option<u32> {
         let at = self.base + self.block.answer(seq, from) + 8 * what as usize;
@@ -221,7 +229,7 @@ impl<A: Adapter> Cells<A> {
         value(self.local.word(at).load(Ordering::Acquire), seq)
     }
 
-    /// Tells where bytes may be put; 0 = nowhere.
+    /// Tells a member where bytes may be put; 0 = nowhere.
     pub fn land(&self, am: &Am<A>, to: usize, seq: u32, address: usize) {
         self.put(am, to, self.block.answer(seq, self.me) + ADDRESS, address as u64);
         self.tell(am, to, seq, Word::Landing, 1);
@@ -239,9 +247,10 @@ impl<A: Adapter> Cells<A> {
         self.put(am, to, self.block.credit(self.me), u64::from(retired));
     }
 
-    /// What `from` has said so.
+    /// The number up to which `from` has said that it retired all.
     pub fn retired(&self, from: usize) -> u32 {
-        // ORDERING: Acquire ↔ Release in `credit`: its looks at the lines are over before we write them again (rule 4).
+        // ORDERING: Acquire ↔ Release in `credit`: the member's reads of the lines are over before we write them again (rule
+        // 4).
         self.local.word(self.base + self.block.credit(from)).load(Ordering::Acquire) as u32
     }
 
@@ -258,16 +267,16 @@ impl<A: Adapter> Cells<A> {
 
     /// Stores words of this member's description of `seq` at a member, the last of them first.
     pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
-        let way = &self.ways[to];
-        let at = way.base + self.block.description(seq, self.me);
+        let path = &self.paths[to];
+        let at = path.base + self.block.description(seq, self.me);
         match self.map(to) {
             Some(map) => {
                 map.store(at + 8, &words[1..]);
-                self.put(am, to, at - way.base, words[0]);
+                self.put(am, to, at - path.base, words[0]);
             }
             None => {
                 for (i, line) in words.chunks(8).enumerate().rev() {
-                    self.post(am, way.rank, at + 64 * i, line);
+                    self.post(am, path.rank, at + 64 * i, line);
                 }
             }
         }
@@ -276,20 +285,20 @@ impl<A: Adapter> Cells<A> {
     /// Word `index` of `from`'s description of `seq`.
     pub fn description(&self, seq: u32, from: usize, index: usize) -> u64 {
         let at = self.base + self.block.description(seq, from) + 8 * index;
-        // ORDERING: Acquire ↔ Release in `describe`: who sees the first word sees the others.
+        // ORDERING: Acquire ↔ Release in `describe`: a reader that sees the first word sees the others.
         self.local.word(at).load(Ordering::Acquire)
     }
 
     #[inline]
     fn put(&self, am: &Am<A>, to: usize, offset: usize, word: u64) {
-        let way = &self.ways[to];
+        let path = &self.paths[to];
         match self.map(to) {
             Some(map) => {
                 map.barrier(); // rule 3
-                map.publish(way.base + offset, word);
-                am.peers.post(way.rank as usize).bell.trigger_if_armed();
+                map.publish(path.base + offset, word);
+                am.peers.post(path.rank as usize).bell.trigger_if_armed();
             }
-            None => self.post(am, way.rank, way.base + offset, &[word]),
+            None => self.post(am, path.rank, path.base + offset, &[word]),
         }
     }
 
@@ -305,7 +314,7 @@ impl<A: Adapter> Cells<A> {
         }
     }
 
-    /// Forgets all that was ever told in the first `used` bytes of the own block: before the block is given to a team.
+    /// Clears the first `used` bytes of the own block, before the block is given to a team.
     pub fn clear(&self, used: usize) {
         for at in (0..used.min(self.block.bytes())).step_by(8) {
             // Relaxed: members learn of the block by a collective, which orders it.

@@ -13,7 +13,7 @@ pub const AMSAFE: u32 = 1;
 /// The function is not commutative.
 pub const NONCOMM: u32 = 2;
 
-/// How a reduction combines. Always in ascending image order, lower images on the left: so operators need not commute, and
+/// How a reduction combines: always in ascending image order, lower images on the left. So operators need not commute, and
 /// floating-point results do not depend on timing.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
@@ -33,7 +33,7 @@ impl Reduction {
         Reduction { function, elem_size, flags, arg, exclusive }
     }
 
-    /// Exclusive scan?
+    /// True for an exclusive scan.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive
     }
@@ -55,7 +55,8 @@ impl Reduction {
         let left = left.address().unwrap_or(0) as *const c_void;
         let right = right.address().unwrap_or(0) as *const c_void;
         let (flags, arg) = (self.flags as c_int, self.arg);
-        // SAFETY: the promise of `new`; the vectors have `count` elements, and results and right do not overlap.
+        // SAFETY: the caller of `new` promised what the function does; the vectors have `count` elements, and results and right
+        // do not overlap.
         unsafe { (self.function)(results, count, left, count, right, self.elem_size, flags, arg) };
     }
 }

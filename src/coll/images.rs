@@ -1,7 +1,9 @@
-//! Several images on a node: threads that call the same collectives, each at its pace, matched by order.
+//! Several images on a node: threads that call the same collectives, each at its own pace, matched by order.
 //!
 //! The last of a node's images that calls makes one collective of the node out of all their calls. Sequence numbers are taken
-//! under the lock, so nodes agree on the order whatever their threads do. Must not know how threads come to their images.
+//! under the lock, so nodes agree on the order whatever their threads do.
+//!
+//! Must not know: how threads come to their images.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -13,34 +15,34 @@ use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// Calls of one collective that have come so far.
-struct Meeting {
+/// A collective that some of the node's images have called, and others not yet.
+struct PendingCall {
     calls: Vec<Option<Call>>,
     handles: Vec<usize>,
 }
 
 #[derive(Default)]
 struct Waiting {
-    /// Number of the oldest meeting.
+    /// Number of the oldest pending call.
     base: u64,
-    meetings: VecDeque<Meeting>,
+    pending: VecDeque<PendingCall>,
     /// Calls that each image has made.
     made: Vec<u64>,
 }
 
-/// The node's images.
-pub struct Gate(ModeLock<RefCell<Waiting>>);
+/// Matches the calls of the node's images.
+pub struct ImageQueue(ModeLock<RefCell<Waiting>>);
 
-impl Gate {
+impl ImageQueue {
     /// # Safety
     /// As [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool) -> Gate {
-        // SAFETY: the caller's promise.
-        Gate(unsafe { ModeLock::new(threaded, RefCell::default()) })
+    pub unsafe fn new(threaded: bool) -> ImageQueue {
+        // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
+        ImageQueue(unsafe { ModeLock::new(threaded, RefCell::default()) })
     }
 
-    /// Image number `image` of the `images.count(member)` here calls, and will wait for `handle`. The last one gets what
-    /// `begin` makes of the merged call, and all handles.
+    /// Adds a call of image `image`, one of the `images.count(member)` on this node; that image will wait for `handle`. For the
+    /// last image, returns the result of `begin` with the merged call, and all handles.
     pub fn call<R>(
         &self,
         (images, member, image): (&Images, usize, usize),
@@ -54,28 +56,28 @@ impl Gate {
             w.made.resize(count, 0);
             let at = (w.made[image] - w.base) as usize;
             w.made[image] += 1;
-            if at == w.meetings.len() {
-                w.meetings.push_back(Meeting { calls: vec![None; count], handles: Vec::with_capacity(count) });
+            if at == w.pending.len() {
+                w.pending.push_back(PendingCall { calls: vec![None; count], handles: Vec::with_capacity(count) });
             }
-            let meeting = &mut w.meetings[at];
-            meeting.calls[image] = Some(call);
-            meeting.handles.push(handle);
-            if meeting.handles.len() < count {
+            let entry = &mut w.pending[at];
+            entry.calls[image] = Some(call);
+            entry.handles.push(handle);
+            if entry.handles.len() < count {
                 return None;
             }
-            // Everybody calls in order, so the complete one is the oldest.
-            let meeting = w.meetings.pop_front()?;
+            // Each image calls in order, so the complete one is the oldest.
+            let oldest = w.pending.pop_front()?;
             w.base += 1;
-            let calls: Vec<Call> = meeting.calls.into_iter().flatten().collect();
-            Some((begin(Call::merge(images, member, &calls)), meeting.handles))
+            let calls: Vec<Call> = oldest.calls.into_iter().flatten().collect();
+            Some((begin(Call::merge(images, member, &calls)), oldest.handles))
         })
     }
 
-    /// The oldest call that some images have made and others have not, and which these are.
+    /// The oldest call that some images have made and others have not, and those others.
     pub fn missing(&self) -> Option<(Call, Vec<usize>)> {
         self.0.with(|waiting| {
             let w = waiting.borrow();
-            let calls = &w.meetings.front()?.calls;
+            let calls = &w.pending.front()?.calls;
             let absent = calls.iter().enumerate().filter(|(_, call)| call.is_none()).map(|(image, _)| image);
             Some((calls.iter().flatten().next()?.clone(), absent.collect()))
         })
@@ -93,15 +95,16 @@ struct Phases {
     arrived: u32,
     notified: u64,
     done: u64,
-    /// Outcome of the last phase of each parity: nobody is two phases behind, since the next but one needs its arrival.
+    /// Outcome of the last phase of each parity. Two are enough: no image is two phases behind, since the next phase but one
+    /// needs its arrival.
     matched: [bool; 2],
 }
 
-/// The images of a node in a barrier of all images: the last one to arrive notifies for the node.
+/// The images of a node in a barrier of all images. The last one to arrive notifies for the node.
 #[derive(Default)]
-pub struct Crew(Mutex<Phases>);
+pub struct ImageBarrier(Mutex<Phases>);
 
-impl Crew {
+impl ImageBarrier {
     /// One of `images` arrives; the last one does `notify`.
     pub fn arrive(&self, images: u32, notify: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         {
@@ -118,8 +121,8 @@ impl Crew {
         Ok(())
     }
 
-    /// Waits for the end of the phase in which the thread arrived: `finished` looks, and is called by one thread at a time
-    /// until it says yes once; `step` waits a little.
+    /// Waits for the end of the phase in which the thread arrived. One thread at a time calls `finished`, until it returns a
+    /// result once. `step` waits a little.
     pub fn wait(
         &self,
         finished: impl Fn() -> Result<Option<bool>, Error>,

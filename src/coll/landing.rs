@@ -1,7 +1,7 @@
-//! Where peers may put bytes of collectives by Active Messages: what this node told them, for as long as it waits there. And
-//! what serves the messages of the engine: words for the collective region, bytes for the landings.
+//! The memory in which this node expects bytes of collectives by Active Messages, for as long as it waits there; and the
+//! handlers of the engine's messages: words for the collective region, bytes for the landings.
 //!
-//! A peer's memory is not trusted: the address in its message is good for finding the landing only.
+//! A peer's memory is not trusted: the address in its message only serves to find the landing.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use crate::sci::Adapter;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Has the engine's messages served. They may come before this node makes its first collective.
+/// Registers the handlers of the engine's messages. Messages may come before this node makes its first collective.
 pub fn register<A: Adapter>(library: &mut Library<A>, region: A::Local, landings: Arc<Landings>) {
     library.on(COLL_STORE, move |_, _, [at], words| cells::on_store(&region, at as usize, words));
     library.on(COLL_DATA, move |_, token, [address], bytes| {
@@ -31,7 +31,7 @@ struct Open {
 #[derive(Default)]
 pub struct Landings(Mutex<Vec<Open>>);
 
-/// One of them; closed when it is dropped.
+/// An open landing; closed when it is dropped.
 pub struct Landing<'a> {
     all: &'a Landings,
     open: Open,
@@ -45,8 +45,8 @@ impl Landings {
         Landing { all: self, open }
     }
 
-    /// Does `put` if `node` may put bytes into `[address, address + len)` now, and says whether it did. Nothing is closed
-    /// meanwhile.
+    /// Calls `put` if `node` may put bytes into `[address, address + len)` now, and returns whether it did. No landing is
+    /// closed meanwhile.
     pub fn land(&self, node: u32, address: usize, len: usize, put: impl FnOnce()) -> bool {
         let landings = self.0.lock();
         let inside =

@@ -1,9 +1,15 @@
 //! Collectives and teams (contract: coll.md): the engine's verbs — start, sync, split, barrier.
 //!
-//! A collective is an algorithm (a future: `rooted`, `mutual`, `reduce`) over moves of bytes between two members (`moves`)
-//! and words that members tell each other (`cells`); `select` says which algorithm; `progress` polls those under way.
-//! With mapped memory receivers pull from where the source lies in a segment, or through the sender's stage; in the
-//! reference implementation words and bytes are Active Messages, and trees and rounds replace direct ways.
+//! | module | part |
+//! |---|---|
+//! | `rooted`, `mutual`, `reduce` | the algorithms, as futures |
+//! | `moves` | bytes between two members |
+//! | `cells` | words between members |
+//! | `select` | the choice of the algorithm |
+//! | `progress` | polls the collectives under way |
+//!
+//! With mapped memory receivers pull bytes from the source in its segment, or through the sender's stage. In the reference
+//! implementation words and bytes are Active Messages, and trees and rounds replace direct transfers.
 //!
 //! Budget of a short blocking broadcast: no allocation, no lock in SEQ, one line stored for each receiver.
 //!
@@ -42,12 +48,12 @@ use area::{Area, Heap};
 use audit::Patience;
 pub use call::{Addresses, Call, Kind, flags};
 use combine::Function;
-use images::{Crew, Gate};
+use images::{ImageBarrier, ImageQueue};
 use landing::Landings;
 use parking_lot::{Mutex, RwLock};
 use phase::Context;
 use progress::{Handles, Task, Tasks};
-use reach::Reach;
+use reach::MemberReach;
 use setup::all_nodes;
 pub use short::Plain;
 use smallvec::SmallVec;
@@ -66,11 +72,11 @@ pub struct Setting<A: Mapped> {
     pub am: &'static Am<A>,
     /// Own collective region.
     pub region: A::Local,
-    /// Where peers may put bytes: as [`landing::register`] got it.
+    /// Where peers may put bytes: the same as given to [`landing::register`].
     pub landings: Arc<Landings>,
-    /// Everybody's.
-    pub reach: Reach<A>,
-    /// Its layout.
+    /// The collective regions of all nodes.
+    pub reach: MemberReach<A>,
+    /// The layout of a region.
     pub area: Area,
     /// Client threads may call at the same time.
     pub threaded: bool,
@@ -82,9 +88,9 @@ pub struct Setting<A: Mapped> {
     pub mapped: bool,
 }
 
-/// Functions and images, as `gasnet_coll_init` told.
+/// Functions and images that the client declared by `gasnet_coll_init`.
 #[derive(Default)]
-struct Told {
+struct Declared {
     functions: Vec<(Function, u32)>,
     images: Option<Box<[u32]>>,
     /// Threads of this node that have called it.
@@ -95,7 +101,7 @@ struct Told {
 pub struct Coll<A: Mapped> {
     pub(crate) am: &'static Am<A>,
     pub(crate) region: A::Local,
-    pub(crate) reach: Arc<Reach<A>>,
+    pub(crate) reach: Arc<MemberReach<A>>,
     pub(crate) area: Area,
     pub(crate) direct: bool,
     pub(crate) stage: Stage,
@@ -106,16 +112,16 @@ pub struct Coll<A: Mapped> {
     mapped: bool,
     all: &'static Team<A>,
     /// The team whose images are threads, if some node has several.
-    by_image: OnceLock<(&'static Team<A>, Gate)>,
+    by_image: OnceLock<(&'static Team<A>, ImageQueue)>,
     /// Split teams; a handle is an index, and 2.
     teams: RwLock<Vec<Option<Arc<Team<A>>>>>,
-    told: Mutex<Told>,
+    declared: Mutex<Declared>,
     ready: AtomicU32,
     tasks: Tasks<A>,
     handles: Handles,
-    crew: Crew,
+    image_barrier: ImageBarrier,
     done_at_once: AtomicU64,
-    /// Whose turn it is in [`Coll::teams_in_turn`].
+    /// Where the next call of [`Coll::teams_in_turn`] begins.
     turn: AtomicU32,
     /// Changes whenever a collective has moved bytes and is not done.
     moves: AtomicU64,
@@ -136,7 +142,7 @@ fn thread() -> usize {
 /// Teams that one poll of a debug client looks at besides those of all.
 const IN_TURN: usize = 64;
 
-/// The next ones of `len` teams, each once, if turn `from` has come. (A turn that wraps begins again somewhere.)
+/// Indices of the teams in turn `from`, each once, of `len` teams. (A turn that wraps begins again somewhere.)
 fn in_turn(from: usize, len: usize) -> impl Iterator<Item = usize> {
     (0..len.min(IN_TURN)).map(move |i| (from % len + i) % len)
 }
@@ -152,7 +158,7 @@ impl<A: Mapped> Coll<A> {
     pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
         let Setting { am, region, landings, reach, area, threaded, debug, direct, mapped } = setting;
         let (images, reach) = (Images::One(reach.nodes()), Arc::new(reach));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         let all = unsafe { all_nodes(&region, &reach, area, 0, (threaded, debug), am.me(), images) };
         Coll {
             am,
@@ -169,22 +175,22 @@ impl<A: Mapped> Coll<A> {
             reach,
             by_image: OnceLock::new(),
             teams: RwLock::default(),
-            told: Mutex::default(),
+            declared: Mutex::default(),
             ready: AtomicU32::new(0),
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             tasks: unsafe { Tasks::new(threaded) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             handles: unsafe { Handles::new(threaded) },
-            crew: Crew::default(),
+            image_barrier: ImageBarrier::default(),
             done_at_once: AtomicU64::new(0),
             turn: AtomicU32::new(0),
             moves: AtomicU64::new(0),
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             open: unsafe { ModeLock::new(threaded, RefCell::default()) },
         }
     }
 
-    /// Can peers read `[address, address + len)`, and write it?
+    /// True if peers can read and write `[address, address + len)`.
     pub(crate) fn is_mapped(&self, address: usize, len: usize) -> bool {
         self.mapped && self.am.payloads().is_segment(self.am.me(), address, len)
     }
@@ -194,7 +200,7 @@ impl<A: Mapped> Coll<A> {
         self.am
     }
 
-    /// Ends the engine in a process that goes on, with what it made for ever.
+    /// Ends the engine in a process that continues, and frees what the engine made to live for ever.
     ///
     /// # Safety
     /// The engine was leaked from a box, and nothing of it is used any more.
@@ -202,20 +208,20 @@ impl<A: Mapped> Coll<A> {
     pub(crate) unsafe fn free(&'static self) {
         self.drop_tasks();
         let all = std::ptr::from_ref(self.all).cast_mut();
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the engine was leaked from a box and is used no more.
         drop(unsafe { Box::from_raw(std::ptr::from_ref(self).cast_mut()) });
         // SAFETY: leaked in `new`; its only user is gone.
         drop(unsafe { Box::from_raw(all) });
     }
 
-    /// Are the clients debug clients?
+    /// True if the clients are debug clients.
     pub fn debug(&self) -> bool {
         self.debug
     }
 
-    /// The node's images in their barriers.
-    pub fn crew(&self) -> &Crew {
-        &self.crew
+    /// The barrier of the node's images.
+    pub fn image_barrier(&self) -> &ImageBarrier {
+        &self.image_barrier
     }
 
     /// The clients' handles.
@@ -249,10 +255,9 @@ impl<A: Mapped> Coll<A> {
         }
     }
 
-    /// Where this thread's lists begin, and how many addresses of them are this node's; the number of images; which of
-    /// the node's images this thread is.
+    /// This thread's place among the images of `team`.
     #[inline]
-    pub fn place(&self, team: &Team<A>) -> Result<Place, Error> {
+    pub fn place(&self, team: &Team<A>) -> Result<ImagePlace, Error> {
         let (images, me) = (&team.images, team.me());
         let (first, here) = (images.first(me), images.count(me));
         let image = match images {
@@ -262,13 +267,13 @@ impl<A: Mapped> Coll<A> {
                 _ => return bad_arg(format_args!("this thread has not called gasnet_coll_init")),
             },
         };
-        Ok(Place { first, here, image, total: images.total(), single: images.total() == team.members() })
+        Ok(ImagePlace { first, here, image, total: images.total(), single: images.total() == team.members() })
     }
 
-    /// The call that some image of this node has made and others have not, and which these are.
+    /// The oldest call that some images of this node have made and others have not, and those others.
     pub(crate) fn images_missing(&self) -> Option<(Call, Vec<usize>)> {
-        let (team, gate) = self.by_image.get()?;
-        let (call, images) = gate.missing()?;
+        let (team, queue) = self.by_image.get()?;
+        let (call, images) = queue.missing()?;
         Some((call, images.iter().map(|image| team.images.first(team.me()) + image).collect()))
     }
 
@@ -280,13 +285,13 @@ impl<A: Mapped> Coll<A> {
         teams.iter().for_each(|team| f(team));
     }
 
-    /// Calls `f` with the teams of all, and with [`IN_TURN`] of the others at most, each time with the next ones: what a poll can
-    /// afford where there are thousands.
+    /// Calls `f` with the teams of all, and with at most [`IN_TURN`] of the others, the next ones each time. A poll can afford
+    /// that even with thousands of teams.
     pub(crate) fn teams_in_turn(&self, f: impl Fn(&Team<A>)) {
         f(self.all);
         self.by_image.get().iter().for_each(|(team, _)| f(team));
         let teams = self.teams.read();
-        // Relaxed, and not read-modify-write: threads may look at the same teams, not leave one out for ever.
+        // Relaxed, and not read-modify-write: two threads may look at the same teams, but no team is left out for ever.
         let from = self.turn.load(Ordering::Relaxed) as usize;
         let some: SmallVec<[_; IN_TURN]> = in_turn(from, teams.len()).filter_map(|i| teams[i].clone()).collect();
         self.turn.store(from.wrapping_add(IN_TURN) as u32, Ordering::Relaxed); // Relaxed: as above
@@ -296,25 +301,26 @@ impl<A: Mapped> Coll<A> {
 
     /// The function of an index, with its flags.
     pub fn function(&self, index: i32) -> Result<(Function, u32), Error> {
-        let told = self.told.lock();
-        match usize::try_from(index).ok().and_then(|i| told.functions.get(i)) {
+        let declared = self.declared.lock();
+        match usize::try_from(index).ok().and_then(|i| declared.functions.get(i)) {
             Some(found) => Ok(*found),
             None => {
-                let known = told.functions.len();
+                let known = declared.functions.len();
                 bad_arg(format_args!("reduction function {index}; gasnet_coll_init registered {known}"))
             }
         }
     }
 
-    /// Runs a collective: until it is done (the result is 0), or beside the caller (its handle, 0 when it is done already).
+    /// Runs a collective. `blocking`: until it is done, result 0. Otherwise beside the caller: the result is its handle, 0 if
+    /// it is done already.
     pub fn run(&'static self, team: TeamRef<A>, call: Call, blocking: bool) -> Result<usize, Error> {
         if blocking && call.has(flags::AGGREGATE) {
             return bad_arg(format_args!("GASNET_COLL_AGGREGATE with a blocking call"));
         }
         let several = matches!(team.images, Images::Many(_));
         if blocking && !several && !self.is_aggregate_open(&team) {
-            let way = self.way(&team, &call);
-            let cx = Context::new(self, team, phases(&call, way), Some(&call));
+            let algorithm = self.algorithm(&team, &call);
+            let cx = Context::new(self, team, phases(&call, algorithm), Some(&call));
             self.block_on(perform(cx, call));
             return Ok(0);
         }
@@ -322,34 +328,34 @@ impl<A: Mapped> Coll<A> {
         if several {
             self.run_image(team, call, group);
         } else {
-            let way = self.way(&team, &call);
-            let cx = Context::new(self, team.clone(), phases(&call, way), Some(&call));
+            let algorithm = self.algorithm(&team, &call);
+            let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
             self.launch(team, Task { future: Box::pin(perform(cx, call)), handles: vec![group] });
         }
         if blocking {
             self.wait(group)?;
             return Ok(0);
         }
-        // Nobody else knows the handle yet, so a collective that is done needs none.
+        // No other code knows the handle yet, so a collective that is done needs none.
         let open = self.is_aggregate_open_handle(group);
         Ok(if !open && self.handles.sync(group)? { 0 } else { group })
     }
 
-    /// Which algorithm it is.
-    fn way(&self, team: &Team<A>, call: &Call) -> select::Way {
-        select::way(call.kind, self.direct, team.members(), call.each)
+    /// The algorithm for a call.
+    fn algorithm(&self, team: &Team<A>, call: &Call) -> select::Algorithm {
+        select::algorithm(call.kind, self.direct, team.members(), call.each)
     }
 
     fn run_image(&'static self, team: TeamRef<A>, call: Call, handle: usize) {
-        let Some((_, gate)) = self.by_image.get() else { return };
+        let Some((_, queue)) = self.by_image.get() else { return };
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
         let begin = |call: Call| {
-            let way = self.way(&team, &call);
-            let cx = Context::new(self, team.clone(), phases(&call, way), Some(&call));
+            let algorithm = self.algorithm(&team, &call);
+            let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
             (cx, call)
         };
-        if let Some(((cx, call), handles)) = gate.call((&team.images, me, image), call, handle, begin) {
+        if let Some(((cx, call), handles)) = queue.call((&team.images, me, image), call, handle, begin) {
             self.launch(team, Task { future: Box::pin(perform(cx, call)), handles });
         }
     }
@@ -373,8 +379,8 @@ impl<A: Mapped> Coll<A> {
         self.open.with(|open| open.borrow().iter().any(|(_, _, h)| *h == handle))
     }
 
-    /// The handle that counts the next collective of this thread on `team`: of the open aggregate, which stays open if
-    /// `stay`, or a new one.
+    /// The handle that counts the next collective of this thread on `team`. It is that of the open aggregate, which stays open
+    /// if `stay`, or a new one.
     fn group(&self, team: &Team<A>, stay: bool) -> usize {
         self.open.with(|open| {
             let mut open = open.borrow_mut();
@@ -404,7 +410,7 @@ impl<A: Mapped> Coll<A> {
         self.wait_for(|| self.handles.sync(handle), || self.handles.is_done(handle).unwrap_or(true))
     }
 
-    /// Waits until `done`, serving messages; `ready` says whether it is worth a look before a sleep.
+    /// Waits until `done`, serving messages. `ready` is asked before a sleep whether another look is worth it.
     pub fn wait_for(
         &self,
         mut done: impl FnMut() -> Result<bool, Error>,
@@ -433,14 +439,14 @@ impl<A: Mapped> Coll<A> {
     }
 }
 
-/// What `place` tells of a thread.
+/// A thread's place among the images.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ImagePlace {
     /// Number of this node's first image.
     pub first: usize,
     /// Images of this node.
     pub here: usize,
-    /// Which of them the thread is.
+    /// The thread's image, counted from this node's first.
     pub image: usize,
     /// All images.
     pub total: usize,
@@ -448,24 +454,24 @@ pub struct Place {
     pub single: bool,
 }
 
-/// Sequence numbers that a collective takes: one for each time that two members may send each other a message.
-fn phases(call: &Call, way: select::Way) -> u32 {
-    match (call.kind, way) {
-        (Kind::Reduce, select::Way::Tree(_) | select::Way::Shared) => 2, // to those who combine, and from there to the root
+/// Number of sequence numbers that a collective takes: one for each time that two members may send each other a message.
+fn phases(call: &Call, algorithm: select::Algorithm) -> u32 {
+    match (call.kind, algorithm) {
+        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to those who combine, and from there to the root
         _ => 1,
     }
 }
 
 /// The collective itself.
 async fn perform<A: Mapped>(cx: Context<A>, call: Call) {
-    let way = cx.coll.way(&cx.team, &call);
+    let algorithm = cx.coll.algorithm(&cx.team, &call);
     match (call.kind, &call.reduction) {
-        (Kind::Broadcast, _) => rooted::broadcast(&cx, &call, way).await,
-        (Kind::Scatter, _) => rooted::scatter(&cx, &call, way).await,
-        (Kind::Gather, _) => rooted::gather(&cx, &call, way).await,
-        (Kind::GatherAll, _) => mutual::gather_all(&cx, &call, way).await,
+        (Kind::Broadcast, _) => rooted::broadcast(&cx, &call, algorithm).await,
+        (Kind::Scatter, _) => rooted::scatter(&cx, &call, algorithm).await,
+        (Kind::Gather, _) => rooted::gather(&cx, &call, algorithm).await,
+        (Kind::GatherAll, _) => mutual::gather_all(&cx, &call, algorithm).await,
         (Kind::Exchange, _) => mutual::exchange(&cx, &call).await,
-        (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, way).await,
+        (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, algorithm).await,
         (Kind::Scan, Some(how)) => reduce::scan(&cx, &call, how).await,
         (Kind::Reduce | Kind::Scan, None) => {}
     }

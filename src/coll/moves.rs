@@ -37,7 +37,7 @@ pub(super) const HOW_STAGED: u32 = 3;
 pub(super) const HOW_BY_AM: u32 = 4;
 pub(super) const HOW_PUSHED: u32 = 5;
 pub(super) const HOW_AHEAD: u32 = 6;
-/// Bits of a head that say how.
+/// Bits of a head that say how the bytes come.
 pub(super) const HOW_BITS: u32 = 3;
 
 /// Sends bytes, [`INLINE`] at most, in a message to each of `to`.
@@ -51,7 +51,7 @@ pub fn send_inline<A: Mapped>(phase: &Phase<'_, A>, to: impl Iterator<Item = usi
 /// Bytes that one step moves at most, so that a poll returns soon (about 50 µs).
 pub(super) const STEP: usize = 512 << 10;
 
-/// To whom.
+/// The receivers.
 #[derive(Clone)]
 pub enum To {
     /// One member; others are sent to in the same phase.
@@ -66,14 +66,14 @@ pub enum To {
 
 enum State {
     Begin,
-    /// For the answers of receivers number `.0` and above.
+    /// Waits for the answers of receivers number `.0` and above.
     Answers(usize),
     /// Filled chunks; the buffer.
     Stage {
         buffer: usize,
         filled: usize,
     },
-    /// For the landing of receivers number `.0` and above; bytes sent to that one.
+    /// Waits for the landing of receivers number `.0` and above; bytes sent to that one.
     ByAm {
         receiver: usize,
         sent: usize,
@@ -108,7 +108,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         Send { phase, to, from, push: false, state: State::Begin }
     }
 
-    /// To one member, whose [`Recv::landed`] tells where to.
+    /// Sends to one member, whose [`Recv::landed`] says where to.
     pub fn push(phase: Phase<'a, A>, to: usize, from: Span) -> Self {
         Send { phase, to: To::One(to), from, push: true, state: State::Begin }
     }
@@ -141,7 +141,8 @@ impl<'a, A: Mapped> Send<'a, A> {
         }
     }
 
-    /// Goes as far as it can. True when every receiver has the bytes, or they are where the memory of `from` is not needed.
+    /// Takes as many steps as it can. True when every receiver has the bytes, or when they are where the memory of `from` is
+    /// not needed.
     pub fn step(&mut self) -> bool {
         loop {
             let went = match &self.state {
@@ -189,7 +190,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let mapped = self.from.address().filter(|a| coll.is_mapped(*a, len));
         let ahead = mapped.is_none() || len <= AHEAD_MAPPED;
         if let Some(part) = ahead.then(|| self.ahead()).flatten() {
-            // SAFETY: the part is this number's, which is in use: nobody reads what was there before.
+            // SAFETY: the part belongs to this number, which is in use, so nobody reads the part's old bytes.
             unsafe { self.from.read(0, coll.region.ptr(part), len) };
             self.send_all(HOW_AHEAD, &[part as u64]);
             self.state = State::Done;
@@ -276,7 +277,7 @@ impl<'a, A: Mapped> Send<'a, A> {
             cx.coll.am.payloads().map(rank).filter(|_| cx.coll.am.payloads().holds(rank, address, self.from.len()));
         let Some((map, base)) = map else { self.phase.corrupt(to, "a collective's landing outside the segment") };
         self.from.fill(written, n, |piece, at, n| {
-            // SAFETY: the span's promise: readable.
+            // SAFETY: the span's maker promised that the piece is readable.
             let result = unsafe { map.write(address - base + written + at, piece as *const u8, n) };
             debug_assert!(result.is_ok(), "the landing was checked");
         });
@@ -324,7 +325,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let place = [address as u64];
         // SAFETY: one readable word.
         let args = unsafe { Args::from_raw(place.as_ptr(), 2) };
-        // SAFETY: the span's promise; it is in one piece.
+        // SAFETY: the span's maker promised that it is readable; it is in one piece.
         let source = unsafe { Source::new(from.address().unwrap_or(0) as *const u8, from.len()) };
         let rank = self.phase.cx.team.cells.rank(to);
         if let Err(error) = self.phase.cx.coll.am.request_medium(rank, COLL_DATA, source, args) {
@@ -335,7 +336,7 @@ impl<'a, A: Mapped> Send<'a, A> {
 
 /// At the receiver of bytes that travel as messages.
 pub fn on_data(landings: &Landings, source: u32, address: usize, bytes: Source) {
-    // SAFETY: called only for memory that a receiver wants filled, and keeps until the landing is closed.
+    // SAFETY: called only for memory that a receiver wants filled, and that it keeps until the landing is closed.
     let put = || unsafe { bytes.move_to(address as *mut u8) };
     if !landings.land(source, address, bytes.len(), put) {
         corrupt(source, "bytes of a collective that were not asked for");
@@ -362,7 +363,7 @@ pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<
     .await
 }
 
-/// Where `to`, whose [`Recv::landed`] has `len` bytes to come, wants them, as memory here; `None`: they must be sent.
+/// The place, as memory here, where `to` wants `len` bytes; `to` has a [`Recv::landed`] for them. `None`: they must be sent.
 pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> Option<Span> {
     let cx = phase.cx;
     if !cx.coll.direct {
@@ -384,7 +385,7 @@ pub fn pushed<A: Mapped>(phase: Phase<'_, A>, to: usize) {
     phase.send(to, HOW_PUSHED, &[]);
 }
 
-/// Lets all of them take steps until all are done, and does `work` as soon as all have taken the first.
+/// Runs all of them until all are done. Does `work` as soon as each has taken its first step.
 pub async fn all<A: Mapped>(mut sends: Vec<Send<'_, A>>, mut recvs: Vec<Recv<'_, A>>, work: impl FnOnce()) {
     sends.retain_mut(|send| !send.step());
     recvs.iter_mut().for_each(Recv::announce);
@@ -402,7 +403,7 @@ pub async fn send<A: Mapped>(send: Send<'_, A>) {
     send_beside(send, || ()).await
 }
 
-/// Sends, and does `work` while the receivers are at it.
+/// Sends, and does `work` while the receivers read.
 pub async fn send_beside<A: Mapped>(mut send: Send<'_, A>, work: impl FnOnce()) {
     let done = send.step();
     work();

@@ -1,4 +1,4 @@
-//! Collectives in which everybody has something for everybody: gather_all, exchange.
+//! Collectives in which every member has something for every other: gather_all, exchange.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -8,7 +8,7 @@ use super::moves::{Send, To, all};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
 use super::rooted::{enter, leave};
-use super::select::Way;
+use super::select::Algorithm;
 use super::span::{Buffer, Span};
 
 /// Bytes that member `m` contributes to a gather_all.
@@ -23,14 +23,14 @@ fn place<A: Mapped>(cx: &Context<A>, call: &Call, i: usize, m: usize) -> Span {
 }
 
 /// Gather to all.
-pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
-    match way {
-        Way::Rounds => gather_rounds(&ph, call).await,
+    match algorithm {
+        Algorithm::Rounds => gather_rounds(&ph, call).await,
         _ => {
             let own = call.sources();
-            // A short message is sent whole in one step; else others pull from where the source lies.
+            // A short message is sent whole in one step. For a longer one the others pull from where the source lies.
             let sends = vec![Send::new(ph, To::Others, own.clone())];
             let recvs = cx.others().map(|from| Recv::new(ph, from, place(cx, call, 0, from))).collect();
             all(sends, recvs, || place(cx, call, 0, cx.me()).copy_from(&own)).await;
@@ -43,8 +43,8 @@ pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
     leave(&ph, call).await;
 }
 
-/// Everybody sends what it has to the one before it at doubling distances, and gets as much from behind: the blocks of the
-/// members from itself on, which at the end are turned into place.
+/// In rounds of doubling distance each member sends what it has to the one before it, and gets as much from the one behind it.
+/// The blocks are then those of the members from itself on; at the end they are moved into place.
 async fn gather_rounds<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     let cx = ph.cx;
     let (me, members) = (cx.me(), cx.members());
@@ -90,7 +90,7 @@ fn outgoing<A: Mapped>(cx: &Context<A>, call: &Call, to: usize) -> Span {
     let theirs = images.first(to)..images.first(to) + images.count(to);
     let block = |(src, image): (usize, usize)| src + image * call.each;
     let list: Vec<usize> = call.src.iter().flat_map(|s| theirs.clone().map(|i| block((*s, i)))).collect();
-    // SAFETY: parts of arrays that the call promises.
+    // SAFETY: blocks of the arrays that the collective's caller promises.
     unsafe { Span::many(&list, call.each) }
 }
 
@@ -99,6 +99,6 @@ fn incoming<A: Mapped>(cx: &Context<A>, call: &Call, from: usize) -> Span {
     let images = &cx.team.images;
     let theirs = images.first(from)..images.first(from) + images.count(from);
     let list: Vec<usize> = theirs.flat_map(|i| call.dst.iter().map(move |dst| dst + i * call.each)).collect();
-    // SAFETY: parts of arrays that the call promises.
+    // SAFETY: blocks of the arrays that the collective's caller promises.
     unsafe { Span::many(&list, call.each) }
 }

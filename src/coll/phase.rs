@@ -1,7 +1,7 @@
-//! What an algorithm holds: its team, its sequence numbers, and the ways to wait.
+//! The tools of an algorithm: its team, its sequence numbers, and the ways to wait.
 //!
-//! Algorithms are futures without a waker: they are polled, by the thread that waits for them or by any poll, and are
-//! pending only while a cell that they look at does not say what they want. So a poll runs them as far as they can go.
+//! Algorithms are futures without a waker. The thread that waits for one polls it, or any poll does. A future is pending only
+//! while a cell that it looks at does not hold the awaited value. So a poll runs it as far as it can.
 
 use super::area::CHUNK;
 use super::audit::Description;
@@ -23,7 +23,7 @@ pub async fn until(mut ready: impl FnMut() -> bool) {
 pub struct Context<A: Mapped> {
     /// The engine.
     pub coll: &'static Coll<A>,
-    /// Among whom.
+    /// The members.
     pub team: TeamRef<A>,
     first: u32,
     count: u32,
@@ -38,7 +38,7 @@ impl<A: Mapped> Drop for Context<A> {
 }
 
 impl<A: Mapped> Context<A> {
-    /// Takes `count` sequence numbers of the team; `None`: for what is not a data movement.
+    /// Takes `count` sequence numbers of the team. `None`: a call that moves no data.
     pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32, call: Option<&Call>) -> Context<A> {
         let Some(audit) = &team.audit else {
             let first = team.reserve(count);
@@ -61,7 +61,7 @@ impl<A: Mapped> Context<A> {
         self.team.members()
     }
 
-    /// The other members, from the next one on: so that not all begin with the same.
+    /// The other members, from the next one on, so that not all begin with the same one.
     pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<A> {
         let (me, members) = (self.me(), self.members());
         (1..members).map(move |d| (me + d) % members)
@@ -142,7 +142,8 @@ impl<A: Mapped> Phase<'_, A> {
         self.cx.team.cells.told(self.seq, from, what)
     }
 
-    /// A member's memory says what no sender of ours says. With debug clients that is where calls that differ may show first.
+    /// Ends the job: a member's memory holds something that none of our senders writes. With debug clients, calls that differ
+    /// may be noticed here first.
     #[cold]
     pub fn corrupt(&self, from: usize, what: &str) -> ! {
         self.cx.team.compare(self.cx.coll.am);
@@ -154,7 +155,8 @@ impl<A: Mapped> Phase<'_, A> {
         until(|| self.told(from, what).is_some()).await
     }
 
-    /// Waits until all members are here: each tells all, or, of many, those at doubling distances, one after the other.
+    /// Waits until all members have sent `what`. In small teams each tells all; in large ones those at doubling distances, one
+    /// after the other.
     pub async fn everybody(&self, what: Word) {
         let (me, members) = (self.cx.me(), self.cx.members());
         if members <= DIRECT_MEMBERS {
@@ -168,8 +170,8 @@ impl<A: Mapped> Phase<'_, A> {
         }
     }
 
-    /// The same, each from each: whatever a member told this one before has then come, also where words are messages, which
-    /// are in order between two members only.
+    /// As [`Self::everybody`], but each member hears from each. Then everything that a member sent this one before has come.
+    /// That holds for words sent as messages too, which are in order only between two members.
     pub async fn each_other(&self, what: Word) {
         self.cx.others().for_each(|to| self.tell(to, what, 1));
         for from in self.cx.others() {

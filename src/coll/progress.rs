@@ -1,8 +1,10 @@
-//! Collectives under way: who polls them, and the handles that clients wait for.
+//! Collectives under way: which thread polls them, and the handles that clients wait for.
 //!
-//! A blocking collective is polled by its caller, on its stack. The others are tasks, polled by whoever polls the message
-//! engine (one thread at a time; others go on). Of each team a window's worth of the oldest is polled: the rest could not
-//! run anyway. Must not know what collectives do.
+//! The caller of a blocking collective polls it, on its own stack. The others are tasks. A thread that polls the message engine
+//! polls them too, one thread at a time; another one returns at once. Of each team a window's worth of the oldest is polled,
+//! because the rest could not run anyway.
+//!
+//! Must not know: what collectives do.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -20,7 +22,7 @@ use std::task::{Context, Poll, Waker};
 pub struct Task {
     /// What it does.
     pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// The handles to be told when it is done.
+    /// The handles that count it as done at its end.
     pub handles: Vec<usize>,
 }
 
@@ -37,16 +39,16 @@ struct Running<A: Mapped> {
     tasks: VecDeque<Task>,
 }
 
-/// What whoever polls tasks has: is it polling, and the tasks.
+/// State of the thread that polls tasks: whether one is polling, and the tasks.
 struct Turn<A: Mapped>(Cell<bool>, RefCell<Vec<Running<A>>>);
 
 type Started<A> = Vec<(TeamRef<A>, Task)>;
 
 /// All tasks.
 pub struct Tasks<A: Mapped> {
-    /// Started, not yet seen by who polls.
+    /// Tasks that were started and that the polling thread has not seen yet.
     incoming: ModeLock<RefCell<Started<A>>>,
-    /// With who polls.
+    /// Tasks of the polling thread.
     running: ModeLock<Turn<A>>,
 }
 
@@ -55,9 +57,9 @@ impl<A: Mapped> Tasks<A> {
     /// As [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Tasks<A> {
         Tasks {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             incoming: unsafe { ModeLock::new(threaded, RefCell::default()) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             running: unsafe { ModeLock::new(threaded, Turn(Cell::new(false), RefCell::default())) },
         }
     }
@@ -87,12 +89,12 @@ impl<A: Mapped> Coll<A> {
                     self.teams_in_turn(|team| team.compare(self.am));
                     patience.check(self);
                 }
-                // The look before a sleep may have been the one.
+                // The poll before a sleep may have finished it.
                 let done = result.take();
                 match done {
                     Some(value) => return value,
                     None if look() => break,
-                    // What goes on needs no rest.
+                    // A collective that makes progress needs no pause.
                     None if self.moves() != moves => (failed, moves) = (0, self.moves()),
                     None => {}
                 }
@@ -111,7 +113,8 @@ impl<A: Mapped> Coll<A> {
         self.moves.load(Ordering::Relaxed) // Relaxed: as in `moved`
     }
 
-    /// Every 16th collective that was done at once: a node that does nothing else answers requests all the same.
+    /// Counts a collective that was done at once. Every 16th polls, so that a node that does nothing else still answers
+    /// requests.
     #[inline]
     pub(super) fn serve_now_and_then(&self) {
         // Relaxed, and not read-modify-write: threads may lose counts, not correctness.
@@ -134,7 +137,7 @@ impl<A: Mapped> Coll<A> {
         drop(self.tasks.running.with(|Turn(_, running)| running.take()));
     }
 
-    /// Runs tasks as far as they go. True when one was done or moved bytes. In any poll, outside handlers.
+    /// Runs tasks as far as they can run. True when one was done or moved bytes. Any poll outside handlers calls this.
     pub fn progress(&self) -> bool {
         let moves = self.moves();
         let turn = self.tasks.running.try_with(|Turn(busy, running)| {
@@ -202,7 +205,7 @@ impl Handles {
     /// # Safety
     /// As [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Handles {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         Handles(unsafe { ModeLock::new(threaded, Table::default()) })
     }
 
@@ -230,17 +233,17 @@ impl Handles {
         })
     }
 
-    /// The handle stands for one collective more.
+    /// Adds one collective to those that the handle stands for.
     pub fn add(&self, handle: usize) {
         self.with(handle, |entry| entry.pending += 1);
     }
 
-    /// One of its collectives is done.
+    /// Counts one of its collectives as done.
     pub fn finish(&self, handle: usize) {
         self.with(handle, |entry| entry.pending -= 1);
     }
 
-    /// Are all done? `BadArg`: no such handle.
+    /// True if all its collectives are done. `BadArg`: no such handle.
     pub fn is_done(&self, handle: usize) -> Result<bool, Error> {
         match self.with(handle, |entry| entry.pending == 0) {
             Some(done) => Ok(done),

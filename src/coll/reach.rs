@@ -1,6 +1,7 @@
-//! Ways to peers' collective regions, made on first contact: a node pays for the peers that its collectives talk to.
+//! The connected collective regions of peers. A region is connected at the first contact, so a node pays only for the peers
+//! that its collectives talk to.
 //!
-//! Must not know how regions are connected, nor what is in them.
+//! Must not know: how regions are connected, what is in them.
 
 use crate::base::error::Error;
 use crate::base::fatal;
@@ -11,15 +12,15 @@ use std::sync::OnceLock;
 pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> + Send + Sync>;
 
 /// All nodes' collective regions, by rank, as far as they are connected.
-pub struct Reach<A: Adapter> {
+pub struct MemberReach<A: Adapter> {
     maps: Box<[OnceLock<A::Remote>]>,
     connect: Option<Connect<A>>,
 }
 
-impl<A: Adapter> Reach<A> {
+impl<A: Adapter> MemberReach<A> {
     /// In a job of `nodes`. Without `connect` no region is mapped, and words and bytes travel as messages.
-    pub fn new(nodes: u32, connect: Option<Connect<A>>) -> Reach<A> {
-        Reach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect }
+    pub fn new(nodes: u32, connect: Option<Connect<A>>) -> MemberReach<A> {
+        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect }
     }
 
     /// Number of nodes.
@@ -27,8 +28,8 @@ impl<A: Adapter> Reach<A> {
         self.maps.len()
     }
 
-    /// The region of node `rank` (below [`Reach::nodes`]), connected now if need be; `None`: none are mapped. Where connecting
-    /// fails the job ends with a line, because a member of a collective can't be left out.
+    /// The region of node `rank` (below [`MemberReach::nodes`]), connected now if it is not yet. `None`: no regions are mapped.
+    /// If connecting fails the job ends with a line, because a member of a collective can't be left out.
     pub fn map(&self, rank: u32) -> Option<&A::Remote> {
         let connect = self.connect.as_ref()?;
         let lost = |error: Error| fatal(format_args!("no way to the collective region of node {rank}: {error}"));
@@ -58,12 +59,12 @@ mod tests {
             let segment = me.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
             Ok(segment.map(0, 4096, Placement::Anywhere)?)
         };
-        let reach = Reach::<Heap>::new(3, Some(Box::new(connect)));
+        let reach = MemberReach::<Heap>::new(3, Some(Box::new(connect)));
         assert!(ASKED.lock().unwrap().is_empty());
         for rank in [2, 1, 2] {
             assert!(reach.map(rank).is_some());
         }
         assert_eq!(*ASKED.lock().unwrap(), [2, 1]);
-        assert!(Reach::<Heap>::new(3, None).map(1).is_none());
+        assert!(MemberReach::<Heap>::new(3, None).map(1).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The receiving side of a move (`moves.rs`): does what the sender's message says, and checks that it can be.
+//! The receiving side of a move (`moves.rs`): follows the sender's message, and checks that it is possible.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -31,14 +31,14 @@ pub struct Recv<'a, A: Mapped> {
     told: bool,
     /// Bytes here.
     got: usize,
-    /// While Mediums may come.
+    /// Open while Mediums may come.
     landing: Option<Landing<'static>>,
-    /// Where Mediums land if `into` is in pieces, and everything if there is no `into` yet.
+    /// Where Mediums land if `into` is in pieces; where all bytes land if there is no `into` yet.
     whole: Option<Buffer>,
-    /// What the sender has mapped is used where it lies, so that `into` is needed for the rest only.
+    /// Bytes that the sender has mapped are used where they lie. `into` is needed for other bytes only.
     lend: bool,
     lent: Option<Span>,
-    /// The sender waits to hear that what is lent is not needed any more.
+    /// The sender waits for the answer that the lent bytes are not needed any more.
     answer: bool,
 }
 
@@ -60,7 +60,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
     }
 
-    /// `len` bytes, to be looked at ([`Self::bytes`]) until they are given back: where they lie, if that is mapped.
+    /// `len` bytes to look at ([`Self::bytes`]) until they are given back. If they are mapped, they are used where they lie.
     pub fn lent(phase: Phase<'a, A>, from: usize, len: usize) -> Self {
         // SAFETY: nothing is copied there: `hold` makes it memory of ours first.
         let nowhere = unsafe { Span::one(0, len) };
@@ -88,7 +88,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
     }
 
-    /// From a [`super::moves::Send::push`].
+    /// Receives bytes from a [`super::moves::Send::push`].
     pub fn landed(phase: Phase<'a, A>, from: usize, into: Span) -> Self {
         Recv { land: true, ..Self::new(phase, from, into) }
     }
@@ -109,7 +109,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
     }
 
-    /// Goes as far as it can. True when all bytes are here.
+    /// Takes as many steps as it can. True when all bytes are here.
     pub fn step(&mut self) -> bool {
         self.announce();
         let Some(head) = self.phase.head(self.from) else { return false };
@@ -176,7 +176,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let Some(map) = cx.team.cells.map(self.from) else {
             self.phase.corrupt(self.from, "a stage that is not mapped")
         };
-        // Parts begin on lines; a client's function that is lent them wants its operands aligned.
+        // Parts begin on lines: a client's function that gets them as operands wants them aligned.
         if at > map.len() || map.len() - at < len || !at.is_multiple_of(LINE) {
             self.phase.corrupt(self.from, "a collective's stage outside the region");
         }
@@ -226,7 +226,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
 /// Reads `len` bytes at `offset` of a peer's memory, which were checked to be inside, to `[at, at + len)` of `into`.
 fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usize) {
     into.fill(at, len, |piece, done, n| {
-        // SAFETY: the span's promise: writable.
+        // SAFETY: the span's maker promised that the piece is writable.
         let result = unsafe { map.read(offset + done, piece as *mut u8, n) };
         debug_assert!(result.is_ok(), "the range was checked");
     });

@@ -1,7 +1,8 @@
-//! Reduction and scan of vectors (contract: coll.md §8): combined in image order, always the same way for the same sizes.
+//! Reduction and scan of vectors (contract: coll.md §8): combined in image order, always in the same way for the same sizes.
 //!
-//! A vector too long to be sent ahead is combined where it lies. So a leaf has its source back, even with `OUT_MYSYNC`, when the
-//! vector has been combined, not before: the source would not be reusable (contract: coll.md §5 lets a mode be stronger).
+//! A vector too long to be sent ahead is combined where it lies. So a leaf's collective is done only when its vector has been
+//! combined, even with `OUT_MYSYNC`: before that the source would not be reusable (contract: coll.md §5 lets a mode be
+//! stronger).
 
 use super::Mapped;
 use super::call::Call;
@@ -10,7 +11,7 @@ use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
 use super::phase::Context;
 use super::recv::Recv;
 use super::rooted::{Tree, enter, leave};
-use super::select::{self, Way};
+use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 use crate::am::region::LINE;
 
@@ -31,10 +32,10 @@ fn own(call: &Call, how: &Reduction) -> Buffer {
 }
 
 /// Reduction.
-pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, way: Way) {
-    match way {
-        Way::Tree(radix) => reduce_up(cx, call, how, radix).await,
-        Way::Shared => reduce_shared(cx, call, how).await,
+pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, algorithm: Algorithm) {
+    match algorithm {
+        Algorithm::Tree(radix) => reduce_up(cx, call, how, radix).await,
+        Algorithm::Shared => reduce_shared(cx, call, how).await,
         _ => reduce_flat(cx, call, how).await,
     }
 }
@@ -58,12 +59,13 @@ async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     leave(&ph, call).await;
 }
 
-/// What all members have, in their order: `own`, and what came from the others, those first that come after this one.
+/// The vectors of all members, in their order. `own` is this member's; of the received ones the members after this one come
+/// first.
 fn in_order<'a, A: Mapped>(me: usize, members: usize, own: &'a Span, recvs: &'a [Recv<'_, A>]) -> Vec<&'a Span> {
     (0..members).map(|m| if m == me { own } else { recvs[(m + members - me - 1) % members].bytes() }).collect()
 }
 
-/// Up a tree rooted at member 0, whose subtrees are runs of members, and from there to the root.
+/// Combines up a tree rooted at member 0, whose subtrees are runs of members. The result then moves to the root.
 async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, radix: usize) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
@@ -86,7 +88,7 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, rad
     leave(&last, call).await;
 }
 
-/// Each member combines its part of all vectors, which it reads where they lie if it can, and the root gets the parts.
+/// Each member combines its part of all vectors, which it reads where they lie if it can. The root gets the parts.
 async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let root = cx.team.images.owner(call.root).0;
     let (me, members) = (cx.me(), cx.members());
@@ -133,12 +135,12 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     leave(&last, call).await;
 }
 
-/// Elements whose bytes are whole lines: parts that begin at multiples of so many are aligned as the vectors are.
+/// Number of elements whose bytes are whole lines. Parts that begin at multiples of it are aligned as the vectors are.
 fn aligned(how: &Reduction) -> usize {
     LINE >> how.elem_size.trailing_zeros().min(LINE.trailing_zeros())
 }
 
-/// Bytes that are combined at a time: what all operands have of them stays in the first-level cache or close to it.
+/// Bytes that are combined at a time: so many of each operand stay in the first-level cache or close to it.
 const FOLD: usize = 16 << 10;
 
 /// Combines the operands, in their order, block by block. `into` may be one of them, or lie in a peer's memory.
@@ -160,8 +162,8 @@ fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
     }
 }
 
-/// Scan: image i gets the vectors of images 0 to i combined, or to i − 1 (exclusive; image 0 gets nothing). In rounds: at
-/// distance d everybody knows the sum of the 2d members up to itself.
+/// Scan: image i gets the vectors of images 0 to i combined, or to i − 1 (exclusive; image 0 gets nothing). It runs in rounds:
+/// at distance d each member knows the sum of the 2d members up to itself.
 pub async fn scan<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;

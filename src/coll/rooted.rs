@@ -1,8 +1,12 @@
 //! Collectives with a root that move bytes: broadcast, scatter, gather; flat, or over a tree.
 //!
-//! Trees count members from the root on; the subtree of a member is a run of them. Synchronisation: NOSYNC is done as
-//! MYSYNC. With IN_ALLSYNC the root waits for all before it sends, and nobody is done before the root has sent; where
-//! members other than the root send, all wait for all.
+//! Trees count members from the root on; the subtree of a member is a run of them.
+//!
+//! | flag | effect |
+//! |---|---|
+//! | NOSYNC | as MYSYNC |
+//! | IN_ALLSYNC, the root sends | the root waits for all before it sends, and no member is done before that |
+//! | IN_ALLSYNC, other members send | all wait for all |
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -12,7 +16,7 @@ use super::cells::Word;
 use super::moves::{Send, To, all, recv, send, send_beside};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
-use super::select::{self, Way};
+use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 
 /// Members of a tree below `place` of `members`, counted from the root: the parent, and the children with their runs.
@@ -52,7 +56,7 @@ fn tree<A: Mapped>(cx: &Context<A>, root: usize, radix: usize) -> (Tree, usize) 
     (Tree::new(radix, place, cx.members()), place)
 }
 
-/// With IN_ALLSYNC: everybody tells the root, which waits.
+/// With IN_ALLSYNC: each member tells the root that it is here, and the root waits for all.
 async fn enter_at_root<A: Mapped>(ph: &Phase<'_, A>, root: usize, call: &Call) {
     if !call.has(flags::IN_ALLSYNC) {
         return;
@@ -66,14 +70,14 @@ async fn enter_at_root<A: Mapped>(ph: &Phase<'_, A>, root: usize, call: &Call) {
     }
 }
 
-/// With IN_ALLSYNC: everybody waits for everybody.
+/// With IN_ALLSYNC: each member waits for all.
 pub async fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     if call.has(flags::IN_ALLSYNC) {
         ph.everybody(Word::Enter).await;
     }
 }
 
-/// With OUT_ALLSYNC: everybody waits until everybody is done.
+/// With OUT_ALLSYNC: each member waits until all are done.
 pub async fn leave<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     if call.has(flags::OUT_ALLSYNC) {
         ph.everybody(Word::Leave).await;
@@ -81,14 +85,14 @@ pub async fn leave<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
 }
 
 /// Broadcast.
-pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter_at_root(&ph, root, call).await;
     let first = if cx.me() == root { call.src(0, call.each) } else { call.dst(0, call.each) };
     let copy_here = || (0..call.dst.len()).for_each(|image| call.dst(image, call.each).copy_from(&first));
-    match way {
-        Way::Tree(radix) => {
+    match algorithm {
+        Algorithm::Tree(radix) => {
             let (tree, _) = tree(cx, root, radix);
             if let Some(parent) = tree.parent {
                 recv(Recv::new(ph, member(cx, root, parent), first.clone())).await;
@@ -111,7 +115,7 @@ fn blocks<A: Mapped>(cx: &Context<A>, call: &Call, base: usize, members: impl It
     let images = &cx.team.images;
     let numbers = members.flat_map(|m| images.first(m)..images.first(m) + images.count(m));
     let addresses: Vec<usize> = numbers.map(|image| base + image * call.each).collect();
-    // SAFETY: parts of an array that the call promises.
+    // SAFETY: blocks of an array that the collective's caller promises.
     unsafe { Span::many(&addresses, call.each) }
 }
 
@@ -121,13 +125,13 @@ fn bytes<A: Mapped>(cx: &Context<A>, call: &Call, members: impl Iterator<Item = 
 }
 
 /// Scatter.
-pub async fn scatter<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn scatter<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter_at_root(&ph, root, call).await;
     let own = call.destinations();
-    match way {
-        Way::Tree(radix) => scatter_down(&ph, call, root, radix, &own).await,
+    match algorithm {
+        Algorithm::Tree(radix) => scatter_down(&ph, call, root, radix, &own).await,
         _ if cx.me() == root => {
             let part = |to| Send::new(ph, To::One(to), blocks(cx, call, call.src[0], std::iter::once(to)));
             let keep = || own.copy_from(&blocks(cx, call, call.src[0], std::iter::once(root)));
@@ -142,7 +146,7 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, ra
     let cx = ph.cx;
     let (tree, place) = tree(cx, root, radix);
     let run = |first: usize, count: usize| (first..first + count).map(|place| member(cx, root, place));
-    // Blocks of the own subtree, in tree order: the root's are in place, an inner member's go through a buffer.
+    // Blocks of the own subtree, in tree order. The root's are in place; an inner member's pass through a buffer.
     let buffer = tree.parent.map(|_| Buffer::new(bytes(cx, call, run(place, tree.size))));
     if let (Some(parent), Some(buffer)) = (tree.parent, &buffer) {
         recv(Recv::new(*ph, member(cx, root, parent), Span::of(buffer))).await;
@@ -160,13 +164,13 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, ra
 }
 
 /// Gather.
-pub async fn gather<A: Mapped>(cx: &Context<A>, call: &Call, way: Way) {
+pub async fn gather<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algorithm) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
     let own = call.sources();
-    match way {
-        Way::Tree(radix) => gather_up(&ph, call, root, radix, &own).await,
+    match algorithm {
+        Algorithm::Tree(radix) => gather_up(&ph, call, root, radix, &own).await,
         _ if cx.me() == root => {
             let part = |from| {
                 let into = blocks(cx, call, call.dst[0], std::iter::once(from));

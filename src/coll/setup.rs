@@ -1,14 +1,15 @@
-//! What a client says of itself before its first collective: images of each node, functions of reductions (`gasnet_coll_init`).
+//! What a client declares before its first collective: the images of each node, the functions of reductions
+//! (`gasnet_coll_init`).
 //!
 //! Must not know: algorithms.
 
 #![allow(unsafe_code)] // locks that are branches where one thread calls
 
 use super::area::Area;
-use super::cells::{Cells, Way};
+use super::cells::{CellPath, Cells};
 use super::combine::Function;
-use super::images::Gate;
-use super::reach::Reach;
+use super::images::ImageQueue;
+use super::reach::MemberReach;
 use super::team::{Images, Team};
 use super::{Coll, IMAGE, Mapped};
 use crate::base::error::{Error, bad_arg};
@@ -23,12 +24,12 @@ impl<A: Mapped> Coll<A> {
         let me = self.am.me() as usize;
         let Some(counts) = several else {
             {
-                let mut told = self.told.lock();
-                if told.threads > 0 {
+                let mut declared = self.declared.lock();
+                if declared.threads > 0 {
                     return bad_arg(format_args!("gasnet_coll_init was called before"));
                 }
-                told.threads = 1;
-                told.functions = functions.to_vec();
+                declared.threads = 1;
+                declared.functions = functions.to_vec();
             }
             self.meet();
             return Ok(());
@@ -53,19 +54,19 @@ impl<A: Mapped> Coll<A> {
             return bad_arg(format_args!("gasnet_coll_init was called before by this thread"));
         }
         let last = {
-            let mut told = self.told.lock();
-            match &told.images {
+            let mut declared = self.declared.lock();
+            match &declared.images {
                 Some(before) if *before != starts => {
                     return bad_arg(format_args!("threads of this node give different numbers of images"));
                 }
-                _ => told.images = Some(starts.clone()),
+                _ => declared.images = Some(starts.clone()),
             }
-            told.functions = functions.to_vec();
-            told.threads += 1;
-            told.threads == counts[me]
+            declared.functions = functions.to_vec();
+            declared.threads += 1;
+            declared.threads == counts[me]
         };
         if last {
-            // SAFETY: the promise of `new`.
+            // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
             let team = unsafe {
                 all_nodes(
                     &self.region,
@@ -77,9 +78,9 @@ impl<A: Mapped> Coll<A> {
                     Images::Many(starts),
                 )
             };
-            // SAFETY: the promise of `new`.
-            let gate = unsafe { Gate::new(self.threaded) };
-            let _ = self.by_image.set((Box::leak(Box::new(team)), gate));
+            // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
+            let queue = unsafe { ImageQueue::new(self.threaded) };
+            let _ = self.by_image.set((Box::leak(Box::new(team)), queue));
             self.meet();
             // ORDERING: Release ↔ Acquire below: the other threads see the team.
             self.ready.store(1, Ordering::Release);
@@ -99,15 +100,15 @@ impl<A: Mapped> Coll<A> {
 /// As [`ModeLock::new`].
 pub(super) unsafe fn all_nodes<A: Mapped>(
     region: &A::Local,
-    reach: &Arc<Reach<A>>,
+    reach: &Arc<MemberReach<A>>,
     area: Area,
     which: usize,
     (threaded, debug): (bool, bool),
     me: u32,
     images: Images,
 ) -> Team<A> {
-    let ways = (0..reach.nodes() as u32).map(|rank| Way::new(rank, area.base(which))).collect();
-    let cells = Cells::new(me as usize, area.all(), region.clone(), ways, reach.clone());
-    // SAFETY: the caller's promise.
+    let paths = (0..reach.nodes() as u32).map(|rank| CellPath::new(rank, area.base(which))).collect();
+    let cells = Cells::new(me as usize, area.all(), region.clone(), paths, reach.clone());
+    // SAFETY: the caller promises what `ModeLock::new` asks for.
     unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }

@@ -1,9 +1,9 @@
-//! The short way of blocking collectives of few bytes among few members, all of whom tell each other everything directly:
-//! no future, and while bytes go in messages or ahead of their receivers no allocation and no answer. The messages are those
-//! of the full collectives, so members may go different ways.
+//! A shorter implementation of blocking collectives of few bytes among few members that tell each other everything directly. It
+//! needs no future. While bytes travel in messages or ahead of their receivers, it needs no allocation and no answer. The
+//! messages are those of the full collectives, so some members may use this one and others the full one.
 //!
-//! Who waits here waits for heads of messages only, which every member sends as soon as it comes. What takes more steps
-//! than one — a stage, Active Messages where no buffer is free — goes to the full machine with all that is left.
+//! This code waits for heads of messages only, which every member sends as soon as it comes. If something takes more than one
+//! step (a stage, or Active Messages where no buffer is free), the full machinery takes over all that is left.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -13,7 +13,7 @@ use super::combine::Reduction;
 use super::moves::{Send, To, all, send_inline};
 use super::phase::{Context, Phase};
 use super::recv::{Recv, receive_inline};
-use super::select::{self, DIRECT_MEMBERS, INLINE, Way};
+use super::select::{self, Algorithm, DIRECT_MEMBERS, INLINE};
 use super::span::{Buffer, Carried, Span};
 use super::team::{Images, TeamRef};
 use super::{Coll, Mapped};
@@ -21,14 +21,14 @@ use crate::sync::spin_loop;
 use std::cell::RefCell;
 use std::iter::once;
 
-/// Looks at a line between two polls of the message engine, after which a node that shares its core soon yields. Broadcast
-/// and reduction with broadcast of 8 bytes, 4 nodes on 2 cores: 8, 4, 2 looks take 1.13 and 3.5, 1.15 and 2.9, 1.05 and 2.6
-/// µs; on cores of their own it makes no difference.
+/// Looks at a line between two polls of the message engine; after those a node that shares its core soon yields. Broadcast and
+/// reduction with broadcast of 8 bytes, 4 nodes on 2 cores: 8, 4, 2 looks take 1.13 and 3.5, 1.15 and 2.9, 1.05 and 2.6 µs; on
+/// cores of their own it makes no difference.
 const LOOKS: u32 = 2;
-/// Bytes of a block up to which a collective goes the short way: what is longer is better served in turns.
+/// Bytes of a block up to which this implementation is used. Longer ones are better served in turns.
 const SHORT: usize = 8 << 10;
 
-/// To whom this member sends.
+/// The receivers of this member, and what they get.
 enum Out {
     Nobody,
     /// To all others, the same.
@@ -63,30 +63,30 @@ impl Plain {
     }
 
     fn dst(&self, len: usize) -> Span {
-        // SAFETY: who makes a call promises that its memory is accessible until it is done.
+        // SAFETY: the caller of the collective promises that its memory stays accessible until the collective is done.
         unsafe { Span::one(self.dst, len) }
     }
 
     fn src(&self, len: usize) -> Span {
-        // SAFETY: as in `dst`.
+        // SAFETY: the caller of the collective promises a readable source until the collective is done.
         unsafe { Span::one(self.src, len) }
     }
 }
 
 impl<A: Mapped> Coll<A> {
-    /// Does the blocking call, if it is one of those. True when it is done.
+    /// Makes the blocking call, if it is short enough. True when it is done.
     #[inline]
     pub fn run_short(&'static self, team: &TeamRef<A>, call: &Plain) -> bool {
         let members = team.members();
         let all_sync = call.flags & (flags::IN_ALLSYNC | flags::OUT_ALLSYNC) != 0;
         let most = if call.kind == Kind::Broadcast && !all_sync { usize::MAX } else { DIRECT_MEMBERS };
-        // Whoever gathers the full way waits, from so many bytes on, for an address that nobody tells here.
+        // In a long gather, a member of the full implementation waits for an address, which this implementation does not send.
         let longest = if call.kind == Kind::Gather { SHORT.min(select::PUSH - 1) } else { SHORT };
         let short = call.each <= longest && members <= most && call.root < members && call.kind != Kind::Scan;
         if !short || !self.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
             return false;
         }
-        if select::way(call.kind, true, members, call.each) != Way::Flat || self.is_aggregate_open(team) {
+        if select::algorithm(call.kind, true, members, call.each) != Algorithm::Flat || self.is_aggregate_open(team) {
             return false;
         }
         perform(&Context::new(self, team.clone(), 1, None), call);
@@ -135,7 +135,7 @@ fn perform<A: Mapped>(cx: &Context<A>, call: &Plain) {
     }
 }
 
-/// Who sends first waits for all.
+/// A member that must send first waits for all.
 #[cold]
 fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, root: usize) {
     match call.kind {
@@ -157,8 +157,8 @@ fn hear_all<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
     }
 }
 
-/// Sends `part` of each receiver, and gets from each of `sources` what belongs `into` its place, `each` bytes; `keep` is
-/// done in between.
+/// Sends its `part` to each receiver. Receives the `each` bytes of each of `sources` `into` their place. Does `keep` in
+/// between.
 #[inline(always)]
 fn moves<A: Mapped>(
     ph: &Phase<'_, A>,

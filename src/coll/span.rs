@@ -1,7 +1,7 @@
 //! Client memory that a collective reads or fills: one piece, or equal blocks at several addresses that count as one.
 //!
-//! Addresses are kept as numbers: a collective under way belongs to no thread. Whoever makes a [`Span`] promises that the
-//! memory stays accessible until the collective is done; then copying from and to it is safe.
+//! Addresses are kept as numbers, because a collective under way belongs to no thread. The maker of a [`Span`] promises that
+//! the memory stays accessible until the collective is done. With that promise, copying from and to it is safe.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -71,7 +71,7 @@ impl Span {
         }
     }
 
-    /// Do the two, each in one piece, have a byte in common?
+    /// True if the two, each in one piece, have a byte in common.
     pub fn overlaps(&self, other: &Span) -> bool {
         match (self.address(), other.address()) {
             (Some(a), Some(b)) => a < b.wrapping_add(other.len()) && b < a.wrapping_add(self.len()),
@@ -119,7 +119,7 @@ impl Span {
     #[inline]
     pub unsafe fn read(&self, at: usize, to: *mut u8, len: usize) {
         self.pieces(at, len, |address, offset, n| {
-            // SAFETY: the span's promise for the source, the caller's for the target. They may be the same memory.
+            // SAFETY: the span's maker promised a readable source, the caller a writable target. They may be the same memory.
             unsafe { std::ptr::copy(address as *const u8, to.wrapping_add(offset), n) }
         });
     }
@@ -131,7 +131,8 @@ impl Span {
     #[inline]
     pub unsafe fn write(&self, at: usize, from: *const u8, len: usize) {
         self.pieces(at, len, |address, offset, n| {
-            // SAFETY: as in `read`.
+            // SAFETY: the caller promises a readable source, the span's maker promised a writable target. They may be the same
+            // memory.
             unsafe { std::ptr::copy(from.wrapping_add(offset), address as *mut u8, n) }
         });
     }
@@ -147,7 +148,7 @@ impl Span {
             if self.address() == Some(address.wrapping_sub(offset)) {
                 return;
             }
-            // SAFETY: `n` bytes are readable at `address`: the promise of `from`.
+            // SAFETY: `n` bytes are readable at `address`, as the maker of `from` promised.
             unsafe { self.write(offset, address as *const u8, n) }
         });
     }
@@ -161,7 +162,7 @@ impl Span {
             // Word by word: copied as bytes they would have to reach the cache before they are words.
             Blocks::One(address) => {
                 for (i, word) in words.iter_mut().take(len / 8).enumerate() {
-                    // SAFETY: the span's promise: `len` readable bytes.
+                    // SAFETY: the span's maker promised `len` readable bytes.
                     *word = unsafe { (address as *const u64).wrapping_add(i).read_unaligned() };
                 }
                 len / 8
@@ -183,7 +184,7 @@ impl Span {
         let whole = match self.blocks {
             Blocks::One(address) => {
                 for (i, word) in words.iter().take(len / 8).enumerate() {
-                    // SAFETY: the span's promise: `len` writable bytes.
+                    // SAFETY: the span's maker promised `len` writable bytes.
                     unsafe { (address as *mut u64).wrapping_add(i).write_unaligned(*word) };
                 }
                 len / 8
@@ -197,7 +198,7 @@ impl Span {
     }
 }
 
-/// Room for what a message carries, aligned for any type; where it stands it stays while a span over it is used.
+/// Room for what a message carries, aligned for any type. The array must not move while a span over it is used.
 #[derive(Default)]
 pub struct Carried(std::cell::UnsafeCell<[u128; WORDS.div_ceil(2)]>);
 
@@ -217,7 +218,7 @@ pub struct Buffer {
 
 // SAFETY: plain memory; spans over it are used by one thread at a time, by the collective that made it.
 unsafe impl Send for Buffer {}
-// SAFETY: as above.
+// SAFETY: plain memory without interior references; one thread at a time uses the spans over it.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {

@@ -4,7 +4,7 @@
 
 use super::area::Block;
 use super::call::{Addresses, Call, Kind, flags};
-use super::cells::{Cells, Way};
+use super::cells::{CellPath, Cells};
 use super::phase::Context;
 use super::span::{Buffer, Span};
 use super::team::{Images, Team, TeamRef};
@@ -35,23 +35,24 @@ impl<A: Mapped> Coll<A> {
             corrupt(parent.cells.rank(*other), "a team's cells outside the collective region");
         }
         let me = members.iter().position(|m| *m == parent.me()).expect("we gave the color");
-        let ways: Box<[Way<A>]> = members
+        let paths: Box<[CellPath<A>]> = members
             .iter()
             .map(|m| {
                 let rank = parent.cells.rank(*m);
-                Way::new(rank, bases[*m] as usize)
+                CellPath::new(rank, bases[*m] as usize)
             })
             .collect();
         // Region offsets are node-wide unique while a team lives, so the first member's names the team.
-        let id = u64::from(ways[0].rank) << 40 | ways[0].base as u64;
-        let cells = Cells::new(me, block, self.region.clone(), ways, self.reach.clone());
+        let id = u64::from(paths[0].rank) << 40 | paths[0].base as u64;
+        let cells = Cells::new(me, block, self.region.clone(), paths, self.reach.clone());
         let images = Images::One(members.len());
-        // SAFETY: the promise of `Coll::new`.
+        // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
         let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
         Ok(self.keep(Arc::new(team)))
     }
 
-    /// Tells the members of the parent where the cleared block is, of which the first `used` bytes may not be zero; gets theirs.
+    /// Tells the members of the parent where the cleared block is, and gets their answers. The first `used` bytes of the block
+    /// may not be zero before.
     fn collect_after(
         &'static self,
         parent: &TeamRef<A>,
@@ -59,8 +60,8 @@ impl<A: Mapped> Coll<A> {
         block: Block,
         members: &[usize],
     ) -> Vec<u64> {
-        let ways = members.iter().map(|_| Way::new(0, base)).collect();
-        Cells::new(0, block, self.region.clone(), ways, self.reach.clone()).clear(used);
+        let paths = members.iter().map(|_| CellPath::new(0, base)).collect();
+        Cells::new(0, block, self.region.clone(), paths, self.reach.clone()).clear(used);
         self.collect(parent, &[base as u64])
     }
 
@@ -81,9 +82,9 @@ impl<A: Mapped> Coll<A> {
             reduction: None,
             origin: None,
         };
-        let way = select::way(Kind::GatherAll, self.direct, members, 8);
+        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, 8);
         let cx = Context::new(self, team.clone(), 1, None);
-        self.block_on(mutual::gather_all(&cx, &call, way));
+        self.block_on(mutual::gather_all(&cx, &call, algorithm));
         let mut words = vec![0u64; members];
         // SAFETY: as many bytes as the result has.
         unsafe { Span::of(&result).read(0, words.as_mut_ptr().cast(), 8 * members) };
@@ -114,7 +115,7 @@ impl<A: Mapped> Coll<A> {
             failed = self.am.wait_step(failed);
         }
         {
-            // From each: a credit that is still on its way must not come to the block's next team.
+            // Each hears from each: a credit that is still under way must not reach the block's next team.
             let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
             self.block_on(async { cx.phase(0).await.each_other(super::cells::Word::Leave).await });
         }

@@ -1,10 +1,10 @@
-//! Stage buffers: memory of the collective region through which bytes go that peers can't reach where they lie.
+//! Stage buffers: memory of the collective region for bytes that peers can't reach where they lie.
 //!
-//! A buffer is taken by one sender at a time, the lowest free one first, so that few stay in the cache. There may be none
-//! free, and then bytes go by Active Messages: nobody waits for a buffer, hence no deadlock.
+//! One sender at a time takes a buffer, the lowest free one first, so that few stay in the cache. If none is free, bytes are
+//! sent by Active Messages. Nobody waits for a buffer, hence no deadlock.
 //!
-//! A team keeps a buffer as long as it lives, once it has sent bytes ahead (`moves.rs`, `AHEAD`): one of the upper half, so
-//! that enough are left for the others; where all of these are kept, it sends none ahead.
+//! A team that has sent bytes ahead (`moves.rs`, `AHEAD`) keeps a buffer as long as it lives. It is one of the upper half, so
+//! that enough are left for other senders. If all of these are kept, the team sends none ahead.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -32,7 +32,7 @@ impl Stage {
     pub fn take(&self) -> Option<usize> {
         for (i, word) in self.free.iter().enumerate() {
             let lowest = |bits: u64| (bits != 0).then_some(bits & bits.wrapping_sub(1));
-            // ORDERING: Acquire ↔ Release in `give`: what the last user did with the buffer is over.
+            // ORDERING: Acquire ↔ Release in `give`: the last user's accesses to the buffer are over.
             if let Ok(bits) = word.fetch_update(Ordering::Acquire, Ordering::Relaxed, lowest) {
                 return Some(i * 64 + bits.trailing_zeros() as usize);
             }
@@ -44,8 +44,8 @@ impl Stage {
     fn take_upper(&self) -> Option<usize> {
         let is_free = |buffer: &usize| {
             let (word, bit) = (&self.free[buffer / 64], 1 << (buffer % 64));
-            // Relaxed: a hint, without which a team that finds none free would pay for all of them at each send.
-            // ORDERING: as in `take`.
+            // Relaxed: a hint, without which a team that finds none free would pay for all of them at each send. ORDERING: as
+            // in `take`.
             word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::Acquire) & bit != 0
         };
         (self.buffers.div_ceil(2)..self.buffers).rev().find(is_free)
@@ -59,7 +59,7 @@ impl Stage {
 }
 
 impl Kept {
-    /// The buffer, which is taken by the first call, if there is one.
+    /// The team's buffer. The first call takes one, if one is free.
     #[inline]
     pub fn get(&self, stage: &Stage) -> Option<usize> {
         // Relaxed: the buffer is the team's own; what is in it is ordered by the team's messages.

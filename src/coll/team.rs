@@ -1,9 +1,13 @@
 //! A team: its members, their images, its cells, and the book of sequence numbers.
 //!
-//! The book's rules (they are rules 4 and 5 of `cells.rs`, seen from inside): numbers are handed out in the order in which
-//! collectives are started, which is the same on all members; a number may be used when all members have retired the one a
-//! window before; it is retired when this member neither reads nor writes for it any more. The smallest number that some
-//! member has not retired can always be used, so something always goes on. Must not know collectives.
+//! The book's rules (rules 4 and 5 of `cells.rs`, seen from inside):
+//! - Numbers are handed out in the order in which collectives are started, which is the same on all members.
+//! - A number may be used when all members have retired the one a window before.
+//! - A number is retired when this member neither reads nor writes for it any more.
+//!
+//! The smallest number that some member has not retired can always be used, so there is always progress.
+//!
+//! Must not know: collectives.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -12,7 +16,7 @@ use super::audit::Audit;
 use super::cells::Cells;
 use super::stage::Kept;
 use crate::am::Am;
-use crate::barrier::{Barrier, Hall};
+use crate::barrier::{ArrivalCells, Barrier};
 use crate::sci::Adapter;
 use crate::sync::ModeLock;
 use std::cell::Cell;
@@ -77,23 +81,23 @@ struct Book {
     retired: Cell<u32>,
     /// Bit i: `retired` + 1 + i is retired as well.
     ahead: Cell<u64>,
-    /// What the others were told of `retired`.
+    /// The value of `retired` last sent to the others.
     told: Cell<u32>,
-    /// A thread is telling them.
+    /// A thread is sending it now.
     telling: Cell<bool>,
-    /// They are told nothing any more.
+    /// It is not sent any more.
     hushed: Cell<bool>,
-    /// The last number that may be used, as far as is known.
+    /// The last number known to be usable.
     usable: Cell<u32>,
 }
 
 /// A team, at one of its members.
 pub struct Team<A: Adapter> {
-    /// What members tell each other.
+    /// The words that members write for each other.
     pub cells: Cells<A>,
-    /// Whose blocks collectives move.
+    /// The images whose blocks collectives move.
     pub images: Images,
-    /// The same name on all members, different from all other teams': the creator's node, and which of its teams.
+    /// The same on all members, and different from all other teams': the creator's node, and which of its teams.
     pub id: u64,
     /// The barrier of a split team; that of all nodes is the job's.
     pub barrier: Barrier,
@@ -122,12 +126,12 @@ impl<A: Adapter> Team<A> {
             cells,
             images,
             id,
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             barrier: unsafe { Barrier::new(threaded) },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             audit: debug.then(|| unsafe { Audit::new(threaded) }),
             kept: Kept::default(),
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             book: unsafe { ModeLock::new(threaded, book) },
         }
     }
@@ -149,13 +153,14 @@ impl<A: Adapter> Team<A> {
         self.book.with(|book| book.next.replace(book.next.get().wrapping_add(count)))
     }
 
-    /// May the number be used?
+    /// True if the number may be used.
     #[inline]
     pub fn is_usable(&self, seq: u32) -> bool {
         self.book.with(|book| not_after(seq, book.usable.get()) || self.look_for_credit(book, seq))
     }
 
-    /// May the number's part of the bytes sent ahead be written? Then all have retired the number that had it before.
+    /// True if the number's part of the bytes sent ahead may be written: all members have retired the number that had it
+    /// before.
     #[inline]
     pub fn is_part_free(&self, seq: u32) -> bool {
         let window = self.cells.window();
@@ -172,7 +177,7 @@ impl<A: Adapter> Team<A> {
         not_after(seq, book.usable.get())
     }
 
-    /// This member is done with `count` numbers from `first` on.
+    /// Retires `count` numbers from `first` on: this member is done with them.
     pub fn retire(&self, am: &Am<A>, first: u32, count: u32) {
         let due = self.book.with(|book| {
             let offset = first.wrapping_sub(book.retired.get()).wrapping_sub(1);
@@ -187,8 +192,8 @@ impl<A: Adapter> Team<A> {
         }
     }
 
-    /// From now on the others are told nothing: their blocks may be given to other teams. False: a thread is at it just now,
-    /// try again.
+    /// From now on the others get no credit from this member: their blocks may be given to other teams. False: a thread is
+    /// sending one just now, try again.
     pub fn hush(&self) -> bool {
         self.book.with(|book| {
             book.hushed.set(true);
@@ -200,7 +205,7 @@ impl<A: Adapter> Team<A> {
         self.creditable(book).wrapping_sub(book.told.get()) >= (self.cells.window() / 4).max(1)
     }
 
-    /// Up to where others may use the slots again: retired and, with debug clients, compared.
+    /// The number up to which others may use the slots again: retired and, with debug clients, compared.
     fn creditable(&self, book: &Book) -> u32 {
         let retired = book.retired.get();
         match self.audit.as_ref().map(Audit::done) {
@@ -209,8 +214,8 @@ impl<A: Adapter> Team<A> {
         }
     }
 
-    /// Tells the others how far we are. By one thread at a time, so that no old count follows a new one; outside the
-    /// lock, because a message may have to wait, and run handlers meanwhile.
+    /// Sends the others our credit. One thread at a time does so, so that no old count follows a new one. It does so outside
+    /// the lock, because a message may have to wait, and run handlers meanwhile.
     #[cold]
     pub(super) fn tell_credit(&self, am: &Am<A>) {
         let take = || {
@@ -269,7 +274,7 @@ impl<A: Adapter> Deref for TeamRef<A> {
 /// The barrier among the members.
 pub struct Members<'a, A: Adapter>(pub &'a Team<A>, pub &'a Am<A>);
 
-impl<A: Adapter> Hall for Members<'_, A> {
+impl<A: Adapter> ArrivalCells for Members<'_, A> {
     fn members(&self) -> usize {
         self.0.members()
     }

@@ -15,7 +15,7 @@ use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
 use crate::coll::area::Area;
 use crate::coll::landing::{self, Landings};
-use crate::coll::reach::{Connect, Reach};
+use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
 use crate::sci::window::Window;
@@ -183,7 +183,7 @@ impl Job {
             command,
             control,
             interrupt: adapter.interrupt()?,
-            reach: Box::new(reach),
+            connector: Box::new(reach),
             queue: adapter.dma_queue(64)?,
             library,
         };
@@ -299,7 +299,7 @@ impl Job {
             am: &self.am,
             region: self.collective.clone(),
             landings: self.landings.clone(),
-            reach: Reach::new(self.nodes, direct.then_some(connect)),
+            reach: MemberReach::new(self.nodes, direct.then_some(connect)),
             area: self.area,
             threaded: self.client.threaded,
             debug: self.client.debug,

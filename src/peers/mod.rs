@@ -1,7 +1,7 @@
-//! How this node reaches each node of its job, and what follows from it for the inline code of clients.
+//! How this node reaches each node of its job, and what clients' inline code may do because of that.
 //!
-//! Reach is per peer and in one direction: that this node has mapped a peer's segment does not tell whether the peer has mapped
-//! ours. Whoever needs both sides asks both (`gasnet_attach` exchanges whether all peers are mapped).
+//! Reach is per peer and in one direction: that this node has mapped a peer's segment does not mean that the peer has mapped
+//! ours. Code that needs both asks both sides (`gasnet_attach` exchanges whether all peers are mapped).
 //!
 //! Must not know: messages, handlers, clients' names.
 
@@ -23,7 +23,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// What to add to an address of the owner's so that this process can load and store there.
+    /// The number to add to an owner's address so that this process can load and store there. `None`: no address of this
+    /// process reaches it.
     pub fn offset(self) -> Option<usize> {
         match self {
             Reach::Own => Some(0),

@@ -18,8 +18,8 @@
 use super::Reach;
 use crate::sci::Properties;
 
-/// Stands in [`Shortcuts::offsets`] for a peer whose segment is not mapped here. No offset is odd: segments and maps begin on
-/// pages.
+/// Entry of [`Shortcuts::offsets`] for a peer whose segment is not mapped here. No real offset is odd: segments and maps begin
+/// on pages.
 pub const FAR: usize = 1;
 
 /// Largest number of pieces that are inline. A call costs 15 ns, a piece 0.5 to 1: from here on it is below a twentieth
@@ -52,12 +52,12 @@ pub struct Conditions {
 pub struct Shortcuts {
     /// The segments of nodes below this one are mapped here at their owners' addresses.
     pub window: u32,
-    /// What to add to an address in each node's segment, or [`FAR`]. Empty: every transfer is a call.
+    /// For each node, the number to add to an address in its segment, or [`FAR`]. Empty: every transfer is a call.
     pub offsets: Box<[usize]>,
     /// The segments of all nodes are mapped here, and transfers inline.
     pub whole: bool,
-    /// Bytes from which a non-blocking transfer is a call, although the segment is mapped: `usize::MAX` where no transfer at
-    /// all is a call, one less where some are by their peer, 0 where each is.
+    /// Bytes from which a non-blocking transfer is a call, although the segment is mapped. `usize::MAX`: no transfer is a call;
+    /// one less: some are, by their peer; 0: each is.
     pub queued: usize,
     /// Largest number of pieces that are inline.
     pub few: usize,
@@ -68,28 +68,28 @@ pub struct Shortcuts {
 }
 
 impl Conditions {
-    /// May the client's own loads and stores take the place of calls?
+    /// True if the client's own loads and stores may take the place of calls.
     fn transfers(&self) -> bool {
         let adapter = self.properties;
         let able = adapter.maps_remote && adapter.orders_stores && adapter.allows_shortcuts;
         able && self.native && !self.everything && !self.traced
     }
 
-    /// May the client's own looks be polls?
+    /// True if the client's own looks may be polls.
     fn polls(&self) -> bool {
         let adapter = self.properties;
         let able = adapter.orders_stores && adapter.allows_shortcuts && !adapter.needs_progress;
         able && !self.traced && !self.counted && !self.limited
     }
 
-    /// May the client's own stores be messages?
+    /// True if the client's own stores may be messages.
     fn messages(&self) -> bool {
         self.polls() && !self.threaded
     }
 }
 
 impl Shortcuts {
-    /// `reaches`: of each node by rank, this one included.
+    /// Decides for the whole job. `reaches` gives the reach of each node by rank, this one included.
     pub fn decide(conditions: &Conditions, reaches: impl Iterator<Item = Reach>) -> Shortcuts {
         let (polls, messages) = (conditions.polls(), conditions.messages());
         if !conditions.transfers() {

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::Call;
+use super::Verb;
 use super::shape::{Indexed, Levels, Piece};
 use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
@@ -11,12 +11,12 @@ use crate::sci::Adapter;
 /// Sides by the names of their parameters.
 const SIDES: [&str; 2] = ["dst", "src"];
 
-fn remote(call: Call) -> usize {
+fn remote(call: Verb) -> usize {
     usize::from(!call.is_put())
 }
 
 /// Two vector lists: equal totals, every piece of the remote side in `node`'s segment.
-pub fn vector<A: Adapter>(am: &Am<A>, call: Call, node: u32, lists: [&[Piece]; 2]) -> Result<(), Error> {
+pub fn vector<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [&[Piece]; 2]) -> Result<(), Error> {
     let mut totals = [0usize; 2];
     for ((total, list), side) in totals.iter_mut().zip(lists).zip(SIDES) {
         for (i, piece) in list.iter().enumerate() {
@@ -35,7 +35,7 @@ pub fn vector<A: Adapter>(am: &Am<A>, call: Call, node: u32, lists: [&[Piece]; 2
 }
 
 /// Two indexed lists: no empty pieces, equal totals, every piece of the remote side in `node`'s segment.
-pub fn indexed<A: Adapter>(am: &Am<A>, call: Call, node: u32, lists: [Indexed<'_>; 2]) -> Result<(), Error> {
+pub fn indexed<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [Indexed<'_>; 2]) -> Result<(), Error> {
     let mut totals = [0usize; 2];
     for ((total, list), side) in totals.iter_mut().zip(lists).zip(SIDES) {
         let count = list.list.len();
@@ -56,7 +56,7 @@ pub fn indexed<A: Adapter>(am: &Am<A>, call: Call, node: u32, lists: [Indexed<'_
 }
 
 /// A section whose counts are not 0: strides that let no runs overlap, the remote extent in `node`'s segment.
-pub fn strided<A: Adapter>(am: &Am<A>, call: Call, node: u32, levels: &Levels<'_>) -> Result<(), Error> {
+pub fn strided<A: Adapter>(am: &Am<A>, call: Verb, node: u32, levels: &Levels<'_>) -> Result<(), Error> {
     let Levels { start, strides, count } = *levels;
     if count.contains(&0) {
         return Ok(());

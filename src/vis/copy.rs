@@ -1,8 +1,8 @@
 //! Inner loops: copies between addresses of this process.
 //!
-//! Runs of a common size are copied by loops in which the size is a constant, so that a piece is a few loads and stores.
-//! All copies read a run before they write it: areas that overlap against the contract get undefined bytes, and nothing
-//! is written beside them.
+//! Runs of a common size are copied by loops in which the size is a constant, so that a piece is a few loads and stores. Each
+//! copy reads a run before it writes it. If areas overlap against the contract, their bytes are undefined, but nothing is
+//! written beside them.
 //!
 //! Invariant: no reference to copied memory is ever made, because peers write it.
 
@@ -33,7 +33,7 @@ impl<const N: usize> Width for Fixed<N> {
 
     #[inline(always)]
     unsafe fn copy(self, to: *mut u8, from: *const u8) {
-        // In blocks from the front: of one large block LLVM stores the last bytes first, and such stores are slow (runs of
+        // In blocks from the front. Of one large block LLVM would store the last bytes first, and such stores are slow (runs of
         // 64 bytes at half the speed, Xeon, testvisperf). 1, 2, 4 and 8 bytes are one load and one store.
         let mut at = 0;
         while at < N {
@@ -41,7 +41,7 @@ impl<const N: usize> Width for Fixed<N> {
                 0..16 => 1 << (N - at).ilog2(),
                 _ => 16,
             };
-            // SAFETY: this function's own contract: at + block ≤ N.
+            // SAFETY: the caller promises N bytes on both sides, and at + block ≤ N.
             unsafe { std::ptr::copy(from.wrapping_add(at), to.wrapping_add(at), block) };
             at += block;
         }
@@ -62,7 +62,7 @@ impl Width for Any {
     unsafe fn copy(self, to: *mut u8, from: *const u8) {
         macro_rules! ends {
             ($t:ty) => {
-                // SAFETY: this function's own contract.
+                // SAFETY: the caller promises both sides for `self.0` bytes, here between one `$t` and two.
                 unsafe { from_both_ends::<$t>(to, from, self.0) }
             };
         }
@@ -74,7 +74,7 @@ impl Width for Any {
             8..16 => ends!(u64),
             16..32 => ends!([u64; 2]),
             32..=64 => ends!([u64; 4]),
-            // SAFETY: as above.
+            // SAFETY: the caller promises both sides for `n` bytes.
             n => unsafe { std::ptr::copy(from, to, n) },
         }
     }
@@ -87,13 +87,13 @@ impl Width for Any {
 #[inline(always)]
 unsafe fn from_both_ends<T>(to: *mut u8, from: *const u8, n: usize) {
     let last = n - size_of::<T>();
-    // SAFETY: this function's own contract.
+    // SAFETY: `from` is readable for `n` bytes (the caller), at least one `T`.
     let head = unsafe { from.cast::<T>().read_unaligned() };
-    // SAFETY: as above: the last bytes.
+    // SAFETY: the last `T` of the `n` readable bytes.
     let tail = unsafe { from.wrapping_add(last).cast::<T>().read_unaligned() };
-    // SAFETY: as above.
+    // SAFETY: `to` is writable for `n` bytes (the caller), at least one `T`.
     unsafe { to.cast::<T>().write_unaligned(head) };
-    // SAFETY: as above.
+    // SAFETY: the last `T` of the `n` writable bytes.
     unsafe { to.wrapping_add(last).cast::<T>().write_unaligned(tail) };
 }
 
@@ -113,9 +113,11 @@ unsafe fn by_width<K: Kernel>(len: usize, kernel: K) {
     macro_rules! versions {
         ($($n:literal)*) => {
             match len {
-                // SAFETY: this function's own contract.
+                // SAFETY: the caller promises that what the kernel describes is readable and writable; its runs have `$n`
+                // bytes.
                 $($n => unsafe { kernel.run(Fixed::<$n>) },)*
-                // SAFETY: as above.
+                // SAFETY: the caller promises that what the kernel describes is readable and writable; its runs have `len`
+                // bytes.
                 _ => unsafe { kernel.run(Any(len)) },
             }
         };
@@ -140,11 +142,11 @@ fn source(address: usize) -> *const u8 {
 #[inline]
 pub unsafe fn all(what: &What<'_>, to: usize, from: usize) {
     match what {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises readable sources and writable destinations for all pieces of both lists.
         What::Vector(dst, src) => unsafe { vector(dst, to, src, from) },
-        // SAFETY: as above.
+        // SAFETY: the caller promises readable sources and writable destinations for all pieces of both lists.
         What::Indexed(dst, src) => unsafe { indexed(*dst, to, *src, from) },
-        // SAFETY: as above.
+        // SAFETY: the caller promises readable sources and writable destinations for all runs of the section.
         What::Strided(section) => unsafe { strided(section, to, from) },
     }
 }
@@ -153,7 +155,7 @@ pub unsafe fn all(what: &What<'_>, to: usize, from: usize) {
 /// The run is readable and writable.
 #[inline(always)]
 unsafe fn one(run: Run) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises a readable and writable run of `run.len` bytes.
     unsafe { Any(run.len).copy(target(run.to), source(run.from)) }
 }
 
@@ -173,7 +175,7 @@ impl Kernel for Alike<'_> {
             if d.len != width.bytes() || s.len != width.bytes() {
                 break;
             }
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises both lists' pieces; these two have the loop's length.
             unsafe { width.copy(target(d.addr.wrapping_add(to)), source(s.addr.wrapping_add(from))) };
             *self.done += 1;
         }
@@ -190,12 +192,12 @@ unsafe fn vector(mut dst: &[Piece], to: usize, mut src: &[Piece], from: usize) {
             break;
         }
         let mut done = 0;
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises the pieces of both lists; the loop takes those of length `d.len`.
         unsafe { by_width(d.len, Alike { dst, src, offsets: [to, from], done: &mut done }) };
         (dst, src) = (&dst[done..], &src[done..]);
     }
     for run in vector_runs(dst, src) {
-        // SAFETY: this function's own contract.
+        // SAFETY: a run that lies in a piece of each list, which the caller promises.
         unsafe { one(Run { to: run.to.wrapping_add(to), from: run.from.wrapping_add(from), len: run.len }) };
     }
 }
@@ -214,7 +216,7 @@ impl Kernel for Lists<'_> {
     unsafe fn run<W: Width>(self, width: W) {
         let [to, from] = self.offsets;
         let copy = |dst: usize, src: usize| {
-            // SAFETY: this function's own contract.
+            // SAFETY: a small piece and the part of a large one that corresponds to it, which the caller promises.
             unsafe { width.copy(target(dst.wrapping_add(to)), source(src.wrapping_add(from))) }
         };
         if self.ratio == 1 && self.small_is_target {
@@ -246,18 +248,18 @@ unsafe fn indexed(dst: Indexed<'_>, to: usize, src: Indexed<'_>, from: usize) {
     if large.len % small.len == 0 {
         let ratio = large.len / small.len;
         let lists = Lists { small: small.list, large: large.list, ratio, small_is_target, offsets: [to, from] };
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises the pieces of both lists; each large one is whole small ones.
         unsafe { by_width(small.len, lists) };
         return;
     }
     for run in super::shape::indexed_runs(dst, src) {
-        // SAFETY: as above.
+        // SAFETY: a run that lies in a piece of each list, which the caller promises.
         unsafe { one(Run { to: run.to.wrapping_add(to), from: run.from.wrapping_add(from), len: run.len }) };
     }
 }
 
-/// Copies a strided transfer of few levels, straight from the client's arrays: making a [`Section`] costs as much as
-/// copying ten small runs. False: too many levels are left after folding, nothing was copied. No count is 0.
+/// Copies a strided transfer of few levels straight from the client's arrays: making a [`Section`] costs as much as copying ten
+/// small runs. False: too many levels are left after folding, and nothing was copied. No count is 0.
 ///
 /// # Safety
 /// As [`all`].
@@ -282,7 +284,7 @@ pub unsafe fn few_levels(start: [usize; 2], levels: &Levels<'_>) -> bool {
         }
     }
     let [inner, outer] = levels;
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises every run of the transfer, and the plane's runs are these.
     unsafe { by_width(run, Plane { to: start[0], from: start[1], inner, outer }) };
     true
 }
@@ -302,7 +304,7 @@ impl Kernel for Plane {
         for _ in 0..outer.count {
             let (mut dst, mut src) = (to, from);
             for _ in 0..inner.count {
-                // SAFETY: this function's own contract.
+                // SAFETY: a run of the plane, which the caller promises to be readable and writable.
                 unsafe { width.copy(target(dst), source(src)) };
                 dst = dst.wrapping_add(inner.to);
                 src = src.wrapping_add(inner.from);
@@ -325,7 +327,7 @@ unsafe fn strided(section: &Section, to: usize, from: usize) {
     };
     for start in section.outer(section.dims.len().min(2)) {
         let plane = Plane { to: start.to.wrapping_add(to), from: start.from.wrapping_add(from), inner, outer };
-        // SAFETY: this function's own contract: the runs of the plane are runs of the section.
+        // SAFETY: the plane's runs are runs of the section, which the caller promises.
         unsafe { by_width(section.run, plane) };
     }
 }
@@ -343,7 +345,7 @@ impl Kernel for Packing<'_> {
         let mut packed = self.packed;
         for place in self.places {
             let (to, from) = if self.gather { (packed, place) } else { (place, packed) };
-            // SAFETY: this function's own contract.
+            // SAFETY: a piece of the group and as many packed bytes, which the caller promises.
             unsafe { width.copy(target(to), source(from)) };
             packed = packed.wrapping_add(width.bytes());
         }
@@ -355,7 +357,7 @@ impl Kernel for Packing<'_> {
 /// # Safety
 /// The pieces and as many bytes at `packed` are readable or writable accordingly.
 pub unsafe fn group(group: Group<'_>, packed: usize, gather: bool) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises the group's pieces and as many bytes at `packed`.
     unsafe { by_width(group.len, Packing { places: group.places(), packed, gather }) };
     packed + group.len * group.count
 }

@@ -1,8 +1,8 @@
 //! How pieces travel: one side's addresses and lengths, packed into words.
 //!
-//! A group is pieces of one length. Its first word holds kind, count and length; then follow either the address of each
-//! piece, or the first one's address and the distance between neighbours. So a column of a matrix costs three words
-//! however long it is, and an index list one word per piece.
+//! A group is pieces of one length. Its first word holds kind, count and length. Then follow either the address of each piece,
+//! or the address of the first one and the distance between neighbours. So a column of a matrix takes three words, however long
+//! it is, and an index list one word per piece.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +48,7 @@ impl Groups {
         self.pieces += 1;
     }
 
-    /// Would a piece at `addr` continue the last one?
+    /// True if a piece at `addr` would continue the last one.
     pub fn continues(&self, addr: usize) -> bool {
         self.held.is_some_and(|(start, len)| start.wrapping_add(len) == addr)
     }

@@ -31,9 +31,9 @@ use pack::{Packer, Records};
 use shape::{Levels, Run, What, indexed_runs, joined, vector_runs};
 use std::sync::Arc;
 
-/// What the client called.
+/// The verb that the client called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum Verb {
     /// `gasnet_putv_*`.
     PutV,
     /// `gasnet_getv_*`.
@@ -50,16 +50,16 @@ pub enum Call {
 
 const CALLS: usize = 6;
 
-impl Call {
-    /// Is the destination the remote side?
+impl Verb {
+    /// True if the destination is the remote side.
     pub fn is_put(self) -> bool {
-        matches!(self, Call::PutV | Call::PutI | Call::PutS)
+        matches!(self, Verb::PutV | Verb::PutI | Verb::PutS)
     }
 }
 
 /// How bytes were moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
+pub enum Movement {
     /// Copied at once.
     Direct,
     /// By the kernel, with lists.
@@ -118,9 +118,9 @@ impl Vis {
 
     /// Counts a transfer, a packet or a run of `bytes` bytes for the statistics.
     #[inline(always)]
-    pub(crate) fn note(&self, call: Call, algorithm: Algorithm, _bytes: usize) {
+    pub(crate) fn note(&self, call: Verb, algorithm: Movement, _bytes: usize) {
         let count = &self.counts[call as usize][algorithm as usize];
-        // Relaxed, and not read-modify-write: threads may lose counts, a transfer does not pay for them.
+        // Relaxed, and not read-modify-write: threads may lose counts, so that a transfer does not pay for exact ones.
         count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
@@ -130,24 +130,25 @@ impl Vis {
         NAMES.iter().flatten().copied().zip(values).filter(|(_, n)| *n > 0).collect()
     }
 
-    /// Does the transfer at once if the peer's memory is reached by loads and stores; says whether it did.
+    /// Makes the transfer at once if loads and stores reach the peer's memory; returns whether it did.
     ///
     /// # Safety
-    /// Every piece is readable at its source and writable at its destination: the local side in this process, the
-    /// remote side in the segment of `to`, which must exist (in EVERYTHING: in its memory).
+    /// Every piece is readable at its source and writable at its destination: the local side in this process, the remote side
+    /// in the segment of `to`, which must exist (in EVERYTHING: in its memory).
     #[inline]
-    pub unsafe fn direct<A>(&self, on: Engines<'_, A>, to: Target, call: Call, what: &What<'_>) -> bool
+    pub unsafe fn direct<A>(&self, on: Engines<'_, A>, to: Target, call: Verb, what: &What<'_>) -> bool
     where
         A: Adapter<Remote: RemoteRead>,
     {
         let Some(offset) = reach(on, to) else { return false };
         let (to, from) = if call.is_put() { (offset, 0) } else { (0, offset) };
-        // SAFETY: this function's own contract: the remote side, moved by `offset`, is mapped here.
+        // SAFETY: the caller promises readable sources and writable destinations; the remote side, moved by `offset`, is mapped
+        // here.
         unsafe { copy::all(what, to, from) };
-        // ORDERING: AcqRel fence. Release ↔ whoever learns of this put by a later store of ours; Acquire: what is read after
-        // this get is not older than what it fetched.
+        // ORDERING: AcqRel fence. Release ↔ a node that learns of this put by a later store of ours. Acquire: what is read
+        // after this get is not older than what it fetched.
         fence(Ordering::AcqRel);
-        self.note(call, Algorithm::Direct, 0);
+        self.note(call, Movement::Direct, 0);
         true
     }
 
@@ -157,7 +158,7 @@ impl Vis {
     /// # Safety
     /// As [`Self::direct`].
     #[inline]
-    pub unsafe fn direct_few<A>(&self, on: Engines<'_, A>, to: Target, call: Call, levels: &Levels<'_>) -> bool
+    pub unsafe fn direct_few<A>(&self, on: Engines<'_, A>, to: Target, call: Verb, levels: &Levels<'_>) -> bool
     where
         A: Adapter<Remote: RemoteRead>,
     {
@@ -167,23 +168,24 @@ impl Vis {
         let Some(offset) = reach(on, to) else { return false };
         let [to, from] = levels.start;
         let start = if call.is_put() { [to.wrapping_add(offset), from] } else { [to, from.wrapping_add(offset)] };
-        // SAFETY: as in `direct`.
+        // SAFETY: the caller promises readable sources and writable destinations; the remote side, moved by `offset`, is mapped
+        // here.
         if !unsafe { copy::few_levels(start, levels) } {
             return false;
         }
         // ORDERING: as in `direct`.
         fence(Ordering::AcqRel);
-        self.note(call, Algorithm::Direct, 0);
+        self.note(call, Movement::Direct, 0);
         true
     }
 
-    /// Starts the transfer by other means than [`Self::direct`]; at return nothing of `what` is needed any more but, for
-    /// a get, its destination. So a put is locally complete at return, whatever `c` asks for.
+    /// Starts the transfer by other means than [`Self::direct`]. At return it needs nothing of `what` any more, except the
+    /// destination of a get. So a put is locally complete at return, whatever `c` asks for.
     pub fn start<A>(
         &self,
         Engines { am, rma }: Engines<'_, A>,
         to: Target,
-        call: Call,
+        call: Verb,
         what: &What<'_>,
         flags: Flags,
         c: Completion<'_>,
@@ -224,12 +226,12 @@ impl Vis {
         Ok(if c.counts.op.is_done() { Begun::Complete } else { Begun::InFlight })
     }
 
-    /// Moves all runs with process_vm_writev or readv; false when the kernel does not let us (some may be moved).
+    /// Moves all runs with process_vm_writev or readv. False if the kernel refuses; some may be moved then.
     fn by_kernel<A: Adapter>(
         &self,
         am: &Am<A>,
         node: u32,
-        call: Call,
+        call: Verb,
         runs: impl Iterator<Item = Run>,
     ) -> Result<bool, Error> {
         let mut batch = Batch::default();
@@ -244,8 +246,8 @@ impl Vis {
         self.send_batch(am, node, call, &mut batch)
     }
 
-    fn send_batch<A: Adapter>(&self, am: &Am<A>, node: u32, call: Call, batch: &mut Batch) -> Result<bool, Error> {
-        self.note(call, Algorithm::Kernel, batch.bytes());
+    fn send_batch<A: Adapter>(&self, am: &Am<A>, node: u32, call: Verb, batch: &mut Batch) -> Result<bool, Error> {
+        self.note(call, Movement::Kernel, batch.bytes());
         // SAFETY: the client's memory: readable for a put, writable for a get.
         let moved = unsafe { am.move_unmapped(node, call.is_put(), batch) }?;
         batch.clear();
@@ -253,8 +255,8 @@ impl Vis {
     }
 }
 
-/// What to add to an address of the target's segment to get one of this process; `None` when it is not mapped, or must not
-/// be used.
+/// The number to add to an address of the target's segment to get one of this process. `None` if the segment is not mapped, or
+/// must not be used.
 #[inline]
 fn reach<A>(Engines { am, rma }: Engines<'_, A>, to: Target) -> Option<usize>
 where

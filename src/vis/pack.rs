@@ -1,19 +1,25 @@
-//! Transfers to and from memory that is not reached by loads and stores: packed into messages.
+//! Transfers to and from memory that loads and stores do not reach: packed into messages.
 //!
-//! Runs that are long on both sides go one by one, as puts and gets. Of the others as many as a packet takes travel
-//! together. A put's packet is a Medium: the bytes, and behind them the words that say where they belong (`groups`); it
-//! is answered by a Short that counts it done. When they all belong to one place it is a put of the packed bytes. A
-//! get's packet is a Medium with the words of the remote side; the answer is a Medium with the bytes. The local side's
-//! words wait in a record until then, so that nothing of the client's lists is needed after the initiation.
+//! Runs that are long on both sides are sent one by one, as puts and gets. Of the others as many as a packet takes travel
+//! together.
 //!
-//! No deadlock: initiators wait for slots as for any request, handlers reply once, and the handler of a get's answer
-//! waits for nothing (ARCHITECTURE.md, invariant 3).
+//! | packet | request | answer |
+//! |---|---|---|
+//! | put | Medium: the bytes, and behind them the words that say where they belong (`groups`) | Short, which counts it done |
+//! | put to one place | an ordinary put of the packed bytes | as for a put |
+//! | get | Medium: the words of the remote side | Medium: the bytes |
+//!
+//! The words of a get's local side wait in a record until its answer comes. So nothing of the client's lists is needed after
+//! the initiation.
+//!
+//! No deadlock: initiators wait for slots as for any request, handlers reply once, and the handler of a get's answer waits for
+//! nothing (ARCHITECTURE.md, invariant 3).
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
 use super::groups::{Group, Groups, Reader};
 use super::shape::Run;
-use super::{Algorithm, Call, Vis, copy};
+use super::{Movement, Verb, Vis, copy};
 use crate::am::Am;
 use crate::am::library::{Library, RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT, high, low};
 use crate::am::region::MAX_MEDIUM;
@@ -65,7 +71,7 @@ impl Records {
     }
 }
 
-/// Has the engine's messages served; answers to gets by what `records` has of them.
+/// Registers the handlers of the engine's messages. Answers to gets are served from `records`.
 pub fn register<A: Adapter>(library: &mut Library<A>, records: Arc<Records>) {
     library.on(VIS_PUT, |am, token, [ids], message| on_put(am, token, message, low(ids), high(ids) as usize));
     library.on(VIS_GET, |am, token, [ids], message| on_get(am, token, message, low(ids), high(ids) as usize));
@@ -108,7 +114,7 @@ pub struct Packer<'a, A: Adapter> {
     /// The target.
     pub target: Target,
     /// What the client called.
-    pub call: Call,
+    pub call: Verb,
     /// What counts the messages.
     pub op: Counted<'a>,
 }
@@ -165,7 +171,7 @@ where
 
     /// One run, by itself.
     fn alone(&self, remote: usize, local: usize, len: usize) -> Result<(), Error> {
-        self.vis.note(self.call, Algorithm::Individual, len);
+        self.vis.note(self.call, Movement::Individual, len);
         if self.call.is_put() {
             // SAFETY: the client's source, readable during the initiation.
             let source = unsafe { Source::new(local as *const u8, len) };
@@ -194,10 +200,10 @@ where
             unsafe { append(&mut message, group) };
         }
         if let Some((remote, _)) = single {
-            self.vis.note(self.call, Algorithm::Gather, bytes);
+            self.vis.note(self.call, Movement::Gather, bytes);
             return self.put_run(remote, as_source(&message));
         }
-        self.vis.note(self.call, Algorithm::Packed, bytes);
+        self.vis.note(self.call, Movement::Packed, bytes);
         message.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
         self.op.op.start();
         self.am.request_medium(self.target.rank(), VIS_PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
@@ -205,7 +211,7 @@ where
 
     fn get(&self, packet: &mut Packet) -> Result<(), Error> {
         let bytes = packet.remote.bytes();
-        let algorithm = if packet.remote.pieces() == 1 { Algorithm::Gather } else { Algorithm::Packed };
+        let algorithm = if packet.remote.pieces() == 1 { Movement::Gather } else { Movement::Packed };
         self.vis.note(self.call, algorithm, bytes);
         let record = Record { node: self.target.rank(), op: self.op.id, bytes, words: packet.local.finish().into() };
         let id = self.vis.records.add(record);
@@ -223,13 +229,14 @@ unsafe fn append(message: &mut Vec<u8>, group: Group<'_>) {
     let (old, more) = (message.len(), group.len * group.count);
     message.reserve(more);
     let packed = message.spare_capacity_mut().as_mut_ptr() as usize;
-    // SAFETY: this function's own contract; room for the bytes was just made.
+    // SAFETY: the caller promises readable pieces; room for the bytes was just made.
     unsafe { copy::group(group, packed, true) };
     // SAFETY: the bytes were just written.
     unsafe { message.set_len(old + more) };
 }
 
-/// The words at the end of a message that starts with `bytes` bytes of payload; copied, for the sender may write there.
+/// The words at the end of a message that starts with `bytes` bytes of payload. They are copied, because the sender may write
+/// there.
 fn words_behind(message: Source, bytes: usize, source: u32) -> Vec<u64> {
     if bytes > message.len() || !(message.len() - bytes).is_multiple_of(8) {
         corrupt(source, "packet with a wrong number of bytes");
@@ -263,7 +270,7 @@ fn check_groups<A: Adapter>(am: &Am<A>, words: &[u64], bytes: usize, source: u32
 unsafe fn scatter(words: &[u64], packed: *const u8) {
     let mut at = packed as usize;
     for group in Reader(words).flatten() {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises writable places, and as many readable bytes at `packed`.
         at = unsafe { copy::group(group, at, false) };
     }
 }
@@ -288,7 +295,7 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u3
     check_groups(am, &words, bytes, token.source());
     let mut answer = Vec::with_capacity(bytes);
     for group in Reader(&words).flatten() {
-        // SAFETY: the pieces were checked; in EVERYTHING as in `on_put`.
+        // SAFETY: the pieces were checked; in EVERYTHING the initiator's client promises that they are readable.
         unsafe { append(&mut answer, group) };
     }
     am.reply_medium(token, VIS_ARRIVED, as_source(&answer), args(&pair(record, bytes)))

@@ -1,7 +1,9 @@
 //! What moves: the client's lists and strides as sequences of bytes, and the runs that two of them have in common.
 //!
-//! Byte k of one sequence goes to byte k of the other. A run is a range that is contiguous on both sides. Nothing here
-//! touches the memory that is described. Must not know nodes, messages, or which side is remote.
+//! Byte k of one sequence goes to byte k of the other. A run is a range that is contiguous on both sides. Nothing here touches
+//! the memory that is described.
+//!
+//! Must not know: nodes, messages, which side is remote.
 
 #![forbid(unsafe_code)]
 
@@ -109,7 +111,7 @@ impl Section {
         if dim.count == 1 {
             return;
         }
-        // What has more bytes than there are addresses stays as it is described: a run of 2⁶⁴ bytes would be one of none.
+        // A run with more bytes than there are addresses is not joined: a run of 2⁶⁴ bytes would have length 0.
         match self.dims.last_mut() {
             None if dim.to == self.run && dim.from == self.run => match self.run.checked_mul(dim.count) {
                 Some(run) => self.run = run,
@@ -134,7 +136,7 @@ impl Section {
         Odometer { dims: &self.dims, index: SmallVec::from_elem(0, self.dims.len()), next: Some(first) }
     }
 
-    /// The section of which this one's levels from `inner` on are the levels: its runs are where the inner ones begin.
+    /// The section without its levels below `inner`. Its runs begin where the inner ones begin.
     pub fn outer(&self, inner: usize) -> Odometer<'_> {
         let dims = &self.dims[inner..];
         let first = Run { to: self.to, from: self.from, len: self.run };
@@ -143,7 +145,7 @@ impl Section {
 }
 
 impl Dim {
-    /// Does `above` go on where this level ends, on both sides?
+    /// True if `above` continues this level at its end, on both sides.
     fn continues(&self, above: &Dim) -> bool {
         self.to.checked_mul(self.count) == Some(above.to) && self.from.checked_mul(self.count) == Some(above.from)
     }
@@ -266,7 +268,7 @@ impl<I: Iterator<Item = Run>> Iterator for Joined<I> {
 }
 
 impl What<'_> {
-    /// Does anything move?
+    /// True if nothing moves.
     pub fn is_empty(&self) -> bool {
         match self {
             What::Vector(to, from) => to.iter().all(|p| p.len == 0) || from.iter().all(|p| p.len == 0),
@@ -284,7 +286,7 @@ impl What<'_> {
         }
     }
 
-    /// About as many runs as it has; at least 1.
+    /// About how many runs it has; at least 1.
     pub fn runs(&self) -> usize {
         match self {
             What::Vector(to, from) => to.len().max(from.len()).max(1),

@@ -6,13 +6,13 @@
 //! | leaf | a part of a root's operation: its local completion, or one category of a region | any number of times, or never; dead with its root |
 //! | implicit set | the puts, or the gets, that a thread started without an event outside regions | any number of times, by that thread |
 //!
-//! An event is a word: the op's number + 1 in the low half, the op's use in the high half, and in two bits of that the part
-//! that a leaf stands for. 0 is an event that is complete. A dead event is found by its use, because ops are never freed
+//! An event is a word. The low half is the op's number + 1. The high half is the op's use, of which two bits name the part that
+//! a leaf stands for. 0 is an event that is complete. A dead event is recognised by its use, because ops are never freed
 //! (`table`).
 //!
-//! Events are the process': any thread may test, wait for and sync one that another thread started, if the client orders the
-//! hand-over. Two threads that sync one root at the same time make a mistake; unless one of them started it, the later one is
-//! told so. GASNet-1 binds its handles to the thread that started them: its face asks for [`Whose::Own`].
+//! Events belong to the process: any thread may test, wait for and sync an event that another thread started, if the client
+//! orders the hand-over. Two threads must not sync one root at the same time; the later one gets an error, unless one of the
+//! two started it. GASNet-1 binds its handles to the thread that started them: its API layer asks for [`Whose::Own`].
 //!
 //! Must not know: C types, error codes, the names of clients' calls.
 
@@ -34,7 +34,7 @@ pub enum Whose {
     Any,
 }
 
-/// What an event stands for, of the operation that its op counts.
+/// The part of an op's operation that an event stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of it. Syncing it gives the op back.
@@ -56,7 +56,7 @@ pub enum NotLive {
     Unknown,
     /// Its operation was synced before.
     Synced,
-    /// Its operation is another thread's, and the caller may sync its own only.
+    /// Its operation is another thread's, and the caller may sync only its own.
     Foreign,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn find(root: usize, whose: Whose) -> Result<Live, NotLive> {
     Err(why_not(root, op.handle(id), owner.is_null()))
 }
 
-/// `now` is the event that the op has now, or had last if it is free.
+/// The error for a root that is not live. `now` is the event that the op has now, or had last if it is free.
 #[cold]
 #[inline(never)]
 fn why_not(root: usize, now: usize, free: bool) -> NotLive {
@@ -120,7 +120,7 @@ fn why_not(root: usize, now: usize, free: bool) -> NotLive {
     }
 }
 
-/// Gives the op of a live, complete root back.
+/// Gives back the op of a live, complete root.
 #[inline(always)]
 pub(super) fn give(root: usize, Live { id, op, here }: Live, whose: Whose) -> Result<(), Error> {
     if whose == Whose::Own || std::ptr::eq(op.owner(), here) {
@@ -153,7 +153,7 @@ fn sync_root(root: usize, whose: Whose) -> Result<bool, Error> {
     Ok(done)
 }
 
-/// Is the leaf complete? `None`: its root is dead.
+/// Whether the leaf is complete. `None`: its root is dead.
 pub(super) fn is_leaf_done(leaf: usize) -> Result<Option<bool>, Error> {
     match find(leaf & !PARTS, Whose::Any) {
         Ok(live) if leaf & PARTS == (Part::Local as usize) << PART => Ok(Some(live.op.is_locally_done())),
@@ -164,8 +164,8 @@ pub(super) fn is_leaf_done(leaf: usize) -> Result<Option<bool>, Error> {
     }
 }
 
-/// The event of a part of a live root: 0 when that part is complete. Asking makes nothing; it may be asked again.
-/// `BadArg`: `root` is not a live root.
+/// The event of a part of a live root; 0 if that part is complete. The call allocates nothing and may be repeated. `BadArg`:
+/// `root` is not a live root.
 pub fn leaf(root: usize, part: Part) -> Result<usize, Error> {
     if root == 0 {
         return Ok(0);
@@ -204,7 +204,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Is the caller's wish fulfilled: that `all` are complete, or else that one at least was, or none is left?
+    /// True if the caller's wish is fulfilled. With `all`: all are complete. Without: at least one was, or none is left.
     #[inline(always)]
     pub fn is_enough(self, all: bool) -> bool {
         self.pending == 0 || (!all && self.synced > 0)
@@ -231,13 +231,13 @@ impl Events {
         let mut found = Look::default();
         for i in 0..self.count {
             let place = self.first.wrapping_add(i);
-            // SAFETY: i < count: the promise of `new`.
+            // SAFETY: i < count, and the caller of `new` promised `count` readable words.
             let event = unsafe { place.read() };
             if event == 0 {
                 continue;
             }
             if sync(event)? {
-                // SAFETY: as the read.
+                // SAFETY: i < count, and the caller of `new` promised `count` writable words.
                 unsafe { place.write(0) };
                 found.synced += 1;
             } else {
@@ -256,8 +256,8 @@ impl Events {
         self.test_any()
     }
 
-    /// A root and its leaves may stand here in any order. A leaf whose root has been synced by this call is complete, so
-    /// after a look that synced a root the events that are left are looked at again.
+    /// A root and its leaves may stand here in any order. When this call syncs a root, its leaves become complete. So after a
+    /// look that synced a root the remaining events are looked at again.
     fn test_any(self) -> Result<Look, Error> {
         let mut found = Look::default();
         let roots = Cell::new(0usize);
@@ -307,7 +307,7 @@ impl Sets {
         self.0 & sets.0 != 0
     }
 
-    /// Are they complete? Serves no messages. `BadArg` inside a region.
+    /// True if the sets are complete. Serves no messages. `BadArg` inside a region.
     #[inline(always)]
     pub fn test(self) -> Result<bool, Error> {
         if home::in_region() {

@@ -1,14 +1,14 @@
-//! Whose ops are: each thread takes ops from its home and gives them back to it; other threads send them home.
+//! The owner of an op: each thread takes ops from its home and gives them back to it; other threads send them home.
 //!
 //! Rules:
-//! 1. A block of ops belongs to one home for ever. A home belongs to one thread at a time; when that thread ends, the home
+//! 1. A block of ops belongs to one home for ever. A home belongs to one thread at a time. When that thread ends, the home
 //!    waits for the next thread that needs one. So threads that come and go leave nothing behind.
-//! 2. A live op stays as it is when its thread ends: its event may be synced by another thread, later. Where events are bound
-//!    to their thread (GASNet-1) nobody can sync it any more: then it is free when it is complete.
-//! 3. A free op is on its home's own list, which only the home's thread touches, or on the list of those returned. Any thread
-//!    may put an op on that one; the home's thread takes all of them off at once, when its own list is empty. Nobody takes a
-//!    single op off, so the list needs no protection against a number that comes back (ABA).
-//! 4. Implicit sets and the open region of a thread that has ended have no event. Their ops are free when they are complete.
+//! 2. A live op stays as it is when its thread ends: another thread may sync its event later. Where events are bound to their
+//!    thread (GASNet-1), nobody can sync it any more, and it becomes free when it is complete.
+//! 3. A free op is on its home's own list, which only the home's thread touches, or on the list of returned ops. Any thread may
+//!    put an op on that second list. The home's thread takes all of them off at once, when its own list is empty. Nobody takes
+//!    a single op off, so the list needs no protection against a number that comes back (ABA).
+//! 4. Implicit sets and the open region of a thread that has ended have no event. Their ops become free when they are complete.
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
@@ -20,7 +20,7 @@ use std::cell::{Cell, RefCell};
 /// An op that was taken, and its number.
 pub type Taken = (OpId, &'static Op);
 
-/// Which implicit operations.
+/// A kind of implicit operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
     /// Puts, value puts and memsets.
@@ -32,7 +32,7 @@ pub enum Set {
 /// Sets of a thread.
 const SETS: usize = 2;
 
-/// What only the thread of a home touches.
+/// State that only the home's thread touches.
 #[derive(Default)]
 struct Own {
     /// Numbers of its blocks.
@@ -42,12 +42,12 @@ struct Own {
     implicit: [Cell<Option<Taken>>; SETS],
     /// The open access region.
     region: Cell<Option<Taken>>,
-    /// What threads that have ended left behind, and nobody will sync: free when it is complete.
+    /// Ops of threads that have ended which nobody will sync: free when they are complete.
     left: RefCell<Vec<Taken>>,
 }
 
-/// The newest op that other threads gave back: its number + 1, or 0. Each names the next one. Lines of its own: other threads
-/// write here while the home's takes and gives.
+/// The newest op that another thread gave back: its number + 1, or 0. Each op names the next one. The word has lines of its
+/// own, because other threads write it while the home's thread takes and gives.
 #[derive(Default)]
 #[repr(align(128))]
 struct Returned(AtomicU32);
@@ -62,7 +62,7 @@ pub struct Home {
 // SAFETY: `own` is touched by methods that say "by the home's thread"; there is one at a time (rule 1), and the lock of
 // `Table::keep` and `Table::home` orders one after the other. `returned` is atomic.
 unsafe impl Sync for Home {}
-// SAFETY: as above; nothing in it is bound to a thread.
+// SAFETY: nothing in a home is tied to a thread; the lock of `Table` passes it on.
 unsafe impl Send for Home {}
 
 impl Home {
@@ -83,13 +83,13 @@ impl Home {
         Some(taken)
     }
 
-    /// Fills the own list; one of what it found.
+    /// Fills the own list, and returns one of the ops found.
     #[cold]
     #[inline(never)]
     fn refill(&'static self) -> Option<Taken> {
         let table = self.table;
         let mut free = self.own.free.borrow_mut();
-        // ORDERING: Acquire ↔ Release in `give_back`: what the others have read of these ops, and written into `next`, came
+        // ORDERING: Acquire ↔ Release in `give_back`. What other threads have read of these ops, and written into `next`, came
         // before we use them again (`op`, rule 4). One Acquire is enough for all: each push is part of the release sequence of
         // those before it.
         let mut next = self.returned.0.swap(0, Ordering::Acquire);
@@ -155,7 +155,8 @@ impl Home {
         Some(taken)
     }
 
-    /// Its thread ends: what nobody will sync is free when it is complete (rules 2 and 4). By the home's thread.
+    /// The home's thread ends: ops that nobody will sync become free when they are complete (rules 2 and 4). By the home's
+    /// thread.
     fn leave(&self) {
         let sets = self.own.implicit.iter().chain([&self.own.region]).filter_map(Cell::take);
         let mut left = self.own.left.borrow_mut();
@@ -165,7 +166,7 @@ impl Home {
         }
     }
 
-    /// Its ops that are taken.
+    /// The home's ops that are taken.
     fn live(&self) -> impl Iterator<Item = Taken> {
         let table = self.table;
         let blocks = self.own.blocks.borrow().clone();
@@ -176,8 +177,8 @@ impl Home {
 
 #[cfg(not(loom))]
 thread_local! {
-    /// This thread's home; found at its first use. A pointer, not the value: a thread may still transfer in exit handlers, when
-    /// its values with destructors are gone, and then gets another.
+    /// This thread's home; found at its first use. It is a pointer, not the value: a thread may still transfer in exit
+    /// handlers, after its values with destructors are gone, and then gets another home.
     static HOME: Cell<Option<&'static Home>> = const { Cell::new(None) };
     static END: End = const { End };
 }
@@ -209,7 +210,7 @@ pub(super) fn here() -> &'static Home {
 #[cold]
 #[inline(never)]
 fn find_home() -> &'static Home {
-    // After the thread's end has been noticed there is no second notice: the home then stays its own for ever.
+    // The thread's end is noticed once only. A home taken after that stays with the thread for ever.
     #[cfg(not(loom))] // whose statics have ended before its threads' values
     let _ = END.try_with(|_| ());
     let home = Table::get().home();

@@ -1,11 +1,14 @@
 //! One-sided transfers: put, get, memset (contract: extended.md), in two implementations behind one interface.
 //!
-//! `native` stores to and loads from the peer's mapped segment; what is not mapped (EVERYTHING) goes through
-//! process_vm_readv/writev, and where the kernel closes that way, as in `ref`. `ref` is the reference Extended API: built
-//! on nothing but Active Messages. `overlap` hands long ones of mapped memory to the DMA engine's thread, where the user
-//! asks for one. The header does `native` transfers of mapped memory inline and calls here for the rest.
+//! | module | how bytes move |
+//! |---|---|
+//! | `native` | by loads and stores in the peer's mapped segment; memory that is not mapped (EVERYTHING) by process_vm_readv/writev, and as in `ref` if the kernel refuses |
+//! | `reference` | `ref`, the reference Extended API: nothing but Active Messages |
+//! | `overlap` | long transfers of mapped memory, by the DMA engine's thread, if the user asks for one |
 //!
-//! Each transfer is counted by an operation (`op`), which the caller knows as an event or by a set of its thread (`event`).
+//! The header does `native` transfers of mapped memory inline and calls here for the rest.
+//!
+//! Each transfer is counted by an operation (`op`). The caller knows it as an event, or by a set of its thread (`event`).
 //!
 //! Must not know: handles' C types, error codes.
 
@@ -42,10 +45,10 @@ pub struct Counted<'a> {
     pub op: &'a Op,
 }
 
-/// What a verb is told of completion: who counts it, and when the local memory is the caller's again.
+/// The completion that a verb's caller wants: the operation that counts it, and when the local memory is the caller's again.
 ///
-/// The operation may be a caller's own, or that of a set or an open region of its thread. It counts local completion apart, so
-/// a caller that wants to know of that asks it ([`event::leaf`], [`event::Sets::LOCAL`]).
+/// The operation may be the caller's own, or that of a set or an open region of its thread. It counts local completion
+/// separately; a caller asks it for that ([`event::leaf`], [`event::Sets::LOCAL`]).
 #[derive(Clone, Copy)]
 pub struct Completion<'a> {
     /// The operation that counts what the verb starts.
@@ -55,7 +58,7 @@ pub struct Completion<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Counted by the same, but done with the caller's memory at return.
+    /// As `counts`, but the verb is done with the caller's memory at return.
     pub fn at_return(counts: Counted<'a>) -> Completion<'a> {
         Completion { counts, local: Local::AtReturn }
     }
@@ -85,28 +88,29 @@ pub struct Rma {
 }
 
 impl Rma {
-    /// `native`: use the peers' mapped memory. `overlap`: what makes long transfers of it, if not the caller.
+    /// An engine. `native`: it uses the peers' mapped memory. `overlap`: takes long transfers of mapped memory, if there is
+    /// one.
     pub fn new(native: bool, overlap: Option<Overlap>) -> Rma {
         Rma { native, overlap }
     }
 
-    /// What makes long transfers, if there is one.
+    /// The DMA engine for long transfers, if there is one.
     pub fn overlap(&self) -> Option<&Overlap> {
         self.overlap.as_ref()
     }
 
-    /// Makes a part of the transfers that are queued, on the calling thread. False: there is nothing to take.
+    /// Makes a part of the queued transfers on the calling thread. False: there is nothing to take.
     #[inline]
     pub fn help(&self) -> bool {
         self.overlap.as_ref().is_some_and(Overlap::help)
     }
 
-    /// Is mapped memory used?
+    /// True if mapped memory is used.
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// Starts writing `source` to `address` of the target. What `c` says of the source holds.
+    /// Starts writing `source` to `address` of the target. `c` says when the caller may change the source.
     #[inline(always)]
     pub fn put<A>(
         &self,
@@ -153,7 +157,8 @@ impl Rma {
     }
 
     /// Starts reading `len` bytes, 1 to 8, from `address` of the target into the operation's own word
-    /// ([`Engines::wait_value`]). `c` counts nothing else. Takes no flags, because its caller can't be told of a refusal.
+    /// ([`Engines::wait_value`]). `c` counts nothing else. There are no flags, because the caller has no way to learn of a
+    /// refusal.
     #[inline(always)]
     pub fn get_value<A>(
         &self,
@@ -195,7 +200,7 @@ impl Rma {
         self.begin(am, node, len, flags, c.local, ways)
     }
 
-    /// The order in which ways are tried, the same for all verbs. Our own memory is never reached by messages.
+    /// Tries the paths in the same order for all verbs. Our own memory is never reached by messages.
     #[inline(always)]
     fn begin<A: Adapter>(
         &self,
@@ -230,7 +235,7 @@ impl Rma {
     }
 }
 
-/// The ways that a transfer may go. The first two say whether they took it.
+/// The paths that a transfer may take. The first two return whether they took it.
 struct Ways<Q, N, M> {
     /// To the DMA engine, if the caller leaves its memory alone.
     queue: Q,

@@ -1,19 +1,19 @@
 //! One operation in flight: what it counts, and how it becomes complete.
 //!
-//! An op counts the messages started for it and those answered. Copies that the DMA engine makes for it have two counts of
-//! their own, because other threads than those that run replies finish them. The op is *complete* when both pairs are equal.
-//! It is *locally complete*, the sources of its puts are free, when the copies are made: what goes by messages has been taken
-//! from its source before the verb returned. So local completion never comes after completion.
+//! An op counts the messages started for it and those answered. Copies by the DMA engine have two counts of their own, because
+//! they are finished by other threads than those that run replies. The op is *complete* when both pairs are equal. It is
+//! *locally complete* (the sources of its puts are free) when the copies are made: a verb takes what goes by messages from its
+//! source before it returns. So local completion never comes after completion.
 //!
 //! Counts only grow, also from one use of the op to the next, so an op that is given back needs no reset.
 //!
 //! Rules:
 //! 1. Only the thread that takes the op starts and queues, and it does so before it lets another thread have the event.
-//! 2. Only the thread that runs replies, one at a time, counts messages done; only whoever copies counts copies made.
+//! 2. Only the thread that runs replies, one at a time, counts messages done. Only the thread that copies counts copies made.
 //! 3. Any thread that was given the event may ask whether the op is complete. The client orders the hand-over (contract:
 //!    ex-rma.md §6.1), so that thread sees all that was started.
-//! 4. The op is given back, by whichever thread found it complete, once. Nobody counts it any more then (rule 2), and its
-//!    taker touches it again only after it has got it back (`home`, rule 3).
+//! 4. The op is given back once, by the thread that found it complete. Nobody counts it any more then (rule 2). Its taker
+//!    touches it again only after it has got it back (`home`, rule 3).
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
@@ -37,7 +37,7 @@ impl OpId {
     }
 }
 
-/// The use of an op that was never taken: one bit more than the parts of an event take, so that no event is small.
+/// The use of an op that was never taken. It is one bit above the parts of an event, so that no event is a small number.
 pub(super) const NO_USE: u32 = 4;
 /// Between one use and the next.
 const USE: u32 = 8;
@@ -52,12 +52,12 @@ pub struct Op {
     copied: AtomicU64,
     /// The home that it was taken from; null while it is free.
     owner: AtomicPtr<Home>,
-    /// How often it was taken, in steps of [`USE`]: tells its events apart, so that one synced twice is found though the op is
-    /// used again.
+    /// How often it was taken, in steps of [`USE`]. It tells the op's events apart, so that syncing one twice is detected
+    /// although the op is used again.
     uses: AtomicU32,
     /// While it is on a list of returned ops: number + 1 of the next one.
     pub(super) next: AtomicU32,
-    /// What a value get fetched. Written through a pointer, which loom's could not give.
+    /// The word that a value get fetched. It is written through a pointer, which loom's atomics could not give.
     value: fixed::AtomicU64,
 }
 
@@ -77,13 +77,13 @@ impl Default for Op {
 }
 
 impl Op {
-    /// One more message goes out for it (rule 1).
+    /// Counts one more message started (rule 1).
     pub fn start(&self) {
-        // Relaxed: only the taker writes it, and whoever reads it has been given what was written (rule 3).
+        // Relaxed: only the taker writes it; a thread that reads it has been given what was written (rule 3).
         self.started.store(self.started.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// One message is answered (rule 2). False: all were answered before, and nothing is changed.
+    /// Counts one message answered (rule 2). False: all were answered before, and nothing is changed.
     #[must_use]
     pub fn finish(&self) -> bool {
         // Relaxed: one writer at a time, ordered by the inbox's lock; of `started` the value that matters came before the
@@ -98,12 +98,12 @@ impl Op {
         expected
     }
 
-    /// Is an answer expected? By the thread that runs replies only.
+    /// True if an answer is expected. By the thread that runs replies only.
     pub fn expects(&self) -> bool {
         self.done.load(Ordering::Relaxed) != self.started.load(Ordering::Relaxed) // Relaxed: as in `finish`
     }
 
-    /// One more copy is queued for it, or, if the engine refuses it, none (rule 1). `enqueue` is given the count to increase,
+    /// Counts one more copy queued, unless the engine refuses it (rule 1). `enqueue` gets the count that is to be increased,
     /// with Release, when the copy is made.
     pub fn queue<E>(&'static self, enqueue: impl FnOnce(&'static AtomicU64) -> Result<(), E>) -> Result<(), E> {
         let queued = self.queued.load(Ordering::Relaxed); // Relaxed: as `started`
@@ -111,18 +111,18 @@ impl Op {
         enqueue(&self.copied).inspect_err(|_| self.queued.store(queued, Ordering::Relaxed)) // Relaxed: as above
     }
 
-    /// Is it complete?
+    /// True if it is complete.
     #[inline(always)]
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire ↔ Release in `finish`: see there. Relaxed: `started` is the taker's, handed over with the event.
         self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed) && self.is_locally_done()
     }
 
-    /// Is it locally complete?
+    /// True if it is locally complete.
     #[inline(always)]
     pub fn is_locally_done(&self) -> bool {
-        // ORDERING: Acquire ↔ the engine's Release: who sees the count sees every byte, and may write the source. Relaxed: as
-        // in `is_done`.
+        // ORDERING: Acquire ↔ the engine's Release: a thread that sees the count sees every byte, and may write the source.
+        // Relaxed: as in `is_done`.
         self.copied.load(Ordering::Acquire) == self.queued.load(Ordering::Relaxed)
     }
 
@@ -136,7 +136,7 @@ impl Op {
     /// The home that it was taken from; null while it is free.
     #[inline(always)]
     pub(super) fn owner(&self) -> *mut Home {
-        // Relaxed: whoever was given the event sees who took it; others ask only to say what is wrong.
+        // Relaxed: a thread that was given the event sees which home it is; others ask only for the text of an error.
         self.owner.load(Ordering::Relaxed)
     }
 
@@ -154,9 +154,9 @@ impl Op {
         self.owner.store(ptr::null_mut(), Ordering::Relaxed); // Relaxed: as in `begin_use`
     }
 
-    /// It is no longer live. By any thread; the home that it was taken from, or `None` when another thread was first.
+    /// Ends this use, by any thread. Returns the home that the op was taken from, or `None` if another thread was first.
     pub(super) fn end_use_elsewhere(&self) -> Option<&'static Home> {
-        // Relaxed: `Home::give_back` publishes what this thread has done with the op; here is only decided who does so.
+        // Relaxed: `Home::give_back` publishes what this thread has done with the op. This only decides which thread does so.
         let home = self.owner.swap(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: null, or a home that `begin_use` got, and homes are never freed.
         unsafe { home.as_ref() }

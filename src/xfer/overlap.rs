@@ -1,8 +1,8 @@
-//! Transfers that the DMA engine makes while the client computes (GASNET_SCI_DMA): long ones, of mapped memory, of which
-//! the client must not touch its side before the sync (contract: extended.md §3, §5). The others are made at once.
+//! Transfers that the DMA engine makes while the client computes (GASNET_SCI_DMA). It takes long transfers of mapped memory
+//! whose local side the client must not touch before the sync (contract: extended.md §3, §5). The others are made at once.
 //!
-//! The queue is short of room, or the thread cannot be started: then the transfer is made at once as well, so that no client
-//! waits for the engine but in a sync.
+//! A transfer is made at once, too, if the queue has no room or the thread cannot be started. So clients wait for the engine in
+//! syncs only.
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
@@ -17,8 +17,8 @@ use crate::sci::engine::{Engine, Work};
 use crate::sci::{Adapter, RemoteRead, SciError};
 use crate::sync::{AtomicU32, Ordering};
 
-/// Transfers that are queued at most: with the smallest ones a few milliseconds of work; clients that queue more get them
-/// made at once, which is work that they would have to help with anyway.
+/// Most transfers that are queued; with the smallest ones a few milliseconds of work. Further transfers are made at once: their
+/// client would have to help with the queue anyway.
 const DEPTH: usize = 1024;
 
 /// The node's DMA engine and what it is for.
@@ -26,7 +26,7 @@ pub struct Overlap {
     engine: Engine,
     /// Bytes; shorter transfers are made at once.
     min: usize,
-    /// The thread could not be started, and the client was told.
+    /// 1 once the client was told that the thread could not be started.
     told: AtomicU32,
 }
 
@@ -36,12 +36,12 @@ impl Overlap {
         Overlap { engine: Engine::new(DEPTH), min, told: AtomicU32::new(0) }
     }
 
-    /// Bytes from which transfers are the engine's.
+    /// Length in bytes from which the engine takes transfers.
     pub fn min(&self) -> usize {
         self.min
     }
 
-    /// Queues a put whose source stays as it is until the operation is done. False: nothing has been done.
+    /// Queues a put whose source stays as it is until the operation is done. False: nothing was queued.
     pub(super) fn put<A>(
         &self,
         am: &Am<A>,
@@ -54,11 +54,12 @@ impl Overlap {
         A: Adapter<Remote: RemoteRead>,
     {
         let Some(to) = self.place(am, node, address, source.len())? else { return Ok(false) };
-        // SAFETY: the caller of a bulk put promises the source (contract: extended.md §3); the target was checked.
+        // SAFETY: the caller of a bulk put promises that the source stays readable (contract: extended.md §3); the target was
+        // checked.
         Ok(unsafe { self.queue(source.ptr(), to, source.len(), c) })
     }
 
-    /// Queues a get. False: nothing has been done.
+    /// Queues a get. False: nothing was queued.
     pub(super) fn get<A>(
         &self,
         am: &Am<A>,
@@ -71,12 +72,12 @@ impl Overlap {
         A: Adapter<Remote: RemoteRead>,
     {
         let Some(from) = self.place(am, node, address, to.len())? else { return Ok(false) };
-        // SAFETY: the source was checked; `Landing` promises the target until the operation is done.
+        // SAFETY: the source was checked; `Landing` promises that the target is writable until the operation is done.
         Ok(unsafe { self.queue(from, to.ptr(), to.len(), c) })
     }
 
-    /// Where the peer's side of a transfer for the engine is in this process: `len` bytes at `address` of `node`, if they
-    /// are long enough, and mapped.
+    /// The address in this process of the peer's side: `len` bytes at `address` of `node`. `None` if it is not mapped, or `len`
+    /// is too short for the engine.
     fn place<A>(&self, am: &Am<A>, node: u32, address: usize, len: usize) -> Result<Option<*mut u8>, Error>
     where
         A: Adapter<Remote: RemoteRead>,
@@ -96,7 +97,7 @@ impl Overlap {
     /// As [`Engine::enqueue`], until the operation is done.
     unsafe fn queue(&self, from: *const u8, to: *mut u8, len: usize, c: Counted<'_>) -> bool {
         let op: Option<&'static Op> = Table::get().op(c.id); // the same op; its place in the table lives for ever
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both sides stay valid for `len` bytes until the operation is done.
         let enqueue = |count| unsafe { self.engine.enqueue(from, to, len, count) };
         match op.map(|op| op.queue(enqueue)) {
             Some(Ok(())) => true,

@@ -1,9 +1,14 @@
 //! The reference Extended API: transfers as Active Messages, of any size and alignment.
 //!
-//! A put is a Long request, or, of up to eight bytes, a Short one, answered by a Short reply that counts it done. A get is a
-//! Short request, answered by a Long reply when it lands in our segment, else, piece by piece, by Medium replies that are
-//! copied to their place, or, of up to eight bytes, by a Short. A memset is a Short request with a Short reply. Handlers are
-//! the extended API's own indices.
+//! | transfer | request | answer |
+//! |---|---|---|
+//! | put | Long; up to eight bytes: Short | Short, which counts it done |
+//! | get into our segment | Short | Long |
+//! | get to other memory | Short | Mediums, piece by piece, copied to their place |
+//! | get of up to eight bytes | Short | Short |
+//! | memset | Short | Short, which counts it done |
+//!
+//! Handlers are the extended API's own indices.
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
@@ -22,7 +27,7 @@ use crate::am::token::Token;
 use crate::base::error::Error;
 use crate::sci::Adapter;
 
-/// Has the engine's messages served.
+/// Registers the handlers of the engine's messages.
 pub fn register<A: Adapter>(library: &mut Library<A>) {
     let asked = |to: u64, ids: u64| Asked { to: to as usize, id: low(ids), seal: high(ids) };
     library.on(RMA_PUT, |am, token, [id], _| on_put(am, token, low(id)));
@@ -70,7 +75,7 @@ fn args(words: &[u64], count: usize) -> Args<'_> {
 /// Starts a put.
 pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c: Counted<'_>) -> Result<(), Error> {
     if source.len() <= 8 && !source.is_empty() {
-        // A line, where a Long writes one more at the target and has twice as much to look up.
+        // A Short is one line. A Long writes one more line at the target and has twice as much to look up.
         am.payloads().check(node, address, source.len())?;
         c.op.start();
         let ids = u64::from(c.id.bits()) | (source.len() as u64) << 32;
@@ -140,7 +145,7 @@ pub fn on_put_word<A: Adapter>(
     check_own(am, token, address, len);
     // SAFETY: the first of a word's bytes.
     let bytes = unsafe { Source::new((&raw const value).cast(), len) };
-    // SAFETY: in this node's segment, or valid by the initiator's promise in EVERYTHING.
+    // SAFETY: the target lies in this node's segment; in EVERYTHING the initiator's client promises that it is writable.
     unsafe { bytes.move_to(address as *mut u8) };
     on_put(am, token, id)
 }
@@ -166,14 +171,14 @@ pub fn on_get<A: Adapter>(
     asked: Asked,
 ) -> Result<(), Error> {
     check_own(am, token, from, len);
-    // SAFETY: in this node's segment, or valid by the initiator's promise in EVERYTHING.
+    // SAFETY: the source lies in this node's segment; in EVERYTHING the initiator's client promises that it is readable.
     let source = unsafe { Source::new(from as *const u8, len) };
     let ids = u64::from(asked.id) | u64::from(asked.seal) << 32;
     if long {
         return am.reply_long(token, RMA_LANDED, source, asked.to, args(&[ids], 2));
     }
     if len <= 8 {
-        // A line, where a Medium is a copy more: a word's round trip 1.4 -> 1.3 of a bare line's.
+        // A Short is one line; a Medium takes one more copy. Round trip of a word: 1.4 -> 1.3 of a bare line's.
         return am.reply_short(token, RMA_FETCHED, args(&[word(asked.to), ids, source.word(), len as u64], 7));
     }
     am.reply_medium(token, RMA_ARRIVED, source, args(&[word(asked.to), ids], 4))
@@ -189,7 +194,7 @@ pub fn on_set<A: Adapter>(
     id: u32,
 ) -> Result<(), Error> {
     check_own(am, token, address, len);
-    // SAFETY: as in `on_get`.
+    // SAFETY: the target was checked; in EVERYTHING the initiator's client promises that it is writable.
     unsafe { (address as *mut u8).write_bytes(byte, len) };
     am.reply_short(token, RMA_DONE, args(&[u64::from(id)], 1))
 }

@@ -74,12 +74,12 @@ impl Table {
         }
     }
 
-    /// Goes out with a get of `len` bytes to `to`, and comes back with them: no other memory is written for an answer
-    /// than what was asked for, though the address makes the round trip. An op can't hold it, since an implicit one has
-    /// any number of gets in flight.
+    /// A number that goes out with a get of `len` bytes to `to` and comes back with them. An answer can write only memory that
+    /// was asked for, although the address makes the round trip. The op can't hold it, since an implicit one has any number of
+    /// gets in flight.
     pub fn seal(&self, id: OpId, to: usize, len: usize) -> u32 {
-        // A folded product with a secret: what a peer damages does not fit by chance. Against one that reckons, nothing is
-        // of use: it may write any word of ours that it likes.
+        // A folded product with a secret, so that damaged bits do not fit by chance. It is no protection against a peer that
+        // computes it on purpose: such a peer may write any word of ours anyway.
         let what = u64::from(id.0) << 32 ^ len as u64;
         let product = u128::from(to as u64 ^ self.key[0]) * u128::from(what ^ self.key[1]);
         ((product >> 64) as u64 ^ product as u64) as u32
@@ -103,8 +103,8 @@ impl Table {
         Some(block)
     }
 
-    /// From now on events outlive the threads that started them. By a face whose events any thread may sync, at its
-    /// initialisation.
+    /// From now on events outlive the threads that started them. An API layer whose events any thread may sync calls this at
+    /// its initialisation.
     pub fn let_events_outlive_threads(&self) {
         self.outlive.store(true, Ordering::Relaxed); // Relaxed: before there are threads that end
     }
@@ -114,7 +114,7 @@ impl Table {
         self.outlive.load(Ordering::Relaxed) // Relaxed: as there
     }
 
-    /// A home for a thread: one whose thread has ended, else a new one.
+    /// A home for a thread: one left by an ended thread, else a new one.
     pub(super) fn home(&'static self) -> &'static Home {
         let empty = self.empty.lock().pop();
         empty.unwrap_or_else(|| Box::leak(Box::new(Home::new(self))))

@@ -1,6 +1,6 @@
 //! Transfers from start to end: what counts them, and waits that serve messages until they are complete.
 //!
-//! Must not know: C types, error codes, the names of clients' calls; how transfers go.
+//! Must not know: C types, error codes, the names of clients' calls, how bytes move.
 
 #![forbid(unsafe_code)]
 
@@ -18,18 +18,18 @@ pub enum How {
     Blocking,
     /// By a root event, if it is not complete.
     Event(Local),
-    /// By a root event in any case, which has the value that was fetched ([`super::Rma::get_value`]).
+    /// By a root event in any case, which holds the fetched value ([`super::Rma::get_value`]).
     Value,
     /// By a set of its thread, or by the region that is open on it.
     Implicit(Set, Local),
 }
 
-/// What a transfer's start comes to: the root event of [`How::Event`] and [`How::Value`], 0 if it is complete or has none.
+/// The result of starting a transfer: the root event of [`How::Event`] and [`How::Value`]; 0 if it is complete or has none.
 pub type Root = usize;
 
 impl<A: Adapter> Engines<'_, A> {
-    /// Runs `begin`, which starts transfers that the completion counts, and does what the caller wants of it. `None`: the
-    /// transfer was refused ([`Begun::Refused`]), and nothing was started.
+    /// Runs `begin`, which starts transfers that the completion counts. Then waits or makes the event, as `how` says. `None`:
+    /// the transfer was refused ([`Begun::Refused`]), and nothing was started.
     #[inline(always)]
     pub fn transfer(
         self,
@@ -85,7 +85,7 @@ impl<A: Adapter> Engines<'_, A> {
         Ok(())
     }
 
-    /// Waits for a root; the op, which is not yet given back.
+    /// Waits for a root. Returns its op, which is not given back yet.
     #[inline(always)]
     fn wait_root(self, root: usize, whose: Whose) -> Result<Live, Error> {
         let live = find(root, whose).or_else(|why| refused(root, why))?;
@@ -122,8 +122,8 @@ impl<A: Adapter> Engines<'_, A> {
         self.wait_until(|| sets.are_done())
     }
 
-    /// Serves messages until `done`; once at least, so that a node that does nothing but blocking calls answers requests even
-    /// if each of them is complete at once (contract: extended.md §10).
+    /// Serves messages until `done`, and at least once. So a node that makes nothing but blocking calls answers requests, even
+    /// if each call is complete at once (contract: extended.md §10).
     #[inline(always)]
     fn wait_until(self, done: impl Fn() -> bool) -> Result<(), Error> {
         if done() {
@@ -138,7 +138,8 @@ impl<A: Adapter> Engines<'_, A> {
         Ok(())
     }
 
-    /// Handlers do not run in handlers, and without one no answer is counted: such a wait would never end.
+    /// Refuses to wait inside a handler. Handlers do not run in handlers, and without one no answer is counted, so the wait
+    /// would never end.
     #[inline(always)]
     fn check_may_wait(self) -> Result<(), Error> {
         if self.am.in_handler() {
@@ -147,7 +148,7 @@ impl<A: Adapter> Engines<'_, A> {
         Ok(())
     }
 
-    /// One step of waiting: while the DMA engine has transfers that nobody makes, makes a part of one and polls.
+    /// One step of waiting: polls. If the DMA engine has transfers that no thread works on, makes a part of one first.
     #[inline(always)]
     fn wait_step(self, failed: u32) -> u32 {
         if self.rma.help() {

@@ -6,9 +6,9 @@
 use super::world::{Kit, Node, Shape, create, nodes_with};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::{self, Block};
-use crate::coll::cells::{Cells, WORDS, Way, Word};
+use crate::coll::cells::{CellPath, Cells, WORDS, Word};
 use crate::coll::landing;
-use crate::coll::reach::{Connect, Reach};
+use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::team::{Images, Team};
 use crate::explore::explore;
 use crate::sci::heap::Heap;
@@ -58,9 +58,9 @@ fn members(direct: bool) -> Vec<Member> {
             let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
             Ok(segment.map(0, beside() + AHEAD, Placement::Anywhere)?)
         });
-        let ways = (0..2).map(|rank| Way::new(rank, 0)).collect();
-        let to_all = Reach::new(2, direct.then_some(connect));
-        let cells = Cells::new(me, block, own.clone(), ways, Arc::new(to_all));
+        let paths = (0..2).map(|rank| CellPath::new(rank, 0)).collect();
+        let to_all = MemberReach::new(2, direct.then_some(connect));
+        let cells = Cells::new(me, block, own.clone(), paths, Arc::new(to_all));
         (0..2).for_each(|member| drop(cells.map(member))); // connecting is no part of the models
         // SAFETY: each member is used by one thread.
         let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };

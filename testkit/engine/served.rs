@@ -16,7 +16,7 @@ use crate::sci::reorder::Reorder;
 use crate::testkit::far::Far;
 use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, What};
-use crate::vis::{Call, Vis};
+use crate::vis::{Verb, Vis};
 use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
 
 /// Bytes of each node's part of a segment.
@@ -58,7 +58,7 @@ fn transfers<A: Adapter>(node: &Node<A>, seed: u64) {
             let source = unsafe { Source::new(sent.as_ptr(), len) };
             done(node, |c| reference::put(&node.am, peer, at, source, c).unwrap());
             let mut back = vec![0; len];
-            // SAFETY: as above, for `back`.
+            // SAFETY: `back` is writable and lives until the get is over.
             let landing = unsafe { Landing::new(back.as_mut_ptr(), len) };
             done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
             assert_eq!(back, sent, "{len} bytes from {peer}");
@@ -68,7 +68,7 @@ fn transfers<A: Adapter>(node: &Node<A>, seed: u64) {
             let landing = unsafe { Landing::new(own as *mut u8, len) };
             done(node, |c| reference::set(&node.am, peer, at, round as u8, len, c).unwrap());
             done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
-            // SAFETY: as above; no get is under way.
+            // SAFETY: bytes of this node's segment; no get is under way.
             let got: Vec<u8> = (0..len).map(|i| unsafe { (own as *const u8).wrapping_add(i).read() }).collect();
             assert_eq!(got, vec![round as u8; len], "{len} bytes set at {peer}");
         }
@@ -111,13 +111,13 @@ fn pieces_by_messages_are_whole() {
             let there: [usize; 3] = std::array::from_fn(|i| back.as_mut_ptr().addr() + PIECE * i);
             let all = |list| Indexed { list, len: PIECE };
             let put = What::Indexed(all(&far), all(&near));
-            let start = |call: Call, what: &What<'_>, c: Counted<'static>| {
+            let start = |call: Verb, what: &What<'_>, c: Counted<'static>| {
                 let on = Engines { am: &node.am, rma: &rma };
                 let _ = vis.start(on, Target::node(peer), call, what, Flags::NONE, Completion::at_return(c)).unwrap();
             };
-            done(node, |c| start(Call::PutI, &put, c));
+            done(node, |c| start(Verb::PutI, &put, c));
             let get = What::Indexed(all(&there), all(&far));
-            done(node, |c| start(Call::GetI, &get, c));
+            done(node, |c| start(Verb::GetI, &get, c));
             assert_eq!(back, sent);
             meet(node);
         });

@@ -8,7 +8,7 @@ use crate::am::library::{COLL_DATA, COLL_STORE};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
 use crate::coll::combine::Reduction;
-use crate::coll::reach::{Connect, Reach};
+use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::sci::heap::{Heap, fickle};
 use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteSegment};
@@ -45,9 +45,9 @@ unsafe extern "C" fn combine(
     for at in 0..count * size {
         // SAFETY: the operands have `count` elements of `size` bytes.
         let l = unsafe { left.cast::<u8>().wrapping_add(at).read() };
-        // SAFETY: as above.
+        // SAFETY: `right` has as many readable bytes.
         let r = unsafe { right.cast::<u8>().wrapping_add(at).read() };
-        // SAFETY: as above, for the result.
+        // SAFETY: `result` has as many writable bytes.
         unsafe { result.cast::<u8>().wrapping_add(at).write(l ^ r) };
     }
 }
@@ -95,7 +95,7 @@ fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec
             am,
             region: seat.coll.region.clone(),
             landings: seat.coll.landings.clone(),
-            reach: Reach::new(nodes, direct.then_some(connect)),
+            reach: MemberReach::new(nodes, direct.then_some(connect)),
             area,
             threaded: false,
             debug,

@@ -11,7 +11,7 @@ use crate::sci::heap::fickle;
 use crate::sci::{LocalMap, RemoteMap};
 use crate::testkit::world::Shape;
 use crate::verbs::{Flags, Target};
-use crate::vis::Call;
+use crate::vis::Verb;
 use crate::vis::shape::{Indexed, What};
 use crate::xfer::op::{Op, OpId};
 use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
@@ -257,8 +257,8 @@ impl Scene {
                 0 => reference::put(am, to, there, source(&self.private[..len]), c),
                 1 => reference::get(am, to, there, landing, c),
                 2 => reference::set(am, to, there, 1, len, c),
-                3 => vis(Call::PutI, What::Indexed(far, near)),
-                _ => vis(Call::GetI, What::Indexed(near, far)),
+                3 => vis(Verb::PutI, What::Indexed(far, near)),
+                _ => vis(Verb::GetI, What::Indexed(near, far)),
             }
             .expect("an honest transfer");
         })

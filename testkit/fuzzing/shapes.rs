@@ -7,7 +7,7 @@ use crate::coll::team::Images;
 use crate::coll::{Kind, select};
 use crate::testkit::world::Shape;
 use crate::vis::shape::{Indexed, Levels, Piece, Run, Section, What, indexed_runs, joined, vector_runs};
-use crate::vis::{Call, check};
+use crate::vis::{Verb, check};
 
 thread_local!(static SEATS: Vec<Seat> = seats(&Shape::new(2, 4), 64));
 
@@ -40,8 +40,8 @@ fn address(input: &mut Input<'_>) -> usize {
     }
 }
 
-fn checked(f: impl Fn(&Seat, Call) -> bool) {
-    for call in [Call::PutV, Call::GetV] {
+fn checked(f: impl Fn(&Seat, Verb) -> bool) {
+    for call in [Verb::PutV, Verb::GetV] {
         SEATS.with(|seats| f(&seats[0], call));
     }
 }
@@ -99,7 +99,7 @@ fn strided(input: &mut Input<'_>) {
 fn ways(input: &mut Input<'_>) {
     let (members, place) = (input.below(2000) + 1, input.below(2000));
     if let Some(kind) = Kind::from_number(input.u8().into()) {
-        let _ = select::way(kind, input.u8() & 1 == 0, members, input.any() as usize);
+        let _ = select::algorithm(kind, input.u8() & 1 == 0, members, input.any() as usize);
     }
     let place = place % members;
     let tree = Tree::new(2 + input.below(7), place, members);

@@ -9,7 +9,7 @@ use crate::base::error::{Error, bad_arg};
 use crate::coll::audit::{MEETING, NAMES, Origin};
 use crate::coll::combine::{Function, Reduction};
 use crate::coll::team::TeamRef;
-use crate::coll::{Addresses, Call, Coll, Kind, Place, Plain, flags};
+use crate::coll::{Addresses, Call, Coll, ImagePlace, Kind, Plain, flags};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, Op};
@@ -203,7 +203,7 @@ unsafe fn run_short(
 /// # Safety
 /// As [`gasneti_sci_coll_run`].
 #[inline]
-unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &Place) -> Result<Call, Error> {
+unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImagePlace) -> Result<Call, Error> {
     let Some(kind) = Kind::from_number(call.kind) else { return bad_arg(format_args!("kind {}", call.kind)) };
     let lists = call.lists != 0;
     let side = |list: *const c_void, listed: bool| {
@@ -269,7 +269,7 @@ unsafe fn reduction(
 
 /// What debug clients get checked beside: flags, segments (contract: coll.md §2.1, §4).
 #[cold]
-fn check(am: &Am<Host>, call: &Call, place: &Place) -> Result<(), Error> {
+fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
     let groups = [
         (0x07, "GASNET_COLL_IN_NOSYNC, IN_MYSYNC and IN_ALLSYNC"),
         (0x38, "GASNET_COLL_OUT_NOSYNC, OUT_MYSYNC and OUT_ALLSYNC"),

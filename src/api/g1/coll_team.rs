@@ -4,10 +4,10 @@
 
 use super::coll::{coll, must};
 use crate::api::constants::*;
-use crate::barrier::{Barrier, Hall};
+use crate::barrier::{ArrivalCells, Barrier};
 use crate::base::error::{Error, bad_arg};
 use crate::coll::ALL;
-use crate::coll::images::Crew;
+use crate::coll::images::ImageBarrier;
 use crate::coll::team::{Members, TeamRef};
 use crate::job::Job;
 use crate::sci::Host;
@@ -62,7 +62,7 @@ pub extern "C" fn gasneti_sci_team_rank(handle: usize, node: u32) -> u32 {
 }
 
 /// Runs `f` with the barrier of a team and where its members meet: that of all nodes is the plain barrier.
-fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn Hall) -> Result<T, Error>) -> Result<T, Error> {
+fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn ArrivalCells) -> Result<T, Error>) -> Result<T, Error> {
     let job = Job::attached()?;
     if handle == ALL {
         return f(job.barrier(), job.am());
@@ -72,29 +72,29 @@ fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn Hall) -> Result<
 }
 
 /// The threads of this node that take part as one, if the flags say so and there are several.
-fn crew(handle: usize, flags: c_int) -> Result<Option<(&'static Crew, u32)>, Error> {
+fn image_barrier(handle: usize, flags: c_int) -> Result<Option<(&'static ImageBarrier, u32)>, Error> {
     if flags & GASNETI_SCI_BARRIERFLAG_IMAGES == 0 || handle != ALL {
         return Ok(None);
     }
     let coll = coll()?;
-    Ok(Some((coll.crew(), coll.images_here() as u32)).filter(|(_, images)| *images > 1))
+    Ok(Some((coll.image_barrier(), coll.images_here() as u32)).filter(|(_, images)| *images > 1))
 }
 
 fn notify(handle: usize, id: c_int, flags: c_int) -> Result<(), Error> {
-    let notify = || with_barrier(handle, |barrier, hall| barrier.notify(hall, id, flags as u32));
-    match crew(handle, flags)? {
+    let notify = || with_barrier(handle, |barrier, cells| barrier.notify(cells, id, flags as u32));
+    match image_barrier(handle, flags)? {
         None => notify(),
-        Some((crew, images)) => crew.arrive(images, notify),
+        Some((image_barrier, images)) => image_barrier.arrive(images, notify),
     }
 }
 
 fn wait(handle: usize, id: c_int, flags: c_int) -> Result<c_int, Error> {
     let am = Job::attached()?.am();
-    match crew(handle, flags)? {
-        None => with_barrier(handle, |barrier, hall| barrier.wait(am, hall, id, flags as u32)),
-        Some((crew, _)) => {
-            let finished = || with_barrier(handle, |barrier, hall| barrier.finished(hall, id, flags as u32));
-            crew.wait(finished, |failed| am.wait_step(failed))
+    match image_barrier(handle, flags)? {
+        None => with_barrier(handle, |barrier, cells| barrier.wait(am, cells, id, flags as u32)),
+        Some((image_barrier, _)) => {
+            let finished = || with_barrier(handle, |barrier, cells| barrier.finished(cells, id, flags as u32));
+            image_barrier.wait(finished, |failed| am.wait_step(failed))
         }
     }
     .map(outcome)
@@ -122,12 +122,12 @@ pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> 
     trace::timed!(
         Op::BarrierTry,
         must("gasnet_coll_barrier_try", || {
-            if crew(team, flags)?.is_some() {
+            if image_barrier(team, flags)?.is_some() {
                 return bad_arg(format_args!("GASNET_BARRIERFLAG_IMAGES is not for try"));
             }
             Job::attached()?.am().poll();
-            with_barrier(team, |barrier, hall| {
-                Ok(barrier.finished(hall, id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
+            with_barrier(team, |barrier, cells| {
+                Ok(barrier.finished(cells, id, flags as u32)?.map_or(GASNETI_SCI_ERR_NOT_READY, outcome))
             })
         })
     )

@@ -12,7 +12,7 @@ use crate::sci::Host;
 use crate::trace::{self, Op};
 use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
-use crate::vis::{Call, check};
+use crate::vis::{Verb, check};
 use crate::xfer::home::Set;
 use crate::xfer::wait::How;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -59,7 +59,7 @@ const OPS: [[Op; 3]; 6] = [
 /// synced, the remote side in the segment of `node`.
 #[inline(always)]
 unsafe fn transfer<'a>(
-    call: Call,
+    call: Verb,
     how: u32,
     node: u32,
     bytes: impl FnOnce() -> usize,
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn gasneti_sci_putv(
     // SAFETY: as above.
     let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::PutV, how, node, bytes, describe) }
+    unsafe { transfer(Verb::PutV, how, node, bytes, describe) }
 }
 
 /// Get; otherwise as [`gasneti_sci_putv`].
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn gasneti_sci_getv(
     // SAFETY: as above.
     let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::GetV, how, node, bytes, describe) }
+    unsafe { transfer(Verb::GetV, how, node, bytes, describe) }
 }
 
 /// Put from a list of addresses to a list of addresses; otherwise as [`gasneti_sci_putv`].
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn gasneti_sci_puti(
     };
     let bytes = || dstcount.wrapping_mul(dstlen);
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::PutI, how, node, bytes, describe) }
+    unsafe { transfer(Verb::PutI, how, node, bytes, describe) }
 }
 
 /// Get; otherwise as [`gasneti_sci_puti`].
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn gasneti_sci_geti(
     };
     let bytes = || dstcount.wrapping_mul(dstlen);
     // SAFETY: this function's own contract.
-    unsafe { transfer(Call::GetI, how, node, bytes, describe) }
+    unsafe { transfer(Verb::GetI, how, node, bytes, describe) }
 }
 
 /// A strided transfer.
@@ -293,7 +293,7 @@ pub unsafe extern "C" fn gasneti_sci_geti(
 /// As [`gasneti_sci_puts`] and [`gasneti_sci_gets`].
 #[inline(always)]
 unsafe fn section(
-    call: Call,
+    call: Verb,
     how: u32,
     node: u32,
     start: [usize; 2],
@@ -341,7 +341,7 @@ pub unsafe extern "C" fn gasneti_sci_puts(
 ) -> usize {
     // SAFETY: this function's own contract.
     unsafe {
-        section(Call::PutS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
+        section(Verb::PutS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
     }
 }
 
@@ -362,7 +362,7 @@ pub unsafe extern "C" fn gasneti_sci_gets(
 ) -> usize {
     // SAFETY: this function's own contract.
     unsafe {
-        section(Call::GetS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
+        section(Verb::GetS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
     }
 }
 
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn gasneti_sci_check_vector(
     let check = |am: &Am<Host>| {
         // SAFETY: this function's own contract.
         let lists = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
-        check::vector(am, if put != 0 { Call::PutV } else { Call::GetV }, node, lists)
+        check::vector(am, if put != 0 { Verb::PutV } else { Verb::GetV }, node, lists)
     };
     // SAFETY: this function's own contract.
     unsafe { checked(name, node, check) }
@@ -420,7 +420,7 @@ pub unsafe extern "C" fn gasneti_sci_check_indexed(
     let check = |am: &Am<Host>| {
         // SAFETY: this function's own contract.
         let lists = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
-        check::indexed(am, if put != 0 { Call::PutI } else { Call::GetI }, node, lists)
+        check::indexed(am, if put != 0 { Verb::PutI } else { Verb::GetI }, node, lists)
     };
     // SAFETY: this function's own contract.
     unsafe { checked(name, node, check) }
@@ -446,7 +446,7 @@ pub unsafe extern "C" fn gasneti_sci_check_strided(
     let check = |am: &Am<Host>| {
         // SAFETY: this function's own contract.
         let levels = unsafe { described(start, [dststrides, srcstrides], count, levels) }?;
-        check::strided(am, if put != 0 { Call::PutS } else { Call::GetS }, node, &levels)
+        check::strided(am, if put != 0 { Verb::PutS } else { Verb::GetS }, node, &levels)
     };
     // SAFETY: this function's own contract.
     unsafe { checked(name, node, check) }

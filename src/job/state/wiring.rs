@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // regions and client memory
 
 use super::{CONNECT, Client};
-use crate::am::peers::Reach;
+use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
 use crate::am::wait;
 use crate::base::config::{Config, Dma};
@@ -106,7 +106,7 @@ impl Regions {
     }
 }
 
-impl Reach<Host> for Regions {
+impl Connector<Host> for Regions {
     fn post(&self, peer: u32) -> Result<(<Host as Adapter>::Remote, <Host as Adapter>::RemoteInterrupt), Error> {
         let control = self.map(peer, CONTROL, 0, self.layout.control_len())?;
         Ok((control, self.adapter.connect_interrupt(NodeId(peer as u16))?))

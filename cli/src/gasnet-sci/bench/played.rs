@@ -6,7 +6,7 @@
 
 use super::kernels::polls_played;
 use gasnet_sci::am::library::Library;
-use gasnet_sci::am::peers::Reach;
+use gasnet_sci::am::peers::Connector;
 use gasnet_sci::am::region::{COMMAND, CONTROL, Layout};
 use gasnet_sci::am::wait::Waiter;
 use gasnet_sci::am::{Am, Wiring};
@@ -47,7 +47,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         command,
         control,
         interrupt: adapter.interrupt()?,
-        reach: Box::new(Silence),
+        connector: Box::new(Silence),
         queue: adapter.dma_queue(64)?,
         library: Library::default(),
     };
@@ -60,7 +60,7 @@ struct Silence;
 
 type Remote = <Host as Adapter>::Remote;
 
-impl Reach<Host> for Silence {
+impl Connector<Host> for Silence {
     fn post(&self, peer: u32) -> Result<(Remote, <Host as Adapter>::RemoteInterrupt), Error> {
         Err(Error::resource(format_args!("node {peer} was sent something")))
     }
