@@ -114,7 +114,7 @@ impl<T> ModeLock<T> {
             return None;
         }
         let _unlock = Unlock(self);
-        // SAFETY: as in `with`.
+        // SAFETY: locked, or promised exclusive at `new`; only shared references ever exist.
         Some(f(unsafe { &*self.value.get() }))
     }
 }
@@ -126,7 +126,7 @@ impl<T> ModeLock<T> {
     /// This thread is inside `with` or `try_with` of this lock, and stays there while the reference lives.
     #[inline(always)]
     pub unsafe fn reenter(&self) -> &T {
-        // SAFETY: the caller's promise: this thread holds the lock; only shared references ever exist.
+        // SAFETY: the caller promises that this thread holds the lock; only shared references ever exist.
         unsafe { &*self.value.get() }
     }
 }
@@ -172,7 +172,7 @@ impl<T> OnceBox<T> {
                 first
             }
         };
-        // SAFETY: as in `get`.
+        // SAFETY: from a box that `get_or_keep` gave up to `self`, which lives as long.
         unsafe { &*kept }
     }
 }

@@ -89,7 +89,7 @@ pub fn memory_limit() -> Limit {
 pub fn physical() -> u64 {
     // SAFETY: sysconf reads constants of the system.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    // SAFETY: as above.
+    // SAFETY: sysconf reads constants of the system.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     let physical = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
     if physical == 0 { u64::MAX } else { physical }

@@ -191,7 +191,7 @@ impl Job {
         let waiter = Waiter::new(nodes, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
-        // SAFETY: as above.
+        // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
@@ -306,7 +306,7 @@ impl Job {
             direct,
             mapped: direct && !self.client.everything,
         };
-        // SAFETY: as for the message engine, in `build`. Of two threads that come here at once one is in vain.
+        // SAFETY: the client keeps to its thread mode (contract: core.md §5). Where two threads make one at once, one is dropped.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
         self.am.set_background(|| coll.progress());
         if self.client.debug {

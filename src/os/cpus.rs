@@ -64,7 +64,7 @@ pub unsafe fn apply_memory_policy(address: *mut c_void, len: usize) {
     // SAFETY: `mode` and `set` are writable, `set` for `bits` bits.
     let got = unsafe { libc::syscall(libc::SYS_get_mempolicy, place, set.as_mut_ptr(), bits, 0usize, 0) };
     if got == 0 && mode != libc::MPOL_DEFAULT && len > 0 {
-        // SAFETY: the caller's promise; a policy changes nothing that a program can see.
+        // SAFETY: the caller promises a mapping of this process; a policy changes nothing that a program can see.
         unsafe { libc::syscall(libc::SYS_mbind, address, len, mode, set.as_ptr(), bits, 0) };
     }
 }

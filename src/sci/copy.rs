@@ -121,7 +121,7 @@ pub unsafe extern "C" fn gasneti_sci_memcpy(to: *mut c_void, from: *const c_void
         lengths = sym LENGTHS,
         memmove = sym memmove,
     );
-    // SAFETY: this function's own contract; `copy`, because the two may coincide.
+    // SAFETY: the caller promises what memcpy wants; `copy`, because the two may coincide.
     #[cfg(not(target_arch = "x86_64"))]
     unsafe {
         std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), nbytes)

@@ -58,7 +58,7 @@ impl<R: DmaTarget> DmaQueue for Queue<R> {
     unsafe fn enqueue(&self, src: *const u8, remote: &R, offset: usize, len: usize) -> Result<DmaTicket, SciError> {
         self.check(src.addr(), offset, len, remote.len())?;
         let map = remote.engine_map()?;
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { map.write(offset, src, len) }?;
         map.barrier();
         // ORDERING: Release ↔ Acquire in `poll`: who sees the ticket finished sees the bytes (rule 2).

@@ -262,7 +262,7 @@ fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: `blocked` is writable.
     unsafe { libc::sigfillset(&mut blocked) };
     for fault in [libc::SIGSEGV, libc::SIGBUS] {
-        // SAFETY: as above, and the number is a signal's.
+        // SAFETY: `blocked` is an initialised set, and the number is a signal's.
         unsafe { libc::sigdelset(&mut blocked, fault) };
     }
     // SAFETY: both sets are valid.

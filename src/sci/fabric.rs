@@ -129,9 +129,9 @@ impl Fabric {
     /// `node`'s bell.
     pub(crate) fn bell(&self, node: NodeId) -> Result<&Bell, SciError> {
         let at = size_of::<Head>() + self.index(node)? * size_of::<Bell>();
-        // SAFETY: as in `record`.
+        // SAFETY: `bytes(nodes)` made room for the bells of all nodes.
         let bell = unsafe { self.map.as_mut_ptr().add(at) };
-        // SAFETY: as in `record`.
+        // SAFETY: inside the map and aligned; a bell consists of atomics, and the map lives as long as `self`.
         Ok(unsafe { &*bell.cast::<Bell>() })
     }
 
@@ -143,7 +143,7 @@ impl Fabric {
     }
 
     fn head(&self) -> &Head {
-        // SAFETY: as in `record`.
+        // SAFETY: the map begins with the head, which consists of atomics and lives as long as `self`.
         unsafe { &*self.map.as_mut_ptr().cast::<Head>() }
     }
 

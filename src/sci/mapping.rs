@@ -14,10 +14,10 @@ pub(crate) struct Mapping {
     base: *mut u8,
     len: usize,
     // Dropped last, each undoes the map.
-    _place: Place,
+    _place: Backing,
 }
 
-enum Place {
+enum Backing {
     /// Nothing is mapped.
     Empty,
     /// The system chose.
@@ -43,7 +43,7 @@ impl Mapping {
     pub(crate) fn new(fd: &OwnedFd, offset: u64, len: usize, place: Placement) -> Result<Self, SciError> {
         if len == 0 {
             // Aligned like a map, and never accessed: every bounds check fails.
-            return Ok(Self { base: std::ptr::without_provenance_mut(1 << 16), len, _place: Place::Empty });
+            return Ok(Self { base: std::ptr::without_provenance_mut(1 << 16), len, _place: Backing::Empty });
         }
         match place {
             Placement::Anywhere => Self::anywhere(fd, offset, len),
@@ -56,7 +56,7 @@ impl Mapping {
         let map =
             map.map_err(|e| SciError::System { call: "mmap", errno: e.raw_os_error().unwrap_or(libc::ENOMEM) })?;
         leave_out_of_cores(map.as_mut_ptr(), len);
-        Ok(Self { base: map.as_mut_ptr(), len, _place: Place::Anywhere(map) })
+        Ok(Self { base: map.as_mut_ptr(), len, _place: Backing::Anywhere(map) })
     }
 
     fn in_window(fd: &OwnedFd, offset: u64, len: usize, address: usize) -> Result<Self, SciError> {
@@ -69,7 +69,7 @@ impl Mapping {
             return Err(SciError::last_os_error("mmap"));
         }
         leave_out_of_cores(got.cast(), len);
-        Ok(Self { base: got.cast(), len, _place: Place::Window(hold) })
+        Ok(Self { base: got.cast(), len, _place: Backing::Window(hold) })
     }
 
     /// First byte.

@@ -150,7 +150,7 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     /// As [`RemoteMap::write`].
     #[inline(always)]
     unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { self.write(offset, src, len) }
     }
     /// PIO fill. Unordered until the next barrier. `OutOfRange` writes nothing.

@@ -162,7 +162,7 @@ mod span {
             let block = block_index(offset, 8 * N, self.len);
             // SAFETY: inside the memory that `new` was promised.
             let words: *const [AtomicU64; N] = unsafe { self.base.add(block * 8 * N) }.cast();
-            // SAFETY: as in `at`, for each of the words.
+            // SAFETY: inside the memory that `new` was promised, aligned because `base` is; peers' accesses are atomic.
             Words(unsafe { &*words })
         }
 
@@ -190,7 +190,8 @@ mod span {
             }
             // SAFETY: inside the memory that `new` was promised.
             let half = unsafe { self.base.add(index * 4) };
-            // SAFETY: as in `at`; readers look at the whole word, which the hardware gives them without tearing.
+            // SAFETY: aligned, in memory that lives for `&self`; readers look at the whole word, which the hardware gives
+            // them without tearing.
             let half = unsafe { AtomicU32::from_ptr(half.cast()) };
             // ORDERING: as in `publish`.
             half.store(value, Ordering::Release);

@@ -93,9 +93,9 @@ pub fn freeze() {
 /// # Safety
 /// `cell` is a valid aligned int until this returns.
 pub unsafe fn freeze_at(cell: *mut c_int, name: &str) {
-    // SAFETY: the caller's promise; volatile because a debugger writes it too.
+    // SAFETY: the caller promises a valid aligned int; volatile because a debugger writes it too.
     let set = |value: c_int| unsafe { cell.write_volatile(value) };
-    // SAFETY: as above.
+    // SAFETY: the caller promises a valid aligned int; volatile because a debugger writes it too.
     let get = || unsafe { cell.read_volatile() };
     let pid = sys::pid();
     let before = sys::disposition(libc::SIGCONT);

@@ -74,7 +74,7 @@ pub fn exit(code: i32) -> ! {
     set_alarm(node.exit_time);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
-    // SAFETY: as above.
+    // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
     set_alarm(SHORT);
     run_hook();
@@ -84,7 +84,7 @@ pub fn exit(code: i32) -> ! {
 
 // A thread that sits in a read holds its stream's lock, usually that of stdin, and fflush(NULL) waits for it: then not long.
 fn flush_the_rest() {
-    // SAFETY: as in `exit`; the lock is kept, for this process ends.
+    // SAFETY: libc's own stream; the lock is kept, for this process ends.
     if unsafe { ftrylockfile(stdin) } != 0 {
         set_alarm(BLOCKED);
     }
@@ -182,7 +182,7 @@ pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
     base::tell(text);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
-    // SAFETY: as above.
+    // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
     base::abort()
 }

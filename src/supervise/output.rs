@@ -28,7 +28,7 @@ const COURTESY: Duration = Duration::from_secs(1);
 /// What a pipe that poll(2) calls writable takes without blocking (pipe(7): PIPE_BUF).
 const SMALL_WRITE: usize = 4096;
 
-enum Way {
+enum SinkFile {
     // Writes never block: a plain file, or an own open description in non-blocking mode.
     Direct(File),
     // The description is shared with other processes, whose mode is not ours to change.
@@ -37,7 +37,7 @@ enum Way {
 }
 
 struct Sink {
-    way: Way,
+    way: SinkFile,
     held: Vec<u8>,
     closed: bool,
     // The source whose line has been shown and not ended.
@@ -63,13 +63,13 @@ impl Sink {
         let shared = File::from(own.try_clone_to_owned().map_err(sys::refused("fcntl"))?);
         let kind = shared.metadata().map_err(sys::refused("fstat"))?.file_type();
         let way = if kind.is_socket() {
-            Way::Socket(shared)
+            SinkFile::Socket(shared)
         } else if kind.is_fifo() || kind.is_char_device() {
             let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
             let again = OpenOptions::new().write(true).custom_flags(flags).open(format!("/proc/self/fd/{number}"));
-            again.map_or(Way::Polled(shared), Way::Direct)
+            again.map_or(SinkFile::Polled(shared), SinkFile::Direct)
         } else {
-            Way::Direct(shared)
+            SinkFile::Direct(shared)
         };
         Ok(Sink {
             way,
@@ -83,7 +83,7 @@ impl Sink {
 
     fn file(&self) -> &File {
         match &self.way {
-            Way::Direct(file) | Way::Polled(file) | Way::Socket(file) => file,
+            SinkFile::Direct(file) | SinkFile::Polled(file) | SinkFile::Socket(file) => file,
         }
     }
 
@@ -172,10 +172,10 @@ impl Sink {
     fn write_some(&self) -> io::Result<usize> {
         let file = self.file();
         match self.way {
-            Way::Direct(_) => (&mut &*file).write(&self.held),
-            Way::Socket(_) => sys::send(file.as_fd(), &self.held),
-            Way::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => Err(ErrorKind::WouldBlock.into()),
-            Way::Polled(_) => (&mut &*file).write(&self.held[..self.held.len().min(SMALL_WRITE)]),
+            SinkFile::Direct(_) => (&mut &*file).write(&self.held),
+            SinkFile::Socket(_) => sys::send(file.as_fd(), &self.held),
+            SinkFile::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => Err(ErrorKind::WouldBlock.into()),
+            SinkFile::Polled(_) => (&mut &*file).write(&self.held[..self.held.len().min(SMALL_WRITE)]),
         }
     }
 

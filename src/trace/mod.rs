@@ -13,7 +13,7 @@ mod sink;
 pub mod source;
 mod totals;
 
-pub use op::Op;
+pub use op::TracedOp;
 pub(crate) use sink::Sink;
 
 use crate::base::config::{Config, Mask, Record};
@@ -29,12 +29,12 @@ use totals::Totals;
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// One of the two records: where it goes, and which letters are on at the moment.
-struct Way {
+struct Recording {
     sink: Sink,
     mask: AtomicU64,
 }
 
-impl Way {
+impl Recording {
     fn mask(&self) -> Mask {
         Mask::from_bits(self.mask.load(Ordering::Relaxed) as u32) // Relaxed: a setting
     }
@@ -46,8 +46,8 @@ struct State {
     pid: i32,
     begin: u64,
     local: AtomicBool,
-    trace: Option<Way>,
-    stats: Option<Way>,
+    trace: Option<Recording>,
+    stats: Option<Recording>,
     totals: Totals,
 }
 
@@ -74,7 +74,7 @@ pub fn open(config: &Config, node: u32, first: bool) {
     let way = |record: &Record, flush: bool| {
         let name = record.file.as_ref().filter(|_| record.nodes.contains(node))?;
         match Sink::open(name, node, flush) {
-            Ok(sink) => Some(Way { sink, mask: AtomicU64::new(record.mask.bits().into()) }),
+            Ok(sink) => Some(Recording { sink, mask: AtomicU64::new(record.mask.bits().into()) }),
             Err(error) => {
                 log::error(format_args!("no trace or statistics: {name} cannot be written: {error}"));
                 None
@@ -110,7 +110,7 @@ pub fn open(config: &Config, node: u32, first: bool) {
 
 /// Letters of the trace and of the statistics, as bits; 0 when there is none.
 pub fn letters() -> (u32, u32) {
-    let bits = |way: &Option<Way>| way.as_ref().map_or(0, |way| way.mask().bits());
+    let bits = |way: &Option<Recording>| way.as_ref().map_or(0, |way| way.mask().bits());
     state().map_or((0, 0), |state| (bits(&state.trace), bits(&state.stats)))
 }
 
@@ -136,7 +136,7 @@ pub fn record_local(record: bool) {
 
 /// The operation `op` with `node` and `bytes` begins; for those whose duration is nobody's concern.
 #[inline(always)]
-pub fn event(op: Op, node: u32, bytes: usize) {
+pub fn event(op: TracedOp, node: u32, bytes: usize) {
     if is_on() {
         record(op, node, bytes, None);
     }
@@ -177,7 +177,7 @@ pub(crate) use {message, moved, timed};
 #[cold]
 #[inline(never)]
 pub(crate) fn message_recorded<'a, R>(
-    op: Op,
+    op: TracedOp,
     node: u32,
     bytes: usize,
     words: impl FnOnce() -> &'a [u64],
@@ -191,7 +191,7 @@ pub(crate) fn message_recorded<'a, R>(
 /// See [`timed`].
 #[cold]
 #[inline(never)]
-pub(crate) fn timed_recorded<R>(op: Op, body: impl FnOnce() -> R) -> R {
+pub(crate) fn timed_recorded<R>(op: TracedOp, body: impl FnOnce() -> R) -> R {
     let _recorded = span(op, NO_NODE, 0);
     body()
 }
@@ -199,7 +199,7 @@ pub(crate) fn timed_recorded<R>(op: Op, body: impl FnOnce() -> R) -> R {
 /// See [`moved`].
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_recorded<R>(op: Op, node: u32, bytes: usize, body: impl FnOnce() -> R) -> R {
+pub(crate) fn moved_recorded<R>(op: TracedOp, node: u32, bytes: usize, body: impl FnOnce() -> R) -> R {
     if op.has_time() {
         let _recorded = span(op, node, bytes);
         return body();
@@ -210,14 +210,14 @@ pub(crate) fn moved_recorded<R>(op: Op, node: u32, bytes: usize, body: impl FnOn
 
 /// An operation whose duration counts: from here until it is dropped.
 #[inline(always)]
-pub fn span(op: Op, node: u32, bytes: usize) -> Span {
+pub fn span(op: TracedOp, node: u32, bytes: usize) -> Span {
     Span { begin: if is_on() { sys::clock_ns() } else { 0 }, op, node, bytes }
 }
 
 /// See [`span`].
 pub struct Span {
     begin: u64,
-    op: Op,
+    op: TracedOp,
     node: u32,
     bytes: usize,
 }
@@ -236,7 +236,7 @@ pub const NO_NODE: u32 = u32::MAX;
 
 #[cold]
 #[inline(never)]
-fn record(op: Op, node: u32, bytes: usize, ns: Option<u64>) {
+fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
     let Some(state) = state() else { return };
     // Relaxed: a setting.
     if op.is_transfer() && node == state.node && !state.local.load(Ordering::Relaxed) {
@@ -255,7 +255,7 @@ fn record(op: Op, node: u32, bytes: usize, ns: Option<u64>) {
 
 #[cold]
 #[inline(never)]
-fn arguments(op: Op, words: &[u64]) {
+fn arguments(op: TracedOp, words: &[u64]) {
     let list: String = words.iter().map(|word| format!(" {:#x} {:#x}", *word as u32, word >> 32)).collect();
     write(b'D', format_args!("{} arguments:{list}", op.name()));
 }

@@ -103,7 +103,7 @@ mod tests {
         assert!(file.is_open() && file.with(|_| Ok(())).is_ok());
         // SAFETY: only asks; the client's descriptor must have stayed open. Then it is closed, once.
         assert!(unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0);
-        // SAFETY: as above.
+        // SAFETY: `number` is a descriptor of ours, just found open.
         unsafe { libc::close(number) };
         assert_eq!(file.replace(memfd(), true), Ok(()));
         assert!(file.is_open());
