@@ -100,7 +100,7 @@ impl Batch {
         self.bytes = 0;
     }
 
-    /// Writes (`write`) or reads all of it; what is done goes out of the batch. Errors as for [`write()`].
+    /// Writes (`write`) or reads everything in the batch. Parts that are done leave the batch. Errors as for [`write()`].
     ///
     /// # Safety
     /// The local ranges are readable, for reading writable.

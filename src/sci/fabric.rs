@@ -2,7 +2,7 @@
 //!
 //! Per node a bell and a table of segments; for all, the cursor that hands out file space. The bells lie side by side,
 //! because a barrier looks at all of them: those of 32 nodes on one page. Zero-filled memory is the fabric's valid
-//! initial state, so nobody has to create it. File space is never handed out twice: there are 2^63 bytes of it,
+//! initial state, so no node has to create it. File space is never handed out twice: there are 2^63 bytes of it,
 //! and a peer may still have mapped what was removed.
 //! Must not know what segments are for.
 
@@ -102,7 +102,7 @@ impl Fabric {
 
     fn check_layout(&self) -> Result<(), SciError> {
         let mine = LAYOUT << 32 | u64::from(self.nodes);
-        // Relaxed: the word stands alone; who joins first writes what all expect.
+        // Relaxed: the word stands alone; the node that joins first writes what all expect.
         let found = self.head().layout.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed);
         match found {
             Err(found) if found != mine => Err(SciError::LayoutMismatch { mine, found }),
@@ -173,7 +173,7 @@ impl Fabric {
             (end <= i64::MAX as u64).then_some((start, end))
         };
         let cursor = &self.head().cursor;
-        // Relaxed: file space is told apart by number only; what is in it is ordered by `Life`.
+        // Relaxed: only the numbers of file space must differ; `Life` orders access to the bytes.
         let taken =
             cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(end_of(used)?.1 - self.space));
         let too_big = SciError::System { call: "pwrite", errno: libc::EFBIG };

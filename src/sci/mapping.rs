@@ -31,8 +31,8 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// A core dump would touch, and so commit, every page of every node's segments: 809 MB for three untouched segments of
-/// 256 MiB, memory exhausted for default ones. Failure only means a larger core.
+/// Keeps the map out of core dumps. A dump would touch, and so commit, every page of every node's segments: 809 MB for three
+/// untouched segments of 256 MiB, and all memory for segments of the default size. Failure only means a larger core.
 fn leave_out_of_cores(base: *mut u8, len: usize) {
     // SAFETY: a map of ours; the advice changes nothing that a program can see.
     unsafe { libc::madvise(base.cast(), len, libc::MADV_DONTDUMP) };

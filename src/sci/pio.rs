@@ -92,7 +92,7 @@ mod span {
     use crate::sci::Words;
     use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
-    /// Mapped memory, without its owner: who keeps a `Span` keeps the mapping next to it.
+    /// Mapped memory, without its owner: the holder of a `Span` keeps the mapping next to it.
     #[derive(Clone, Copy)]
     pub(crate) struct Span {
         base: *mut u8,
@@ -172,13 +172,13 @@ mod span {
             for (i, word) in body.iter().enumerate() {
                 self.at(first + 1 + i).store(*word, Ordering::Relaxed); // Relaxed: the head's Release below orders it
             }
-            // ORDERING: Release ↔ the reader's Acquire load of the head: who sees the head sees the body.
+            // ORDERING: Release ↔ the reader's Acquire load of the head: a reader that sees the head sees the body.
             self.at(first).store(head, Ordering::Release);
         }
 
         #[inline(always)]
         pub(crate) fn publish(&self, offset: usize, value: u64) {
-            // ORDERING: Release ↔ the reader's Acquire load of this word: who sees it sees what was stored before.
+            // ORDERING: Release ↔ the reader's Acquire load of this word: a reader that sees it sees what was stored before.
             self.at(word_index(offset, self.len)).store(value, Ordering::Release);
         }
 

@@ -230,7 +230,7 @@ pub extern "C" fn gasnett_malloc_aligned(align: usize, sz: usize) -> *mut c_void
 /// `p` is NULL or was given by that function, and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_free_aligned(p: *mut c_void) {
-    // SAFETY: the caller promises that `p` is NULL or came from malloc, and is freed once.
+    // SAFETY: the caller promises that `p` is NULL or from [`gasnett_malloc_aligned`], and not freed.
     unsafe { libc::free(p) };
 }
 
