@@ -67,8 +67,8 @@ pub(super) fn launched(value: &str, config: &Config) -> Result<Joined, String> {
     let Handoff { rank, nodes, memory, lifeline, cookie, unrandomised } = parse(value)?;
     log::set_identity(rank, nodes); // errors from here on are this node's
     if unrandomised {
-        // This program has its addresses by now. Those that it starts need not share them, and get what the system gives. A
-        // refusal leaves them as predictable as this one.
+        // This program has its addresses by now. Programs that it starts need not share them, so they get random ones again.
+        // If the system refuses, their addresses stay as predictable as this program's.
         let _ = layout::set_random(true);
     }
     let memory = adopt(memory, "the job's memory")?;

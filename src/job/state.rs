@@ -102,7 +102,7 @@ impl Job {
     /// The job, from init on.
     #[inline(always)]
     pub fn get() -> Result<&'static Job, Error> {
-        // ORDERING: Acquire ↔ the Release in `init`: who sees the pointer sees the job behind it.
+        // ORDERING: Acquire ↔ the Release in `init`: a thread that sees the pointer sees the job behind it.
         // SAFETY: null or a leaked box.
         unsafe { JOB.load(Ordering::Acquire).as_ref() }.ok_or_else(|| Error::not_init(NOT_INIT))
     }
@@ -224,8 +224,8 @@ impl Job {
         })
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; where not all is mapped each node is
-    /// its own, for clients take it that nodes of one supernode reach each other's memory.
+    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows. Clients assume that nodes of one
+    /// supernode reach each other's memory, so each node is its own supernode unless all segments are mapped.
     pub fn supernode(&self, node: u32) -> u32 {
         if self.client.everything || self.config.unmapped != Unmapped::No {
             return node;
@@ -349,8 +349,8 @@ fn before_attach() -> Error {
 /// Set by the first thread that exits, so that counters are printed once.
 static REPORTED: AtomicU64 = AtomicU64::new(0);
 
-/// Prints this node's counters, if asked for (GASNET_SCI_STATS), then `and_then` with them, if a thread that is still polling
-/// does not hold them. Called once, on the way out.
+/// Prints this node's counters, if asked for (GASNET_SCI_STATS), then calls `and_then` with them. Does neither if a thread
+/// that is still polling holds the counters. Called once, on the way out.
 pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     let Ok(job) = Job::get() else { return };
     // Relaxed: only the first caller's answer matters.

@@ -38,8 +38,8 @@ pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
     .map(drop)
 }
 
-/// This process, and what it executes, takes memory from NUMA node `node` as long as there is some. A kernel without NUMA
-/// has nothing to choose from: no error.
+/// Makes this process, and programs that it executes, take memory from NUMA node `node` as long as that has some. Succeeds
+/// without effect on a kernel without NUMA.
 pub fn prefer_memory_of(node: usize) -> io::Result<()> {
     let (set, bits) = bit_set(&[node]);
     // One more bit than counts: the kernel takes the number for that of the first bit outside.
@@ -52,7 +52,7 @@ pub fn prefer_memory_of(node: usize) -> io::Result<()> {
 }
 
 /// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one of its own: shared
-/// memory then comes from there, whichever process touches it first. A matter of speed only, so errors are not told.
+/// memory then comes from there, whichever process touches it first. Errors are ignored, because only speed depends on it.
 ///
 /// # Safety
 /// The range is a mapping of this process.

@@ -1,6 +1,6 @@
 //! Cores and NUMA nodes, as far as this process may use them, and how nodes are spread over them.
 //!
-//! What may be used is the affinity mask, which cpusets narrow too. Must not know: options, processes.
+//! This process may use the CPUs of its affinity mask, which cpusets narrow too. Must not know: options, processes.
 
 use super::sys;
 use std::fs;
@@ -37,7 +37,7 @@ pub enum Bind {
     Numa,
 }
 
-/// Where one node runs.
+/// The CPUs and the NUMA node that one node of the job is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
     /// Its CPUs.

@@ -1,10 +1,10 @@
 //! Traces and statistics: what this node does, as it happens and in total (contract: environment.md §2.2, tools.md §13).
 //!
-//! Always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not taken, and
-//! transfers of mapped memory, which the header does inline, do not pass here at all; while something is, attach tells the
-//! header to call the library for all of them.
+//! Always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not taken.
+//! Transfers of mapped memory, which the header does inline, then do not pass here at all. While something is recorded,
+//! attach makes the header call the library for all transfers.
 //!
-//! Points are in `abi`, and where a handler is called. Must not know: what an operation does.
+//! Points are in `api`, and where a handler is called. Must not know: what an operation does.
 
 #![forbid(unsafe_code)]
 
@@ -65,8 +65,8 @@ fn state() -> Option<&'static State> {
     STATE.get().filter(|state| state.pid == sys::pid())
 }
 
-/// Opens what the settings ask for. In init, when the rank is known and before the other nodes pass its last fence: what
-/// all nodes write to is emptied by node 0, which opens it before they do.
+/// Opens the files that the settings ask for. Called in init, when the rank is known. Node 0 calls it before the other nodes
+/// pass init's last fence, because it empties the files that all nodes write to.
 pub fn open(config: &Config, node: u32, first: bool) {
     if STATE.get().is_some() {
         return;
@@ -134,7 +134,7 @@ pub fn record_local(record: bool) {
     }
 }
 
-/// The operation `op` with `node` and `bytes` begins; for those whose duration is nobody's concern.
+/// The operation `op` with `node` and `bytes` begins; for kinds without a duration.
 #[inline(always)]
 pub fn event(op: TracedOp, node: u32, bytes: usize) {
     if is_on() {
@@ -144,8 +144,8 @@ pub fn event(op: TracedOp, node: u32, bytes: usize) {
 
 /// Sends a message by the expression `$send`; `$words` are its arguments, for the trace of data.
 ///
-/// A macro, so that what the recording copy of `$send` captures is put together where that copy is called: off the hot path, on
-/// which nothing but the test is left (callgrind: 4 instructions of 100 to 180; with functions 8 to 16).
+/// A macro, so that the captures of the recording copy of `$send` are built where that copy is called, off the hot path. Only
+/// the test stays on the hot path (callgrind: 4 instructions of 100 to 180; with functions 8 to 16).
 macro_rules! message {
     ($op:expr, $node:expr, $bytes:expr, $words:expr, $send:expr) => {
         if crate::trace::is_on() {
@@ -163,8 +163,8 @@ macro_rules! timed {
     };
 }
 
-/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`, which are computed if it is recorded, with its
-/// duration if that counts. As [`message`].
+/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`. `$bytes` is computed only if the operation is
+/// recorded; its duration is recorded for the kinds that have one. A macro for the reason given at [`message`].
 macro_rules! moved {
     ($op:expr, $node:expr, $bytes:expr, $body:expr) => {
         if crate::trace::is_on() { crate::trace::moved_recorded($op, $node, $bytes, move || $body) } else { $body }
@@ -289,8 +289,8 @@ pub fn into_stats(letter: u8, text: fmt::Arguments<'_>, force: bool) {
     }
 }
 
-/// Writes the totals so far: first what `client` writes about itself, then `conduit`'s counters, then ours. `reset`: the
-/// next ones count from here.
+/// Writes the totals so far: first what `client` writes about itself, then `conduit`'s counters, then ours. With `reset`
+/// the totals start again from zero.
 pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
     let Some(state) = state() else { return };
     let Some(way) = &state.stats else { return };

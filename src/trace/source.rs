@@ -1,4 +1,4 @@
-//! Where a client's thread stands in its own source (contract: tools.md §13). Traces show it.
+//! The line of the client's source that a thread is at, as the client reports it (contract: tools.md §13). Traces show it.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -23,13 +23,13 @@ pub fn set(file: Option<&'static CStr>, line: u32) {
     }
 }
 
-/// What was set last; `None`: nothing.
+/// The position that was set last; `None` if none was.
 pub fn get() -> Option<(&'static CStr, u32)> {
     let place = PLACE.get();
     place.file.map(|file| (file, place.line))
 }
 
-/// Until as many calls of [`thaw`], [`set`] has no effect on this thread.
+/// From now on [`set`] has no effect on this thread, until [`thaw`] has been called as often as this.
 pub fn freeze() {
     let place = PLACE.get();
     PLACE.set(SourceLine { frozen: place.frozen + 1, ..place });

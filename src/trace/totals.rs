@@ -71,7 +71,7 @@ impl Totals {
         TracedOp::ALL.iter().filter_map(|op| line(*op)).collect()
     }
 
-    /// From now on nothing has happened.
+    /// Sets all totals to zero.
     pub(super) fn clear(&self) {
         for total in &self.0 {
             total.count.store(0, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The environment as a whole: for people who look at their settings, and for nodes that take another's. Must not know who
-//! uses a value.
+//! The environment as a whole: for people who look at their settings, and for nodes that take another's. Must not know
+//! which code uses a value.
 
 use super::{Config, Tuned, VARS, Var, find_tuned};
 
