@@ -1,7 +1,7 @@
 //! One table of environment variables → one [`Config`], read once inside `gasnet_init` (contract: environment.md §1, §2).
 //!
-//! docs/environment.md and `gasnet-sci info` show the table, so a variable that is not in it does not exist. This is the only place that
-//! reads the environment. Must not know which code uses a value.
+//! docs/environment.md and `gasnet-sci info` show the table, so a variable that is not in it does not exist. This is the
+//! only place that reads the environment. Must not know which code uses a value.
 
 use std::fmt;
 
@@ -113,8 +113,9 @@ pub struct Config {
 pub const VIS_PACKET: usize = 16 << 10;
 /// 8-byte words that say where a packet's bytes belong.
 pub const VIS_PACKET_WORDS: usize = 2 << 10;
-/// Bytes; below this mean length of pieces the kernel's cost per piece (process_vm_writev, about 0.2 µs) is above that of
-/// packing them (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 and 7.5 GB/s with 1 KiB, 16.6 and 10.5 with 8 KiB).
+/// Bytes. Pieces whose mean length is below this are packed, because the kernel's cost per piece (process_vm_writev, about
+/// 0.2 µs) is then above that of packing (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 GB/s by the kernel and 7.5 packed with
+/// 1 KiB, 16.6 and 10.5 with 8 KiB).
 pub const VIS_CMA_MIN: usize = 2 << 10;
 
 /// Who makes long non-blocking transfers of mapped memory.

@@ -94,7 +94,7 @@ fn flush_the_rest() {
 // Rules 1 and 2.
 fn begin(node: &Node, code: i32) {
     let me = sys::thread_id();
-    // Relaxed: the winner goes on alone, nothing is handed over.
+    // Relaxed: only the winner continues, and nothing is handed over.
     if let Err(leaving) = LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         if leaving == me {
             // Called again from inside: by an exit handler after `process_exits`, by the hook, or during the flush.
@@ -169,14 +169,14 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
     run_hook();
 }
 
-/// As [`base::fatal`], also before init: then nobody has told it what a person wants to see.
+/// As [`base::fatal`], also before init, when the hook that shows what a person wants to see is not installed yet.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
     base::fatal(text)
 }
 
-/// As [`fatal`], for an error that the client reports: what it has printed before is written out, as far as no other thread
-/// holds the streams.
+/// As [`fatal`], for an error that the client reports. Output that the client printed before is written out first, unless
+/// another thread holds the stream.
 pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
     base::tell(text);

@@ -1,10 +1,10 @@
 //! What the nodes print: whole lines, in each stream's order, to the supervisor's own stdout and stderr.
 //!
-//! A line that its node does not end is kept back, but for that of the node which has stdin: what it leaves unfinished for
-//! `QUIET` may be a prompt, and is shown. Others' lines then wait for its end, but not longer than `COURTESY`.
+//! An unfinished line is kept back. The node that has stdin is the exception: a line that it leaves unfinished for `QUIET`
+//! may be a prompt, and is shown. Other nodes' lines then wait for its end, but not longer than `COURTESY`.
 //!
-//! Nothing here waits for a reader: a full sink keeps its bytes, and while it has too many its nodes are not read from,
-//! so that they wait as they would for any full pipe. Must not know: ranks, endings.
+//! Nothing here waits for a reader. A full sink keeps its bytes. While a sink holds too many, its nodes' output is not read,
+//! so they wait as they would for any full pipe. Must not know: ranks, endings.
 
 #![allow(unsafe_code)] // processes and signals
 
@@ -22,8 +22,8 @@ const LIMIT: usize = 1 << 20;
 /// How long a node leaves a line unfinished before it is taken for a prompt: more than one print takes, less than a person
 /// notices.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long others wait for the end of a line that is shown unfinished. They cannot wait for ever: it may end only after
-/// something that they do. A guess.
+/// How long other nodes' lines wait for the end of a line that is shown unfinished. Not for ever, because that line may end
+/// only after something that those nodes do. A guess.
 const COURTESY: Duration = Duration::from_secs(1);
 /// What a pipe that poll(2) calls writable takes without blocking (pipe(7): PIPE_BUF).
 const SMALL_WRITE: usize = 4096;
@@ -148,7 +148,7 @@ impl Sink {
         }
     }
 
-    // `source` has ended: nobody waits for the rest of its line. With tags it is a line of its own.
+    // `source` has ended, so its unfinished line is shown as it is. With tags it is a line of its own.
     fn close(&mut self, source: i32, tagged: bool) {
         if self.open == Some(source) {
             self.end_line(tagged);

@@ -2,7 +2,7 @@
 //!
 //! Rules:
 //! 1. A block is GUARD bytes, the client's, GUARD bytes; the guards hold a pattern that depends on the address.
-//! 2. What is not in the list was not given out, or was freed: both are fatal.
+//! 2. A block that is not in the list was not given out, or was freed: using it is fatal.
 //! 3. Freed blocks are kept, and filled, when their reuse is to be seen; then they must stay as they are.
 
 #![allow(unsafe_code)] // system calls, guarded memory

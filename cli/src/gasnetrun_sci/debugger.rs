@@ -1,4 +1,4 @@
-//! `--debug`: how the nodes that are to be debugged meet their debugger.
+//! `--debug`: how a debugger is started for the chosen nodes, or attached to them.
 
 use super::cli::NAME;
 use super::options::Debug;

@@ -47,7 +47,7 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     job.run(&config)
 }
 
-// The file of our own installation, unless the user names one; what is wrong with it is told here, once.
+// The file of our own installation, unless the user names one; an error in it is reported here, once.
 fn tune_file(config: &Config) -> Option<OsString> {
     if config.tune_file.is_some() {
         return None;
@@ -128,7 +128,7 @@ struct Job {
     zeroth: OsString,
     places: Vec<Binding>,
     debug: Option<debugger::Plan>,
-    /// Value of [`tune::VARIABLE`] for the nodes, if they must be told.
+    /// Value of [`tune::VARIABLE`] for the nodes' environment, if it must be set.
     tune_file: Option<OsString>,
     addresses: Addresses,
 }

@@ -93,7 +93,7 @@ fn failed(name: &'static str, error: &Error) -> ! {
     let Some((told, file, line)) = place() else { fatal(format_args!("{name}: {error}")) };
     // SAFETY: set by `gasneti_sci_coll_at` from C strings that stay.
     let told = unsafe { CStr::from_ptr(told) }.to_string_lossy();
-    // The call told last may be one among the arguments of this one; it is at the same place.
+    // The client's last report may be about a call among this one's arguments; both are on the same line.
     let name = if told.starts_with(name) { &told } else { name };
     // SAFETY: `gasneti_sci_coll_at` stored it: a C string that stays.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();

@@ -1,7 +1,7 @@
 //! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors are fatal.
 //!
-//! Each transfer's shim says what moves and which call it is; [`CALLS`] says what that means, [`transfer`] does the rest. The
-//! shims are functions written out, because cbindgen reads the prototypes from here.
+//! Each transfer's shim passes the bytes to move and the name of the call to [`transfer`], which does the rest by the call's
+//! row in [`CALLS`]. The shims are written out as functions, because cbindgen reads the prototypes from here.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -129,8 +129,8 @@ const _: () = {
 /// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. Blocking calls are recorded with
 /// their duration.
 ///
-/// The call is a parameter of the type, so that each has a copy of the engine's verb in which everything that depends on the
-/// call is decided: shared code asks at run time (30 instructions more per transfer).
+/// The call is a const parameter, so that the compiler makes one copy of the engine's verb per call and decides in it
+/// everything that depends on the call. Shared code would decide at run time (30 instructions more per transfer).
 #[inline(always)]
 fn transfer<const CALL: usize>(node: u32, what: What) -> usize {
     let (_, name, op, how) = const { CALLS[CALL] };

@@ -39,8 +39,8 @@ pub struct Survey {
 }
 
 impl Config {
-    /// Every variable as the process environment and the tune file have it, and the settings that result; values that make no
-    /// sense count as unset.
+    /// Every variable as the process environment and the tune file have it, and the settings that result. An invalid value
+    /// counts as unset.
     pub fn survey() -> Survey {
         let (tuned, problem) = find_tuned();
         let (config, settings) = Self::survey_of(tuned.as_ref(), super::variable);
