@@ -1,9 +1,10 @@
 /* Shorts and polls without a call. Part of gasnet.h; before gasnet_sci_am.h, whose macros use it.
  *
- * A Short of up to 14 arguments to a node of this host is one line and two words, stored here; a poll in vain is a look at two
- * words. Everything else is a call: no room, first contact, a node itself, threads (GASNET_PAR), debug builds, records and
- * statistics. In GASNET_PAR a Short is a call, and a poll in vain is not. The order of the stores is the protocol's: the words before the meta word, that before the ready count, that
- * before the look at the sleep word (src/am/slot.rs, src/am/outbox.rs have the rules). */
+ * A Short of up to 14 arguments to a node of this host is one line and two words, stored here. A poll that finds nothing reads
+ * two words here. Everything else is a call: no room, first contact, a message to the node itself, debug builds, traces and
+ * statistics. In GASNET_PAR each Short is a call; a poll that finds nothing is not.
+ * The protocol fixes the order of the stores: first the words, then the meta word, then the ready count, and then the look at
+ * the sleep word (rules: src/am/slot.rs, src/am/outbox.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_direct.h"
 #endif
@@ -117,14 +118,14 @@ GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
   if_pf ((uint16_t)__atomic_load_n(reply, __ATOMIC_RELAXED) == reply_sequence) return 2;
   return 0;
 }
-/* Looks that follow too closely keep the line from who writes it. */
+/* A pause between two looks. Looks that follow too closely take the line away from its writer. */
 GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
   uint32_t gap = __atomic_load_n(&watch->gap, __ATOMIC_RELAXED);
   do GASNETI_SCI_PAUSE();
   while (--gap != 0);
 }
-/* A poll as far as it goes here. 0: it was in vain; else as gasneti_sci_look, or 3: it is time for one that looks at everybody.
- * How often that is, the library decides. */
+/* The inline part of a poll. 0: it found nothing; 1 and 2: as gasneti_sci_look; 3: the library must now look at all peers.
+ * The library decides how often that is. */
 GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
   const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
   uint32_t pauses;

@@ -61,7 +61,8 @@ GASNETI_SCI_ALWAYS void gasneti_sci_tick(size_t nbytes) {
 #define GASNETI_SCI_ANY_MAPPED() GASNETI_SCI_EXPECT(gasneti_sci_reach.mapped != 0, 1)
 #define GASNETI_SCI_ALL_MAPPED() GASNETI_SCI_EXPECT(gasneti_sci_reach.whole != 0, 1)
 #endif
-/* Adds to `*at`, an address in the segment of `node`, what makes it one of this process; 0 if it is not mapped here. */
+/* Changes `*at`, an address in the segment of `node`, to the address of the same byte in this process. 0 if that segment is
+ * not mapped here. */
 GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 #if defined(GASNET_SEGMENT_EVERYTHING)
   (void)node, (void)at;
@@ -94,9 +95,9 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 #define GASNETI_SCI_ALL_INLINE() GASNETI_SCI_EXPECT(gasneti_sci_queued == ~(size_t)0, 1)
 #endif
 
-/* A copy; no bytes may be at null. Where the length is no short constant the library asks what it is, as memcpy would,
- * but in fewer steps (src/sci/copy.rs): a test for no bytes here takes 1 ns of the 10 that 1 KiB takes. What checks a
- * client's memory must see memcpy. */
+/* A copy; pointers to no bytes may be null. Unless the length is a short constant, the library's copy tests it, as memcpy
+ * would, but in fewer steps (src/sci/copy.rs): a test for no bytes here would take 1 ns of the 10 that 1 KiB takes. Sanitizers,
+ * which check a client's memory, must see memcpy. */
 #if defined(__SANITIZE_ADDRESS__) || defined(GASNETI_SCI_TSAN)
 #define GASNETI_SCI_MEMCPY 1
 #elif defined(__has_feature)

@@ -21,7 +21,7 @@
 #define gasnett_debug_memcheck_all gasneti_sci_heap_memcheck_all
 typedef gasneti_sci_heapstats_t gasnett_heapstats_t;
 #define gasnett_getheapstats gasneti_sci_heap_stats
-/* Lists and errors name the line that GASNETT_TRACE_SETSOURCELINE told last, if it did. */
+/* Lists and errors name the line that GASNETT_TRACE_SETSOURCELINE set last, if any. */
 #ifndef GASNETT_MALLOC_USE_SRCPOS
 #define GASNETT_MALLOC_USE_SRCPOS 1
 #endif

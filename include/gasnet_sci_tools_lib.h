@@ -45,7 +45,7 @@ GASNETI_SCI_NORETURN GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static vo
 
 /* Non-zero while a thread waits for a debugger, which clears it to let the thread go on. */
 extern volatile int gasnet_frozen;
-/* Prints host, pid and how to go on, sets *flag to 1, and waits until it is 0 or SIGCONT arrives. */
+/* Prints host, pid and how to resume, sets *flag to 1, and waits until it is 0 or SIGCONT arrives. */
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *flagname);
 
 /* ---- scheduling (section 8) ---- */

@@ -34,7 +34,7 @@ use std::ptr;
 #[cfg(not(loom))]
 use parking_lot::RawMutex;
 
-/// Loom's threads share one real thread, which must not sleep: who finds the lock taken lets the others run.
+/// Loom's threads share one real thread, which must not sleep: a thread that finds the lock taken lets the others run.
 #[cfg(loom)]
 struct RawMutex(AtomicBool);
 
@@ -52,7 +52,7 @@ unsafe impl parking_lot::lock_api::RawMutex for RawMutex {
     }
 
     fn try_lock(&self) -> bool {
-        // ORDERING: Acquire ↔ the Release in `unlock`: who has the lock sees what was done under it before.
+        // ORDERING: Acquire ↔ the Release in `unlock`: the holder of the lock sees what was done under it before.
         self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -64,9 +64,9 @@ unsafe impl parking_lot::lock_api::RawMutex for RawMutex {
 /// A value that one thread at a time may look at: guarded by a lock when client threads run concurrently, by the
 /// client's own promise when they do not (SEQ: one thread; PARSYNC: threads ordered by the client).
 ///
-/// The value is handed out by shared reference only. What changes inside it is a `Cell`, so entering again on the same
-/// thread (a reply handler run inside a reply, in SEQ) is harmless; in threaded mode it would deadlock, and callers
-/// that may be inside already keep the reference they have.
+/// The value is handed out by shared reference only, and its mutable parts are `Cell`s. So a thread may enter again in SEQ
+/// (a reply handler run inside a reply). In threaded mode that would deadlock: a caller that may be inside already uses the
+/// reference that it has.
 pub struct ModeLock<T> {
     raw: RawMutex,
     threaded: bool,
@@ -114,7 +114,7 @@ impl<T> ModeLock<T> {
             return None;
         }
         let _unlock = Unlock(self);
-        // SAFETY: as in `with`.
+        // SAFETY: locked, or promised exclusive at `new`; only shared references ever exist.
         Some(f(unsafe { &*self.value.get() }))
     }
 }
@@ -126,7 +126,7 @@ impl<T> ModeLock<T> {
     /// This thread is inside `with` or `try_with` of this lock, and stays there while the reference lives.
     #[inline(always)]
     pub unsafe fn reenter(&self) -> &T {
-        // SAFETY: the caller's promise: this thread holds the lock; only shared references ever exist.
+        // SAFETY: the caller promises that this thread holds the lock; only shared references ever exist.
         unsafe { &*self.value.get() }
     }
 }
@@ -143,7 +143,7 @@ impl<T> Drop for Unlock<'_, T> {
     }
 }
 
-/// A value that is made by whoever needs it first, and stays: where several make one at once, one of them is kept.
+/// A value that the first thread to need it makes, and that then stays. If several threads make one at once, one is kept.
 pub struct OnceBox<T> {
     value: AtomicPtr<T>,
     /// Shared between threads under the same conditions.
@@ -172,7 +172,7 @@ impl<T> OnceBox<T> {
                 first
             }
         };
-        // SAFETY: as in `get`.
+        // SAFETY: from a box that `get_or_keep` gave up to `self`, which lives as long.
         unsafe { &*kept }
     }
 }

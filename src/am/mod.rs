@@ -442,10 +442,14 @@ impl<A: Adapter> Am<A> {
 pub(crate) fn record_handler(token: &token::Token, bytes: usize) {
     #[cfg(not(loom))]
     if crate::trace::is_on() {
-        use crate::trace::Op;
+        use crate::trace::TracedOp;
         use token::Kind;
         let reply = matches!(token.kind(), Kind::Reply | Kind::LoopReply);
-        crate::trace::event(if reply { Op::ReplyHandler } else { Op::RequestHandler }, token.source(), bytes);
+        crate::trace::event(
+            if reply { TracedOp::ReplyHandler } else { TracedOp::RequestHandler },
+            token.source(),
+            bytes,
+        );
     }
     #[cfg(loom)]
     let _ = (token, bytes);

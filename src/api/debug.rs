@@ -25,17 +25,17 @@ thread_local! {
     static THREAD: u8 = const { 0 };
     /// The checked call that this thread made last. Handlers make none that is recorded, so it is still the right one after
     /// a call has served messages.
-    static LAST: Cell<Option<(*const c_char, Place)>> = const { Cell::new(None) };
+    static LAST: Cell<Option<(*const c_char, CallSite)>> = const { Cell::new(None) };
 }
 
 /// Where the client stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct CallSite {
     file: *const c_char,
     line: c_int,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: the headers pass __FILE__.
         let file = unsafe { CStr::from_ptr(self.file) };
@@ -44,23 +44,23 @@ impl fmt::Display for Place {
 }
 
 /// The client's call that an error is about.
-pub(super) struct Call<'a> {
+pub(super) struct NamedCall<'a> {
     name: Cow<'a, str>,
-    place: Option<Place>,
+    place: Option<CallSite>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> NamedCall<'a> {
     /// The call that the library knows as `name`. Of a debug client its full name, which may say more (`gasnet_put_bulk`
     /// comes here as `gasnet_put`), and its place.
-    pub(super) fn named(name: &'a str) -> Call<'a> {
+    pub(super) fn named(name: &'a str) -> NamedCall<'a> {
         if let Some((full, place)) = LAST.with(Cell::get) {
             // SAFETY: literals of the headers, recorded by `gasneti_sci_check`.
             let full = unsafe { CStr::from_ptr(full) }.to_string_lossy();
             if full.starts_with(name) {
-                return Call { name: full, place: Some(place) };
+                return NamedCall { name: full, place: Some(place) };
             }
         }
-        Call { name: name.into(), place: None }
+        NamedCall { name: name.into(), place: None }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -91,7 +91,7 @@ pub(super) fn configure(debug: bool) {
         job.am().check_handlers(|| {
             // SAFETY: null, or a lock that this thread holds, hence in place.
             if let Some(lock) = unsafe { TOP.with(Cell::get).as_ref() } {
-                let place = Place { file: lock.gasneti_file, line: lock.gasneti_line };
+                let place = CallSite { file: lock.gasneti_file, line: lock.gasneti_line };
                 fatal(format_args!("an AM handler returned while holding a handler-safe lock, taken {place}"));
             }
         });
@@ -105,7 +105,7 @@ pub(super) fn configure(debug: bool) {
 /// `name` and `file` are C strings that live for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_char, line: c_int, rules: u32) {
-    let place = Place { file, line };
+    let place = CallSite { file, line };
     let broken = if rules & GASNETI_SCI_RULE_ATTACHED != 0 && Job::attached().is_err() {
         "before gasnet_attach"
     } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && in_handler() {
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
         LAST.with(|l| l.set(Some((name, place))));
         return;
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` is a C string.
     let name = unsafe { CStr::from_ptr(name) };
     fatal(format_args!("{} called {broken} {place}", name.to_string_lossy()))
 }
@@ -136,10 +136,10 @@ pub unsafe extern "C" fn gasneti_sci_check_reply(
     line: c_int,
     token: *mut c_void,
 ) {
-    let place = Place { file, line };
-    // SAFETY: this function's own contract.
+    let place = CallSite { file, line };
+    // SAFETY: the caller promises that `name` is a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the token is NULL or was given to a handler.
     let why = match unsafe { Token::from_raw(token) } {
         None => "with something that is not a token",
         Some(t) if matches!(t.kind(), Kind::Reply | Kind::LoopReply) => "in a reply handler",
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn gasneti_sci_hold_debug(file: *const c_char, line: c_int
         return;
     }
     if SECTION.with(|s| s.replace(sys::clock_ms().max(1))) != 0 {
-        fatal(format_args!("gasnet_hold_interrupts inside a no-interrupt section {}", Place { file, line }));
+        fatal(format_args!("gasnet_hold_interrupts inside a no-interrupt section {}", CallSite { file, line }));
     }
 }
 
@@ -174,14 +174,14 @@ pub unsafe extern "C" fn gasneti_sci_resume_debug(file: *const c_char, line: c_i
     if in_handler() || holding() {
         return;
     }
-    let place = Place { file, line };
+    let place = CallSite { file, line };
     match SECTION.with(|s| s.replace(0)) {
         0 => fatal(format_args!("gasnet_resume_interrupts outside a no-interrupt section {place}")),
         since => warn_if_long("a no-interrupt section", since, place),
     }
 }
 
-fn warn_if_long(what: &str, since: u64, place: Place) {
+fn warn_if_long(what: &str, since: u64, place: CallSite) {
     let ms = sys::clock_ms().saturating_sub(since);
     if ms > LONG_MS {
         log::advise(&format!("{what} that ends {place} lasted {} s", ms / 1000));
@@ -191,7 +191,7 @@ fn warn_if_long(what: &str, since: u64, place: Place) {
 /// # Safety
 /// `hsl` points to a lock's memory.
 unsafe fn magic(hsl: *mut gasnet_hsl_t) -> Option<u32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
     let lock = unsafe { &*hsl };
     let own = match lock.gasneti_magic {
         GASNETI_SCI_HSL_STATIC => true,
@@ -203,8 +203,8 @@ unsafe fn magic(hsl: *mut gasnet_hsl_t) -> Option<u32> {
 
 /// # Safety
 /// As [`magic`].
-unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
-    // SAFETY: the caller's promise.
+unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
     if unsafe { magic(hsl) }.is_none() {
         fatal(format_args!("{call} on a lock that is not initialised {place}"));
     }
@@ -216,9 +216,9 @@ unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
 /// `hsl` points to a lock's memory, `file` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
     if unsafe { magic(hsl) }.is_some() {
-        fatal(format_args!("gasnet_hsl_init on a lock that is initialised {}", Place { file, line }));
+        fatal(format_args!("gasnet_hsl_init on a lock that is initialised {}", CallSite { file, line }));
     }
     let new = gasnet_hsl_t {
         gasneti_state: 0,
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
         gasneti_file: std::ptr::null(),
         gasneti_line: 0,
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `hsl` points to a lock's memory, which it owns.
     unsafe { hsl.write(new) };
 }
 
@@ -240,10 +240,10 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
 /// As [`gasneti_sci_hsl_init_debug`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_destroy_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
-    let place = Place { file, line };
-    // SAFETY: this function's own contract.
+    let place = CallSite { file, line };
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
     unsafe { require_live("gasnet_hsl_destroy", hsl, place) };
-    // SAFETY: this function's own contract.
+    // SAFETY: the check above found an initialised lock there.
     if unsafe { hsl::gasneti_sci_hsl_trylock(hsl) } == 0 {
         fatal(format_args!("gasnet_hsl_destroy of a locked lock {place}"));
     }
@@ -258,12 +258,12 @@ pub unsafe extern "C" fn gasneti_sci_hsl_destroy_debug(hsl: *mut gasnet_hsl_t, f
 /// As [`gasneti_sci_hsl_init_debug`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_lock_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
-    // SAFETY: this function's own contract.
-    unsafe { before_lock("gasnet_hsl_lock", hsl, Place { file, line }) };
-    // SAFETY: this function's own contract; the lock is live.
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
+    unsafe { before_lock("gasnet_hsl_lock", hsl, CallSite { file, line }) };
+    // SAFETY: the check above found an initialised lock there.
     unsafe { hsl::gasneti_sci_hsl_lock(hsl) };
     // SAFETY: just locked.
-    unsafe { locked(hsl, Place { file, line }) };
+    unsafe { locked(hsl, CallSite { file, line }) };
 }
 
 /// `gasnet_hsl_trylock`: 1 when taken; recursion is fatal.
@@ -276,21 +276,21 @@ pub unsafe extern "C" fn gasneti_sci_hsl_trylock_debug(
     file: *const c_char,
     line: c_int,
 ) -> c_int {
-    // SAFETY: this function's own contract.
-    unsafe { before_lock("gasnet_hsl_trylock", hsl, Place { file, line }) };
-    // SAFETY: this function's own contract; the lock is live.
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
+    unsafe { before_lock("gasnet_hsl_trylock", hsl, CallSite { file, line }) };
+    // SAFETY: the check above found an initialised lock there.
     let taken = unsafe { hsl::gasneti_sci_hsl_trylock(hsl) };
     if taken != 0 {
         // SAFETY: just locked.
-        unsafe { locked(hsl, Place { file, line }) };
+        unsafe { locked(hsl, CallSite { file, line }) };
     }
     taken
 }
 
 /// # Safety
 /// As [`magic`].
-unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
-    // SAFETY: the caller's promise.
+unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
     unsafe { require_live(call, hsl, place) };
     let mut held = TOP.with(Cell::get);
     while !held.is_null() {
@@ -304,7 +304,7 @@ unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: Place) {
 
 /// # Safety
 /// This thread has just locked `hsl`.
-unsafe fn locked(hsl: *mut gasnet_hsl_t, place: Place) {
+unsafe fn locked(hsl: *mut gasnet_hsl_t, place: CallSite) {
     // SAFETY: only the holder touches these fields.
     let lock = unsafe { &mut *hsl };
     lock.gasneti_holder = thread();
@@ -320,10 +320,10 @@ unsafe fn locked(hsl: *mut gasnet_hsl_t, place: Place) {
 /// As [`gasneti_sci_hsl_init_debug`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_unlock_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
-    let place = Place { file, line };
-    // SAFETY: this function's own contract.
+    let place = CallSite { file, line };
+    // SAFETY: the caller promises that `hsl` points to a lock's memory.
     unsafe { require_live("gasnet_hsl_unlock", hsl, place) };
-    // SAFETY: this function's own contract.
+    // SAFETY: the check above found an initialised lock there.
     if unsafe { hsl::state(hsl) }.load(crate::sync::Ordering::Relaxed) == 0 {
         // Relaxed: our own lock can't be seen free.
         fatal(format_args!("gasnet_hsl_unlock of a lock that is free {place}"));

@@ -6,7 +6,7 @@
 
 use crate::os::sys;
 use crate::sync::{AtomicU32, Ordering};
-use crate::trace::{self, NO_NODE, Op};
+use crate::trace::{self, NO_NODE, TracedOp};
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ const NAP: Duration = Duration::from_secs(1);
 /// # Safety
 /// `hsl` points to an initialised lock that stays in place for `'a`.
 pub(super) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
-    // SAFETY: the caller's promise; the state is the lock's first word, and only ever changed atomically.
+    // SAFETY: the caller promises an initialised lock; the state is its first word, and only ever changed atomically.
     unsafe { AtomicU32::from_ptr(hsl.cast()) }
 }
 
@@ -58,13 +58,13 @@ pub(super) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
 /// `hsl` points to an initialised lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_lock(hsl: *mut gasnet_hsl_t) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `hsl` points to an initialised lock.
     let state = unsafe { state(hsl) };
     // ORDERING: Acquire ↔ the Release in unlock: the next holder sees what the last one wrote.
     if state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
         return;
     }
-    let _recorded = trace::span(Op::LockWait, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::LockWait, NO_NODE, 0);
     for _ in 0..SPINS {
         // ORDERING: Acquire, as above.
         if state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_lock(hsl: *mut gasnet_hsl_t) {
 /// As [`gasneti_sci_hsl_lock`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_trylock(hsl: *mut gasnet_hsl_t) -> i32 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `hsl` points to an initialised lock.
     let state = unsafe { state(hsl) };
     // ORDERING: Acquire, as in lock.
     i32::from(state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok())
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_trylock(hsl: *mut gasnet_hsl_t) -> i32 
 /// As [`gasneti_sci_hsl_lock`]; this thread holds it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_unlock(hsl: *mut gasnet_hsl_t) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `hsl` points to an initialised lock.
     let state = unsafe { state(hsl) };
     // ORDERING: Release ↔ Acquire in lock.
     if state.swap(FREE, Ordering::Release) == CONTENDED {

@@ -40,7 +40,7 @@ fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int
 #[inline(never)]
 fn failed(name: &'static str, error: Error) -> c_int {
     let code = code(&error);
-    let call = debug::Call::named(name);
+    let call = debug::NamedCall::named(name);
     log::error(format_args!("{} returning {}: {error}{}", call.name(), g1::query::name(code), call.place()));
     code
 }
@@ -59,6 +59,6 @@ fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
 #[cold]
 #[inline(never)]
 fn die(name: &str, error: impl Display) -> ! {
-    let call = debug::Call::named(name);
+    let call = debug::NamedCall::named(name);
     crate::job::fatal(format_args!("{}: {error}{}", call.name(), call.place()))
 }

@@ -11,12 +11,12 @@ static LIMIT: AtomicU64 = AtomicU64::new(0);
 static LIVE: AtomicU64 = AtomicU64::new(0);
 
 /// A thread that is counted.
-struct Counted;
+struct CountedThread;
 
-thread_local!(static COUNTED: Counted = Counted::new());
+thread_local!(static COUNTED: CountedThread = CountedThread::new());
 
-impl Counted {
-    fn new() -> Counted {
+impl CountedThread {
+    fn new() -> CountedThread {
         // Relaxed, here and below: numbers that order nothing.
         let (live, limit) = (LIVE.fetch_add(1, Ordering::Relaxed) + 1, LIMIT.load(Ordering::Relaxed));
         if live > limit {
@@ -24,11 +24,11 @@ impl Counted {
                 "{live} client threads, GASNET_MAX_THREADS is {limit}: set it to the threads of a node, or unset it"
             ));
         }
-        Counted
+        CountedThread
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedThread {
     fn drop(&mut self) {
         LIVE.fetch_sub(1, Ordering::Relaxed); // Relaxed: as above
     }

@@ -1,7 +1,7 @@
 //! One table of environment variables → one [`Config`], read once inside `gasnet_init` (contract: environment.md §1, §2).
 //!
-//! docs/environment.md and `gasnet-sci info` show the table, so a variable that is not in it does not exist. Must not know who uses
-//! a value. This is the only place that reads the environment.
+//! docs/environment.md and `gasnet-sci info` show the table, so a variable that is not in it does not exist. This is the
+//! only place that reads the environment. Must not know which code uses a value.
 
 use std::fmt;
 
@@ -67,8 +67,8 @@ pub struct Config {
     pub vis_ampipe: bool,
     /// Pack pieces for one place at the peer into one message.
     pub vis_remotecontig: bool,
-    /// Bytes; pieces that are longer on both sides are not packed: puts of 2 KiB make 12.0 GB/s one by one, 9.4 packed, of
-    /// 1 KiB as much both ways (testvisperf, GASNET_SCI_EXTENDED=ref, 2 nodes, Xeon).
+    /// Bytes. Pieces that are longer than this on both sides are not packed: puts of 2 KiB reach 12.0 GB/s one by one, and
+    /// 9.4 packed; puts of 1 KiB are equally fast both ways (testvisperf, GASNET_SCI_EXTENDED=ref, 2 nodes, Xeon).
     pub vis_maxchunk: u64,
     /// Unsuccessful polls before a waiting thread gives up the CPU; `None`: by the number of nodes per core.
     pub spin: Option<u32>,
@@ -113,8 +113,9 @@ pub struct Config {
 pub const VIS_PACKET: usize = 16 << 10;
 /// 8-byte words that say where a packet's bytes belong.
 pub const VIS_PACKET_WORDS: usize = 2 << 10;
-/// Bytes; below this mean length of pieces the kernel's cost per piece (process_vm_writev, about 0.2 µs) is above that of
-/// packing them (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 and 7.5 GB/s with 1 KiB, 16.6 and 10.5 with 8 KiB).
+/// Bytes. Pieces whose mean length is below this are packed, because the kernel's cost per piece (process_vm_writev, about
+/// 0.2 µs) is then above that of packing (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 GB/s by the kernel and 7.5 packed with
+/// 1 KiB, 16.6 and 10.5 with 8 KiB).
 pub const VIS_CMA_MIN: usize = 2 << 10;
 
 /// Who makes long non-blocking transfers of mapped memory.
@@ -296,8 +297,8 @@ pub struct Reported {
     pub is_tuned: bool,
 }
 
-/// The value of one variable that is not in the table: of the system, or of a family with open names. Nothing, whatever the
-/// caller set, in a process with more rights than its caller: a setting can name files to write and programs to run.
+/// The value of one variable that is not in the table: of the system, or of a family with open names. In a process with more
+/// rights than its caller it is always `None`, because a setting can name files to write and programs to run.
 pub fn variable(name: &str) -> Option<String> {
     #[cfg(not(loom))] // models have no process around them
     if crate::os::sys::is_privileged() {

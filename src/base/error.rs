@@ -1,4 +1,4 @@
-//! Errors of the engines. They carry data; only `abi` turns them into `GASNET_ERR_*` codes and prints the line.
+//! Errors of the engines. They carry data; only `api` turns them into `GASNET_ERR_*` codes and prints the line.
 
 use std::fmt;
 

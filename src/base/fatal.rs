@@ -1,5 +1,5 @@
-//! The one way to give up. Every folder may call [`fatal`]; what a person wants to see before the process ends (stack trace,
-//! freeze, the last lines of a trace) is known further up, and is told to this module as a hook.
+//! The one way to give up. Every folder may call [`fatal`]. Higher folders know what a person wants to see before the
+//! process ends (stack trace, freeze, the last lines of a trace); they install a hook here that shows it.
 //!
 //! Must not know: jobs, exit codes, signals.
 
@@ -58,7 +58,7 @@ pub fn abort() -> ! {
     unsafe { libc::abort() }
 }
 
-/// True when the story behind a SIGABRT has been told by [`tell`].
+/// True when [`tell`] has printed the reason for a SIGABRT.
 pub fn is_told() -> bool {
     TOLD.load(Ordering::Relaxed) // Relaxed: as in `abort`
 }

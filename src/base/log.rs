@@ -11,7 +11,7 @@ use std::fmt::{self, Write as _};
 static WHO: AtomicU64 = AtomicU64::new(0);
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Tells who prefixes the lines from now on.
+/// Sets the node that prefixes the lines from now on.
 pub fn set_identity(node: u32, nodes: u32) {
     // Relaxed: the value stands alone.
     WHO.store(u64::from(node) << 32 | u64::from(nodes), Ordering::Relaxed);

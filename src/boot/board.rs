@@ -3,7 +3,8 @@
 //! The first word holds the number of the round and how many words follow that count. Each value is a word of key and length,
 //! and then its bytes. A new round begins with the first value that is put in it; a half of another round is empty.
 //!
-//! Readers trust nothing: any words are a bulletin, perhaps an empty one. Must not know who writes when: the fence orders.
+//! Readers trust nothing: any words are a bulletin, perhaps an empty one. Must not know which node writes when: the fence
+//! orders that.
 
 use super::{BootError, Key};
 use crate::supervise::header::HALF;
@@ -18,7 +19,7 @@ fn head(round: u32, used: usize) -> u64 {
 
 /// Words that count, if the half is of this round.
 fn used(half: &[AtomicU64; HALF], round: u32) -> usize {
-    // Relaxed, as all accesses here: who reads another node's half does so behind a fence.
+    // Relaxed, as all accesses here: a node reads another's half behind a fence only.
     let word = half[0].load(Ordering::Relaxed);
     if (word >> 32) as u32 == round { (word as u32 as usize).min(WORDS) } else { 0 }
 }

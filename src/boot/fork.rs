@@ -9,7 +9,7 @@ use crate::supervise::{JobHeader, supervisor};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// Returns in the nodes only. `fits` says why so many nodes do not fit this host.
+/// Returns in the nodes only. `fits` returns the reason if that number of nodes does not fit this host.
 pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
     let nodes = config.nodes;
     fits(nodes).map_err(JobError::TooMany)?;

@@ -93,12 +93,16 @@ impl JobMemory {
     }
 }
 
-/// Makes this process a node. Under a launcher it takes the place handed over; else, when `config.nodes` asks for
-/// more than one, and `fits` has nothing against it, it forks them and stays behind as their supervisor: then this returns in the
-/// nodes only, and the original process ends with the job's status. Else it is a job of one. Once per process.
+/// Makes this process a node. Call it once per process.
+///
+/// | start | result |
+/// |---|---|
+/// | under a launcher | this process is the node that the hand-off names |
+/// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them. Returns in the nodes only; the original process ends with the job's status |
+/// | otherwise | a job of one node |
 ///
 /// # Errors
-/// The reason for which there is no job; nothing is left of what was begun.
+/// The reason for which there is no job. Everything that was begun is undone.
 pub fn join(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
     if node::current().is_some() {
         return Err(JobError::Twice);

@@ -32,7 +32,7 @@ pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd, un
 
 /// What a hand-off says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Handoff {
     pub(crate) rank: u32,
     pub(crate) nodes: u32,
     memory: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Place {
 }
 
 /// Reads a hand-off; the error says what is wrong with it.
-pub(crate) fn parse(value: &str) -> Result<Place, String> {
+pub(crate) fn parse(value: &str) -> Result<Handoff, String> {
     let fields: Vec<&str> = value.split(',').collect();
     let [version, rank, nodes, memory, lifeline, cookie, unrandomised] = fields[..] else {
         return Err("it does not have seven fields; do launcher and library come from the same installation?".into());
@@ -59,16 +59,16 @@ pub(crate) fn parse(value: &str) -> Result<Place, String> {
         return Err(format!("there is no rank {rank} among {nodes} nodes"));
     }
     let unrandomised = number(unrandomised)? != 0;
-    Ok(Place { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie, unrandomised })
+    Ok(Handoff { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie, unrandomised })
 }
 
 /// Takes the place that a hand-off names.
 pub(super) fn launched(value: &str, config: &Config) -> Result<Joined, String> {
-    let Place { rank, nodes, memory, lifeline, cookie, unrandomised } = parse(value)?;
+    let Handoff { rank, nodes, memory, lifeline, cookie, unrandomised } = parse(value)?;
     log::set_identity(rank, nodes); // errors from here on are this node's
     if unrandomised {
-        // This program has its addresses by now. Those that it starts need not share them, and get what the system gives. A
-        // refusal leaves them as predictable as this one.
+        // This program has its addresses by now. Programs that it starts need not share them, so they get random ones again.
+        // If the system refuses, their addresses stay as predictable as this program's.
         let _ = layout::set_random(true);
     }
     let memory = adopt(memory, "the job's memory")?;

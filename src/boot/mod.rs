@@ -1,10 +1,10 @@
 //! Joining a job, and the few words that its nodes tell each other before they have any other way.
 //!
-//! [`Bootstrap`] is all that the rest of the library knows of whoever started the job. [`join()`] finds out who that was.
+//! The rest of the library knows the starter of the job as [`Bootstrap`] only. [`join()`] finds out which kind it was.
 //!
-//! | who started the nodes | implementation | put and get | fence |
+//! | starter of the nodes | implementation | put and get | fence |
 //! |---|---|---|---|
-//! | `gasnetrun_sci`, or `gasnet_init` by forking, or nobody (a job of one) | [`Shared`] | in the head of the job's memory | a counter there |
+//! | `gasnetrun_sci`, or `gasnet_init` by forking, or none (a job of one) | [`Shared`] | in the head of the job's memory | a counter there |
 //! | a test, as threads of its own | `Memory` | in a table | a condition variable |
 //!
 //! What the trait demands is what implementations over several hosts can give as well:
@@ -66,8 +66,7 @@ pub trait Bootstrap: Send + Sync {
     /// Waits until all nodes are here.
     ///
     /// # Errors
-    /// [`BootError::Lost`]: some node will never come. An implementation whose supervisor ends those that wait does not return
-    /// instead.
+    /// [`BootError::Lost`]: some node will never come. Where a supervisor ends the waiting nodes then, this does not return.
     fn fence(&self) -> Result<(), BootError>;
 
     /// Ends this node at once, and with it the job, whose status becomes `code` unless a node has left with another than 0
@@ -137,7 +136,7 @@ pub enum BootError {
         /// Bytes that were asked for.
         wanted: usize,
     },
-    /// The job cannot go on: the reason.
+    /// The reason why the job cannot continue.
     Lost(String),
 }
 

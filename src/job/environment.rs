@@ -1,6 +1,6 @@
 //! The job's environment: what node 0 had when it called `gasnet_init`, the same on all nodes and unchanged from then on
 //! (contract: core.md §7, gasnet_getenv; tools.md §11). Programs set variables just before init, and start scripts differ
-//! between nodes; one node's word is the same everywhere.
+//! between nodes, so one node's environment counts for all.
 //!
 //! Must not know which variables mean something.
 

@@ -1,4 +1,4 @@
-//! What this host allows: memory for segments, and whether a job of so many nodes fits at all.
+//! Limits of this host: memory for segments, and the number of nodes that a job can have.
 
 #![allow(unsafe_code)] // regions and client memory
 
@@ -54,8 +54,8 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes} bytes")
 }
 
-/// Largest segment that one of `nodes` nodes on this host may ask for: `asked` (environment or client), else the
-/// default; then its share of what all may have together; whole pages, one at least.
+/// Largest segment that one of `nodes` nodes on this host may ask for: the smaller of `asked` (environment or client; else
+/// the default) and the node's share of what all may have together. In whole pages, one at least.
 pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
     let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
@@ -89,7 +89,7 @@ pub fn memory_limit() -> Limit {
 pub fn physical() -> u64 {
     // SAFETY: sysconf reads constants of the system.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    // SAFETY: as above.
+    // SAFETY: sysconf reads constants of the system.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     let physical = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
     if physical == 0 { u64::MAX } else { physical }

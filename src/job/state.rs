@@ -102,7 +102,7 @@ impl Job {
     /// The job, from init on.
     #[inline(always)]
     pub fn get() -> Result<&'static Job, Error> {
-        // ORDERING: Acquire ↔ the Release in `init`: who sees the pointer sees the job behind it.
+        // ORDERING: Acquire ↔ the Release in `init`: a thread that sees the pointer sees the job behind it.
         // SAFETY: null or a leaked box.
         unsafe { JOB.load(Ordering::Acquire).as_ref() }.ok_or_else(|| Error::not_init(NOT_INIT))
     }
@@ -191,7 +191,7 @@ impl Job {
         let waiter = Waiter::new(nodes, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
-        // SAFETY: as above.
+        // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
@@ -224,8 +224,8 @@ impl Job {
         })
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows; where not all is mapped each node is
-    /// its own, for clients take it that nodes of one supernode reach each other's memory.
+    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows. Clients assume that nodes of one
+    /// supernode reach each other's memory, so each node is its own supernode unless all segments are mapped.
     pub fn supernode(&self, node: u32) -> u32 {
         if self.client.everything || self.config.unmapped != Unmapped::No {
             return node;
@@ -306,7 +306,7 @@ impl Job {
             direct,
             mapped: direct && !self.client.everything,
         };
-        // SAFETY: as for the message engine, in `build`. Of two threads that come here at once one is in vain.
+        // SAFETY: the client keeps to its thread mode (contract: core.md §5). Where two threads make one at once, one is dropped.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
         self.am.set_background(|| coll.progress());
         if self.client.debug {
@@ -349,8 +349,8 @@ fn before_attach() -> Error {
 /// Set by the first thread that exits, so that counters are printed once.
 static REPORTED: AtomicU64 = AtomicU64::new(0);
 
-/// Prints this node's counters, if asked for (GASNET_SCI_STATS), then `and_then` with them, if a thread that is still polling
-/// does not hold them. Called once, on the way out.
+/// Prints this node's counters, if asked for (GASNET_SCI_STATS), then calls `and_then` with them. Does neither if a thread
+/// that is still polling holds the counters. Called once, on the way out.
 pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     let Ok(job) = Job::get() else { return };
     // Relaxed: only the first caller's answer matters.

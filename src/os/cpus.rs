@@ -38,8 +38,8 @@ pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
     .map(drop)
 }
 
-/// This process, and what it executes, takes memory from NUMA node `node` as long as there is some. A kernel without NUMA
-/// has nothing to choose from: no error.
+/// Makes this process, and programs that it executes, take memory from NUMA node `node` as long as that has some. Succeeds
+/// without effect on a kernel without NUMA.
 pub fn prefer_memory_of(node: usize) -> io::Result<()> {
     let (set, bits) = bit_set(&[node]);
     // One more bit than counts: the kernel takes the number for that of the first bit outside.
@@ -52,7 +52,7 @@ pub fn prefer_memory_of(node: usize) -> io::Result<()> {
 }
 
 /// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one of its own: shared
-/// memory then comes from there, whichever process touches it first. A matter of speed only, so errors are not told.
+/// memory then comes from there, whichever process touches it first. Errors are ignored, because only speed depends on it.
 ///
 /// # Safety
 /// The range is a mapping of this process.
@@ -64,7 +64,7 @@ pub unsafe fn apply_memory_policy(address: *mut c_void, len: usize) {
     // SAFETY: `mode` and `set` are writable, `set` for `bits` bits.
     let got = unsafe { libc::syscall(libc::SYS_get_mempolicy, place, set.as_mut_ptr(), bits, 0usize, 0) };
     if got == 0 && mode != libc::MPOL_DEFAULT && len > 0 {
-        // SAFETY: the caller's promise; a policy changes nothing that a program can see.
+        // SAFETY: the caller promises a mapping of this process; a policy changes nothing that a program can see.
         unsafe { libc::syscall(libc::SYS_mbind, address, len, mode, set.as_ptr(), bits, 0) };
     }
 }

@@ -25,12 +25,12 @@ fn system(what: c_int) -> i64 {
     unsafe { libc::sysconf(what) }
 }
 
-/// CPUs online; 0 if nobody knows.
+/// CPUs online; 0 if the system does not say.
 pub fn cpus() -> u32 {
     u32::try_from(system(libc::_SC_NPROCESSORS_ONLN)).unwrap_or(0)
 }
 
-/// Bytes of physical memory; 0 if nobody knows.
+/// Bytes of physical memory; 0 if the system does not say.
 pub fn memory() -> u64 {
     let pages = u64::try_from(system(libc::_SC_PHYS_PAGES)).unwrap_or(0);
     pages * u64::try_from(system(libc::_SC_PAGESIZE)).unwrap_or(0)
@@ -99,8 +99,8 @@ pub fn flush_streams(all: bool) {
     }
 }
 
-/// Gives the three standard streams up. Their descriptors lead nowhere from now on: were they free, the next file that
-/// is opened would get what is written to stderr.
+/// Gives up the three standard streams: their descriptors then refer to the null device. If they were closed instead, the
+/// next file to be opened would take a number of theirs, and receive what is written to stderr.
 pub fn close_streams() {
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
     sys::flush_all_stdio();

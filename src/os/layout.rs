@@ -22,8 +22,8 @@ fn personality(value: c_ulong) -> io::Result<c_ulong> {
     Ok(c_ulong::from(before as u32))
 }
 
-/// From now on programs that this thread executes, and those that it forks before, get random addresses or not. Returns
-/// whether they did until now. The program that runs already stays where it is.
+/// Sets whether programs get random addresses that this thread, or a process forked from it, executes from now on. Returns
+/// the setting before. The running program keeps its addresses.
 ///
 /// # Errors
 /// The system forbids it, as container runtimes do by a seccomp filter. Then nothing has changed.

@@ -130,7 +130,7 @@ pub fn set_plain(signal: c_int, action: libc::sighandler_t) {
 /// A signal handler in the three-argument form.
 pub type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Installs `handler`, on the alternate stack if the thread has one; interrupted system calls go on. `handler` must be
+/// Installs `handler`, on the alternate stack if the thread has one. The kernel restarts interrupted system calls. `handler` must be
 /// async-signal-safe. Async-signal-safe.
 pub fn set_handler(signal: c_int, handler: Handler) {
     let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;

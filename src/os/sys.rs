@@ -135,8 +135,8 @@ pub fn random() -> u64 {
     if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
 }
 
-/// A memory file without a name in any file system, closed on exec. No process can cut it off under another's maps (their
-/// next access would be a SIGBUS), nor forbid others to write or to extend it; where the kernel knows seals.
+/// A memory file without a name in any file system, closed on exec. Where the kernel has seals, no process can shorten it
+/// (an access by another's map would then be a SIGBUS), nor forbid others to write to it or to extend it.
 pub fn memfd() -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string.
@@ -164,8 +164,8 @@ pub fn map_forever(fd: BorrowedFd<'_>, len: usize) -> io::Result<*mut c_void> {
     if at == libc::MAP_FAILED { Err(refused("mmap")(io::Error::last_os_error())) } else { Ok(at) }
 }
 
-/// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes. Where the system has no
-/// futex to give, it naps, so that who waits in a loop does not take the core that others need.
+/// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes. Where the system refuses
+/// a futex, it naps, so that a thread that waits in a loop leaves the core to others.
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let limit = timespec(timeout);
     let word = ptr::from_ref(word);
@@ -240,8 +240,8 @@ pub fn adopt_orphans(adopt: bool) {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, i32::from(adopt)) };
 }
 
-/// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready, and so does a refusal (the kernel
-/// lacks memory), which comes back as an error after a nap: who looks again in a loop may do so.
+/// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready. A refusal (the kernel
+/// lacks memory) is returned as an error after a nap, so the caller may try again in a loop.
 pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout.map_or(-1, |t| t.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int);
     // SAFETY: `set` is a slice of valid entries that the kernel may update.

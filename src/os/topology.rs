@@ -1,6 +1,6 @@
 //! Cores and NUMA nodes, as far as this process may use them, and how nodes are spread over them.
 //!
-//! What may be used is the affinity mask, which cpusets narrow too. Must not know: options, processes.
+//! This process may use the CPUs of its affinity mask, which cpusets narrow too. Must not know: options, processes.
 
 use super::sys;
 use std::fs;
@@ -37,9 +37,9 @@ pub enum Bind {
     Numa,
 }
 
-/// Where one node runs.
+/// The CPUs and the NUMA node that one node of the job is bound to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct Binding {
     /// Its CPUs.
     pub cpus: Vec<usize>,
     /// NUMA node that its memory should come from.
@@ -85,7 +85,7 @@ impl Topology {
     }
 
     /// A place for each of `nodes` nodes, by rank; empty without binding. The error says what is missing.
-    pub fn places(&self, bind: Bind, nodes: usize) -> Result<Vec<Place>, String> {
+    pub fn places(&self, bind: Bind, nodes: usize) -> Result<Vec<Binding>, String> {
         match bind {
             Bind::None => Ok(Vec::new()),
             Bind::Cpus(each) => {
@@ -99,7 +99,7 @@ impl Topology {
                 .map(|blocks| blocks.map(|block| self.place(block.concat())).collect()),
             Bind::Numa => {
                 let numa = |rank: usize| &self.numa[rank * self.numa.len() / nodes];
-                let place = |rank| Place { cpus: numa(rank).cpus.clone(), memory: Some(numa(rank).id) };
+                let place = |rank| Binding { cpus: numa(rank).cpus.clone(), memory: Some(numa(rank).id) };
                 Ok((0..nodes).map(place).collect())
             }
         }
@@ -120,13 +120,13 @@ impl Topology {
     }
 
     // On a host with one NUMA node there is nothing to say about memory.
-    fn place(&self, cpus: Vec<usize>) -> Place {
+    fn place(&self, cpus: Vec<usize>) -> Binding {
         let home = self.numa.iter().find(|node| cpus.iter().all(|cpu| node.cpus.contains(cpu)));
-        Place { cpus, memory: home.filter(|_| self.numa.len() > 1).map(|node| node.id) }
+        Binding { cpus, memory: home.filter(|_| self.numa.len() > 1).map(|node| node.id) }
     }
 }
 
-impl Place {
+impl Binding {
     /// Moves this process there. The place is inherited by what it executes. Errors are the system's.
     pub fn enter(&self) -> std::io::Result<()> {
         sys::bind_to_cpus(&self.cpus)?;

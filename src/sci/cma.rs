@@ -100,7 +100,7 @@ impl Batch {
         self.bytes = 0;
     }
 
-    /// Writes (`write`) or reads all of it; what is done goes out of the batch. Errors as for [`write()`].
+    /// Writes (`write`) or reads everything in the batch. Parts that are done leave the batch. Errors as for [`write()`].
     ///
     /// # Safety
     /// The local ranges are readable, for reading writable.
@@ -112,7 +112,7 @@ impl Batch {
                 // SAFETY: the kernel checks the remote addresses; the local ones are readable by this function's contract.
                 unsafe { libc::process_vm_writev(pid, local, n_local, remote, n_remote, 0) }
             } else {
-                // SAFETY: as above; writable.
+                // SAFETY: the kernel checks the remote addresses; the caller promises that the local ones are writable.
                 unsafe { libc::process_vm_readv(pid, local, n_local, remote, n_remote, 0) }
             };
             if n <= 0 {

@@ -1,8 +1,8 @@
 //! The emulated DMA queue: aligned transfers, done in order, by the thread that enqueues.
 //!
 //! Rules: 1. What an adapter's hardware would refuse is refused (alignment, minimum, range, a full queue), and then
-//! nothing is written. 2. A transfer is `Done` only after all its stores passed a barrier, so that who observes it, and
-//! who reads what the observer publishes later, sees every byte. 3. The source is not read after `Done`.
+//! nothing is written. 2. A transfer is `Done` only after all its stores passed a barrier, so that
+//! its observer, and each reader of what the observer publishes later, sees every byte. 3. The source is not read after `Done`.
 //! What overlaps with computing is another engine's ([`super::engine`]).
 //! Must not know how a segment is reached: it writes through the adapter's own maps.
 
@@ -58,10 +58,10 @@ impl<R: DmaTarget> DmaQueue for Queue<R> {
     unsafe fn enqueue(&self, src: *const u8, remote: &R, offset: usize, len: usize) -> Result<DmaTicket, SciError> {
         self.check(src.addr(), offset, len, remote.len())?;
         let map = remote.engine_map()?;
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { map.write(offset, src, len) }?;
         map.barrier();
-        // ORDERING: Release ↔ Acquire in `poll`: who sees the ticket finished sees the bytes (rule 2).
+        // ORDERING: Release ↔ Acquire in `poll`: a caller that sees the ticket finished sees the bytes (rule 2).
         let before = self.finished.fetch_add(1, Ordering::Release);
         Ok(DmaTicket(before + 1))
     }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Bytes that one thread copies at a time: long against two passages of the lock (0.1 µs), short for a thread that waits for the
-/// last piece, 20–50 µs at memory speed.
+/// Bytes that one thread copies at a time. A piece takes 20–50 µs at memory speed: long against taking the lock twice (0.1 µs),
+/// and short for a thread that waits for the last piece.
 const PIECE: usize = 256 << 10;
 /// How long the thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(1);
@@ -141,7 +141,7 @@ impl Engine {
 
     /// Copies one piece of what is queued, on this thread. False: nothing is left to take.
     pub fn help(&self) -> bool {
-        // Relaxed: a hint; who misses a transfer finds it the next time, and the thread does it anyway.
+        // Relaxed: a hint; a caller that misses a transfer finds it the next time, and the thread does it anyway.
         if self.shared.open.load(Ordering::Relaxed) == 0 {
             return false;
         }
@@ -235,7 +235,7 @@ impl State {
         if transfer.done < transfer.len {
             return;
         }
-        // ORDERING: Release ↔ the Acquire of who looks at the count (rule 2). Pieces that other threads copied came before
+        // ORDERING: Release ↔ the Acquire of a reader of the count (rule 2). Pieces that other threads copied came before
         // through the lock.
         transfer.finished.fetch_add(1, Ordering::Release);
         self.queued.remove(at);
@@ -252,9 +252,9 @@ impl Piece {
     }
 }
 
-/// Threads inherit the signal mask of their creator: the client's signal handlers expect the client's threads. Faults stay
-/// open, because a copy from or to memory that the client named wrongly must be told like any other fault, and a blocked one
-/// ends the process without a word.
+/// Blocks signals for the thread, which inherits its creator's mask: the client's signal handlers expect the client's
+/// threads. Faults stay unblocked. A copy from or to a wrong address of the client's is then reported like any other fault;
+/// a blocked fault would end the process without a message.
 fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: all-zero is a valid `sigset_t`.
     let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -262,7 +262,7 @@ fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: `blocked` is writable.
     unsafe { libc::sigfillset(&mut blocked) };
     for fault in [libc::SIGSEGV, libc::SIGBUS] {
-        // SAFETY: as above, and the number is a signal's.
+        // SAFETY: `blocked` is an initialised set, and the number is a signal's.
         unsafe { libc::sigdelset(&mut blocked, fault) };
     }
     // SAFETY: both sets are valid.

@@ -2,7 +2,7 @@
 //!
 //! Per node a bell and a table of segments; for all, the cursor that hands out file space. The bells lie side by side,
 //! because a barrier looks at all of them: those of 32 nodes on one page. Zero-filled memory is the fabric's valid
-//! initial state, so nobody has to create it. File space is never handed out twice: there are 2^63 bytes of it,
+//! initial state, so no node has to create it. File space is never handed out twice: there are 2^63 bytes of it,
 //! and a peer may still have mapped what was removed.
 //! Must not know what segments are for.
 
@@ -102,7 +102,7 @@ impl Fabric {
 
     fn check_layout(&self) -> Result<(), SciError> {
         let mine = LAYOUT << 32 | u64::from(self.nodes);
-        // Relaxed: the word stands alone; who joins first writes what all expect.
+        // Relaxed: the word stands alone; the node that joins first writes what all expect.
         let found = self.head().layout.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed);
         match found {
             Err(found) if found != mine => Err(SciError::LayoutMismatch { mine, found }),
@@ -129,9 +129,9 @@ impl Fabric {
     /// `node`'s bell.
     pub(crate) fn bell(&self, node: NodeId) -> Result<&Bell, SciError> {
         let at = size_of::<Head>() + self.index(node)? * size_of::<Bell>();
-        // SAFETY: as in `record`.
+        // SAFETY: `bytes(nodes)` made room for the bells of all nodes.
         let bell = unsafe { self.map.as_mut_ptr().add(at) };
-        // SAFETY: as in `record`.
+        // SAFETY: inside the map and aligned; a bell consists of atomics, and the map lives as long as `self`.
         Ok(unsafe { &*bell.cast::<Bell>() })
     }
 
@@ -143,7 +143,7 @@ impl Fabric {
     }
 
     fn head(&self) -> &Head {
-        // SAFETY: as in `record`.
+        // SAFETY: the map begins with the head, which consists of atomics and lives as long as `self`.
         unsafe { &*self.map.as_mut_ptr().cast::<Head>() }
     }
 
@@ -173,7 +173,7 @@ impl Fabric {
             (end <= i64::MAX as u64).then_some((start, end))
         };
         let cursor = &self.head().cursor;
-        // Relaxed: file space is told apart by number only; what is in it is ordered by `Life`.
+        // Relaxed: only the numbers of file space must differ; `Life` orders access to the bytes.
         let taken =
             cursor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(end_of(used)?.1 - self.space));
         let too_big = SciError::System { call: "pwrite", errno: libc::EFBIG };

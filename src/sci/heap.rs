@@ -317,7 +317,7 @@ impl RemoteMap for HeapRemote {
     }
 
     unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { self.0.view.write(offset, src, len) }
     }
 
@@ -333,7 +333,7 @@ impl RemoteMap for HeapRemote {
 #[cfg(not(loom))]
 impl super::RemoteRead for HeapRemote {
     unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `to` is writable for `len` bytes.
         unsafe { self.0.view.read(offset, to, len) }
     }
 }

@@ -1,10 +1,10 @@
-//! Interrupts: a node sleeps, a peer wakes it; the peer's cost while nobody sleeps is a look at a cached line.
+//! Interrupts: a node sleeps, a peer wakes it. While no node sleeps, the peer pays for a look at a cached line only.
 //!
 //! The race. The sleeper does S1 set sleep word, S2 look for news; the peer does P1 publish news, P2 look at the sleep
 //! word. If each second step may run before its own first one becomes visible (the store waits in a store buffer), both
 //! look too early: the sleeper sees no news, the peer no sleeper, and the wake-up is lost. Acquire and Release forbid
 //! neither. One full fence between S1 and S2 *and* one between P1 and P2 forbid it: of two full fences one comes first,
-//! and who comes second sees what the other did before its own.
+//! and the side whose fence is second sees what the other did before the first.
 //! The peer would pay that fence for every message. membarrier(2) GLOBAL_EXPEDITED makes the sleeper pay for both: it
 //! returns only after every running thread of every registered process executed a full fence, somewhere in its own
 //! order. If the peer's fell after P1, its P1 is visible to S2; if before P1, then P2 comes after it and sees S1. The
@@ -16,7 +16,7 @@
 //! CPU over until some other process runs there. (Linux 6.1 in an emulator: 0 of 1000 membarriers reached such a CPU,
 //! 1000 of 1000 after another process had run on it; kernel/sched/membarrier.c has the same rule from 5.4 to 6.18.)
 //! Besides, membarrier may fail at run time (ENOMEM, a seccomp filter that comes late), and then the sleeper fences alone.
-//! The senders cannot be told: their look is inlined in clients. So the sleeper does not rely on membarrier: where senders
+//! The senders cannot switch to fences then: their look is inlined in clients. So the sleeper does not rely on membarrier: where senders
 //! do not fence, its first sleep after S1 lasts `SETTLE` at most, and it looks once more before it sleeps on. By then
 //! P1 has left the sender's store buffer, which takes nanoseconds, or an interrupt of that CPU at most. A peer that looks
 //! later sees S1. membarrier thus makes the wake-up prompt; the second look makes it certain.
@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 pub(crate) const SETTLE: Duration = Duration::from_micros(50);
 
 /// What a node's interrupt consists of; in shared memory, zero at first, in a block of its own (the adjacent-line
-/// prefetcher takes lines in pairs): senders keep it in their caches as long as nobody sleeps.
+/// prefetcher takes lines in pairs): senders keep it in their caches as long as no thread of the node sleeps.
 #[repr(C, align(128))]
 pub struct Bell {
     /// Threads armed (rule 1).
@@ -136,7 +136,7 @@ impl<P> OwnInterrupt<P> {
 impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
     fn arm(&self) {
         let bell = self.0.bell();
-        // Relaxed: a trigger that is counted already belongs to news that the look after `arm` finds: the adapter's
+        // Relaxed: a trigger that is counted already belongs to news. The look after `arm` finds that news, because the adapter's
         // fence below lies between.
         let seen = bell.events.load(Ordering::Relaxed);
         if ARMED.with(|armed| armed.borrow_mut().push(bell.identity(), seen)) {
@@ -161,7 +161,7 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
         let seen = armed_at(bell);
         let end = Deadline::after(timeout);
         loop {
-            // ORDERING: Acquire ↔ Release in `trigger`: who was woken sees what was published before.
+            // ORDERING: Acquire ↔ Release in `trigger`: a woken thread sees what was published before.
             let now = bell.events.load(Ordering::Acquire);
             if now != seen {
                 rearm(bell, now);
@@ -268,7 +268,7 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
 
     #[inline(never)]
     fn trigger(&self) {
-        // ORDERING: Release ↔ Acquire in `wait`: who is woken sees what this node published before.
+        // ORDERING: Release ↔ Acquire in `wait`: a woken thread sees what this node published before.
         self.0.bell().events.fetch_add(1, Ordering::Release);
         self.0.wake_all();
     }
@@ -304,7 +304,7 @@ pub(crate) mod linux {
         let limit = libc::timespec { tv_sec: seconds as _, tv_nsec: timeout.subsec_nanos() as _ };
         // SAFETY: `word` and `limit` are alive during the call.
         let slept = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &limit) };
-        // Every result means "look again"; but where the system has no futex to give, who looks must not take the core.
+        // Every result means "look again"; but where the system has no futex to give, a thread that looks in a loop must not keep the core.
         let usual = [libc::EAGAIN, libc::EINTR, libc::ETIMEDOUT].map(Some);
         if slept < 0 && !usual.contains(&std::io::Error::last_os_error().raw_os_error()) {
             pause_for(timeout.min(REFUSED));

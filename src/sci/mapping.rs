@@ -14,10 +14,10 @@ pub(crate) struct Mapping {
     base: *mut u8,
     len: usize,
     // Dropped last, each undoes the map.
-    _place: Place,
+    _place: Backing,
 }
 
-enum Place {
+enum Backing {
     /// Nothing is mapped.
     Empty,
     /// The system chose.
@@ -31,8 +31,8 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// A core dump would touch, and so commit, every page of every node's segments: 809 MB for three untouched segments of
-/// 256 MiB, memory exhausted for default ones. Failure only means a larger core.
+/// Keeps the map out of core dumps. A dump would touch, and so commit, every page of every node's segments: 809 MB for three
+/// untouched segments of 256 MiB, and all memory for segments of the default size. Failure only means a larger core.
 fn leave_out_of_cores(base: *mut u8, len: usize) {
     // SAFETY: a map of ours; the advice changes nothing that a program can see.
     unsafe { libc::madvise(base.cast(), len, libc::MADV_DONTDUMP) };
@@ -43,7 +43,7 @@ impl Mapping {
     pub(crate) fn new(fd: &OwnedFd, offset: u64, len: usize, place: Placement) -> Result<Self, SciError> {
         if len == 0 {
             // Aligned like a map, and never accessed: every bounds check fails.
-            return Ok(Self { base: std::ptr::without_provenance_mut(1 << 16), len, _place: Place::Empty });
+            return Ok(Self { base: std::ptr::without_provenance_mut(1 << 16), len, _place: Backing::Empty });
         }
         match place {
             Placement::Anywhere => Self::anywhere(fd, offset, len),
@@ -56,7 +56,7 @@ impl Mapping {
         let map =
             map.map_err(|e| SciError::System { call: "mmap", errno: e.raw_os_error().unwrap_or(libc::ENOMEM) })?;
         leave_out_of_cores(map.as_mut_ptr(), len);
-        Ok(Self { base: map.as_mut_ptr(), len, _place: Place::Anywhere(map) })
+        Ok(Self { base: map.as_mut_ptr(), len, _place: Backing::Anywhere(map) })
     }
 
     fn in_window(fd: &OwnedFd, offset: u64, len: usize, address: usize) -> Result<Self, SciError> {
@@ -69,7 +69,7 @@ impl Mapping {
             return Err(SciError::last_os_error("mmap"));
         }
         leave_out_of_cores(got.cast(), len);
-        Ok(Self { base: got.cast(), len, _place: Place::Window(hold) })
+        Ok(Self { base: got.cast(), len, _place: Backing::Window(hold) })
     }
 
     /// First byte.

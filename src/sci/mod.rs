@@ -59,8 +59,8 @@ pub struct Properties {
     pub orders_stores: bool,
     /// Stores move, and what peers stored arrives, only while [`Adapter::progress`] is called.
     pub needs_progress: bool,
-    /// Clients' inline code may load, store and look by itself. No: each access must pass through the adapter, as with one that
-    /// times them.
+    /// True if clients' inline code may load, store and look by itself. False if each access must pass through the adapter,
+    /// for example because it times them.
     pub allows_shortcuts: bool,
 }
 
@@ -150,7 +150,7 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     /// As [`RemoteMap::write`].
     #[inline(always)]
     unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { self.write(offset, src, len) }
     }
     /// PIO fill. Unordered until the next barrier. `OutOfRange` writes nothing.
@@ -255,8 +255,8 @@ pub trait Interrupt: Send + Sync {
     /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
     /// sides.) Where [`Interrupt::settling`] is not zero, that holds only from then on.
     fn arm(&self);
-    /// How long after `arm` a peer may go on without seeing that this node is armed. If not zero, the first wait after
-    /// `arm` must not be longer, and a look must come before the next one.
+    /// How long after `arm` a peer may still not see that this node is armed. If not zero, the first wait after `arm` must
+    /// not be longer than this, and the caller must look once more before the next wait.
     fn settling(&self) -> Duration {
         Duration::ZERO
     }
@@ -311,7 +311,7 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     fn interrupt(&self) -> Result<Self::Interrupt, SciError>;
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
-    /// Lets the adapter work; polling calls it, but for polls that the header does by itself or finds something by. Nothing to do
-    /// for shared memory.
+    /// Lets the adapter work. The library's polls call it; the header's own polls, and those that follow a find of the
+    /// header's, do not. Nothing to do for shared memory.
     fn progress(&self) {}
 }

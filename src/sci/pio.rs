@@ -92,7 +92,7 @@ mod span {
     use crate::sci::Words;
     use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
-    /// Mapped memory, without its owner: who keeps a `Span` keeps the mapping next to it.
+    /// Mapped memory, without its owner: the holder of a `Span` keeps the mapping next to it.
     #[derive(Clone, Copy)]
     pub(crate) struct Span {
         base: *mut u8,
@@ -162,7 +162,7 @@ mod span {
             let block = block_index(offset, 8 * N, self.len);
             // SAFETY: inside the memory that `new` was promised.
             let words: *const [AtomicU64; N] = unsafe { self.base.add(block * 8 * N) }.cast();
-            // SAFETY: as in `at`, for each of the words.
+            // SAFETY: inside the memory that `new` was promised, aligned because `base` is; peers' accesses are atomic.
             Words(unsafe { &*words })
         }
 
@@ -172,13 +172,13 @@ mod span {
             for (i, word) in body.iter().enumerate() {
                 self.at(first + 1 + i).store(*word, Ordering::Relaxed); // Relaxed: the head's Release below orders it
             }
-            // ORDERING: Release ↔ the reader's Acquire load of the head: who sees the head sees the body.
+            // ORDERING: Release ↔ the reader's Acquire load of the head: a reader that sees the head sees the body.
             self.at(first).store(head, Ordering::Release);
         }
 
         #[inline(always)]
         pub(crate) fn publish(&self, offset: usize, value: u64) {
-            // ORDERING: Release ↔ the reader's Acquire load of this word: who sees it sees what was stored before.
+            // ORDERING: Release ↔ the reader's Acquire load of this word: a reader that sees it sees what was stored before.
             self.at(word_index(offset, self.len)).store(value, Ordering::Release);
         }
 
@@ -190,7 +190,8 @@ mod span {
             }
             // SAFETY: inside the memory that `new` was promised.
             let half = unsafe { self.base.add(index * 4) };
-            // SAFETY: as in `at`; readers look at the whole word, which the hardware gives them without tearing.
+            // SAFETY: aligned, in memory that lives for `&self`; readers look at the whole word, which the hardware gives
+            // them without tearing.
             let half = unsafe { AtomicU32::from_ptr(half.cast()) };
             // ORDERING: as in `publish`.
             half.store(value, Ordering::Release);

@@ -1,5 +1,5 @@
-//! Names and life cycle of segments: node and segment ids, SCI addresses, and the one word that says who may connect to
-//! a segment and who still uses it.
+//! Names and life cycle of segments: node and segment ids, SCI addresses, and the one word that says which nodes may
+//! connect to a segment and which still use it.
 //!
 //! Life cycle: free → building → private (created, unavailable) ⇄ available → removed → free. A removed segment stays
 //! in its place until its last user leaves; that user, whichever node it is, gives the memory back.
@@ -80,7 +80,7 @@ pub(crate) struct Removed;
 /// Id, state and number of users of a segment in one word, so that each step looks at all three at once. Zero is free.
 ///
 /// Rules: 1. Only the owner leaves free, building, private and available. 2. The owner counts as one user until it
-/// leaves. 3. Anyone may become a user of an available segment. 4. Who makes the count of a removed segment zero owns
+/// leaves. 3. Anyone may become a user of an available segment. 4. A node that makes the count of a removed segment zero owns
 /// it until it calls `free`.
 #[repr(transparent)]
 pub(crate) struct Life(AtomicU64);
@@ -168,7 +168,7 @@ impl Life {
                 PRIVATE | BUILDING => return Found::Private,
                 _ => return Found::Nothing,
             }
-            // ORDERING: Acquire ↔ Release in `set_state`: who connects sees the extent that the owner wrote down.
+            // ORDERING: Acquire ↔ Release in `set_state`: a node that connects sees the extent that the owner wrote down.
             let step = self.0.compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed);
             match step {
                 Ok(_) => return Found::Connected,

@@ -86,9 +86,9 @@ impl Shm {
         let _ = self.core.fabric.announce(self.core.node, on);
     }
 
-    /// Decides whether senders go without fences: only if every node sleeps with membarrier. Call once on each node,
-    /// after a job-wide fence after all joined. Until then senders fence, which is right with every kind of sleeper.
-    /// True: without.
+    /// Decides whether senders go without fences, and returns true if they do: only if every node sleeps with membarrier.
+    /// Call it once on each node, after a job-wide fence that follows the joining of all. Until then senders fence, which
+    /// is right with every kind of sleeper.
     pub fn agree_on_fences(&self) -> bool {
         let light = self.core.fabric.all_membarrier();
         self.core.senders_fence.store(!light, Ordering::Relaxed); // Relaxed: either value is right from now on
@@ -100,8 +100,8 @@ impl Shm {
         self.core.file.is_open()
     }
 
-    /// Goes on with `fd`, another descriptor of the same file. `FileLost` if it is of another; but a job of one, which
-    /// shares new segments with nobody, may go on with any new file.
+    /// Uses `fd` from now on, another descriptor of the same file. `FileLost` if it refers to another file; a job of one node
+    /// may use any new file, because it shares new segments with no other node.
     pub fn take_file(&self, fd: OwnedFd) -> Result<(), SciError> {
         self.core.file.replace(fd, self.core.fabric.nodes() == 1)
     }
@@ -324,8 +324,8 @@ pub struct ShmRemoteSegment {
     engine: Mutex<EngineMap>,
 }
 
-/// What the DMA engine writes through: the user's map of the whole segment while there is one, because its pages are
-/// there already; else one of its own.
+/// The map that the DMA engine writes through. It is the user's map of the whole segment while there is one, because its
+/// pages are present already; else a map of its own.
 #[derive(Default)]
 struct EngineMap {
     users: Weak<Held>,

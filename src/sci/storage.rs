@@ -69,8 +69,8 @@ mod plain {
     #[cfg(fuzzing)]
     pub(crate) use guarded::Block;
 
-    /// From the allocator. It zeroes by hand what is asked for on page boundaries, 64 MB of it for a collective region; the
-    /// rest is zeroed by the system, when it is touched. Hence one page more.
+    /// From the allocator, with one page more than asked for. Asked for page alignment, the allocator would zero all of it
+    /// itself (64 MB for a collective region); without, the system zeroes each page when it is touched.
     #[cfg(not(fuzzing))]
     mod heap {
         use super::PAGE;
@@ -112,8 +112,8 @@ mod plain {
         }
     }
 
-    /// From the system, between two pages that nobody may touch: fuzzers want to know of accesses outside. The allocator of
-    /// AddressSanitizer does that too, but writes to every page of megabytes that most runs hardly touch.
+    /// From the system, between two inaccessible pages, so that fuzzers notice accesses outside. AddressSanitizer's
+    /// allocator finds those too, but it writes to every page, and most runs touch few of these megabytes.
     #[cfg(fuzzing)]
     mod guarded {
         use super::PAGE;

@@ -22,8 +22,8 @@ struct FrozenCell(std::cell::UnsafeCell<c_int>);
 // SAFETY: only reached through volatile accesses of one aligned int, as a debugger does.
 unsafe impl Sync for FrozenCell {}
 
-/// Reads the settings that matter on an error. `node` is the own rank, if there is a job. Called by init, and by whoever has
-/// tools without a job.
+/// Reads the settings that matter on an error. `node` is the own rank, if there is a job. Called by init, and by programs
+/// that use the tools without a job.
 pub fn configure(config: &Config, node: Option<u32>) {
     FREEZE.store(config.freeze_on_error, Ordering::Relaxed); // Relaxed: set at init, before any error of interest
     backtrace::configure(config, node);
@@ -55,8 +55,8 @@ pub unsafe fn set_frozen_cell(cell: *mut c_int) {
     FROZEN.store(cell, Ordering::Relaxed); // Relaxed: set at init by the thread that goes on
 }
 
-/// Trace and freeze, as far as they are switched on. Async-signal-safe as far as [`backtrace::print`] is; the handlers that
-/// call it are installed once [`configure`] has run, and who calls it without a job is no handler.
+/// Trace and freeze, as far as they are switched on. Async-signal-safe as far as [`backtrace::print`] is; the signal
+/// handlers that call it are installed after [`configure`] has run. Without a job no signal handler calls it.
 pub fn on_error() {
     if !backtrace::is_configured() {
         // A malformed variable is not what this error is about.
@@ -81,7 +81,7 @@ pub fn is_frozen() -> bool {
     FROZEN_THREADS.load(Ordering::Relaxed) != 0 // Relaxed: a hint
 }
 
-/// Prints host, pid and how to go on, then waits until a debugger clears `gasnet_frozen` or SIGCONT arrives.
+/// Prints host, pid and how to resume, then waits until a debugger clears `gasnet_frozen` or SIGCONT arrives.
 pub fn freeze() {
     let cell = FROZEN.load(Ordering::Relaxed); // Relaxed: see `set_frozen_cell`
     // SAFETY: valid by the contract of `set_frozen_cell`.
@@ -93,9 +93,9 @@ pub fn freeze() {
 /// # Safety
 /// `cell` is a valid aligned int until this returns.
 pub unsafe fn freeze_at(cell: *mut c_int, name: &str) {
-    // SAFETY: the caller's promise; volatile because a debugger writes it too.
+    // SAFETY: the caller promises a valid aligned int; volatile because a debugger writes it too.
     let set = |value: c_int| unsafe { cell.write_volatile(value) };
-    // SAFETY: as above.
+    // SAFETY: the caller promises a valid aligned int; volatile because a debugger writes it too.
     let get = || unsafe { cell.read_volatile() };
     let pid = sys::pid();
     let before = sys::disposition(libc::SIGCONT);

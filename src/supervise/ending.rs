@@ -4,7 +4,8 @@
 //! 1. The first cause decides; what follows from it is silent.
 //! 2. After an orderly exit, or one that may become collective, the others have a grace period; only after it are they
 //!    asked (SIGQUIT). A crash leaves no grace.
-//! 3. Who was asked and remains is killed: after the exit timeout of an orderly end, after [`HASTE`] of any other.
+//! 3. A node that was asked and is still there is killed: after the exit timeout in an orderly end, after [`HASTE`] in any
+//!    other.
 
 use std::time::{Duration, Instant};
 
@@ -130,7 +131,7 @@ impl Ending {
         self.line = None;
     }
 
-    /// Somebody must clear up, and at once: there is nobody left who waits for an orderly end.
+    /// The job must be cleared up at once: nothing is left that waits for an orderly end.
     pub fn abandoned(&mut self, now: Instant) {
         self.begun = true;
         self.line = None;

@@ -74,7 +74,7 @@ pub fn exit(code: i32) -> ! {
     set_alarm(node.exit_time);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
-    // SAFETY: as above.
+    // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
     set_alarm(SHORT);
     run_hook();
@@ -84,7 +84,7 @@ pub fn exit(code: i32) -> ! {
 
 // A thread that sits in a read holds its stream's lock, usually that of stdin, and fflush(NULL) waits for it: then not long.
 fn flush_the_rest() {
-    // SAFETY: as in `exit`; the lock is kept, for this process ends.
+    // SAFETY: libc's own stream; the lock is kept, for this process ends.
     if unsafe { ftrylockfile(stdin) } != 0 {
         set_alarm(BLOCKED);
     }
@@ -94,7 +94,7 @@ fn flush_the_rest() {
 // Rules 1 and 2.
 fn begin(node: &Node, code: i32) {
     let me = sys::thread_id();
-    // Relaxed: the winner goes on alone, nothing is handed over.
+    // Relaxed: only the winner continues, and nothing is handed over.
     if let Err(leaving) = LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         if leaving == me {
             // Called again from inside: by an exit handler after `process_exits`, by the hook, or during the flush.
@@ -169,20 +169,20 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
     run_hook();
 }
 
-/// As [`base::fatal`], also before init: then nobody has told it what a person wants to see.
+/// As [`base::fatal`], also before init, when the hook that shows what a person wants to see is not installed yet.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
     base::fatal(text)
 }
 
-/// As [`fatal`], for an error that the client reports: what it has printed before is written out, as far as no other thread
-/// holds the streams.
+/// As [`fatal`], for an error that the client reports. Output that the client printed before is written out first, unless
+/// another thread holds the stream.
 pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
     base::tell(text);
     // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
-    // SAFETY: as above.
+    // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
     base::abort()
 }

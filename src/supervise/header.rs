@@ -22,7 +22,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 pub const VERSION: u32 = 4;
 /// Words of a half of a node's bulletin.
 pub const HALF: usize = 14;
-/// CPUs that are told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
+/// CPUs that the count distinguishes: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
 const CPUS: usize = 8192;
 const PAGE: usize = 4096;
 /// A fence looks by itself this often, for the case that the kernel refuses to wake it.
@@ -190,7 +190,8 @@ impl JobHeader {
         let fixed = unsafe { &*base.cast::<Fixed>() };
         // SAFETY: `bytes` counts `Fixed` and the records, so this stays inside the mapping.
         let first = unsafe { base.add(size_of::<Fixed>()) };
-        // SAFETY: as for `fixed`; `bytes` has room for `nodes` records, and 128 bytes in is aligned for them.
+        // SAFETY: records are atomics in a mapping that stays; `bytes` has room for `nodes` records, and
+        // 128 bytes in is aligned for them.
         let records = unsafe { std::slice::from_raw_parts(first.cast::<NodeRecord>(), nodes as usize) };
         Ok(JobHeader { fixed, records })
     }

@@ -31,7 +31,7 @@ pub fn current() -> Option<&'static Node> {
     NODE.get().filter(|node| node.pid == sys::pid())
 }
 
-/// False when this process was told before what it is.
+/// False if this was set before in this process.
 pub(crate) fn set(node: Node) -> bool {
     NODE.set(node).is_ok()
 }

@@ -1,10 +1,10 @@
 //! What the nodes print: whole lines, in each stream's order, to the supervisor's own stdout and stderr.
 //!
-//! A line that its node does not end is kept back, but for that of the node which has stdin: what it leaves unfinished for
-//! `QUIET` may be a prompt, and is shown. Others' lines then wait for its end, but not longer than `COURTESY`.
+//! An unfinished line is kept back. The node that has stdin is the exception: a line that it leaves unfinished for `QUIET`
+//! may be a prompt, and is shown. Other nodes' lines then wait for its end, but not longer than `COURTESY`.
 //!
-//! Nothing here waits for a reader: a full sink keeps its bytes, and while it has too many its nodes are not read from,
-//! so that they wait as they would for any full pipe. Must not know: ranks, endings.
+//! Nothing here waits for a reader. A full sink keeps its bytes. While a sink holds too many, its nodes' output is not read,
+//! so they wait as they would for any full pipe. Must not know: ranks, endings.
 
 #![allow(unsafe_code)] // processes and signals
 
@@ -22,13 +22,13 @@ const LIMIT: usize = 1 << 20;
 /// How long a node leaves a line unfinished before it is taken for a prompt: more than one print takes, less than a person
 /// notices.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long others wait for the end of a line that is shown unfinished. They cannot wait for ever: it may end only after
-/// something that they do. A guess.
+/// How long other nodes' lines wait for the end of a line that is shown unfinished. Not for ever, because that line may end
+/// only after something that those nodes do. A guess.
 const COURTESY: Duration = Duration::from_secs(1);
 /// What a pipe that poll(2) calls writable takes without blocking (pipe(7): PIPE_BUF).
 const SMALL_WRITE: usize = 4096;
 
-enum Way {
+enum SinkFile {
     // Writes never block: a plain file, or an own open description in non-blocking mode.
     Direct(File),
     // The description is shared with other processes, whose mode is not ours to change.
@@ -37,7 +37,7 @@ enum Way {
 }
 
 struct Sink {
-    way: Way,
+    way: SinkFile,
     held: Vec<u8>,
     closed: bool,
     // The source whose line has been shown and not ended.
@@ -63,13 +63,13 @@ impl Sink {
         let shared = File::from(own.try_clone_to_owned().map_err(sys::refused("fcntl"))?);
         let kind = shared.metadata().map_err(sys::refused("fstat"))?.file_type();
         let way = if kind.is_socket() {
-            Way::Socket(shared)
+            SinkFile::Socket(shared)
         } else if kind.is_fifo() || kind.is_char_device() {
             let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
             let again = OpenOptions::new().write(true).custom_flags(flags).open(format!("/proc/self/fd/{number}"));
-            again.map_or(Way::Polled(shared), Way::Direct)
+            again.map_or(SinkFile::Polled(shared), SinkFile::Direct)
         } else {
-            Way::Direct(shared)
+            SinkFile::Direct(shared)
         };
         Ok(Sink {
             way,
@@ -83,7 +83,7 @@ impl Sink {
 
     fn file(&self) -> &File {
         match &self.way {
-            Way::Direct(file) | Way::Polled(file) | Way::Socket(file) => file,
+            SinkFile::Direct(file) | SinkFile::Polled(file) | SinkFile::Socket(file) => file,
         }
     }
 
@@ -148,7 +148,7 @@ impl Sink {
         }
     }
 
-    // `source` has ended: nobody waits for the rest of its line. With tags it is a line of its own.
+    // `source` has ended, so its unfinished line is shown as it is. With tags it is a line of its own.
     fn close(&mut self, source: i32, tagged: bool) {
         if self.open == Some(source) {
             self.end_line(tagged);
@@ -172,10 +172,10 @@ impl Sink {
     fn write_some(&self) -> io::Result<usize> {
         let file = self.file();
         match self.way {
-            Way::Direct(_) => (&mut &*file).write(&self.held),
-            Way::Socket(_) => sys::send(file.as_fd(), &self.held),
-            Way::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => Err(ErrorKind::WouldBlock.into()),
-            Way::Polled(_) => (&mut &*file).write(&self.held[..self.held.len().min(SMALL_WRITE)]),
+            SinkFile::Direct(_) => (&mut &*file).write(&self.held),
+            SinkFile::Socket(_) => sys::send(file.as_fd(), &self.held),
+            SinkFile::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => Err(ErrorKind::WouldBlock.into()),
+            SinkFile::Polled(_) => (&mut &*file).write(&self.held[..self.held.len().min(SMALL_WRITE)]),
         }
     }
 

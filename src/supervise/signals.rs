@@ -5,9 +5,9 @@
 //!    more that stay.
 //! 2. A terminating signal becomes one SIGQUIT, which the client may have a handler for; a second one from the same
 //!    origin ends the node at once. Origin: directly, or passed on by the supervisor, for a process group gets both.
-//! 3. A fatal signal is told, and then kills the process as it would have without us.
-//! 4. SIGQUIT that was ignored at the start is caught all the same, for it is how the supervisor asks a node to end;
-//!    from anybody else it stays without effect.
+//! 3. A fatal signal is reported, and then kills the process as it would have without us.
+//! 4. SIGQUIT is caught even if it was ignored at the start, because the supervisor asks a node to end by it. From any
+//!    other sender it then stays without effect.
 //!
 //! Handlers are async-signal-safe.
 
@@ -81,7 +81,7 @@ pub fn install_at_init(config: &Config) {
     sys::set_handler(libc::SIGQUIT, on_quit);
 }
 
-/// Takes the rest (rule 1), and gives the calling thread a signal stack, so that overflow of its own can be told.
+/// Takes the rest (rule 1), and gives the calling thread a signal stack, so that an overflow of its own stack can be reported.
 pub fn install_at_attach(config: &Config) {
     sys::set_signal_stack(SIGNAL_STACK);
     let take = |signals: &[c_int], handler: sys::Handler| {
@@ -148,7 +148,7 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
 extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
     die_if_no_node(signal);
     let me = sys::thread_id();
-    // Relaxed: decides who tells the story; nothing is handed over.
+    // Relaxed: decides which thread prints the report; nothing is handed over.
     match DYING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
             if !(signal == libc::SIGABRT && crate::base::fatal::is_told()) {

@@ -456,7 +456,7 @@ impl Supervisor {
             (None, Some(code)) => code.into(),
             (None, None) => self.failed.into(),
         };
-        // Who writes to a full disk must not be told that all went well.
+        // A job whose output could not be written, as on a full disk, must not end with success.
         if status == 0 { self.output.has_lost().into() } else { status }
     }
 }

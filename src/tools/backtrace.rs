@@ -151,7 +151,7 @@ pub fn print(fd: c_int) -> bool {
     };
     let me = u64::from(sys::thread_id());
     for _ in 0..100 {
-        // Relaxed: decides who prints; nothing is handed over.
+        // Relaxed: decides which thread prints; nothing is handed over.
         match PRINTING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
             Err(other) if other == me => return false,
             Ok(_) => break,

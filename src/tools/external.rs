@@ -2,8 +2,8 @@
 //!
 //! Rules:
 //! 1. Between fork and exec only async-signal-safe calls; everything else was prepared by [`find`].
-//! 2. The tool may stop this process, so it is not we who watch it: a child in between reads its output and ends it when
-//!    it says nothing any more. Hence we wait for that child without a limit of our own.
+//! 2. The tool may stop this process, so a child in between watches it: the child reads the tool's output, and ends the
+//!    tool when that output stops. Hence this process waits for the child without a limit of its own.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
@@ -149,7 +149,7 @@ fn pass_on(from: RawFd, to: c_int) -> Option<u32> {
         // SAFETY: `buffer` is writable for its length.
         let got = unsafe { libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()) };
         if got < 0 {
-            continue; // a signal; the clock goes on
+            continue; // a signal; the deadline stays
         }
         if got == 0 {
             return Some(lines);

@@ -2,7 +2,7 @@
 //!
 //! Rules:
 //! 1. A block is GUARD bytes, the client's, GUARD bytes; the guards hold a pattern that depends on the address.
-//! 2. What is not in the list was not given out, or was freed: both are fatal.
+//! 2. A block that is not in the list was not given out, or was freed: using it is fatal.
 //! 3. Freed blocks are kept, and filled, when their reuse is to be seen; then they must stay as they are.
 
 #![allow(unsafe_code)] // system calls, guarded memory
@@ -135,7 +135,7 @@ fn guard(address: usize) -> [u8; GUARD] {
 /// `[at, at + len)` is ours.
 unsafe fn fill(at: usize, len: usize, pattern: u64) {
     for (i, byte) in pattern.to_ne_bytes().into_iter().cycle().take(len).enumerate() {
-        // SAFETY: i < len: this function's own contract.
+        // SAFETY: i < len, and the caller promises that `[at, at + len)` is ours.
         unsafe { (at as *mut u8).wrapping_add(i).write(byte) };
     }
 }
@@ -143,14 +143,15 @@ unsafe fn fill(at: usize, len: usize, pattern: u64) {
 /// # Safety
 /// `[at, at + N)` is ours.
 unsafe fn bytes<const N: usize>(at: usize) -> [u8; N] {
-    // SAFETY: this function's own contract. The client may write there at any time, which is what we look for.
+    // SAFETY: the caller promises that `[at, at + N)` is ours. The client may write there at any time, which is what we look
+    // for.
     unsafe { (at as *const [u8; N]).read_volatile() }
 }
 
 /// # Safety
 /// `[at, at + GUARD)` is ours.
 unsafe fn set_guard(at: usize, of: usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `[at, at + GUARD)` is ours.
     unsafe { (at as *mut [u8; GUARD]).write(guard(of)) };
 }
 

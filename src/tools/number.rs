@@ -39,9 +39,9 @@ fn unit(letter: u8) -> Option<u64> {
     UNITS.iter().find(|(name, _)| *name == letter.to_ascii_uppercase()).map(|(_, value)| *value)
 }
 
-/// The value of `text`, where `unit` 0 is a plain integer and any other is what a number without a suffix counts, in bytes.
-/// Forgiving: no digits are 0, and what follows the number is ignored unless it is a unit. Exact, and `TooLarge` instead of
-/// wrapping, except that hexadecimal numbers may be the image of a negative one.
+/// The value of `text`. With `unit` 0 it is a plain integer; any other `unit` is the number of bytes that a number without a
+/// suffix counts in. Text without digits is 0, and anything but a unit behind the number is ignored. The result is exact, or
+/// `TooLarge`; it never wraps, except that a hexadecimal number may be the image of a negative one.
 pub fn parse_forgiving(text: &str, unit: u64) -> Result<i64, NumberError> {
     match scan(text, unit) {
         Ok((value, _)) => Ok(value),

@@ -120,8 +120,8 @@ pub fn float(name: &str, value: &str) -> Result<f64, Malformed> {
     number::parse_float(value).or_else(|why| malformed(name, value, format!("{form}; {why}")))
 }
 
-/// `value` with each `%0HH` (two hexadecimal digits, not 00) made the character that it stands for; `None` when there is
-/// none. What is incomplete stays.
+/// `value` with each `%0HH` (two hexadecimal digits, not 00) replaced by its character; `None` when there is none. An
+/// incomplete one stays as it is.
 pub fn decoded(value: &[u8]) -> Option<Vec<u8>> {
     let digit = |c: u8| (c as char).to_digit(16);
     let (mut out, mut at, mut any) = (Vec::with_capacity(value.len()), 0, false);

@@ -194,7 +194,7 @@ fn counter() -> u64 {
 #[cfg(target_arch = "aarch64")]
 fn known_rate() -> Option<u64> {
     let hertz: u64;
-    // SAFETY: as above.
+    // SAFETY: reads a register that every process may read.
     unsafe { std::arch::asm!("mrs {}, cntfrq_el0", out(reg) hertz, options(nostack, nomem, preserves_flags)) };
     (hertz > 0).then_some(hertz)
 }

@@ -1,10 +1,10 @@
 //! Traces and statistics: what this node does, as it happens and in total (contract: environment.md §2.2, tools.md §13).
 //!
-//! Always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not taken, and
-//! transfers of mapped memory, which the header does inline, do not pass here at all; while something is, attach tells the
-//! header to call the library for all of them.
+//! Always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not taken.
+//! Transfers of mapped memory, which the header does inline, then do not pass here at all. While something is recorded,
+//! attach makes the header call the library for all transfers.
 //!
-//! Points are in `abi`, and where a handler is called. Must not know: what an operation does.
+//! Points are in `api`, and where a handler is called. Must not know: what an operation does.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ mod sink;
 pub mod source;
 mod totals;
 
-pub use op::Op;
+pub use op::TracedOp;
 pub(crate) use sink::Sink;
 
 use crate::base::config::{Config, Mask, Record};
@@ -29,12 +29,12 @@ use totals::Totals;
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// One of the two records: where it goes, and which letters are on at the moment.
-struct Way {
+struct Recording {
     sink: Sink,
     mask: AtomicU64,
 }
 
-impl Way {
+impl Recording {
     fn mask(&self) -> Mask {
         Mask::from_bits(self.mask.load(Ordering::Relaxed) as u32) // Relaxed: a setting
     }
@@ -46,8 +46,8 @@ struct State {
     pid: i32,
     begin: u64,
     local: AtomicBool,
-    trace: Option<Way>,
-    stats: Option<Way>,
+    trace: Option<Recording>,
+    stats: Option<Recording>,
     totals: Totals,
 }
 
@@ -65,8 +65,8 @@ fn state() -> Option<&'static State> {
     STATE.get().filter(|state| state.pid == sys::pid())
 }
 
-/// Opens what the settings ask for. In init, when the rank is known and before the other nodes pass its last fence: what
-/// all nodes write to is emptied by node 0, which opens it before they do.
+/// Opens the files that the settings ask for. Called in init, when the rank is known. Node 0 calls it before the other nodes
+/// pass init's last fence, because it empties the files that all nodes write to.
 pub fn open(config: &Config, node: u32, first: bool) {
     if STATE.get().is_some() {
         return;
@@ -74,7 +74,7 @@ pub fn open(config: &Config, node: u32, first: bool) {
     let way = |record: &Record, flush: bool| {
         let name = record.file.as_ref().filter(|_| record.nodes.contains(node))?;
         match Sink::open(name, node, flush) {
-            Ok(sink) => Some(Way { sink, mask: AtomicU64::new(record.mask.bits().into()) }),
+            Ok(sink) => Some(Recording { sink, mask: AtomicU64::new(record.mask.bits().into()) }),
             Err(error) => {
                 log::error(format_args!("no trace or statistics: {name} cannot be written: {error}"));
                 None
@@ -110,7 +110,7 @@ pub fn open(config: &Config, node: u32, first: bool) {
 
 /// Letters of the trace and of the statistics, as bits; 0 when there is none.
 pub fn letters() -> (u32, u32) {
-    let bits = |way: &Option<Way>| way.as_ref().map_or(0, |way| way.mask().bits());
+    let bits = |way: &Option<Recording>| way.as_ref().map_or(0, |way| way.mask().bits());
     state().map_or((0, 0), |state| (bits(&state.trace), bits(&state.stats)))
 }
 
@@ -134,9 +134,9 @@ pub fn record_local(record: bool) {
     }
 }
 
-/// The operation `op` with `node` and `bytes` begins; for those whose duration is nobody's concern.
+/// The operation `op` with `node` and `bytes` begins; for kinds without a duration.
 #[inline(always)]
-pub fn event(op: Op, node: u32, bytes: usize) {
+pub fn event(op: TracedOp, node: u32, bytes: usize) {
     if is_on() {
         record(op, node, bytes, None);
     }
@@ -144,8 +144,8 @@ pub fn event(op: Op, node: u32, bytes: usize) {
 
 /// Sends a message by the expression `$send`; `$words` are its arguments, for the trace of data.
 ///
-/// A macro, so that what the recording copy of `$send` captures is put together where that copy is called: off the hot path, on
-/// which nothing but the test is left (callgrind: 4 instructions of 100 to 180; with functions 8 to 16).
+/// A macro, so that the captures of the recording copy of `$send` are built where that copy is called, off the hot path. Only
+/// the test stays on the hot path (callgrind: 4 instructions of 100 to 180; with functions 8 to 16).
 macro_rules! message {
     ($op:expr, $node:expr, $bytes:expr, $words:expr, $send:expr) => {
         if crate::trace::is_on() {
@@ -163,8 +163,8 @@ macro_rules! timed {
     };
 }
 
-/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`, which are computed if it is recorded, with its
-/// duration if that counts. As [`message`].
+/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`. `$bytes` is computed only if the operation is
+/// recorded; its duration is recorded for the kinds that have one. A macro for the reason given at [`message`].
 macro_rules! moved {
     ($op:expr, $node:expr, $bytes:expr, $body:expr) => {
         if crate::trace::is_on() { crate::trace::moved_recorded($op, $node, $bytes, move || $body) } else { $body }
@@ -177,7 +177,7 @@ pub(crate) use {message, moved, timed};
 #[cold]
 #[inline(never)]
 pub(crate) fn message_recorded<'a, R>(
-    op: Op,
+    op: TracedOp,
     node: u32,
     bytes: usize,
     words: impl FnOnce() -> &'a [u64],
@@ -191,7 +191,7 @@ pub(crate) fn message_recorded<'a, R>(
 /// See [`timed`].
 #[cold]
 #[inline(never)]
-pub(crate) fn timed_recorded<R>(op: Op, body: impl FnOnce() -> R) -> R {
+pub(crate) fn timed_recorded<R>(op: TracedOp, body: impl FnOnce() -> R) -> R {
     let _recorded = span(op, NO_NODE, 0);
     body()
 }
@@ -199,7 +199,7 @@ pub(crate) fn timed_recorded<R>(op: Op, body: impl FnOnce() -> R) -> R {
 /// See [`moved`].
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_recorded<R>(op: Op, node: u32, bytes: usize, body: impl FnOnce() -> R) -> R {
+pub(crate) fn moved_recorded<R>(op: TracedOp, node: u32, bytes: usize, body: impl FnOnce() -> R) -> R {
     if op.has_time() {
         let _recorded = span(op, node, bytes);
         return body();
@@ -210,14 +210,14 @@ pub(crate) fn moved_recorded<R>(op: Op, node: u32, bytes: usize, body: impl FnOn
 
 /// An operation whose duration counts: from here until it is dropped.
 #[inline(always)]
-pub fn span(op: Op, node: u32, bytes: usize) -> Span {
+pub fn span(op: TracedOp, node: u32, bytes: usize) -> Span {
     Span { begin: if is_on() { sys::clock_ns() } else { 0 }, op, node, bytes }
 }
 
 /// See [`span`].
 pub struct Span {
     begin: u64,
-    op: Op,
+    op: TracedOp,
     node: u32,
     bytes: usize,
 }
@@ -236,7 +236,7 @@ pub const NO_NODE: u32 = u32::MAX;
 
 #[cold]
 #[inline(never)]
-fn record(op: Op, node: u32, bytes: usize, ns: Option<u64>) {
+fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
     let Some(state) = state() else { return };
     // Relaxed: a setting.
     if op.is_transfer() && node == state.node && !state.local.load(Ordering::Relaxed) {
@@ -255,7 +255,7 @@ fn record(op: Op, node: u32, bytes: usize, ns: Option<u64>) {
 
 #[cold]
 #[inline(never)]
-fn arguments(op: Op, words: &[u64]) {
+fn arguments(op: TracedOp, words: &[u64]) {
     let list: String = words.iter().map(|word| format!(" {:#x} {:#x}", *word as u32, word >> 32)).collect();
     write(b'D', format_args!("{} arguments:{list}", op.name()));
 }
@@ -289,8 +289,8 @@ pub fn into_stats(letter: u8, text: fmt::Arguments<'_>, force: bool) {
     }
 }
 
-/// Writes the totals so far: first what `client` writes about itself, then `conduit`'s counters, then ours. `reset`: the
-/// next ones count from here.
+/// Writes the totals so far: first what `client` writes about itself, then `conduit`'s counters, then ours. With `reset`
+/// the totals start again from zero.
 pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
     let Some(state) = state() else { return };
     let Some(way) = &state.stats else { return };

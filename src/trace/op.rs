@@ -4,11 +4,11 @@ macro_rules! ops {
     ($($(#[doc = $doc:literal])* $op:ident = $letter:literal $name:literal $what:ident;)*) => {
         /// An operation that is recorded.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Op { $($(#[doc = $doc])* $op,)* }
+        pub enum TracedOp { $($(#[doc = $doc])* $op,)* }
 
-        impl Op {
+        impl TracedOp {
             /// All of them.
-            pub const ALL: &[Op] = &[$(Op::$op),*];
+            pub const ALL: &[TracedOp] = &[$(TracedOp::$op),*];
 
             const TABLE: &[(u8, &str, What)] = &[$(($letter, $name, What::$what)),*];
         }
@@ -159,7 +159,7 @@ ops! {
     ReplyHandler = b'A' "AMREPLY_HANDLER" Bytes;
 }
 
-impl Op {
+impl TracedOp {
     /// Its category.
     pub fn letter(self) -> u8 {
         Self::TABLE[self as usize].0

@@ -7,10 +7,11 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-/// So many bytes are held back; a multiple of pages. A guess.
+/// Bytes that are held back before they are written; a multiple of pages. A guess.
 const ROOM: usize = 32 << 10;
 
-/// Empties the file that all nodes write to, if `name` is one. What cannot be emptied cannot be opened either, which is told.
+/// Empties the file that all nodes write to, if `name` is one. A failure is ignored here: opening the file fails too, and
+/// is reported.
 pub(super) fn empty(name: &str) {
     if !name.contains('%') && !["stdout", "stderr", "-"].contains(&name) {
         let _ = File::create(name);
@@ -24,8 +25,8 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Opens `name` for `node`: `%` is its number, `stdout`, `stderr` and `-` are the streams. `flush`: each line at once;
-    /// streams are always so. A file of one node's is emptied; one of all nodes' is added to, see [`empty`].
+    /// Opens `name` for `node`: `%` is its number, `stdout`, `stderr` and `-` are the streams. With `flush` each line
+    /// is written at once, as it always is to a stream. A file of one node is emptied; one of all nodes is added to, see [`empty`].
     pub(crate) fn open(name: &str, node: u32, flush: bool) -> io::Result<Sink> {
         let stream = match name {
             "stdout" => Some(io::stdout().as_fd().try_clone_to_owned()?),
@@ -46,7 +47,7 @@ impl Sink {
         Ok(Sink { inner: Mutex::new((file, Vec::new())), flush })
     }
 
-    /// Adds one line. What cannot be written is lost: there is nobody to tell.
+    /// Adds one line. A line that cannot be written is lost.
     pub(crate) fn line(&self, text: fmt::Arguments<'_>) {
         let (file, held) = &mut *self.inner.lock();
         let _ = held.write_fmt(text);

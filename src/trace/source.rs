@@ -1,44 +1,44 @@
-//! Where a client's thread stands in its own source (contract: tools.md §13). Traces show it.
+//! The line of the client's source that a thread is at, as the client reports it (contract: tools.md §13). Traces show it.
 
 use std::cell::Cell;
 use std::ffi::CStr;
 
 /// A position, and how often it was frozen.
 #[derive(Clone, Copy)]
-struct Place {
+struct SourceLine {
     file: Option<&'static CStr>,
     line: u32,
     frozen: u32,
 }
 
 thread_local! {
-    static PLACE: Cell<Place> = const { Cell::new(Place { file: None, line: 0, frozen: 0 }) };
+    static PLACE: Cell<SourceLine> = const { Cell::new(SourceLine { file: None, line: 0, frozen: 0 }) };
 }
 
 /// This thread stands at `file` (`None`: the same as before), `line`.
 pub fn set(file: Option<&'static CStr>, line: u32) {
     let place = PLACE.get();
     if place.frozen == 0 {
-        PLACE.set(Place { file: file.or(place.file), line, frozen: 0 });
+        PLACE.set(SourceLine { file: file.or(place.file), line, frozen: 0 });
     }
 }
 
-/// What was set last; `None`: nothing.
+/// The position that was set last; `None` if none was.
 pub fn get() -> Option<(&'static CStr, u32)> {
     let place = PLACE.get();
     place.file.map(|file| (file, place.line))
 }
 
-/// Until as many calls of [`thaw`], [`set`] has no effect on this thread.
+/// From now on [`set`] has no effect on this thread, until [`thaw`] has been called as often as this.
 pub fn freeze() {
     let place = PLACE.get();
-    PLACE.set(Place { frozen: place.frozen + 1, ..place });
+    PLACE.set(SourceLine { frozen: place.frozen + 1, ..place });
 }
 
 /// See [`freeze`].
 pub fn thaw() {
     let place = PLACE.get();
-    PLACE.set(Place { frozen: place.frozen.saturating_sub(1), ..place });
+    PLACE.set(SourceLine { frozen: place.frozen.saturating_sub(1), ..place });
 }
 
 /// `[file:line] `, or nothing. Also while the thread ends.

@@ -1,6 +1,6 @@
 //! Totals per kind of operation.
 
-use super::Op;
+use super::TracedOp;
 use crate::sync::fixed::{AtomicU64, Ordering};
 use std::array;
 
@@ -42,7 +42,7 @@ struct Total {
 }
 
 /// All of this node's.
-pub(super) struct Totals([Total; Op::ALL.len()]);
+pub(super) struct Totals([Total; TracedOp::ALL.len()]);
 
 impl Default for Totals {
     fn default() -> Self {
@@ -52,7 +52,7 @@ impl Default for Totals {
 
 impl Totals {
     /// One more `op`.
-    pub(super) fn add(&self, op: Op, bytes: u64, ns: Option<u64>) {
+    pub(super) fn add(&self, op: TracedOp, bytes: u64, ns: Option<u64>) {
         let total = &self.0[op as usize];
         total.count.fetch_add(1, Ordering::Relaxed);
         total.bytes.add(bytes);
@@ -60,18 +60,18 @@ impl Totals {
     }
 
     /// A line for each kind that there was.
-    pub(super) fn lines(&self) -> Vec<(Op, String)> {
-        let line = |op: Op| {
+    pub(super) fn lines(&self) -> Vec<(TracedOp, String)> {
+        let line = |op: TracedOp| {
             let total = &self.0[op as usize];
             let count = total.count.load(Ordering::Relaxed);
             let bytes = if op.has_bytes() { total.bytes.text("bytes", count, 1.0) } else { String::new() };
             let time = if op.has_time() { total.ns.text("us", count, 1000.0) } else { String::new() };
             (count > 0).then(|| (op, format!("{:<20} count={count}{bytes}{time}", op.name())))
         };
-        Op::ALL.iter().filter_map(|op| line(*op)).collect()
+        TracedOp::ALL.iter().filter_map(|op| line(*op)).collect()
     }
 
-    /// From now on nothing has happened.
+    /// Sets all totals to zero.
     pub(super) fn clear(&self) {
         for total in &self.0 {
             total.count.store(0, Ordering::Relaxed);
@@ -89,10 +89,10 @@ mod tests {
     fn totals_have_count_sum_and_extremes_of_what_the_kind_has() {
         let totals = Totals::default();
         assert!(totals.lines().is_empty());
-        totals.add(Op::Put, 10, Some(2000));
-        totals.add(Op::Put, 30, Some(1000));
-        totals.add(Op::RequestShort, 0, None);
-        totals.add(Op::WaitNb, 0, Some(500));
+        totals.add(TracedOp::Put, 10, Some(2000));
+        totals.add(TracedOp::Put, 30, Some(1000));
+        totals.add(TracedOp::RequestShort, 0, None);
+        totals.add(TracedOp::WaitNb, 0, Some(500));
         let lines: Vec<String> = totals.lines().into_iter().map(|(_, line)| line).collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("PUT  ") && lines[0].contains("count=2  bytes total=40 min=10 avg=20.000 max=30"));
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn every_operation_has_its_own_name_and_a_known_letter() {
-        let mut names: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
+        let mut names: Vec<&str> = TracedOp::ALL.iter().map(|op| op.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), Op::ALL.len());
-        assert!(Op::ALL.iter().all(|op| crate::base::config::Mask::LETTERS.contains(op.letter() as char)));
+        assert_eq!(names.len(), TracedOp::ALL.len());
+        assert!(TracedOp::ALL.iter().all(|op| crate::base::config::Mask::LETTERS.contains(op.letter() as char)));
     }
 }

@@ -43,7 +43,7 @@ pub struct Limits {
     pub max_threads: Option<u32>,
 }
 
-/// Memory of a job of so many nodes.
+/// Memory of a job, by its number of nodes.
 #[derive(Serialize)]
 pub struct Regions {
     pub nodes: u32,

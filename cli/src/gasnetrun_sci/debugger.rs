@@ -1,4 +1,4 @@
-//! `--debug`: how the nodes that are to be debugged meet their debugger.
+//! `--debug`: how a debugger is started for the chosen nodes, or attached to them.
 
 use super::cli::NAME;
 use super::options::Debug;
@@ -13,11 +13,11 @@ const INTERACTIVE: [(&str, &str); 2] = [("gdb", "--args"), ("lldb", "--")];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     only: Option<u32>,
-    way: Way,
+    way: DebuggerStart,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Way {
+enum DebuggerStart {
     // These words stand in front of the program.
     Prefix(Vec<String>),
     // The same, in a window of its own.
@@ -41,14 +41,14 @@ impl Plan {
         let plan = |way| Ok(Plan { only: debug.node, way });
         let mut words: Vec<String> = debug.command.split_whitespace().map(String::from).collect();
         if words.first().is_some_and(|word| word == "wait") {
-            return plan(Way::Wait);
+            return plan(DebuggerStart::Wait);
         }
         if words.is_empty() {
             match INTERACTIVE.iter().find(|(name, _)| exists(name)) {
                 Some((name, _)) => words.push(name.to_string()),
                 None => {
                     advise("--debug: neither gdb nor lldb is in PATH; the nodes wait for a debugger in gasnet_init");
-                    return plan(Way::Wait);
+                    return plan(DebuggerStart::Wait);
                 }
             }
         }
@@ -62,15 +62,15 @@ impl Plan {
         }
         let is_batch = words.iter().any(|word| ["-batch", "--batch"].contains(&&word[..]));
         match (known.filter(|_| !is_batch), has_window, only) {
-            (None, _, _) => plan(Way::Prefix(words)),
-            (Some(_), true, _) => plan(Way::Window(words)),
-            (Some(_), false, Some(_)) => plan(Way::Terminal(words)),
+            (None, _, _) => plan(DebuggerStart::Prefix(words)),
+            (Some(_), true, _) => plan(DebuggerStart::Window(words)),
+            (Some(_), false, Some(_)) => plan(DebuggerStart::Terminal(words)),
             (Some((debugger, _)), false, None) => {
                 advise(&format!(
                     "--debug: no DISPLAY and xterm for {nodes} debuggers; the nodes wait for one in gasnet_init: \
                      {debugger} -p PID, set gasnet_frozen to 0, continue (--debug-node K: node K on this terminal)"
                 ));
-                plan(Way::Wait)
+                plan(DebuggerStart::Wait)
             }
         }
     }
@@ -82,21 +82,21 @@ impl Plan {
 
     /// The node whose debugger has the terminal.
     pub fn on_terminal(&self) -> Option<u32> {
-        matches!(self.way, Way::Terminal(_)).then(|| self.only.unwrap_or(0))
+        matches!(self.way, DebuggerStart::Terminal(_)).then(|| self.only.unwrap_or(0))
     }
 
     /// Does node `rank` wait for a debugger at the end of `gasnet_init`?
     pub fn waits(&self, rank: u32) -> bool {
-        self.way == Way::Wait && self.includes(rank)
+        self.way == DebuggerStart::Wait && self.includes(rank)
     }
 
     /// The words in front of the program of node `rank`, of which `title` says what it is.
     pub fn prefix(&self, rank: u32, title: &str) -> Vec<OsString> {
         let words = match &self.way {
             _ if !self.includes(rank) => return Vec::new(),
-            Way::Wait => return Vec::new(),
-            Way::Prefix(words) | Way::Terminal(words) => words.clone(),
-            Way::Window(words) => {
+            DebuggerStart::Wait => return Vec::new(),
+            DebuggerStart::Prefix(words) | DebuggerStart::Terminal(words) => words.clone(),
+            DebuggerStart::Window(words) => {
                 let window = ["xterm", "-T", title, "-e"].map(String::from);
                 window.into_iter().chain(words.iter().cloned()).collect()
             }

@@ -10,7 +10,7 @@ use super::stop::{Stop, advise};
 use gasnet_sci::base::config::{Config, tune};
 use gasnet_sci::boot::{HANDOFF, handoff};
 use gasnet_sci::job::limits;
-use gasnet_sci::os::topology::{Bind, Place, Topology, format_list};
+use gasnet_sci::os::topology::{Bind, Binding, Topology, format_list};
 use gasnet_sci::os::{cgroup, layout, sys};
 use gasnet_sci::supervise::spawn::{self, Spawned, Streams};
 use gasnet_sci::supervise::{JobHeader, guard, supervisor};
@@ -47,7 +47,7 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     job.run(&config)
 }
 
-// The file of our own installation, unless the user names one; what is wrong with it is told here, once.
+// The file of our own installation, unless the user names one; an error in it is reported here, once.
 fn tune_file(config: &Config) -> Option<OsString> {
     if config.tune_file.is_some() {
         return None;
@@ -63,7 +63,7 @@ fn tune_file(config: &Config) -> Option<OsString> {
 
 // --- binding -------------------------------------------------------------------------------------
 
-fn places(order: &Order) -> Result<Vec<Place>, Stop> {
+fn places(order: &Order) -> Result<Vec<Binding>, Stop> {
     if order.bind == Bind::None {
         return Ok(Vec::new());
     }
@@ -126,9 +126,9 @@ struct Job {
     order: Order,
     file: PathBuf,
     zeroth: OsString,
-    places: Vec<Place>,
+    places: Vec<Binding>,
     debug: Option<debugger::Plan>,
-    /// Value of [`tune::VARIABLE`] for the nodes, if they must be told.
+    /// Value of [`tune::VARIABLE`] for the nodes' environment, if it must be set.
     tune_file: Option<OsString>,
     addresses: Addresses,
 }
@@ -278,16 +278,16 @@ impl Job {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(HANDOFF, value) };
         if self.order.verbose {
-            // SAFETY: as above.
+            // SAFETY: this process has one thread.
             unsafe { std::env::set_var("GASNET_VERBOSEENV", "1") };
         }
         if let Some(file) = &self.tune_file {
             // A program that the library is linked into does not know the installation; we do.
-            // SAFETY: as above.
+            // SAFETY: this process has one thread.
             unsafe { std::env::set_var(tune::VARIABLE, file) };
         }
         if self.debug.as_ref().is_some_and(|debug| debug.waits(rank)) {
-            // SAFETY: as above.
+            // SAFETY: this process has one thread.
             unsafe { std::env::set_var("GASNET_FREEZE", "1") };
         }
         if let Some(place) = self.places.get(rank as usize) {

@@ -25,7 +25,7 @@ impl Stop {
     /// Says it, and returns the status.
     pub fn tell(self) -> i32 {
         let text = self.text.trim_end();
-        // A failure to write has nowhere to be told.
+        // A failure to write cannot be reported anywhere.
         let _ = if self.status == 0 { writeln!(io::stdout(), "{text}") } else { writeln!(io::stderr(), "{text}") };
         self.status.into()
     }

@@ -311,7 +311,7 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
         match act {
             Act::Await(stopped) => await_all(tag, *stopped),
             Act::Pause(time) => thread::sleep(*time),
-            // SAFETY: as above; the group was made for this job.
+            // SAFETY: kill touches no memory; the group was made for this job.
             Act::Group(signal) => drop(unsafe { libc::kill(-(child.id() as i32), *signal) }),
             Act::Signal(signal) => {
                 if number > 0 && matches!(start.acts[number - 1], Act::Signal(_)) {

@@ -8,7 +8,7 @@ use crate::api::constants::*;
 use crate::api::status;
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
-use crate::trace::{self, NO_NODE, Op};
+use crate::trace::{self, NO_NODE, TracedOp};
 use std::ffi::{c_int, c_void};
 
 /// Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
@@ -17,10 +17,10 @@ use std::ffi::{c_int, c_void};
 /// `args` points to `numargs / 2`, rounded up, readable words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
-    // SAFETY: this function's own contract.
-    trace::message!(Op::RequestShort, node, 0, unsafe { words(args, numargs) }, {
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+    trace::message!(TracedOp::RequestShort, node, 0, unsafe { words(args, numargs) }, {
         status("gasnet_AMRequestShort", || {
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
             let args = unsafe { Args::from_raw(args, numargs as usize) };
             Job::attached()?.am().request_short(node, handler, args)
         })
@@ -40,12 +40,12 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    // SAFETY: this function's own contract.
-    trace::message!(Op::RequestMedium, node, nbytes, unsafe { words(args, numargs) }, {
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+    trace::message!(TracedOp::RequestMedium, node, nbytes, unsafe { words(args, numargs) }, {
         status("gasnet_AMRequestMedium", || {
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
             let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
             let source = unsafe { Source::new(src.cast(), nbytes) };
             Job::attached()?.am().request_medium(node, handler, source, args)
         })
@@ -67,12 +67,12 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    // SAFETY: this function's own contract.
-    trace::message!(Op::RequestLong, node, nbytes, unsafe { words(args, numargs) }, {
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+    trace::message!(TracedOp::RequestLong, node, nbytes, unsafe { words(args, numargs) }, {
         status("gasnet_AMRequestLong", || {
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
             let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
             let source = unsafe { Source::new(src.cast(), nbytes) };
             Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
         })
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
 /// # Safety
 /// As [`gasneti_sci_request_short`].
 unsafe fn words<'a>(args: *const u64, numargs: u32) -> &'a [u64] {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { Args::from_raw(args, numargs as usize) }.words()
 }
 
@@ -92,7 +92,7 @@ unsafe fn words<'a>(args: *const u64, numargs: u32) -> &'a [u64] {
 /// As [`Token::from_raw`].
 #[inline(always)]
 unsafe fn token<'a>(raw: *mut c_void) -> Result<&'a Token, Error> {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the token is NULL or was given to a handler.
     match unsafe { Token::from_raw(raw) } {
         Some(token) => Ok(token),
         None => bad_arg(format_args!("{raw:p} is not a token")),
@@ -110,12 +110,12 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    // SAFETY: this function's own contract.
-    trace::message!(Op::ReplyShort, NO_NODE, 0, unsafe { words(args, numargs) }, {
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+    trace::message!(TracedOp::ReplyShort, NO_NODE, 0, unsafe { words(args, numargs) }, {
         status("gasnet_AMReplyShort", || {
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
             let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that the token is NULL or was given to a handler.
             let token = unsafe { self::token(token) }?;
             Job::attached()?.am().reply_short(token, handler, args)
         })
@@ -135,14 +135,14 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    // SAFETY: this function's own contract.
-    trace::message!(Op::ReplyMedium, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+    trace::message!(TracedOp::ReplyMedium, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
         status("gasnet_AMReplyMedium", || {
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
             let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
             let source = unsafe { Source::new(src.cast(), nbytes) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that the token is NULL or was given to a handler.
             let token = unsafe { self::token(token) }?;
             Job::attached()?.am().reply_medium(token, handler, source, args)
         })
@@ -163,14 +163,14 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    // SAFETY: this function's own contract.
-    trace::message!(Op::ReplyLong, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
+    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+    trace::message!(TracedOp::ReplyLong, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
         status("gasnet_AMReplyLong", || {
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
             let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
             let source = unsafe { Source::new(src.cast(), nbytes) };
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that the token is NULL or was given to a handler.
             let token = unsafe { self::token(token) }?;
             Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
         })
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_msg_source(token: *mut c_void, node: *mut u32) -> c_int {
     status("gasnet_AMGetMsgSource", || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the token is NULL or was given to a handler.
         let token = unsafe { self::token(token) }?;
         if token.kind() == Kind::Stale {
             return bad_arg(format_args!("the token's handler has returned"));

@@ -6,13 +6,13 @@ use crate::api::constants::*;
 use crate::api::must;
 use crate::base::error::Error;
 use crate::job::Job;
-use crate::trace::{self, Op};
+use crate::trace::{self, TracedOp};
 use std::ffi::c_int;
 
 /// Announces arrival. Never blocks. Misuse is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
-    trace::timed!(Op::BarrierNotify, {
+    trace::timed!(TracedOp::BarrierNotify, {
         must("gasnet_barrier_notify", || {
             let job = Job::attached()?;
             job.barrier().notify(job.am(), id, flags as u32)
@@ -23,13 +23,13 @@ pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
 /// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_wait(id: c_int, flags: c_int) -> c_int {
-    trace::timed!(Op::BarrierWait, must("gasnet_barrier_wait", || wait(id, flags)))
+    trace::timed!(TracedOp::BarrierWait, must("gasnet_barrier_wait", || wait(id, flags)))
 }
 
 /// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
-    trace::timed!(Op::BarrierTry, {
+    trace::timed!(TracedOp::BarrierTry, {
         must("gasnet_barrier_try", || {
             let job = Job::attached()?;
             job.am().poll_in_loop();
@@ -41,7 +41,7 @@ pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
 /// Notify and wait in one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
-    trace::timed!(Op::Barrier, {
+    trace::timed!(TracedOp::Barrier, {
         must("gasnet_barrier", || {
             let job = Job::attached()?;
             job.barrier().notify(job.am(), id, flags as u32)?;
@@ -58,7 +58,7 @@ pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
 pub unsafe extern "C" fn gasneti_sci_barrier_result(id: *mut c_int) -> c_int {
     must("gasnet_barrier_result", || {
         let Some(name) = Job::attached()?.barrier().result()? else { return Ok(1) };
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `id` is writable.
         unsafe { id.write(name) };
         Ok(0)
     })

@@ -12,7 +12,7 @@ use crate::coll::team::TeamRef;
 use crate::coll::{Addresses, Call, Coll, ImagePlace, Kind, Plain, flags};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
-use crate::trace::{self, NO_NODE, Op};
+use crate::trace::{self, NO_NODE, TracedOp};
 use crate::xfer::event::Events;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -75,7 +75,7 @@ pub(in crate::api) fn place() -> Option<(*const c_char, *const c_char, c_int)> {
 /// `name` and `file` are C strings that stay.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_coll_at(name: *const c_char, file: *const c_char, line: c_int, rules: u32) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` and `file` are C strings that stay.
     unsafe { debug::gasneti_sci_check(name, file, line, rules) };
     PLACE.set((name, file, line));
 }
@@ -93,9 +93,9 @@ fn failed(name: &'static str, error: &Error) -> ! {
     let Some((told, file, line)) = place() else { fatal(format_args!("{name}: {error}")) };
     // SAFETY: set by `gasneti_sci_coll_at` from C strings that stay.
     let told = unsafe { CStr::from_ptr(told) }.to_string_lossy();
-    // The call told last may be one among the arguments of this one; it is at the same place.
+    // The client's last report may be about a call among this one's arguments; both are on the same line.
     let name = if told.starts_with(name) { &told } else { name };
-    // SAFETY: as above.
+    // SAFETY: `gasneti_sci_coll_at` stored it: a C string that stays.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
     fatal(format_args!("{name}: {error} at {file}:{line}"))
 }
@@ -108,14 +108,14 @@ pub(in crate::api) fn coll() -> Result<&'static Coll<Host>, Error> {
 const REDUCE: usize = 5;
 
 /// How they are recorded: blocking, and not.
-const OPS: [[Op; 2]; 7] = [
-    [Op::Broadcast, Op::BroadcastNb],
-    [Op::Scatter, Op::ScatterNb],
-    [Op::Gather, Op::GatherNb],
-    [Op::GatherAll, Op::GatherAllNb],
-    [Op::Exchange, Op::ExchangeNb],
-    [Op::Reduce, Op::ReduceNb],
-    [Op::Scan, Op::ScanNb],
+const OPS: [[TracedOp; 2]; 7] = [
+    [TracedOp::Broadcast, TracedOp::BroadcastNb],
+    [TracedOp::Scatter, TracedOp::ScatterNb],
+    [TracedOp::Gather, TracedOp::GatherNb],
+    [TracedOp::GatherAll, TracedOp::GatherAllNb],
+    [TracedOp::Exchange, TracedOp::ExchangeNb],
+    [TracedOp::Reduce, TracedOp::ReduceNb],
+    [TracedOp::Scan, TracedOp::ScanNb],
 ];
 
 /// `gasnet_coll_init`. Blocks until all nodes, and all images of this one, have called.
@@ -132,10 +132,10 @@ pub unsafe extern "C" fn gasneti_sci_coll_init(
     must("gasnet_coll_init", || {
         let job = Job::attached()?;
         let coll = job.coll()?;
-        // SAFETY: this function's own contract.
+        // SAFETY: not NULL, so the caller promises one count per node.
         let counts = (!images.is_null()).then(|| unsafe { std::slice::from_raw_parts(images, job.nodes() as usize) });
         let entry = |i: usize| {
-            // SAFETY: i < count: this function's own contract.
+            // SAFETY: i < count, and the caller promises `count` entries in `functions`.
             let entry = unsafe { functions.wrapping_add(i).read() };
             // SAFETY: the client registers functions of this prototype, or NULL, which `Option` has room for.
             let function = unsafe { std::mem::transmute::<*mut c_void, Option<Function>>(entry.fnptr) };
@@ -157,18 +157,18 @@ pub unsafe extern "C" fn gasneti_sci_coll_init(
 /// until the collective is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call_t, blocking: c_int) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `call` points to a filled structure.
     let call = unsafe { &*call };
     let kind = (call.kind as usize).min(MEETING as usize - 1); // `make` refuses what is above
     let run = || {
         let coll = coll()?;
         let team = coll.team_for(call.team, call.flags)?;
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the call's lists are complete and its memory accessible.
         if blocking != 0 && unsafe { run_short(coll, &team, call) }? {
             return Ok(0);
         }
         let place = coll.place(&team)?;
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the call's lists are complete and its memory accessible.
         let made = unsafe { make(coll, call, &place) }?;
         if coll.debug() {
             check(coll.am(), &made, &place)?;
@@ -192,7 +192,7 @@ unsafe fn run_short(
 ) -> Result<bool, Error> {
     let (Some(kind), 0) = (Kind::from_number(call.kind), call.lists) else { return Ok(false) };
     let (each, reduction) = match kind {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the call's lists are complete and its memory accessible.
         Kind::Reduce => unsafe { reduction(coll, kind, call) }?,
         _ => (call.nbytes, None),
     };
@@ -212,7 +212,7 @@ unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImageP
         }
         let first = if call.flags & flags::SINGLE != 0 { place.first } else { 0 };
         let entry = |i| list.cast::<usize>().wrapping_add(first + i);
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises as many addresses in the list as there are images here.
         (0..place.here).map(|i| unsafe { entry(i).read() }).collect()
     };
     let dst = side(call.dst, !matches!(kind, Kind::Gather | Kind::Reduce));
@@ -222,7 +222,7 @@ unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImageP
         return bad_arg(format_args!("root {root} is out of range: the team has {} members", place.total));
     }
     let (each, reduction) = match kind {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the call's lists are complete and its memory accessible.
         Kind::Reduce | Kind::Scan => unsafe { reduction(coll, kind, call) }?,
         _ => (call.nbytes, None),
     };
@@ -315,7 +315,7 @@ fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
     trace::timed!(
-        Op::CollTry,
+        TracedOp::CollTry,
         must("gasnet_coll_try_sync", || {
             let coll = coll()?;
             coll.am().poll();
@@ -328,7 +328,7 @@ pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
     trace::timed!(
-        Op::CollWait,
+        TracedOp::CollWait,
         must("gasnet_coll_wait_sync", || if handle == 0 { Ok(()) } else { coll()?.wait(handle) })
     )
 }
@@ -340,11 +340,11 @@ pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usize, all: c_int) -> c_int {
     trace::timed!(
-        Op::CollTryArray,
+        TracedOp::CollTryArray,
         must("gasnet_coll_try_sync_some or _all", || {
             let coll = coll()?;
             coll.am().poll();
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that `handles` points to `n` handles.
             let found = unsafe { Events::new(handles, n) }?.look(|handle| coll.handles().sync(handle))?;
             Ok(if found.is_enough(all != 0) { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
         })
@@ -358,10 +358,10 @@ pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usiz
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usize, all: c_int) {
     trace::timed!(
-        Op::CollWaitArray,
+        TracedOp::CollWaitArray,
         must("gasnet_coll_wait_sync_some or _all", || {
             let coll = coll()?;
-            // SAFETY: this function's own contract.
+            // SAFETY: the caller promises that `handles` points to `n` handles.
             let handles = unsafe { Events::new(handles, n) }?;
             let sync = |handle| coll.handles().sync(handle);
             coll.wait_for(|| Ok(handles.look(sync)?.is_enough(all != 0)), || false)
@@ -379,7 +379,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_load(name: *const c_char, team: usize)
     must("gasnet_coll_loadTuningState", || {
         coll()?.team(team)?;
         let default = c"gasnet_coll_tuning_defaults.bin";
-        // SAFETY: this function's own contract.
+        // SAFETY: not NULL, so the caller promises that `name` is a C string.
         let name = if name.is_null() { default } else { unsafe { CStr::from_ptr(name) } }.to_string_lossy();
         match std::fs::metadata(&*name) {
             Ok(_) => Ok(()),

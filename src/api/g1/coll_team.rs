@@ -11,7 +11,7 @@ use crate::coll::images::ImageBarrier;
 use crate::coll::team::{Members, TeamRef};
 use crate::job::Job;
 use crate::sci::Host;
-use crate::trace::{self, Op};
+use crate::trace::{self, TracedOp};
 use std::ffi::{c_int, c_void};
 
 /// Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
@@ -107,20 +107,20 @@ fn outcome(matches: bool) -> c_int {
 /// Announces arrival at the team's barrier. Never blocks; with IMAGES, when all images of the node have called.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_notify(team: usize, id: c_int, flags: c_int) {
-    trace::timed!(Op::BarrierNotify, must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
+    trace::timed!(TracedOp::BarrierNotify, must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
 }
 
 /// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once all members have arrived.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_wait(team: usize, id: c_int, flags: c_int) -> c_int {
-    trace::timed!(Op::BarrierWait, must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
+    trace::timed!(TracedOp::BarrierWait, must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
 }
 
 /// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> c_int {
     trace::timed!(
-        Op::BarrierTry,
+        TracedOp::BarrierTry,
         must("gasnet_coll_barrier_try", || {
             if image_barrier(team, flags)?.is_some() {
                 return bad_arg(format_args!("GASNET_BARRIERFLAG_IMAGES is not for try"));
@@ -137,7 +137,7 @@ pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int) -> c_int {
     trace::timed!(
-        Op::Barrier,
+        TracedOp::Barrier,
         must("gasnet_coll_barrier", || {
             notify(team, id, flags)?;
             wait(team, id, flags)
@@ -153,7 +153,7 @@ pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int)
 pub unsafe extern "C" fn gasneti_sci_team_result(team: usize, id: *mut c_int) -> c_int {
     must("gasnet_coll_barrier_result", || {
         let Some(name) = with_barrier(team, |barrier, _| barrier.result())? else { return Ok(1) };
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `id` is writable.
         unsafe { id.write(name) };
         Ok(0)
     })

@@ -77,10 +77,10 @@ pub unsafe extern "C" fn gasneti_sci_init(
     client: *const gasneti_sci_client_t,
 ) -> c_int {
     let _ = (argc, argv); // nothing of ours is on the command line
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `client` points to a filled structure.
     let client = unsafe { client.read() };
     check_objects("gasnet_init", client.modes);
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the pointers in `client` are valid.
     let max_segsize = unsafe { client.max_segsize.read() };
     show_frozen();
     tools_debug::take_own_mechanism();
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     }
     exit::set_hook(tools_trace::at_exit);
     tools_trace::tell_header();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the pointers in `client` are valid; `config` is a C string.
     report_environment(unsafe { CStr::from_ptr(client.config) });
     if let Ok(job) = Job::get() {
         crate::api::debug::configure(client.modes & GASNETI_SCI_MODE_DEBUG != 0);
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
             Ok(n) if n == 0 || !table.is_null() => n,
             _ => return bad_arg(format_args!("handler table {table:p} of {numentries} entries")),
         };
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises `numentries` entries in `table`; callers pass `i` below that.
         let read = |i| unsafe { table.wrapping_add(i).read() };
         let entry = |e: gasneti_sci_handlerentry_t| Entry { index: e.index, function: e.fnptr as usize };
         // More than there can be are refused by their number alone.
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
             if read(i).index != assigned.index {
                 // The index is the entry's first byte; nothing else of the table is changed.
                 let index = table.wrapping_add(i).cast::<u8>();
-                // SAFETY: i < numentries: this function's own contract.
+                // SAFETY: i < numentries, and the caller promises that the entries are writable.
                 unsafe { index.write(assigned.index) };
             }
         }
@@ -245,7 +245,7 @@ pub extern "C" fn gasneti_sci_exit(code: c_int) -> ! {
 /// `text` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_fatal(text: *const c_char) -> ! {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `text` is a C string.
     let text = unsafe { CStr::from_ptr(text) };
     job::fatal(format_args!("{}", text.to_string_lossy()))
 }

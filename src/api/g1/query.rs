@@ -67,7 +67,7 @@ pub unsafe extern "C" fn gasneti_sci_segment_info(table: *mut gasnet_seginfo_t, 
         let segments = Job::attached()?.segments().unwrap_or(&[]);
         for (i, s) in segments.iter().take(n).enumerate() {
             let entry = gasnet_seginfo_t { addr: s.base as *mut c_void, size: s.len };
-            // SAFETY: i < n: this function's own contract.
+            // SAFETY: i < n, and the caller promises that `table` is writable for `n` entries.
             unsafe { table.wrapping_add(i).write(entry) };
         }
         Ok(())
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn gasneti_sci_node_info(table: *mut gasnet_nodeinfo_t, n:
         for node in 0..job.nodes().min(n as u32) {
             let offset = job.segments().map_or(0, |s| s[node as usize].offset);
             let entry = gasnet_nodeinfo_t { host: job.host(node), supernode: job.supernode(node), offset };
-            // SAFETY: node < n: this function's own contract.
+            // SAFETY: node < n, and the caller promises that `table` is writable for `n` entries.
             unsafe { table.wrapping_add(node as usize).write(entry) };
         }
         Ok(())
@@ -111,11 +111,11 @@ pub unsafe extern "C" fn gasneti_sci_getenv(name: *const c_char) -> *mut c_char 
     if name.is_null() {
         return std::ptr::null_mut();
     }
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` is a C string.
     let text = unsafe { CStr::from_ptr(name) };
     match environment::get(text) {
         Some(value) => value.as_ptr().cast_mut(),
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `name` is a C string.
         None => unsafe { libc::getenv(name) },
     }
 }

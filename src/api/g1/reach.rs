@@ -64,7 +64,7 @@ pub(super) fn tell_header(job: &'static Job) {
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
     unsafe { place.write(reach) };
     for (place, value) in [(&raw mut gasneti_sci_queued, queued), (&raw mut gasneti_sci_few, few)] {
-        // SAFETY: as above.
+        // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
         unsafe { place.write(value) };
     }
 }

@@ -1,7 +1,7 @@
 //! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors are fatal.
 //!
-//! Each transfer's shim says what moves and which call it is; `CALLS` says what that means, `transfer` does the rest. The
-//! shims are functions written out, because cbindgen reads the prototypes from here.
+//! Each transfer's shim passes the bytes to move and the name of the call to `transfer`, which does the rest by the call's
+//! row in `CALLS`. The shims are written out as functions, because cbindgen reads the prototypes from here.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -12,7 +12,7 @@ use crate::api::{die, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
-use crate::trace::{self, NO_NODE, Op};
+use crate::trace::{self, NO_NODE, TracedOp};
 use crate::verbs::{Begun, Flags, Local, Target};
 use crate::xfer::event::{self, Events, Sets, Whose};
 use crate::xfer::home::Set;
@@ -72,7 +72,7 @@ impl What {
 /// `src` is readable for `n` bytes: during the call, or, with [`Local::Later`], until the operation is synced.
 #[inline(always)]
 unsafe fn put(dest: *mut c_void, src: *const c_void, n: usize) -> What {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `n` bytes as long as this call's form needs it.
     What::Put(dest, unsafe { Source::new(src.cast(), n) })
 }
 
@@ -80,13 +80,13 @@ unsafe fn put(dest: *mut c_void, src: *const c_void, n: usize) -> What {
 /// `dest` is writable for `n` bytes until the operation is synced.
 #[inline(always)]
 unsafe fn get(dest: *mut c_void, src: *const c_void, n: usize) -> What {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `dest` is writable for `n` bytes until the sync.
     What::Get(unsafe { Landing::new(dest.cast(), n) }, src)
 }
 
 /// The calls that move bytes.
 #[derive(Clone, Copy)]
-enum Call {
+enum TransferCall {
     Put,
     Get,
     Memset,
@@ -103,19 +103,19 @@ enum Call {
 
 /// Of each call: its name in messages, its kind in records, and how its completion is told. Bulk puts, and non-blocking gets,
 /// leave their memory to the library until they are synced.
-const CALLS: [(Call, &str, Op, How); 12] = [
-    (Call::Put, "gasnet_put", Op::Put, How::Blocking),
-    (Call::Get, "gasnet_get", Op::Get, How::Blocking),
-    (Call::Memset, "gasnet_memset", Op::Memset, How::Blocking),
-    (Call::PutNb, "gasnet_put_nb", Op::PutNb, How::Event(Local::AtReturn)),
-    (Call::PutNbBulk, "gasnet_put_nb_bulk", Op::PutNb, How::Event(Local::Later)),
-    (Call::GetNb, "gasnet_get_nb", Op::GetNb, How::Event(Local::Later)),
-    (Call::MemsetNb, "gasnet_memset_nb", Op::MemsetNb, How::Event(Local::AtReturn)),
-    (Call::PutNbi, "gasnet_put_nbi", Op::PutNbi, How::Implicit(Set::Puts, Local::AtReturn)),
-    (Call::PutNbiBulk, "gasnet_put_nbi_bulk", Op::PutNbi, How::Implicit(Set::Puts, Local::Later)),
-    (Call::GetNbi, "gasnet_get_nbi", Op::GetNbi, How::Implicit(Set::Gets, Local::Later)),
-    (Call::MemsetNbi, "gasnet_memset_nbi", Op::MemsetNbi, How::Implicit(Set::Puts, Local::AtReturn)),
-    (Call::GetNbVal, "gasnet_get_nb_val", Op::GetNbVal, How::Value),
+const CALLS: [(TransferCall, &str, TracedOp, How); 12] = [
+    (TransferCall::Put, "gasnet_put", TracedOp::Put, How::Blocking),
+    (TransferCall::Get, "gasnet_get", TracedOp::Get, How::Blocking),
+    (TransferCall::Memset, "gasnet_memset", TracedOp::Memset, How::Blocking),
+    (TransferCall::PutNb, "gasnet_put_nb", TracedOp::PutNb, How::Event(Local::AtReturn)),
+    (TransferCall::PutNbBulk, "gasnet_put_nb_bulk", TracedOp::PutNb, How::Event(Local::Later)),
+    (TransferCall::GetNb, "gasnet_get_nb", TracedOp::GetNb, How::Event(Local::Later)),
+    (TransferCall::MemsetNb, "gasnet_memset_nb", TracedOp::MemsetNb, How::Event(Local::AtReturn)),
+    (TransferCall::PutNbi, "gasnet_put_nbi", TracedOp::PutNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (TransferCall::PutNbiBulk, "gasnet_put_nbi_bulk", TracedOp::PutNbi, How::Implicit(Set::Puts, Local::Later)),
+    (TransferCall::GetNbi, "gasnet_get_nbi", TracedOp::GetNbi, How::Implicit(Set::Gets, Local::Later)),
+    (TransferCall::MemsetNbi, "gasnet_memset_nbi", TracedOp::MemsetNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (TransferCall::GetNbVal, "gasnet_get_nb_val", TracedOp::GetNbVal, How::Value),
 ];
 
 const _: () = {
@@ -129,8 +129,8 @@ const _: () = {
 /// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. Blocking calls are recorded with
 /// their duration.
 ///
-/// The call is a parameter of the type, so that each has a copy of the engine's verb in which everything that depends on the
-/// call is decided: shared code asks at run time (30 instructions more per transfer).
+/// The call is a const parameter, so that the compiler makes one copy of the engine's verb per call and decides in it
+/// everything that depends on the call. Shared code would decide at run time (30 instructions more per transfer).
 #[inline(always)]
 fn transfer<const CALL: usize>(node: u32, what: What) -> usize {
     let (_, name, op, how) = const { CALLS[CALL] };
@@ -153,9 +153,9 @@ fn transfer<const CALL: usize>(node: u32, what: What) -> usize {
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer::<{ Call::Put as usize }>(node, put);
+    transfer::<{ TransferCall::Put as usize }>(node, put);
 }
 
 /// Blocking get.
@@ -164,15 +164,15 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
 /// `dest` is writable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
-    // SAFETY: this function's own contract; we return when it is done.
+    // SAFETY: the caller promises that `dest` is writable for `nbytes` bytes; we return when it is done.
     let get = unsafe { get(dest, src, nbytes) };
-    transfer::<{ Call::Get as usize }>(node, get);
+    transfer::<{ TransferCall::Get as usize }>(node, get);
 }
 
 /// Blocking memset; the low byte of `val`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
-    transfer::<{ Call::Memset as usize }>(node, What::Set(dest, val, nbytes));
+    transfer::<{ TransferCall::Memset as usize }>(node, What::Set(dest, val, nbytes));
 }
 
 /// Put with an explicit handle; 0 when complete. The source is free for reuse at return.
@@ -181,9 +181,9 @@ pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, n
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer::<{ Call::PutNb as usize }>(node, put)
+    transfer::<{ TransferCall::PutNb as usize }>(node, put)
 }
 
 /// As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
@@ -197,9 +197,9 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
     src: *const c_void,
     nbytes: usize,
 ) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer::<{ Call::PutNbBulk as usize }>(node, put)
+    transfer::<{ TransferCall::PutNbBulk as usize }>(node, put)
 }
 
 /// Get with an explicit handle.
@@ -208,15 +208,15 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
 /// `dest` is writable for `nbytes` bytes until the handle is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `dest` is writable for `nbytes` bytes until the sync.
     let get = unsafe { get(dest, src, nbytes) };
-    transfer::<{ Call::GetNb as usize }>(node, get)
+    transfer::<{ TransferCall::GetNb as usize }>(node, get)
 }
 
 /// Memset with an explicit handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
-    transfer::<{ Call::MemsetNb as usize }>(node, What::Set(dest, val, nbytes))
+    transfer::<{ TransferCall::MemsetNb as usize }>(node, What::Set(dest, val, nbytes))
 }
 
 /// Put counted by this thread's implicit set, or its open region.
@@ -225,9 +225,9 @@ pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int
 /// `src` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer::<{ Call::PutNbi as usize }>(node, put);
+    transfer::<{ TransferCall::PutNbi as usize }>(node, put);
 }
 
 /// As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
@@ -236,9 +236,9 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
 /// `src` is readable for `nbytes` bytes until then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
     let put = unsafe { put(dest, src, nbytes) };
-    transfer::<{ Call::PutNbiBulk as usize }>(node, put);
+    transfer::<{ TransferCall::PutNbiBulk as usize }>(node, put);
 }
 
 /// Get counted by this thread's implicit set, or its open region.
@@ -247,21 +247,21 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, 
 /// `dest` is writable for `nbytes` bytes until it is synced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `dest` is writable for `nbytes` bytes until the sync.
     let get = unsafe { get(dest, src, nbytes) };
-    transfer::<{ Call::GetNbi as usize }>(node, get);
+    transfer::<{ TransferCall::GetNbi as usize }>(node, get);
 }
 
 /// Memset counted by this thread's implicit puts, or its open region.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
-    transfer::<{ Call::MemsetNbi as usize }>(node, What::Set(dest, val, nbytes));
+    transfer::<{ TransferCall::MemsetNbi as usize }>(node, What::Set(dest, val, nbytes));
 }
 
 /// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
-    transfer::<{ Call::GetNbVal as usize }>(node, What::Value(src, nbytes)) as u64
+    transfer::<{ TransferCall::GetNbVal as usize }>(node, What::Value(src, nbytes)) as u64
 }
 
 /// The value form `name` was called with an impossible size: ends the job.
@@ -271,7 +271,7 @@ pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: 
 #[cold]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usize) -> ! {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` is a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
     die(&name, format_args!("a value of {nbytes} bytes; 1 to 8 are possible"))
 }
@@ -288,7 +288,7 @@ pub extern "C" fn gasneti_sci_tick_poll() {
 /// Waits for a value get.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
-    let _recorded = trace::span(Op::WaitValget, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::WaitValget, NO_NODE, 0);
     must("gasnet_wait_syncnb_valget", || engines()?.wait_value(handle as usize, Whose::Own))
 }
 
@@ -309,7 +309,7 @@ fn polled(poll: c_int) -> Result<On, Error> {
 /// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
-    let _recorded = trace::span(Op::TryNb, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TryNb, NO_NODE, 0);
     must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         polled(poll)?;
         event::test(handle, Whose::Own).map(is_ready)
@@ -319,7 +319,7 @@ pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
 /// Waits for one handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
-    let _recorded = trace::span(Op::WaitNb, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::WaitNb, NO_NODE, 0);
     must("gasnet_wait_syncnb", || engines()?.wait(handle, Whose::Own));
 }
 
@@ -329,7 +329,7 @@ pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
-    let _recorded = trace::span(Op::TryArray, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TryArray, NO_NODE, 0);
     let name = match (all != 0, poll != 0) {
         (true, true) => "gasnet_try_syncnb_all",
         (false, true) => "gasnet_try_syncnb_some",
@@ -338,7 +338,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
     };
     must(name, || {
         polled(poll)?;
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `handles` points to `n` handles.
         let found = unsafe { Events::new(handles, n) }?.test(Whose::Own)?;
         Ok(is_ready(found.is_enough(all != 0)))
     })
@@ -350,9 +350,9 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
-    let _recorded = trace::span(Op::WaitArray, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::WaitArray, NO_NODE, 0);
     must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `handles` points to `n` handles.
         let events = unsafe { Events::new(handles, n) }?;
         engines()?.wait_events(events, all != 0, Whose::Own)
     });
@@ -371,7 +371,7 @@ fn which(sets: c_int) -> (Sets, usize) {
 /// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
-    let _recorded = trace::span(Op::TryNbi, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TryNbi, NO_NODE, 0);
     let (sets, at) = which(sets);
     must(["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][at], || {
         polled(1)?;
@@ -382,7 +382,7 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
-    let _recorded = trace::span(Op::WaitNbi, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::WaitNbi, NO_NODE, 0);
     let (sets, at) = which(sets);
     must(["gasnet_wait_syncnbi_puts", "gasnet_wait_syncnbi_gets", "gasnet_wait_syncnbi_all"][at], || {
         engines()?.wait_sets(sets)
@@ -421,7 +421,7 @@ pub unsafe extern "C" fn gasneti_sci_check_range(
         am.payloads().check(node, address as usize, nbytes)
     };
     if let Err(error) = checked() {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `name` is a C string.
         die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
     }
 }

@@ -9,7 +9,7 @@ use crate::api::{die, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
-use crate::trace::{self, Op};
+use crate::trace::{self, TracedOp};
 use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::{Verb, check};
@@ -42,13 +42,13 @@ const NAMES: [[&str; 3]; 6] = [
 ];
 
 /// How they are recorded.
-const OPS: [[Op; 3]; 6] = [
-    [Op::PutV, Op::PutVNb, Op::PutVNbi],
-    [Op::GetV, Op::GetVNb, Op::GetVNbi],
-    [Op::PutI, Op::PutINb, Op::PutINbi],
-    [Op::GetI, Op::GetINb, Op::GetINbi],
-    [Op::PutS, Op::PutSNb, Op::PutSNbi],
-    [Op::GetS, Op::GetSNb, Op::GetSNbi],
+const OPS: [[TracedOp; 3]; 6] = [
+    [TracedOp::PutV, TracedOp::PutVNb, TracedOp::PutVNbi],
+    [TracedOp::GetV, TracedOp::GetVNb, TracedOp::GetVNbi],
+    [TracedOp::PutI, TracedOp::PutINb, TracedOp::PutINbi],
+    [TracedOp::GetI, TracedOp::GetINb, TracedOp::GetINbi],
+    [TracedOp::PutS, TracedOp::PutSNb, TracedOp::PutSNbi],
+    [TracedOp::GetS, TracedOp::GetSNb, TracedOp::GetSNbi],
 ];
 
 /// Does what `describe` says; the handle, 0 when it is complete or has none. `bytes` says how many move;
@@ -72,7 +72,7 @@ unsafe fn transfer<'a>(
         check_node(on.am, node)?;
         let Some(what) = describe()? else { return Ok(0) };
         let (vis, to) = (Job::attached()?.vis(), Target::node(node));
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
         if unsafe { vis.direct(on, to, call, &what) } {
             if how == GASNETI_SCI_VIS_BLOCKING && what.total() >= POLL_BYTES {
                 on.am.poll();
@@ -102,7 +102,7 @@ unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T],
     if array.is_null() || n > isize::MAX as usize / size_of::<T>() {
         return bad_array(name, array.is_null(), n);
     }
-    // SAFETY: this function's own contract.
+    // SAFETY: not NULL, so the caller promises `n` elements that nobody writes meanwhile.
     Ok(unsafe { std::slice::from_raw_parts(array, n) })
 }
 
@@ -119,7 +119,7 @@ fn bad_array<T>(name: &str, null: bool, n: usize) -> Result<T, Error> {
 /// As [`slice`].
 #[inline(always)]
 unsafe fn pieces<'a>(name: &str, list: *const gasnet_memvec_t, n: usize) -> Result<&'a [Piece], Error> {
-    // SAFETY: this function's own contract; the types have the same layout.
+    // SAFETY: the caller promises `n` elements in `list`; the types have the same layout.
     unsafe { slice(name, list.cast(), n) }
 }
 
@@ -127,7 +127,7 @@ unsafe fn pieces<'a>(name: &str, list: *const gasnet_memvec_t, n: usize) -> Resu
 /// As [`slice`].
 #[inline(always)]
 unsafe fn indices<'a>(name: &str, list: *const *mut c_void, n: usize, len: usize) -> Result<Indexed<'a>, Error> {
-    // SAFETY: this function's own contract; addresses are words.
+    // SAFETY: the caller promises `n` elements in `list`; addresses are words.
     let list = unsafe { slice(name, list.cast::<usize>(), n) }?;
     Ok(Indexed { list, len })
 }
@@ -141,9 +141,9 @@ unsafe fn vector<'a>(
     srccount: usize,
     srclist: *const gasnet_memvec_t,
 ) -> Result<[&'a [Piece]; 2], Error> {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
     let dst = unsafe { pieces("dstlist", dstlist, dstcount) }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises `srccount` elements in `srclist`.
     let src = unsafe { pieces("srclist", srclist, srccount) }?;
     Ok([dst, src])
 }
@@ -159,9 +159,9 @@ unsafe fn indexed<'a>(
     srclist: *const *mut c_void,
     srclen: usize,
 ) -> Result<[Indexed<'a>; 2], Error> {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
     let dst = unsafe { indices("dstlist", dstlist, dstcount, dstlen) }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises `srccount` elements in `srclist`.
     let src = unsafe { indices("srclist", srclist, srccount, srclen) }?;
     Ok([dst, src])
 }
@@ -175,14 +175,14 @@ unsafe fn described<'a>(
     count: *const usize,
     levels: usize,
 ) -> Result<Levels<'a>, Error> {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises `levels` + 1 elements in `count`.
     let count = unsafe { slice("count", count, levels.saturating_add(1)) }?;
     if count.contains(&0) {
         return Ok(Levels { start, strides: [&[]; 2], count }); // nothing is looked at then
     }
-    // SAFETY: as above.
+    // SAFETY: the caller promises `levels` elements in `dststrides`.
     let dst = unsafe { slice("dststrides", dststrides, levels) }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises `levels` elements in `srcstrides`.
     let src = unsafe { slice("srcstrides", srcstrides, levels) }?;
     Ok(Levels { start, strides: [dst, src], count })
 }
@@ -203,13 +203,13 @@ pub unsafe extern "C" fn gasneti_sci_putv(
     srclist: *const gasnet_memvec_t,
 ) -> usize {
     let describe = || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
         let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
         Ok(Some(What::Vector(dst, src)))
     };
-    // SAFETY: as above.
+    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
     let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe { transfer(Verb::PutV, how, node, bytes, describe) }
 }
 
@@ -227,13 +227,13 @@ pub unsafe extern "C" fn gasneti_sci_getv(
     srclist: *const gasnet_memvec_t,
 ) -> usize {
     let describe = || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
         let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
         Ok(Some(What::Vector(dst, src)))
     };
-    // SAFETY: as above.
+    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
     let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe { transfer(Verb::GetV, how, node, bytes, describe) }
 }
 
@@ -253,12 +253,12 @@ pub unsafe extern "C" fn gasneti_sci_puti(
     srclen: usize,
 ) -> usize {
     let describe = || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
         let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
         Ok(Some(What::Indexed(dst, src)))
     };
     let bytes = || dstcount.wrapping_mul(dstlen);
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe { transfer(Verb::PutI, how, node, bytes, describe) }
 }
 
@@ -278,12 +278,12 @@ pub unsafe extern "C" fn gasneti_sci_geti(
     srclen: usize,
 ) -> usize {
     let describe = || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
         let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
         Ok(Some(What::Indexed(dst, src)))
     };
     let bytes = || dstcount.wrapping_mul(dstlen);
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe { transfer(Verb::GetI, how, node, bytes, describe) }
 }
 
@@ -302,13 +302,13 @@ unsafe fn section(
     levels: usize,
 ) -> usize {
     let describe = || {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises `levels` + 1 counts, and `levels` strides on each side.
         let levels = unsafe { described(start, strides, count, levels) }?;
         let Levels { start: [to, from], strides: [dst, src], count } = levels;
         let small = count.iter().fold(1usize, |n, c| n.saturating_mul(*c)) < POLL_BYTES;
         if small && !count.contains(&0) {
             let (on, vis) = (engines()?, Job::attached()?.vis());
-            // SAFETY: as above.
+            // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
             if unsafe { vis.direct_few(on, Target::node(node), call, &levels) } {
                 return Ok(None);
             }
@@ -316,11 +316,11 @@ unsafe fn section(
         Ok(Section::fold(to, dst, from, src, count).map(What::Strided))
     };
     let bytes = || {
-        // SAFETY: as above.
+        // SAFETY: the caller promises `levels` + 1 elements in `count`.
         let count = unsafe { slice("count", count, levels.saturating_add(1)) };
         count.map_or(0, |count| count.iter().fold(1usize, |n, c| n.wrapping_mul(*c)))
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe { transfer(call, how, node, bytes, describe) }
 }
 
@@ -339,7 +339,7 @@ pub unsafe extern "C" fn gasneti_sci_puts(
     count: *const usize,
     levels: usize,
 ) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe {
         section(Verb::PutS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
     }
@@ -360,7 +360,7 @@ pub unsafe extern "C" fn gasneti_sci_gets(
     count: *const usize,
     levels: usize,
 ) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
     unsafe {
         section(Verb::GetS, how, node, [dstaddr as usize, srcaddr as usize], [dststrides, srcstrides], count, levels)
     }
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn gasneti_sci_gets(
 unsafe fn checked(name: *const c_char, node: u32, check: impl FnOnce(&Am<Host>) -> Result<(), Error>) {
     let result = engines().and_then(|on| check_node(on.am, node).and_then(|()| check(on.am)));
     if let Err(error) = result {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `name` is a C string.
         die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
     }
 }
@@ -393,11 +393,11 @@ pub unsafe extern "C" fn gasneti_sci_check_vector(
     srclist: *const gasnet_memvec_t,
 ) {
     let check = |am: &Am<Host>| {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
         let lists = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
         check::vector(am, if put != 0 { Verb::PutV } else { Verb::GetV }, node, lists)
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` is a C string.
     unsafe { checked(name, node, check) }
 }
 
@@ -418,11 +418,11 @@ pub unsafe extern "C" fn gasneti_sci_check_indexed(
     srclen: usize,
 ) {
     let check = |am: &Am<Host>| {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
         let lists = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
         check::indexed(am, if put != 0 { Verb::PutI } else { Verb::GetI }, node, lists)
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` is a C string.
     unsafe { checked(name, node, check) }
 }
 
@@ -444,10 +444,10 @@ pub unsafe extern "C" fn gasneti_sci_check_strided(
 ) {
     let start = [dstaddr as usize, srcaddr as usize];
     let check = |am: &Am<Host>| {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises `levels` + 1 counts, and `levels` strides on each side.
         let levels = unsafe { described(start, [dststrides, srcstrides], count, levels) }?;
         check::strided(am, if put != 0 { Verb::PutS } else { Verb::GetS }, node, &levels)
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `name` is a C string.
     unsafe { checked(name, node, check) }
 }

@@ -44,9 +44,9 @@ pub extern "C" fn gasneti_sci_tools_object_0_1(modes: u32, links: c_int) {
 /// `what` and `file` are C strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_misuse(what: *const c_char, file: *const c_char, line: c_int) -> ! {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `what` is a C string.
     let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `file` is a C string.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
     job::fatal(format_args!("{what}, at {file}:{line}"))
 }

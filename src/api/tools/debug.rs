@@ -84,9 +84,9 @@ pub static mut gasnett_print_backtrace_ifenabled: Option<extern "C" fn(fd: c_int
 /// `flag` is a valid int, `flagname` NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_freezeForDebuggerNow(flag: *mut c_int, flagname: *const c_char) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `flagname` is NULL or a C string.
     let name = unsafe { text(flagname) }.unwrap_or_else(|| "its flag".into());
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `flag` is a valid aligned int until this returns.
     unsafe { debug::freeze_at(flag, &name) };
 }
 

@@ -27,7 +27,7 @@ pub(in crate::api) fn use_decoder() {
     let hook = &raw mut gasnett_decode_envval_fn;
     // SAFETY: a launcher that sets it does so before init (contract: tools.md §9.2).
     if unsafe { hook.read() }.is_none() {
-        // SAFETY: as above.
+        // SAFETY: one thread is in init, and a launcher sets the hook before (contract: tools.md §9.2).
         unsafe { hook.write(Some(decode)) };
     }
 }
@@ -52,12 +52,12 @@ unsafe fn lookup(key: *const c_char) -> *mut c_char {
         return ptr::null_mut();
     }
     let changed = CHANGED.read();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let name = unsafe { CStr::from_ptr(key) };
     let of_job = if changed.contains(name) { None } else { environment::get(name) };
     let value = match of_job {
         Some(value) => value.as_ptr().cast_mut(),
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `key` is a C string.
         None => unsafe { libc::getenv(key) },
     };
     let hook = &raw const gasnett_decode_envval_fn;
@@ -76,7 +76,7 @@ unsafe fn lookup(key: *const c_char) -> *mut c_char {
 /// `key` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_getenv(key: *const c_char) -> *mut c_char {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     unsafe { lookup(key) }
 }
 
@@ -86,15 +86,15 @@ pub unsafe extern "C" fn gasnett_getenv(key: *const c_char) -> *mut c_char {
 /// `key` and `val` are C strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_setenv(key: *const c_char, val: *const c_char) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let name = unsafe { required("gasnett_setenv", key) };
     if val.is_null() {
         fatal(format_args!("gasnett_setenv of {name} to NULL"));
     }
     let mut changed = CHANGED.write();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     changed.insert(unsafe { CStr::from_ptr(key) }.to_owned());
-    // SAFETY: this function's own contract; our own readers wait.
+    // SAFETY: the caller promises C strings; our own readers wait.
     if unsafe { libc::setenv(key, val, 1) } != 0 {
         fatal(format_args!("gasnett_setenv of '{name}': {}", std::io::Error::last_os_error()));
     }
@@ -106,12 +106,12 @@ pub unsafe extern "C" fn gasnett_setenv(key: *const c_char, val: *const c_char) 
 /// `key` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_unsetenv(key: *const c_char) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let name = unsafe { required("gasnett_unsetenv", key) };
     let mut changed = CHANGED.write();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     changed.insert(unsafe { CStr::from_ptr(key) }.to_owned());
-    // SAFETY: this function's own contract; our own readers wait.
+    // SAFETY: the caller promises C strings; our own readers wait.
     if unsafe { libc::unsetenv(key) } != 0 {
         fatal(format_args!("gasnett_unsetenv of '{name}': {}", std::io::Error::last_os_error()));
     }
@@ -122,9 +122,9 @@ pub unsafe extern "C" fn gasnett_unsetenv(key: *const c_char) {
 /// # Safety
 /// As [`lookup`].
 unsafe fn found(call: &str, key: *const c_char) -> (String, Option<String>) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let name = unsafe { required(call, key) };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let value = unsafe { lookup(key) };
     // SAFETY: NULL or a C string.
     (name, unsafe { text(value) })
@@ -149,12 +149,12 @@ fn settle() {
 /// `key` is a C string, `dflt` NULL or one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_getenv_withdefault(key: *const c_char, dflt: *const c_char) -> *mut c_char {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let name = unsafe { required("gasnett_getenv_withdefault", key) };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let value = unsafe { lookup(key) };
     let result = if value.is_null() { dflt.cast_mut() } else { value };
-    // SAFETY: this function's own contract, or what getenv gave.
+    // SAFETY: `dflt`, which the caller promises to be NULL or a C string, or what getenv gave.
     report(&name, settings::shown(unsafe { text(result) }.as_deref()), value.is_null());
     result
 }
@@ -169,7 +169,7 @@ fn must<T>(result: Result<T, settings::Malformed>) -> T {
 /// `key` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_getenv_yesno_withdefault(key: *const c_char, dflt: c_int) -> c_int {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let (name, value) = unsafe { found("gasnett_getenv_yesno_withdefault", key) };
     let value = value.filter(|value| !value.trim().is_empty());
     let result = value.as_ref().map(|value| c_int::from(must(settings::yes_no(&name, value))));
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn gasnett_getenv_int_withdefault(
     dflt: i64,
     mem_size_multiplier: u64,
 ) -> i64 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let (name, value) = unsafe { found("gasnett_getenv_int_withdefault", key) };
     let value = value.filter(|value| !value.trim().is_empty());
     let result = value.as_ref().map(|value| must(settings::integer(&name, value, mem_size_multiplier)));
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn gasnett_getenv_int_withdefault(
 /// `key` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_getenv_dbl_withdefault(key: *const c_char, dflt: f64) -> f64 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let (name, value) = unsafe { found("gasnett_getenv_dbl_withdefault", key) };
     let value = value.filter(|value| !value.trim().is_empty());
     let result = value.as_ref().map(|value| must(settings::float(&name, value)));
@@ -224,7 +224,7 @@ pub extern "C" fn gasnett_verboseenv() -> c_int {
 /// `key` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_envint_display(key: *const c_char, val: i64, is_dflt: c_int, is_mem_size: c_int) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let (name, value) = unsafe { found("gasnett_envint_display", key) };
     let value = value.filter(|_| is_dflt == 0);
     report(&name, &settings::shown_integer(value.as_deref(), val, is_mem_size != 0), is_dflt != 0);
@@ -236,9 +236,9 @@ pub unsafe extern "C" fn gasnett_envint_display(key: *const c_char, val: i64, is
 /// `key` is a C string, `val` NULL or one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_envstr_display(key: *const c_char, val: *const c_char, is_dflt: c_int) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let name = unsafe { required("gasnett_envstr_display", key) };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `val` is NULL or a C string.
     report(&name, settings::shown(unsafe { text(val) }.as_deref()), is_dflt != 0);
 }
 
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn gasnett_envstr_display(key: *const c_char, val: *const 
 /// `key` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_envdbl_display(key: *const c_char, val: f64, is_dflt: c_int) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is a C string.
     let (name, value) = unsafe { found("gasnett_envdbl_display", key) };
     let value = value.filter(|_| is_dflt == 0);
     report(&name, &settings::shown_float(value.as_deref(), val), is_dflt != 0);
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn gasnett_envdbl_display(key: *const c_char, val: f64, is
 /// `str` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_parse_int(str: *const c_char, mem_size_multiplier: u64) -> i64 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `str` is NULL or a C string.
     let text = unsafe { text(str) }.unwrap_or_default();
     match number::parse_forgiving(&text, mem_size_multiplier) {
         Ok(value) => value,
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn gasnett_format_number(
     bufsz: usize,
     is_mem_size: c_int,
 ) -> *mut c_char {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `buf` is writable for `bufsz` bytes.
     unsafe { to_c(&number::format(val, is_mem_size != 0), buf, bufsz) };
     buf
 }

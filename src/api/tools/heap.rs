@@ -83,7 +83,7 @@ fn copy(call: &str, text: &[u8]) -> *mut c_char {
 /// `text` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_heap_strdup(text: *const c_char) -> *mut c_char {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `text` is a C string.
     copy("gasnett_debug_strdup", unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn gasneti_sci_heap_strdup(text: *const c_char) -> *mut c_
 /// `text` is a C string, or readable for `n` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_heap_strndup(text: *const c_char, n: usize) -> *mut c_char {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises a C string, or `n` readable bytes.
     let len = unsafe { libc::strnlen(text, n) };
     // SAFETY: strnlen has read them.
     copy("gasnett_debug_strndup", unsafe { std::slice::from_raw_parts(text.cast(), len) })
@@ -135,6 +135,6 @@ pub unsafe extern "C" fn gasneti_sci_heap_stats(stats: *mut gasneti_sci_heapstat
         live_objects_max: now.live_objects_max,
         overhead_bytes: now.overhead_bytes(),
     };
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `stats` is writable.
     unsafe { stats.write(numbers) };
 }

@@ -13,7 +13,7 @@ const _: () =
 /// # Safety
 /// `word` points to an initialised lock that stays in place for `'a`.
 unsafe fn lock<'a>(word: *mut usize) -> &'a RawRwLock {
-    // SAFETY: the caller's promise; a lock is one word, and free when that is 0: see above.
+    // SAFETY: the caller promises a lock that stays for `'a`; it is one word, and free when that is 0: see above.
     unsafe { &*word.cast::<RawRwLock>() }
 }
 
@@ -23,7 +23,7 @@ unsafe fn lock<'a>(word: *mut usize) -> &'a RawRwLock {
 /// `word` points to an initialised lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_read_lock(word: *mut usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `word` is an initialised lock.
     let lock = unsafe { lock(word) };
     lock.lock_shared_recursive();
 }
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_read_lock(word: *mut usize) {
 /// As [`gasneti_sci_tools_read_lock`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_try_read_lock(word: *mut usize) -> i32 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `word` is an initialised lock.
     let lock = unsafe { lock(word) };
     i32::from(lock.try_lock_shared_recursive())
 }
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_try_read_lock(word: *mut usize) -> i3
 /// As [`gasneti_sci_tools_read_lock`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_write_lock(word: *mut usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `word` is an initialised lock.
     let lock = unsafe { lock(word) };
     lock.lock_exclusive();
 }
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_write_lock(word: *mut usize) {
 /// As [`gasneti_sci_tools_read_lock`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_try_write_lock(word: *mut usize) -> i32 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `word` is an initialised lock.
     let lock = unsafe { lock(word) };
     i32::from(lock.try_lock_exclusive())
 }
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_try_write_lock(word: *mut usize) -> i
 /// As [`gasneti_sci_tools_read_lock`]; the calling thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_read_unlock(word: *mut usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `word` is an initialised lock.
     let lock = unsafe { lock(word) };
     // SAFETY: the calling thread reads, says the contract.
     unsafe { lock.unlock_shared() }
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_read_unlock(word: *mut usize) {
 /// As [`gasneti_sci_tools_read_lock`]; the calling thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_write_unlock(word: *mut usize) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `word` is an initialised lock.
     let lock = unsafe { lock(word) };
     // SAFETY: the calling thread writes, says the contract.
     unsafe { lock.unlock_exclusive() }
@@ -91,7 +91,7 @@ mod tests {
         let word = &raw mut word;
         // SAFETY: an initialised lock, for the whole test.
         let read = || unsafe { gasneti_sci_tools_try_read_lock(word) };
-        // SAFETY: as above.
+        // SAFETY: the caller promises that `word` is an initialised lock.
         let write = || unsafe { gasneti_sci_tools_try_write_lock(word) };
         assert_eq!((read(), read(), write()), (1, 1, 0));
         // SAFETY: this thread reads twice.

@@ -68,7 +68,7 @@ pub extern "C" fn gasnett_maximize_rlimits() -> c_int {
 /// `lim_desc` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_maximize_rlimit(res: c_int, lim_desc: *const c_char) -> c_int {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `lim_desc` is NULL or a C string.
     maximize(res, &unsafe { text(lim_desc) }.unwrap_or_default())
 }
 
@@ -99,7 +99,7 @@ pub extern "C" fn gasnett_killmyprocess(code: c_int) -> ! {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_fatal(text: *const c_char) -> ! {
     init::show_frozen();
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `text` is NULL or a C string.
     let text = unsafe { self::text(text) }.unwrap_or_default();
     exit::fatal_flushed(format_args!("{}", text.trim_end_matches('\n')))
 }
@@ -163,7 +163,7 @@ unsafe fn slice<'a>(at: *const c_void, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: this function's own contract. The client gives memory that nobody changes meanwhile.
+    // SAFETY: the caller promises `len` readable bytes at `at`, which nobody changes meanwhile.
     unsafe { std::slice::from_raw_parts(at.cast(), len) }
 }
 
@@ -173,7 +173,7 @@ unsafe fn slice<'a>(at: *const c_void, len: usize) -> &'a [u8] {
 /// `p` is readable for `nbytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_checksum(p: *const c_void, nbytes: c_int) -> u64 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `p` is readable for `nbytes` bytes.
     bytes::checksum(unsafe { slice(p, usize::try_from(nbytes).unwrap_or(0)) })
 }
 
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn gasnett_checksum(p: *const c_void, nbytes: c_int) -> u6
 /// `src` is readable for `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_count0s(src: *const c_void, len: usize) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `len` bytes.
     bytes::zeros(unsafe { slice(src, len) })
 }
 
@@ -193,10 +193,10 @@ pub unsafe extern "C" fn gasnett_count0s(src: *const c_void, len: usize) -> usiz
 /// `src` is readable and `dst` writable for `len` bytes; they do not overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_count0s_copy(dst: *mut c_void, src: *const c_void, len: usize) -> usize {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `src` is readable for `len` bytes.
     let from = unsafe { slice(src, len) };
     if len > 0 {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `dst` is writable for `len` bytes and overlaps nothing of `src`.
         unsafe { dst.cast::<u8>().copy_from_nonoverlapping(from.as_ptr(), len) };
     }
     bytes::zeros(from)
@@ -230,7 +230,7 @@ pub extern "C" fn gasnett_malloc_aligned(align: usize, sz: usize) -> *mut c_void
 /// `p` is NULL or was given by that function, and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_free_aligned(p: *mut c_void) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `p` is NULL or from [`gasnett_malloc_aligned`], and not freed.
     unsafe { libc::free(p) };
 }
 
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn gasnett_free_aligned(p: *mut c_void) {
 /// `sections` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_run_diagnostics(iters: c_int, threads: c_int, sections: *const c_char) -> c_int {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `sections` is NULL or a C string.
     let sections = unsafe { text(sections) }.unwrap_or_default();
     let (rounds, threads) = (u64::try_from(iters).unwrap_or(0), u32::try_from(threads).unwrap_or(1).clamp(1, 256));
     selftest::run(rounds, threads, &sections) as c_int

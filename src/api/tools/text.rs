@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char};
 /// # Safety
 /// `text` is NULL or a C string.
 pub(in crate::api) unsafe fn text(text: *const c_char) -> Option<String> {
-    // SAFETY: this function's own contract.
+    // SAFETY: not NULL, so the caller promises a C string.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
@@ -19,7 +19,7 @@ pub(in crate::api) unsafe fn text(text: *const c_char) -> Option<String> {
 /// # Safety
 /// As [`text`].
 pub(in crate::api) unsafe fn required(call: &str, key: *const c_char) -> String {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `key` is NULL or a C string.
     match unsafe { text(key) } {
         Some(name) if !name.is_empty() && !name.contains('=') => name,
         Some(name) => fatal(format_args!("{call}: '{name}' cannot be the name of a variable")),
@@ -35,8 +35,8 @@ pub(in crate::api) unsafe fn to_c(text: &str, to: *mut c_char, room: usize) {
     let Some(most) = room.checked_sub(1) else { return };
     let n = text.len().min(most);
     let to: *mut u8 = to.cast();
-    // SAFETY: n < room: this function's own contract; a string of ours and the caller's memory do not overlap.
+    // SAFETY: n < room, which the caller promises writable; a string of ours and the caller's memory do not overlap.
     unsafe { to.copy_from_nonoverlapping(text.as_ptr(), n) };
-    // SAFETY: as above.
+    // SAFETY: n < room, which the caller promises writable.
     unsafe { to.wrapping_add(n).write(0) };
 }

@@ -18,7 +18,7 @@ const _: () = assert!(GASNETI_SCI_TICK_SHIFT == timer::SHIFT);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_ticks(native: *mut u32) -> u64 {
     if timer::source() == Source::Counter {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `native` is aligned, and changed by atomics only.
         let native = unsafe { AtomicU32::from_ptr(native) };
         native.store(1, Ordering::Relaxed); // Relaxed: the word stands alone
     }
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_ticks(native: *mut u32) -> u64 {
 /// `factor` points to a 64-bit word of the client's that is only accessed atomically.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_tick_factor(factor: *mut u64) -> u64 {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `factor` is aligned, and changed by atomics only.
     let place = unsafe { AtomicU64::from_ptr(factor) };
     let factor = timer::factor();
     place.store(factor, Ordering::Relaxed); // Relaxed: the word stands alone

@@ -34,7 +34,7 @@ pub(in crate::api) fn tell_header() {
 /// `text` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_trace_text(text: *const c_char, force: c_int) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `text` is NULL or a C string.
     trace::client(&unsafe { self::text(text) }.unwrap_or_default(), force != 0);
 }
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn gasneti_sci_trace_text(text: *const c_char, force: c_in
 /// `text` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_stats_text(text: *const c_char, force: c_int) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `text` is NULL or a C string.
     let text = unsafe { self::text(text) }.unwrap_or_default();
     trace::into_stats(b'H', format_args!("{}", text.trim_end_matches('\n')), force != 0);
 }
@@ -69,7 +69,7 @@ pub extern "C" fn gasneti_sci_trace_getmask(of_stats: c_int) -> *const c_char {
 /// `mask` is NULL or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_trace_setmask(of_stats: c_int, mask: *const c_char) {
-    // SAFETY: this function's own contract.
+    // SAFETY: the caller promises that `mask` is NULL or a C string.
     trace::set_letters(of_stats == 0, &unsafe { text(mask) }.unwrap_or_default());
     tell_header();
 }
@@ -92,7 +92,7 @@ pub extern "C" fn gasneti_sci_trace_setlocal(record: c_int) {
 /// `file` is NULL or a C string that stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_trace_setsourceline(file: *const c_char, line: c_uint) {
-    // SAFETY: this function's own contract.
+    // SAFETY: not NULL, so the caller promises that `file` is a C string.
     let file = (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) });
     source::set(file, line);
 }
@@ -105,11 +105,11 @@ pub unsafe extern "C" fn gasneti_sci_trace_setsourceline(file: *const c_char, li
 pub unsafe extern "C" fn gasneti_sci_trace_getsourceline(file: *mut *const c_char, line: *mut c_uint) {
     let (name, number) = source::get().map_or((ptr::null(), 0), |(file, line)| (file.as_ptr(), line));
     if !file.is_null() {
-        // SAFETY: this function's own contract.
+        // SAFETY: not NULL, so the caller promises that `file` is writable.
         unsafe { file.write(name) };
     }
     if !line.is_null() {
-        // SAFETY: this function's own contract.
+        // SAFETY: not NULL, so the caller promises that `line` is writable.
         unsafe { line.write(number) };
     }
 }

@@ -1,5 +1,5 @@
-//! Variables of collectives. Contract: coll.md §10. Which algorithm moves the bytes is fixed (`coll::select`), so what would
-//! choose another is read, checked and reported, and has no effect.
+//! Variables of collectives. Contract: coll.md §10. Which algorithm moves the bytes is fixed (`coll::select`), so variables
+//! that would choose another one are read, checked and reported, but have no effect.
 
 use super::{Var, memory_size, parse, put};
 

@@ -121,7 +121,7 @@ pub fn signal_number(text: &str) -> Option<i32> {
     named.or_else(|| name.parse().ok().filter(|n| (1..=64).contains(n)))
 }
 
-/// A list divided by commas or blanks; `*` = all. Names nobody knows are skipped: they can't be caught either.
+/// A list divided by commas or blanks; `*` = all. Unknown names are skipped: such signals can't be caught either.
 pub(super) fn signals(text: &str) -> Option<SignalSet> {
     let words = text.split([',', ' ', '\t']).filter(|w| !w.is_empty());
     let mut set = SignalSet::default();

@@ -1,5 +1,5 @@
-//! The environment as a whole: for people who look at their settings, and for nodes that take another's. Must not know who
-//! uses a value.
+//! The environment as a whole: for people who look at their settings, and for nodes that take another's. Must not know
+//! which code uses a value.
 
 use super::{Config, Tuned, VARS, Var, find_tuned};
 
@@ -39,8 +39,8 @@ pub struct Survey {
 }
 
 impl Config {
-    /// Every variable as the process environment and the tune file have it, and the settings that result; values that make no
-    /// sense count as unset.
+    /// Every variable as the process environment and the tune file have it, and the settings that result. An invalid value
+    /// counts as unset.
     pub fn survey() -> Survey {
         let (tuned, problem) = find_tuned();
         let (config, settings) = Self::survey_of(tuned.as_ref(), super::variable);

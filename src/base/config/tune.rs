@@ -3,7 +3,7 @@
 //!
 //! Rules: 1. A file is read only if nobody but its owner can have written it; where nobody named it, its owner must be root, this
 //! user, or the owner of the library. 2. A process with other rights than its user's (setuid) reads none. 3. A file with anything
-//! wrong in it counts as a whole for nothing, and is told once. 4. A file that nobody named may be missing.
+//! wrong in it is ignored as a whole, and reported once. 4. A file that the user did not name may be missing.
 //! Must not know how values are measured.
 
 use super::{Config, VARS};
@@ -90,8 +90,8 @@ fn prefix(code: &Path) -> Option<&Path> {
     if is_ours && is(directory, &["bin"]) { directory.parent() } else { None }
 }
 
-/// The file that counts for this process, if there is one; an error is one line for the user, and then none counts. `named`: the
-/// value of [`VARIABLE`].
+/// The file that this process reads, if there is one. On an error it reads none, and the error is one line for the user.
+/// `named`: the value of [`VARIABLE`].
 pub fn find(named: Option<&str>, asker: &Asker) -> Result<Option<Tuned>, String> {
     let named = named.map(str::trim).filter(|name| !name.is_empty());
     if asker.is_privileged || named == Some(NONE) {
@@ -102,7 +102,7 @@ pub fn find(named: Option<&str>, asker: &Asker) -> Result<Option<Tuned>, String>
     let open = OpenOptions::new().read(true).custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK).open(&file);
     let open = match open {
         Ok(open) => open,
-        // What is in the way of a default place is no concern of who never asked for it.
+        // A user who named no file need not hear why a default one cannot be read.
         Err(_) if named.is_none() => return Ok(None),
         Err(error) => return Err(told(error.to_string())),
     };

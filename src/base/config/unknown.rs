@@ -1,4 +1,4 @@
-//! Variables that look like ours and are not: most often a slip of the pen, so a name that is near is told.
+//! Variables that look like ours and are not: most often a spelling mistake, so the message names the nearest variable.
 
 use super::VARS;
 
@@ -9,8 +9,8 @@ const FAMILY: &str = "GASNET_";
 /// Not settings, so not in the table: what the launcher hands to nodes.
 const INTERNAL: &[&str] = &[super::HANDOFF];
 
-/// Of the variables in `environment` those that begin as ours do and that nothing reads, each with the known name that is
-/// probably meant; `None`: no known name is near.
+/// The variables in `environment` that begin as ours do but are read by nothing. Each comes with the known name that the
+/// user probably meant, or `None` if no known name is near.
 pub fn unknown(environment: impl Iterator<Item = String>) -> Vec<(String, Option<&'static str>)> {
     let known = || VARS.iter().flat_map(|var| std::iter::once(&var.name).chain(var.aliases)).copied();
     let strangers = environment.filter(|name| {

@@ -8,8 +8,8 @@ thread_local!(static CATCHING: Cell<bool> = const { Cell::new(false) });
 
 struct Fatal(String);
 
-/// Runs `f`. A fatal error of this thread ends it, and is the result; panics go on. Fatal errors pass no `extern "C"`
-/// function, as panics do not: handlers have a `catch` of their own.
+/// Runs `f`. A fatal error of this thread ends `f` and becomes the result; a panic unwinds further. Neither can pass an
+/// `extern "C"` function, so handlers have a `catch` of their own.
 pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     let before = CATCHING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(f));

@@ -1,4 +1,4 @@
-//! `gasnet_attach`: the segments of all nodes, and what clients are told of them.
+//! `gasnet_attach`: the segments of all nodes, and the information that clients get about them.
 
 use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};

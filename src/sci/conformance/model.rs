@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 const SEGMENTS: usize = 3;
 
 #[derive(Clone, Debug)]
-enum Op {
+enum ModelOp {
     Store(usize, Vec<u64>),
     Packet(usize, u64, Vec<u64>),
     Publish(usize, u64),
@@ -24,19 +24,19 @@ enum Op {
 /// Bytes of the part that a map shows: at offset PAGE of a segment of 3 pages, not a multiple of anything.
 const SHOWN: usize = PAGE - 203;
 
-fn op() -> impl Strategy<Value = Op> {
+fn op() -> impl Strategy<Value = ModelOp> {
     // Small offsets overlap each other, those around the end test the bounds.
     let near = || prop_oneof![4 => 0..640usize, 2 => SHOWN - 200..SHOWN + 200, 1 => any::<usize>()];
     let words = |most| prop::collection::vec(any::<u64>(), 0..=most);
     prop_oneof![
-        (0..SHOWN / 8 - 12, words(12usize)).prop_map(|(at, words)| Op::Store(at * 8, words)),
-        (0..SHOWN / 64, any::<u64>(), words(7)).prop_map(|(at, head, body)| Op::Packet(at * 64, head, body)),
-        (0..80usize, any::<u64>()).prop_map(|(at, value)| Op::Publish(at * 8, value)),
-        (0..160usize, any::<u32>()).prop_map(|(at, value)| Op::Publish32(at * 4, value)),
-        (near(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(at, bytes)| Op::Write(at, bytes)),
-        (near(), any::<u8>(), 0..300usize).prop_map(|(at, byte, len)| Op::Fill(at, byte, len)),
-        (near(), words(80), 0..8usize).prop_map(|(at, words, odd)| Op::Dma(at, words, odd / 6)),
-        Just(Op::Progress),
+        (0..SHOWN / 8 - 12, words(12usize)).prop_map(|(at, words)| ModelOp::Store(at * 8, words)),
+        (0..SHOWN / 64, any::<u64>(), words(7)).prop_map(|(at, head, body)| ModelOp::Packet(at * 64, head, body)),
+        (0..80usize, any::<u64>()).prop_map(|(at, value)| ModelOp::Publish(at * 8, value)),
+        (0..160usize, any::<u32>()).prop_map(|(at, value)| ModelOp::Publish32(at * 4, value)),
+        (near(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(at, bytes)| ModelOp::Write(at, bytes)),
+        (near(), any::<u8>(), 0..300usize).prop_map(|(at, byte, len)| ModelOp::Fill(at, byte, len)),
+        (near(), words(80), 0..8usize).prop_map(|(at, words, odd)| ModelOp::Dma(at, words, odd / 6)),
+        Just(ModelOp::Progress),
     ]
 }
 
@@ -69,35 +69,35 @@ impl<A: Adapter> Side<A> {
         Self { local, remote, map, model: vec![0; 3 * PAGE], _own: own }
     }
 
-    fn run(&mut self, op: &Op, node: &A, queue: &A::Queue) {
+    fn run(&mut self, op: &ModelOp, node: &A, queue: &A::Queue) {
         let shown = &mut self.model[PAGE..PAGE + SHOWN];
         match op {
-            Op::Store(at, words) => {
+            ModelOp::Store(at, words) => {
                 self.map.store(*at, words);
                 apply(shown, *at, &flat(words)).unwrap();
             }
-            Op::Packet(at, head, body) => {
+            ModelOp::Packet(at, head, body) => {
                 self.map.packet(*at, *head, body);
                 apply(shown, *at, &flat(&[&[*head], &body[..]].concat())).unwrap();
             }
-            Op::Publish(at, value) => {
+            ModelOp::Publish(at, value) => {
                 self.map.publish(*at, *value);
                 apply(shown, *at, &value.to_ne_bytes()).unwrap();
             }
-            Op::Publish32(at, value) => {
+            ModelOp::Publish32(at, value) => {
                 self.map.publish32(*at, *value);
                 apply(shown, *at, &value.to_ne_bytes()).unwrap();
             }
-            Op::Write(at, data) => {
+            ModelOp::Write(at, data) => {
                 let result = write(&self.map, *at, data);
                 assert_eq!(result.is_ok(), apply(shown, *at, data).is_ok());
             }
-            Op::Fill(at, byte, len) => {
+            ModelOp::Fill(at, byte, len) => {
                 let result = self.map.fill(*at, *byte, *len);
                 assert_eq!(result.is_ok(), apply(shown, *at, &vec![*byte; *len]).is_ok());
             }
-            Op::Dma(at, words, odd) => self.run_dma(*at, words, *odd, queue),
-            Op::Progress => node.progress(),
+            ModelOp::Dma(at, words, odd) => self.run_dma(*at, words, *odd, queue),
+            ModelOp::Progress => node.progress(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The job's memory file behind our descriptor, as long as that is ours: a client may close all descriptors that it does
-//! not know, and its own files then get their numbers. Hence a look before each use; none is on a hot path.
+//! The job's memory file, and a check that our descriptor still refers to it. A client may close all descriptors that it
+//! does not know, and its own files may then get the same numbers. So each use checks first; none is on a hot path.
 //!
 //! Must not know what is in the file.
 
@@ -103,7 +103,7 @@ mod tests {
         assert!(file.is_open() && file.with(|_| Ok(())).is_ok());
         // SAFETY: only asks; the client's descriptor must have stayed open. Then it is closed, once.
         assert!(unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0);
-        // SAFETY: as above.
+        // SAFETY: `number` is a descriptor of ours, just found open.
         unsafe { libc::close(number) };
         assert_eq!(file.replace(memfd(), true), Ok(()));
         assert!(file.is_open());

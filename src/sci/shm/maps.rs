@@ -86,7 +86,7 @@ impl ShmRemote {
 
 impl RemoteRead for ShmRemote {
     unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `to` is writable for `len` bytes.
         unsafe { self.span.read(offset, to, len) }
     }
 
@@ -138,13 +138,13 @@ impl RemoteMap for ShmRemote {
 
     #[inline(always)]
     unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { self.span.write(offset, src, len) }
     }
 
     #[inline(always)]
     unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: this function's own contract.
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
         unsafe { self.span.write_apart(offset, src, len) }
     }
 

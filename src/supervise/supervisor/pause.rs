@@ -1,4 +1,4 @@
-//! SIGTSTP and SIGCONT: the job stops with its supervisor, and goes on with it.
+//! SIGTSTP and SIGCONT: the job stops and continues with its supervisor.
 //!
 //! Nodes and what they started are stopped by SIGSTOP: SIGTSTP has no effect where no shell watches (an orphaned process
 //! group), and a program may ignore it. From a terminal everything in the foreground process group gets SIGTSTP from the

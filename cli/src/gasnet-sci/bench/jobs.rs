@@ -84,7 +84,7 @@ impl Settings {
     }
 }
 
-// What is under way, for somebody who waits at a terminal.
+// The measurement under way, for a user who waits at a terminal.
 fn progress(what: &str) {
     if io::stderr().is_terminal() {
         eprintln!("gasnet-sci bench: {what} ...");

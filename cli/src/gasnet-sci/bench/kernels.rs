@@ -162,7 +162,7 @@ impl Node {
         unsafe { bench_tell(figure) };
         self.barrier();
         let nodes = if self.me == 0 { self.nodes } else { 0 };
-        // SAFETY: as above; the nodes wrote before the barrier.
+        // SAFETY: the job has started, and the nodes wrote before the barrier.
         let told = (0..nodes).map(|node| unsafe { bench_told(node) }).collect();
         self.barrier();
         told

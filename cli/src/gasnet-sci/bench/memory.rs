@@ -38,7 +38,8 @@ fn kib(line: &str, name: &str) -> Option<f64> {
     line.strip_prefix(name)?.split_whitespace().next()?.parse().ok()
 }
 
-/// Pages that this process has written in maps of its own. The job's memory is none, also where nobody else has mapped it.
+/// Pages that this process has written in maps of its own. The job's memory does not count, even if only this process has
+/// mapped it.
 fn written(smaps: impl BufRead) -> io::Result<f64> {
     let (mut sum, mut private) = (0.0, false);
     each_line(smaps, |line| {

@@ -5,7 +5,7 @@ use super::model::{Bench, Row};
 /// Whose rows are compared with the peers'.
 pub const OURS: &str = "gasnet-sci native";
 
-/// Nearer than this nobody is ahead: rounds differ by more.
+/// A smaller difference than this counts as none: rounds differ by more.
 const EVEN: f64 = 0.05;
 
 /// Who has the better median.

@@ -27,7 +27,7 @@ pub struct Host {
     pub library: String,
 }
 
-/// One cell: an operation of somebody's, at one size, on so many nodes.
+/// One cell: an operation of one library, at one size, on one number of nodes.
 #[derive(Serialize, Deserialize, Clone)]
 pub struct Row {
     pub section: String,
