@@ -776,7 +776,7 @@ int gasneti_sci_barrier_result(int *id);
 extern void *memmove(void *to, const void *from, size_t nbytes);
 
 /*
- Copies bytes. The two may coincide, and pointers to no bytes may be null; if they overlap else, what arrives is
+ Copies bytes. Source and target may be the same memory; if they overlap in part, the bytes that arrive are undefined.
  */
 void gasneti_sci_memcpy(void *to, const void *from, size_t nbytes);
 
