@@ -17,16 +17,21 @@ pub struct Done {
 
 /// A job that may still run.
 pub struct Target<'a> {
-    /// The process that was started. Its children are the nodes by rank. Its number stays its own until it is waited for.
+    /// The process that was started. Its number stays its own until it is waited for.
     pub launcher: Pid,
     pub ended: &'a dyn Fn() -> bool,
 }
 
 impl Target<'_> {
+    /// The nodes by rank.
     fn children(&self) -> Vec<Pid> {
-        let launcher = self.launcher.as_raw_nonzero();
-        let list = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap_or_default();
-        list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
+        let found = children_of(self.launcher);
+        match found[..] {
+            // The launcher's first process guards its second, which starts the nodes.
+            [supervisor] if is_launcher(self.launcher) && is_launcher(supervisor) => children_of(supervisor),
+            _ if is_launcher(self.launcher) => Vec::new(),
+            _ => found,
+        }
     }
 
     /// The processes of a victim; waits until there is one. None if the job ends first.
@@ -49,6 +54,17 @@ impl Target<'_> {
         }
         Vec::new()
     }
+}
+
+fn children_of(parent: Pid) -> Vec<Pid> {
+    let parent = parent.as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
+}
+
+fn is_launcher(process: Pid) -> bool {
+    let name = fs::read_to_string(format!("/proc/{}/comm", process.as_raw_nonzero()));
+    name.is_ok_and(|name| name.trim_end() == "gasnetrun_sci")
 }
 
 // True if any was there to get it.
