@@ -28,7 +28,7 @@ const fn case(
 
 use How::{Fork, Launcher};
 #[rustfmt::skip] // a table
-pub const CASES: [Case; 16] = [
+pub const CASES: [Case; 15] = [
     case(Launcher, "par", 2, "0 memfd_create 1 24 1", 1, "gasnetrun_sci: .*memfd_create: Too many open files"),
     case(Fork, "par", 2, "0 ftruncate 1 12 1", 1, "gasnet-sci: .*ftruncate: Cannot allocate memory"),
     case(Launcher, "par", 3, "0 mmap 1 12 1", 1, "gasnetrun_sci: .*mmap: Cannot allocate memory"),
