@@ -114,7 +114,7 @@ const NEVER: u32 = u32::MAX;
 /// Time per poll from which on a client is taken to compute between its polls. A loop that waits takes 4 to 60 ns per poll, and
 /// 0.3 µs if it also looks at queues of its own. A yield takes 0.3 to 0.6 µs where nobody wants the core, a time slice where
 /// somebody does.
-const COMPUTES: Duration = Duration::from_nanos(500);
+const COMPUTES: Duration = Duration::from_micros(10);
 
 /// Empty polls after which a client's own loop yields when nodes share cores. Without the yield a spinning node keeps its peers
 /// off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
