@@ -31,12 +31,14 @@ static int is(const char *name, const char *value) {
   const char *found = gasnet_getenv(name);
   return found && strcmp(found, value) == 0;
 }
-/* Transfers must go on without calls of ours. Messages need them. */
+/* True if transfers must go on without calls of ours. Those that are messages need calls: with segments that are not mapped, in
+ * `ref`, and to the peers that GASNET_SCI_UNMAPPED names. */
 static int has_engine(void) {
   int mapped = 1;
 #if defined(GASNET_SEGMENT_EVERYTHING)
   mapped = 0;
 #endif
+  if (gasnet_getenv("GASNET_SCI_UNMAPPED") && !is("GASNET_SCI_UNMAPPED", "no")) mapped = 0;
   return mapped && (is("GASNET_SCI_DMA", "thread") || is("GASNET_SCI_DMA", "always")) && !is("GASNET_SCI_EXTENDED", "ref");
 }
 

@@ -93,9 +93,15 @@ pub(super) struct Live {
 /// The op of a live root.
 #[inline(always)]
 pub(super) fn find(root: usize, whose: Whose) -> Result<Live, NotLive> {
+    find_from(home::here(), root, whose)
+}
+
+/// As [`find`], for a caller that knows its thread's home.
+#[inline(always)]
+fn find_from(here: &'static Home, root: usize, whose: Whose) -> Result<Live, NotLive> {
     let id = OpId((root as u32).wrapping_sub(1));
     let op = Table::get().op(id).ok_or(NotLive::Unknown)?;
-    let (owner, here) = (op.owner(), home::here());
+    let owner = op.owner();
     let live = match whose {
         Whose::Own => std::ptr::eq(owner, here),
         Whose::Any => !owner.is_null(),
@@ -144,8 +150,8 @@ fn give_back(root: usize, (id, op): Taken) -> Result<(), Error> {
 
 /// Syncs a root that is complete; false while it is not.
 #[inline(always)]
-fn sync_root(root: usize, whose: Whose) -> Result<bool, Error> {
-    let live = find(root, whose).or_else(|why| refused(root, why))?;
+fn sync_root(here: &'static Home, root: usize, whose: Whose) -> Result<bool, Error> {
+    let live = find_from(here, root, whose).or_else(|why| refused(root, why))?;
     let done = live.op.is_done();
     if done {
         give(root, live, whose)?;
@@ -182,7 +188,7 @@ pub fn test(event: usize, whose: Whose) -> Result<bool, Error> {
         return Ok(true);
     }
     if whose == Whose::Own || event & PARTS == 0 {
-        return sync_root(event, whose);
+        return sync_root(home::here(), event, whose);
     }
     is_leaf_done(event)?.map_or_else(|| refused(event, NotLive::Synced), Ok)
 }
@@ -247,18 +253,32 @@ impl Events {
         Ok(found)
     }
 
+    /// From the first word on that is not 0: programs wait for arrays of which nothing is left, and for those nothing is looked
+    /// up.
+    #[inline(always)]
+    fn without_leading_zeros(self) -> Events {
+        // SAFETY: i < count: the promise of `new`.
+        let gone = (0..self.count).take_while(|i| unsafe { self.first.wrapping_add(*i).read() } == 0).count();
+        Events { first: self.first.wrapping_add(gone), count: self.count - gone }
+    }
+
     /// Syncs the events that are complete. Serves no messages. `BadArg`: one of them is not live.
     #[inline(always)]
     pub fn test(self, whose: Whose) -> Result<Look, Error> {
-        if whose == Whose::Own {
-            return self.look(|root| sync_root(root, whose));
+        let rest = self.without_leading_zeros();
+        if rest.count == 0 {
+            return Ok(Look::default());
         }
-        self.test_any()
+        let here = home::here();
+        if whose == Whose::Own {
+            return rest.look(|root| sync_root(here, root, whose));
+        }
+        rest.test_any(here)
     }
 
     /// A root and its leaves may stand here in any order. When this call syncs a root, its leaves become complete. So after a
     /// look that synced a root the remaining events are looked at again.
-    fn test_any(self) -> Result<Look, Error> {
+    fn test_any(self, here: &'static Home) -> Result<Look, Error> {
         let mut found = Look::default();
         let roots = Cell::new(0usize);
         loop {
@@ -271,7 +291,7 @@ impl Events {
                         _ => Ok(done.unwrap_or(true)),
                     };
                 }
-                let done = sync_root(event, Whose::Any)?;
+                let done = sync_root(here, event, Whose::Any)?;
                 roots.set(roots.get() + usize::from(done));
                 Ok(done)
             })?;

@@ -124,7 +124,7 @@ fn a_leaf_that_is_seen_before_its_root_completes_is_looked_at_again() {
             copies.fetch_add(1, crate::sync::Ordering::Release); // ORDERING: as the engine
             return Ok(false);
         }
-        sync_root(event, Whose::Any)
+        sync_root(home::here(), event, Whose::Any)
     });
     assert_eq!(found, Ok(Look { synced: 1, pending: 2 }));
     assert_eq!(is_leaf_done(early), Ok(None), "which `test_any` takes for complete");

@@ -3,50 +3,10 @@
 use super::event::{self, NotLive, Whose};
 use super::home::{self, Taken};
 use super::op::Op;
-use super::table::Table;
 use crate::explore::explore;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
 use loom::thread;
 use std::sync::Arc;
-
-/// What threads tell each other, as the network and the client would.
-#[derive(Default)]
-struct Board {
-    /// Requests for the thread that runs replies: number of the op + 1, and what it fetches.
-    requests: [AtomicU32; 2],
-    fetched: [AtomicU64; 2],
-}
-
-impl Board {
-    /// Starts a get.
-    fn request(&self, n: usize, (id, op): Taken) -> usize {
-        op.start();
-        // ORDERING: Release ↔ Acquire in `answer`, as a message and its answer.
-        self.requests[n].store(id.bits() + 1, Ordering::Release);
-        op.handle(id)
-    }
-
-    /// The thread that runs replies: what arrives, and that it has.
-    fn answer(&self, n: usize) {
-        let id = wait_for(|| self.requests[n].load(Ordering::Acquire) as usize) as u32 - 1; // ORDERING: see `request`
-        self.fetched[n].store(n as u64 + 1, Ordering::Relaxed); // Relaxed: as a get's bytes, ordered by the completion
-        let op = Table::get().op(super::op::OpId::from_bits(id)).unwrap();
-        assert!(op.finish(), "its request is in flight");
-    }
-
-    fn check(&self, n: usize) {
-        assert_eq!(self.fetched[n].load(Ordering::Relaxed), n as u64 + 1, "the bytes of a get that is complete");
-    }
-}
-
-fn wait_for(look: impl Fn() -> usize) -> usize {
-    loop {
-        match look() {
-            0 => yield_now(),
-            seen => return seen,
-        }
-    }
-}
 
 fn sync(event: usize, whose: Whose) {
     while !event::test(event, whose).unwrap() {
@@ -54,39 +14,46 @@ fn sync(event: usize, whose: Whose) {
     }
 }
 
-/// One thread starts, the second completes, the third tests and frees, while the first takes ops until it has the same one
-/// again: it is complete once, is never two operations at a time, and no completion is lost.
+fn dead(event: usize) -> Option<NotLive> {
+    event::find(event, Whose::Any).err()
+}
+
+/// One thread starts, the second completes, the third tests and frees, while the first takes ops until it may have the same
+/// one again: it is complete once, is never two operations at a time, and no completion is lost.
 #[test]
 fn loom_an_event_is_synced_by_a_third_thread_and_its_op_used_again() {
     explore(|| {
-        let board = Arc::new(Board::default());
-        let (b, c) = (board.clone(), board.clone());
-        let first = home::take().unwrap();
-        let event = board.request(0, first);
-        let replies = thread::spawn(move || b.answer(0));
+        let fetched = Arc::new(AtomicU64::new(0));
+        // Relaxed: as a get's bytes, ordered by the completion alone.
+        let bytes = |fetched: &AtomicU64| fetched.load(Ordering::Relaxed);
+        let (first, other) = (home::take().unwrap(), home::take().unwrap());
+        let event = first.1.handle(first.0);
+        first.1.start();
+        let (to, from) = (fetched.clone(), fetched.clone());
+        let replies = thread::spawn(move || {
+            to.store(1, Ordering::Relaxed); // Relaxed: as above
+            assert!(first.1.finish(), "its request is in flight");
+        });
         let third = thread::spawn(move || {
             sync(event, Whose::Any);
-            c.check(0);
-            assert_eq!(dead(event), Some(NotLive::Synced));
+            assert_eq!(bytes(&from), 1, "the bytes of a get that is complete");
+            assert_eq!(dead(event), Some(NotLive::Synced), "whoever has its op now");
         });
-        let other = home::take().unwrap();
-        assert_ne!(other.0, first.0);
         // The home has no more: what the third thread gave back, or a new block.
         let next = home::take().unwrap();
         assert!(next.0 != other.0 && next.1.is_done());
-        let again = board.request(1, next);
-        assert_ne!(again, event, "each use is another event");
-        board.answer(1); // by this thread: waiting for a second answer as well made the model endless
-        sync(again, Whose::Own);
-        board.check(1);
+        if next.0 == first.0 {
+            assert_eq!(bytes(&fetched), 1, "what came before it was given back");
+        }
+        next.1.start();
+        let again = next.1.handle(next.0);
+        assert!(again != event && !event::test(again, Whose::Own).unwrap(), "another operation, in flight");
         replies.join().unwrap();
+        assert!(next.1.finish() && event::test(again, Whose::Own).unwrap(), "no completion is lost");
+        assert_eq!(dead(again), Some(NotLive::Synced));
         third.join().unwrap();
         assert!(other.1.is_done() && first.1.is_done());
     });
-}
-
-fn dead(event: usize) -> Option<NotLive> {
-    event::find(event, Whose::Any).err()
 }
 
 /// Two threads give back one op each: the home's thread finds both, and each once.

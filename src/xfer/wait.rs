@@ -72,8 +72,14 @@ impl<A: Adapter> Engines<'_, A> {
         if whose == Whose::Any && event & PARTS != 0 {
             return self.wait_leaf(event);
         }
-        let live = self.wait_root(event, whose)?;
-        give(event, live, whose)
+        self.wait_live(event, whose)
+    }
+
+    /// Not inline, so that the wait for a complete event, a poll, saves no registers for this one.
+    #[inline(never)]
+    fn wait_live(self, root: usize, whose: Whose) -> Result<(), Error> {
+        let live = self.wait_root(root, whose)?;
+        give(root, live, whose)
     }
 
     #[cold]

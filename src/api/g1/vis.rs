@@ -13,6 +13,7 @@ use crate::trace::{self, TracedOp};
 use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::{Verb, check};
+use crate::xfer::Engines;
 use crate::xfer::home::Set;
 use crate::xfer::wait::How;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -70,24 +71,26 @@ unsafe fn transfer<'a>(
     let run = || {
         let on = engines()?;
         check_node(on.am, node)?;
-        let Some(what) = describe()? else { return Ok(0) };
-        let (vis, to) = (Job::attached()?.vis(), Target::node(node));
+        let (Some(what), to) = (describe()?, Target::node(node)) else { return Ok(0) };
         // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-        if unsafe { vis.direct(on, to, call, &what) } {
+        if unsafe { Job::attached()?.vis().direct(on, to, call, &what) } {
             if how == GASNETI_SCI_VIS_BLOCKING && what.total() >= POLL_BYTES {
                 on.am.poll();
             }
             return Ok(0);
         }
-        let how = match how {
-            GASNETI_SCI_VIS_BLOCKING => How::Blocking,
-            GASNETI_SCI_VIS_NB => How::Event(Local::Later),
-            _ => How::Implicit(if call.is_put() { Set::Puts } else { Set::Gets }, Local::Later),
-        };
-        let root = on.transfer(how, |c| vis.start(on, to, call, &what, Flags::NONE, c))?;
-        Ok(root.unwrap_or(0))
+        start(on, to, call, how, &what)
     };
     trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
+}
+
+/// Starts what can't be done at once, without IMMEDIATE, so that nothing is refused. The handle as of [`transfer`].
+#[inline(never)]
+fn start(on: Engines<'static, Host>, to: Target, call: Verb, how: u32, what: &What<'_>) -> Result<usize, Error> {
+    let vis = Job::attached()?.vis();
+    let set = if call.is_put() { Set::Puts } else { Set::Gets };
+    let how = [How::Blocking, How::Event(Local::Later), How::Implicit(set, Local::Later)][how as usize];
+    on.transfer(how, |c| vis.start(on, to, call, what, Flags::NONE, c)).map(Option::unwrap_or_default)
 }
 
 /// A client's array. `BadArg`: NULL, or more elements than memory holds.
