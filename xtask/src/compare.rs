@@ -44,7 +44,7 @@ type Figures = BTreeMap<String, f64>;
 pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
     let old = options.get_one::<PathBuf>("old").context("clap demands it")?;
     let rounds = *options.get_one::<u32>("rounds").context("it has a default")?;
-    let only: Vec<&String> = options.get_many("only").into_iter().flatten().collect();
+    let only: Vec<&str> = options.get_many::<String>("only").into_iter().flatten().map(String::as_str).collect();
     repo.make_stage()?;
     let new = repo.target.join("release");
     let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -80,11 +80,11 @@ pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
     Ok(worse == 0)
 }
 
-fn measure(repo: &Repo, directory: &Path, only: &[&String]) -> Result<Figures> {
+fn measure(repo: &Repo, directory: &Path, only: &[&str]) -> Result<Figures> {
     let mut bench = repo.command(&directory.join("gasnet-sci").to_string_lossy());
     bench.args(["bench", "--quick"]);
-    for section in only {
-        bench.args(["--only", section]);
+    if !only.is_empty() {
+        bench.args(["--only", &only.join(",")]);
     }
     let output = bench.arg("--json").output()?;
     if !output.status.success() {
