@@ -106,37 +106,45 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
 #endif /* GASNETI_SCI_DIRECT */
 
 #if GASNETI_SCI_GLANCES
+/* A field of this node's own watch. Where there is one thread, a plain access saves an instruction for each field, three in a
+ * poll. */
+#if GASNETI_SCI_DIRECT
+#define GASNETI_SCI_OWN(watch, field) ((watch)->field)
+#define GASNETI_SCI_SET_OWN(watch, field, value) ((watch)->field = (value))
+#else
+#define GASNETI_SCI_OWN(watch, field) __atomic_load_n(&(watch)->field, __ATOMIC_RELAXED)
+#define GASNETI_SCI_SET_OWN(watch, field, value) __atomic_store_n(&(watch)->field, (value), __ATOMIC_RELAXED)
+#endif
+
 /* 1: a request of the peer that was active last waits; 2: a reply. Another thread may move on to the next slot meanwhile
  * (GASNET_PAR): then this look is at an old one, and the next call makes it good. */
 GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
   /* relaxed: the library looks again, with acquire, before it runs anything */
-  const uint64_t *request = __atomic_load_n(&watch->request, __ATOMIC_RELAXED);
-  const uint64_t *reply = __atomic_load_n(&watch->reply, __ATOMIC_RELAXED);
-  const uint16_t request_sequence = __atomic_load_n(&watch->request_sequence, __ATOMIC_RELAXED);
-  const uint16_t reply_sequence = __atomic_load_n(&watch->reply_sequence, __ATOMIC_RELAXED);
-  if_pf ((uint16_t)__atomic_load_n(request, __ATOMIC_RELAXED) == request_sequence) return 1;
-  if_pf ((uint16_t)__atomic_load_n(reply, __ATOMIC_RELAXED) == reply_sequence) return 2;
+  const uint64_t *request = GASNETI_SCI_OWN(watch, request);
+  const uint64_t *reply = GASNETI_SCI_OWN(watch, reply);
+  if_pf ((uint16_t)__atomic_load_n(request, __ATOMIC_RELAXED) == GASNETI_SCI_OWN(watch, request_sequence)) return 1;
+  if_pf ((uint16_t)__atomic_load_n(reply, __ATOMIC_RELAXED) == GASNETI_SCI_OWN(watch, reply_sequence)) return 2;
   return 0;
 }
 /* A pause between two looks. Looks that follow too closely take the line away from its writer. */
 GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
-  uint32_t gap = __atomic_load_n(&watch->gap, __ATOMIC_RELAXED);
+  uint32_t gap = GASNETI_SCI_OWN(watch, gap);
   do GASNETI_SCI_PAUSE();
   while (--gap != 0);
 }
 /* The inline part of a poll. 0: it found nothing; 1 and 2: as gasneti_sci_look; 3: the library must now look at all peers.
  * The library decides how often that is. */
 GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
-  const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
+  const uint32_t left = GASNETI_SCI_OWN(watch, left);
   uint32_t pauses;
   int seen;
   if_pf (left == 0) return 3;
   seen = gasneti_sci_look(watch);
   if_pf (seen != 0) return seen;
-  __atomic_store_n(&watch->left, left - 1, __ATOMIC_RELAXED);
-  pauses = __atomic_load_n(&watch->pauses, __ATOMIC_RELAXED);
+  GASNETI_SCI_SET_OWN(watch, left, left - 1);
+  pauses = GASNETI_SCI_OWN(watch, pauses);
   if_pf (pauses != 0) {
-    __atomic_store_n(&watch->pauses, pauses - 1, __ATOMIC_RELAXED);
+    GASNETI_SCI_SET_OWN(watch, pauses, pauses - 1);
     gasneti_sci_gap(watch);
   }
   GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
@@ -152,12 +160,12 @@ GASNETI_SCI_INLINE int gasneti_sci_do_poll(void) {
 /* One step of GASNET_BLOCKUNTIL: a look with a gap behind it, which weighs as much as a few polls. */
 GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
-  const uint32_t left = __atomic_load_n(&watch->left, __ATOMIC_RELAXED);
+  const uint32_t left = GASNETI_SCI_OWN(watch, left);
   int seen;
-  if_pf (left < GASNETI_SCI_WAIT_WEIGHT || failed >= __atomic_load_n(&watch->spins, __ATOMIC_RELAXED)) return gasneti_sci_wait_step(failed);
+  if_pf (left < GASNETI_SCI_WAIT_WEIGHT || failed >= GASNETI_SCI_OWN(watch, spins)) return gasneti_sci_wait_step(failed);
   seen = gasneti_sci_look(watch);
   if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
-  __atomic_store_n(&watch->left, left - GASNETI_SCI_WAIT_WEIGHT, __ATOMIC_RELAXED);
+  GASNETI_SCI_SET_OWN(watch, left, left - GASNETI_SCI_WAIT_WEIGHT);
   gasneti_sci_gap(watch);
   return failed + 1;
 }
