@@ -17,6 +17,7 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
+use crate::os::sys;
 use crate::sci::Interrupt;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]
@@ -260,6 +261,15 @@ impl Waiter {
         self.start.elapsed().as_nanos() as u64
     }
 
+    /// Nanoseconds of a clock that advances with the system's tick, 1 to 10 ms.
+    fn coarse_now(&self) -> u64 {
+        #[cfg(test)]
+        if let Some(time) = tests::CLOCK.with(Cell::get) {
+            return time;
+        }
+        sys::coarse_clock_ns()
+    }
+
     /// Yields in a wait that has made `before` yields. It learns from the time of the yield how much spinning is worth. Returns
     /// for how many yields this one counts.
     fn give_core(&self, before: u32) -> u32 {
@@ -267,19 +277,28 @@ impl Waiter {
             yield_core();
             return 1; // it has no clock
         }
-        let fixed = self.least == self.most;
-        // With a fixed spin there is nothing to learn: one look at the clock is enough, and time between two yields counts with
-        // them. Relaxed: a hint, alone. Threads that wait at once shorten each other's times, and all keep counting.
-        let last = if fixed { self.yielded.load(Ordering::Relaxed) } else { self.now() };
-        yield_core();
-        let back = self.now();
-        let took = Duration::from_nanos(back.saturating_sub(last));
-        if fixed {
-            self.yielded.store(back, Ordering::Relaxed); // Relaxed: as above
-            return if before == 0 { 1 } else { self.counts_for(took) };
+        if self.least == self.most {
+            return self.give_fixed_core(before);
         }
+        let start = self.now();
+        yield_core();
+        let took = Duration::from_nanos(self.now().saturating_sub(start));
         self.adapt(took);
         self.counts_for(took)
+    }
+
+    /// [`Self::give_core`] where the spin is fixed, so that there is nothing to learn. One look at a coarse clock is enough:
+    /// the time between two yields counts with them, and all that matters is whether yields last for time slices. Barriers of
+    /// 8 and 16 nodes on 2 cores took 6 to 7 % longer with a look at the exact clock (22 ns here; this one 5).
+    fn give_fixed_core(&self, before: u32) -> u32 {
+        yield_core();
+        let back = self.coarse_now();
+        // Relaxed: a hint, alone. Threads that wait at once shorten each other's times, and all keep counting.
+        let last = self.yielded.load(Ordering::Relaxed);
+        if last != back {
+            self.yielded.store(back, Ordering::Relaxed); // Relaxed: as above
+        }
+        if before == 0 { 1 } else { self.counts_for(Duration::from_nanos(back.saturating_sub(last))) }
     }
 
     /// The number of yields for which one that took `time` counts.

@@ -116,9 +116,18 @@ fn timespec(time: Duration) -> libc::timespec {
 
 /// Nanoseconds of a clock that never jumps. Async-signal-safe.
 pub fn clock_ns() -> u64 {
-    let mut now = timespec(Duration::ZERO);
-    // SAFETY: `now` is writable.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    read_clock(libc::CLOCK_MONOTONIC)
+}
+
+/// As [`clock_ns`], a quarter of its cost (5 instead of 22 ns), but exact to the system's tick only: 1 to 10 ms.
+pub fn coarse_clock_ns() -> u64 {
+    read_clock(libc::CLOCK_MONOTONIC_COARSE)
+}
+
+fn read_clock(clock: libc::clockid_t) -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both clocks exist on every Linux, and `now` is writable.
+    unsafe { libc::clock_gettime(clock, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
