@@ -3,7 +3,7 @@
  *   SOAK_FAULT="PROCESS CALL NTH ERRNO TIMES"
  *
  * PROCESS 0 is the launcher or the original process, k + 1 is what it forked for node k, -1 any. Of the launcher's two
- * processes the one that starts the nodes is 0, and the one that guards it, which has the first's number, none. From the NTH call on TIMES
+ * processes the one that starts the nodes is 0; the one that guards it has no number. From the NTH call on TIMES
  * calls fail with ERRNO; ERRNO 0: they first sleep TIMES milliseconds, once. SOAK_LOG names a file that gets one line when
  * that begins: process, pid, call, seconds since 1970. Calls are counted by process, threads together, anew after a fork;
  * each process goes by its own count. A call is named as in the tables below; futex and membarrier, which come by
@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 static struct {
-  int ready, process, forks;
+  int ready, process, forks, split; /* split: the launcher has become two processes */
   int wanted_process;
   char wanted[32];
   long nth, error, times;
@@ -111,8 +111,9 @@ pid_t fork(void) {
   if (fails("fork")) return -1;
   state.forks++;
   pid = state.fork();
-  if (state.process == 0 && state.forks == 1 && !strcmp(program_invocation_short_name, "gasnetrun_sci")) {
-    /* the launcher's first fork: the child goes on as the launcher */
+  if (!state.split && state.process == 0 && !strcmp(program_invocation_short_name, "gasnetrun_sci")) {
+    /* The launcher's first fork: its child starts the nodes. That one's own first fork is node 0. */
+    state.split = 1;
     if (pid == 0) state.forks = 0, state.count = 0, state.told = 0;
     else if (pid > 0) state.process = -2;
   } else if (pid == 0) {

@@ -28,7 +28,7 @@ const fn case(
 
 use How::{Fork, Launcher};
 #[rustfmt::skip] // a table
-pub const CASES: [Case; 15] = [
+pub const CASES: [Case; 16] = [
     case(Launcher, "par", 2, "0 memfd_create 1 24 1", 1, "gasnetrun_sci: .*memfd_create: Too many open files"),
     case(Fork, "par", 2, "0 ftruncate 1 12 1", 1, "gasnet-sci: .*ftruncate: Cannot allocate memory"),
     case(Launcher, "par", 3, "0 mmap 1 12 1", 1, "gasnetrun_sci: .*mmap: Cannot allocate memory"),
@@ -41,6 +41,7 @@ pub const CASES: [Case; 15] = [
     case(Launcher, "par", 4, "-1 futex_wait 1 38 1000000", 0, ""),
     case(Fork, "par", 4, "-1 futex_wake 1 38 1000000", 0, ""),
     case(Launcher, "par", 4, "-1 poll 1 12 20", 0, ""),
+    case(Launcher, "par", 4, "0 poll 1 12 1000000", 1, "gasnetrun_sci: cannot hear of the nodes: poll: Cannot allocate memory"),
     case(Launcher, "par", 4, "-1 membarrier 3 1 1000000", 0, ""),
     case(Fork, "par-everything", 4, "2 process_vm_writev 2 1 1000000", 0, ""),
     case(Fork, "par-everything", 4, "2 process_vm_readv 2 38 1000000", 0, ""),
