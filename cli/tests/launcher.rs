@@ -1,8 +1,8 @@
-//! Jobs as a user sees them: the launcher, forking at init, every way to end, and that nothing is left behind.
+//! Jobs as a user sees them: with the launcher, by forking at init, and with every way to end.
 //!
-//! This executable is the node program too: started with [`NODE`] in its environment it never reaches the test harness,
-//! but does what its arguments say (see `node`). Each job carries a tag in its environment, so that a process left
-//! behind is found wherever it went.
+//! This executable is the node program too. With [`NODE`] in its environment it never reaches the test harness, but
+//! does what its arguments say (see `node`). Each job has a tag in its environment, so that the tests find a process
+//! that is left behind.
 
 // A test plays the user and the client: it reads the environment and has atomics of its own.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -133,12 +133,12 @@ fn aslr_keeps_randomisation() {
 
 #[test]
 fn what_a_node_starts_after_init_has_randomisation_again() {
-    // Before: a wrapper, whose program is to have the job's layout.
+    // The first one runs before init, like a wrapper, whose program must get the job's layout.
     let outcome = run(launched(2, "personality join personality fence exit:0"));
     let mut lines: Vec<&str> = outcome.out.lines().collect();
     lines.sort_unstable();
     assert_eq!((outcome.status, &lines[..]), (0, &["00000000", "00000000", "00040000", "00040000"][..]), "{outcome:?}");
-    // What the user has switched off stays so.
+    // Randomisation that the user has switched off stays off.
     let outcome = run(launched(2, "join personality fence exit:0").under(&["setarch", "-R"]));
     assert_eq!((outcome.status, outcome.out.as_str()), (0, "00040000\n00040000\n"), "{outcome:?}");
 }
@@ -151,8 +151,8 @@ fn a_system_that_forbids_the_layout_starts_the_job_all_the_same() {
     let mut start = forbidden("join fence exit:0");
     start.insert_option(&["-v"]);
     let outcome = run(start);
-    let told = outcome.err.lines().filter(|line| line.contains("this system forbids the change: personality: "));
-    assert_eq!((outcome.status, told.count()), (0, 1), "{outcome:?}");
+    let lines = outcome.err.lines().filter(|line| line.contains("this system forbids the change: personality: "));
+    assert_eq!((outcome.status, lines.count()), (0, 1), "{outcome:?}");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn signal_to_the_supervisor_reaches_all_nodes() {
 
 #[test]
 fn nodes_that_are_stopped_hear_that_they_shall_end() {
-    // Else they take the exit timeout, and a line says so. 19: SIGSTOP.
+    // Without this they would use up the exit timeout, and the supervisor would print a line. 19: SIGSTOP.
     for start in both(3, "join attach quit_handler fence ready @1:raise:19 spin") {
         let outcome = run(start.with_signals(&[libc::SIGTERM]));
         assert_eq!((outcome.status, outcome.err.contains("killing")), (143, false), "{outcome:?}");

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)] // system calls and C
 
-// Rust's start-up code would make SIGPIPE ignored, and then so would be every node's.
+// Rust's start-up code would ignore SIGPIPE, and every node would inherit that.
 #![cfg_attr(not(test), no_main)]
 
 mod cli;

@@ -44,7 +44,7 @@ fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
 
 #[test]
 fn sigkill_of_the_launcher_ends_what_nodes_started() {
-    // One in a session of its own, whose parent goes on or is gone.
+    // Nodes start a daemon in a session of its own. Its parent still runs in one case and has ended in the other.
     let scripts = ["join attach daemon fence ready spin", "daemon ready sleep"];
     for script in scripts {
         run(launched(3, script).with_signals(&[libc::SIGKILL]));
@@ -96,7 +96,8 @@ fn time_in_which_a_job_is_stopped_does_not_count_for_its_limit() {
 
 #[test]
 fn signal_to_the_whole_process_group_counts_once() {
-    // A second one would shorten the time that nodes have to end, and the first's handler would not come to its line.
+    // A second signal would shorten the time that nodes have to end, and the handler of the first would not print its
+    // line.
     let outcome =
         run(launched(3, "join attach slow_quit_handler fence ready spin").with_acts(&[Act::Group(libc::SIGTERM)]));
     assert_eq!((outcome.status, outcome.out.matches("late\n").count()), (143, 3), "{outcome:?}");

@@ -1,6 +1,8 @@
-//! An idle poll with more peers than there can be processes: the engine of one node, whose peers are silent.
+//! An idle poll with more peers than there can be processes. It is measured on the engine of one node, whose peers
+//! are silent.
 //!
-//! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
+//! What a poll that finds nothing looks at lies in the node's own regions. These have the size that they have in a
+//! job of that many nodes.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -35,7 +37,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         let segment = adapter.create(id, len)?;
         let map = segment.map(Placement::Anywhere)?;
         segment.set_available()?;
-        std::mem::forget(segment); // it stays for the life of the process
+        std::mem::forget(segment); // it stays mapped for the life of the process
         Ok(map)
     };
     let control = own(CONTROL, layout.control_len())?;
@@ -55,7 +57,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
 }
 
-/// Nobody is ever sent anything.
+/// A waker that is never called, because nothing is sent.
 struct Silence;
 
 type Remote = <Host as Adapter>::Remote;
