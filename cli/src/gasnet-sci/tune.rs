@@ -26,7 +26,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Largest length tried.
+/// The largest length that is tried.
 const LARGEST: usize = 1 << 20;
 /// Size of the buffer through which payloads with unequal alignment are copied.
 const BOUNCE: usize = 64 << 10;

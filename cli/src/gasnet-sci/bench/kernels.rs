@@ -120,9 +120,9 @@ pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
 
 /// This process as a node of a started job.
 pub struct Node {
-    /// Its number.
+    /// The node's number.
     pub me: u32,
-    /// How many there are.
+    /// The number of nodes.
     pub nodes: u32,
     /// Bytes of its segment.
     segment: u64,

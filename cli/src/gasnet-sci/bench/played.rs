@@ -57,7 +57,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
 }
 
-/// A waker that is never called, because nothing is sent.
+/// A connector that is never asked, because the node sends nothing.
 struct Silence;
 
 type Remote = <Host as Adapter>::Remote;
