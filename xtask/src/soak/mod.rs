@@ -1,9 +1,9 @@
-//! Jobs under faults: random mixes of all operations whose every byte is verified, while nodes and the launcher are killed and
-//! stopped, memory and descriptors run out, system calls fail, cores are taken away.
+//! Jobs under faults. The jobs run random mixes of all operations and verify every byte. Meanwhile nodes and the
+//! launcher are killed and stopped, memory and descriptors run out, system calls fail, and cores are taken away.
 //!
-//! A run ends in the right answer, or non-zero with a line that names node, call and cause, within the limit; then nothing of
-//! it is left. A node that is stopped, delayed or moved is no fault: such a run must end in the right answer. The same seed
-//! makes the same plan: program, nodes, settings, fault, moment.
+//! A run must end within the limit, either with the right answer, or non-zero with a line that names node, call and
+//! cause. After that nothing of it may be left. A node that is stopped, delayed or moved is not a fault: such a run
+//! must end with the right answer. The same seed makes the same plan: program, nodes, settings, fault, moment.
 
 mod cases;
 mod disturb;
@@ -80,7 +80,8 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     Ok(tally.failed() == 0)
 }
 
-/// What to choose from. Without a cgroup of our own, limits of addresses take the place of limits of memory.
+/// The kinds of faults to choose from. If no cgroup could be made, limits of address space take the place of limits
+/// of memory.
 fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
     let mut kinds = if options.kinds.is_empty() { plan::WEIGHTS.to_vec() } else { options.kinds.clone() };
     if site.group.is_none() && kinds.contains(&Kind::Cgroup) {
