@@ -164,7 +164,7 @@ fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
             let seq = a.begin();
             for chunk in 1..=3u32 {
                 // There is room for one chunk. It is free when the reader has taken the chunk before.
-                until(|| chunk == 1 || a.team.cells.told(seq, 1, Word::Taken) == Some(chunk - 1));
+                until(|| chunk == 1 || a.team.cells.answered(seq, 1, Word::Taken) == Some(chunk - 1));
                 a.other.store(beside(), &[u64::from(chunk) * 7]);
                 match chunk {
                     1 => a.team.cells.send(&a.node.am, 1, seq, chunk, &[9]),
@@ -180,7 +180,7 @@ fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
                 // Relaxed: ordered by the Acquire in `head`.
                 let word = b.own.word(beside()).load(Ordering::Relaxed);
                 assert_eq!((word, b.team.cells.body(seq, 0, 1)[0]), (u64::from(chunk) * 7, 9));
-                b.team.cells.tell(&b.node.am, 0, seq, Word::Taken, chunk);
+                b.team.cells.answer(&b.node.am, 0, seq, Word::Taken, chunk);
             }
             b.end(seq);
         },
@@ -242,7 +242,7 @@ fn loom_cells_carry_messages_of_two_lines_whole() {
         move |a| {
             for _ in 0..3 {
                 let seq = a.begin();
-                a.team.cells.tell(&a.node.am, 1, seq, Word::Enter, 5);
+                a.team.cells.answer(&a.node.am, 1, seq, Word::Enter, 5);
                 a.team.cells.send(&a.node.am, 1, seq, seq, &words(seq));
                 a.end(seq);
             }
@@ -252,7 +252,7 @@ fn loom_cells_carry_messages_of_two_lines_whole() {
                 let seq = b.begin();
                 until(|| b.team.cells.head(seq, 0).is_some());
                 assert_eq!(b.team.cells.body(seq, 0, WORDS), words(seq));
-                assert_eq!(b.team.cells.told(seq, 0, Word::Enter), Some(5));
+                assert_eq!(b.team.cells.answered(seq, 0, Word::Enter), Some(5));
                 b.end(seq);
             }
         },
