@@ -459,7 +459,7 @@ pub struct ImagePlace {
 /// message.
 fn phases(call: &Call, algorithm: select::Algorithm) -> u32 {
     match (call.kind, algorithm) {
-        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to those who combine, and from there to the root
+        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to be combined; to the root
         _ => 1,
     }
 }
