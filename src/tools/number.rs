@@ -11,7 +11,7 @@ pub enum NumberError {
     Junk,
     /// A fraction after a hexadecimal number, such as `0x1.8`: its base would be unclear.
     HexFraction,
-    /// A fraction of a number without a unit.
+    /// A fraction in a number that is not a size.
     Fraction,
     /// The number does not fit into 64 bits.
     TooLarge,
