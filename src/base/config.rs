@@ -126,7 +126,7 @@ pub enum Dma {
     Sync,
     /// A thread of the node, if a core is free for it.
     Thread,
-    /// A thread of the node.
+    /// A thread of the node, even if it has to share a core.
     Always,
 }
 

@@ -15,7 +15,7 @@ use std::ptr;
 pub mod caught;
 
 static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-static TOLD: AtomicBool = AtomicBool::new(false);
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Sets the hook. It runs between the line of a fatal error and the end of the process. Any thread may call it, and
 /// so may signal handlers.
@@ -34,20 +34,20 @@ pub fn fatal(text: fmt::Arguments<'_>) -> ! {
     if cfg!(loom) {
         panic!("{text}");
     }
-    tell(text);
+    report(text);
     abort()
 }
 
 /// Prints the line of a fatal error. Does nothing else.
-pub fn tell(text: fmt::Arguments<'_>) {
+pub fn report(text: fmt::Arguments<'_>) {
     let mut line = log::Line::new("*** FATAL ERROR: ");
     let _ = line.write_fmt(text);
     line.send();
 }
 
-/// Ends the process after [`tell`].
+/// Ends the process after [`report`].
 pub fn abort() -> ! {
-    TOLD.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
+    REPORTED.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
     // ORDERING: Acquire ↔ Release in `set_fatal_hook`: the hook sees what was set up before.
     let hook = HOOK.load(Ordering::Acquire);
     if !hook.is_null() {
@@ -59,7 +59,7 @@ pub fn abort() -> ! {
     unsafe { libc::abort() }
 }
 
-/// Whether [`tell`] has printed the reason for a SIGABRT.
-pub fn is_told() -> bool {
-    TOLD.load(Ordering::Relaxed) // Relaxed: see `abort`
+/// Whether [`report`] has printed the reason for a SIGABRT.
+pub fn is_reported() -> bool {
+    REPORTED.load(Ordering::Relaxed) // Relaxed: see `abort`
 }

@@ -16,7 +16,7 @@ pub const HASTE: Duration = Duration::from_millis(500);
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Print this line.
-    Tell(String),
+    Print(String),
     /// Ask all nodes that are left to end.
     Ask,
     /// Kill all nodes that are left.
@@ -168,14 +168,14 @@ impl Ending {
             self.ask_at = None;
             self.asked = true;
             self.kill_at = Some(now + self.patience);
-            steps.extend(self.line.take().map(|(_, line)| Step::Tell(line)));
+            steps.extend(self.line.take().map(|(_, line)| Step::Print(line)));
             steps.push(Step::Ask);
         }
         if !self.killed && self.kill_at.is_some_and(|at| at <= now) {
             self.killed = true;
             if self.patience == self.exit_time {
                 let seconds = self.exit_time.as_secs_f64();
-                steps.push(Step::Tell(format!("not all nodes ended within {seconds} s; killing the rest")));
+                steps.push(Step::Print(format!("not all nodes ended within {seconds} s; killing the rest")));
             }
             steps.push(Step::Kill);
         }
@@ -203,7 +203,7 @@ mod tests {
         assert!(ending.steps(now).is_empty());
         assert_eq!(ending.steps(now + GRACE), [Step::Ask]);
         assert_eq!(ending.next(), Some(now + GRACE + EXIT));
-        assert!(matches!(&ending.steps(now + GRACE + EXIT)[..], [Step::Tell(_), Step::Kill]));
+        assert!(matches!(&ending.steps(now + GRACE + EXIT)[..], [Step::Print(_), Step::Kill]));
         assert_eq!(ending.next(), None);
     }
 
@@ -211,7 +211,7 @@ mod tests {
     fn crash_is_told_at_once_and_the_job_is_over_within_a_second() {
         let (mut ending, now) = plan();
         ending.crash(now, 2, "crashed".into());
-        assert_eq!(ending.steps(now), [Step::Tell("crashed".into()), Step::Ask]);
+        assert_eq!(ending.steps(now), [Step::Print("crashed".into()), Step::Ask]);
         ending.crash(now, 1, "consequence".into());
         assert_eq!(ending.steps(now + HASTE), [Step::Kill]);
     }
@@ -223,7 +223,7 @@ mod tests {
         ending.premature(now, 3, "another".into());
         assert!(ending.steps(now).is_empty());
         ending.premature(now, 1, "ended with status 3".into());
-        assert_eq!(ending.steps(now + SHORT_GRACE), [Step::Tell("ended with status 3".into()), Step::Ask]);
+        assert_eq!(ending.steps(now + SHORT_GRACE), [Step::Print("ended with status 3".into()), Step::Ask]);
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         let (mut ending, now) = plan();
         ending.orderly(now);
         ending.crash(now, 0, "killed".into());
-        assert_eq!(ending.steps(now), [Step::Tell("killed".into()), Step::Ask]);
+        assert_eq!(ending.steps(now), [Step::Print("killed".into()), Step::Ask]);
     }
 
     #[test]
@@ -252,13 +252,13 @@ mod tests {
     fn a_job_that_is_overdue_is_over_within_a_second_whatever_it_was_doing() {
         let (mut ending, now) = plan();
         ending.overdue(now, "overdue".into());
-        assert_eq!(ending.steps(now), [Step::Tell("overdue".into()), Step::Ask]);
+        assert_eq!(ending.steps(now), [Step::Print("overdue".into()), Step::Ask]);
         assert_eq!(ending.steps(now + HASTE), [Step::Kill]);
         let (mut ending, now) = plan();
         ending.orderly(now);
         ending.steps(now + GRACE);
         ending.overdue(now + GRACE, "overdue".into());
-        assert_eq!(ending.steps(now + GRACE), [Step::Tell("overdue".into()), Step::Ask]);
+        assert_eq!(ending.steps(now + GRACE), [Step::Print("overdue".into()), Step::Ask]);
         assert_eq!(ending.next(), Some(now + GRACE + HASTE));
     }
 

@@ -180,7 +180,7 @@ pub fn fatal(text: fmt::Arguments<'_>) -> ! {
 /// thread holds the stream.
 pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
-    base::tell(text);
+    base::report(text);
     // SAFETY: libc defines it before any code of ours runs. A client that assigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
     // SAFETY: libc defines `stderr` before any code of ours runs.

@@ -108,7 +108,7 @@ fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
     (info.si_code, value.sival_ptr as usize == spawn::MARKER)
 }
 
-fn tell(what: &str, signal: c_int) {
+fn report(what: &str, signal: c_int) {
     let (node, nodes) = log::identity();
     debug::plain_line(format_args!("*** Caught a {what}: {}({signal}) on node {node}/{nodes}", name(signal)));
 }
@@ -139,7 +139,7 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     if (if forwarded { &DIRECT } else { &FORWARDED }).load(Ordering::Relaxed) > 0 {
         return; // the twin of a signal that is being handled
     }
-    tell("signal", signal);
+    report("signal", signal);
     // This signal is blocked while its handler runs, but a second one must get through (rule 2).
     sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
@@ -153,8 +153,8 @@ extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mu
     // Relaxed: it decides which thread prints the report, and hands nothing over.
     match DYING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
-            if !(signal == libc::SIGABRT && crate::base::fatal::is_told()) {
-                tell("fatal signal", signal);
+            if !(signal == libc::SIGABRT && crate::base::fatal::is_reported()) {
+                report("fatal signal", signal);
                 debug::on_error();
             }
         }

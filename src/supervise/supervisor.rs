@@ -158,7 +158,7 @@ impl Supervisor {
 
     fn do_step(&mut self, step: Step, killed_at: &mut Option<Instant>) {
         match step {
-            Step::Tell(line) => self.tell(&line),
+            Step::Print(line) => self.tell(&line),
             Step::Ask => {
                 if self.header.exit_code().is_none() && self.requested.is_none() {
                     self.failed = true;

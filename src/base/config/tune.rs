@@ -104,16 +104,16 @@ pub fn find(named: Option<&str>, asker: &Asker) -> Result<Option<Tuned>, String>
         return Ok(None);
     }
     let file = named.map_or_else(|| place(asker.code.as_deref()), PathBuf::from);
-    let told = |problem: String| format!("tune file {}: {problem}; thresholds are the defaults", file.display());
+    let unusable = |problem: String| format!("tune file {}: {problem}; thresholds are the defaults", file.display());
     let open = OpenOptions::new().read(true).custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK).open(&file);
     let open = match open {
         Ok(open) => open,
         // The user named no file, so it does not matter that a default one cannot be read.
         Err(_) if named.is_none() => return Ok(None),
-        Err(error) => return Err(told(error.to_string())),
+        Err(error) => return Err(unusable(error.to_string())),
     };
-    let text = read(open, named.is_some(), asker).map_err(told)?;
-    let values = parse(&text).map_err(told)?;
+    let text = read(open, named.is_some(), asker).map_err(unusable)?;
+    let values = parse(&text).map_err(unusable)?;
     Ok(Some(Tuned { file, values }))
 }
 

@@ -42,7 +42,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
             let run = job::run(&site, &plan, options.limit)?;
             let wrong = [verdict(&plan, &run, options.limit), case.findings(&run)].concat();
             tally.count(&plan, &run, &wrong);
-            tell(&site, &plan, &run, &wrong, "a case of --cases", "--cases --runs 0");
+            print_failure(&site, &plan, &run, &wrong, "a case of --cases", "--cases --runs 0");
         }
     }
     let (mut number, mut left) = (0, u64::MAX);
@@ -62,7 +62,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         tally.count(&plan, &run, &wrong);
         let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
         let again = format!("--seed {} --only {number}{words}", options.seed);
-        tell(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
+        print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
         if let Extent::Only(_) = options.extent {
             println!("run {number}: {}: {}, {} ms", plan.describe(), run.status_text(), run.took.as_millis());
             print!("{}", run.err);
@@ -91,7 +91,7 @@ fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
     kinds
 }
 
-fn tell(site: &Site, plan: &Plan, run: &Run, wrong: &[String], which: &str, again: &str) {
+fn print_failure(site: &Site, plan: &Plan, run: &Run, wrong: &[String], which: &str, again: &str) {
     if wrong.is_empty() {
         return;
     }
