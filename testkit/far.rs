@@ -7,7 +7,7 @@
 //!    different senders arrive in any order.
 //! 2. Only the target's `progress` puts frames in place. A node that does not poll gets nothing.
 //! 3. No call of the sender waits, and none loads from a peer's memory.
-//! 4. What a node stores to its own memory is there at once.
+//! 4. Stores of a node to its own memory are there at once.
 //!
 //! An engine fails here if it needs a peer's memory mapped, looks before it has called `progress`, or waits without
 //! calling it.
@@ -144,7 +144,8 @@ impl<S: RemoteSegment> RemoteSegment for FarSegment<S> {
     }
 }
 
-// What the DMA queue moves is framed too, in order with all else. So a slot that announces bytes comes behind them.
+// Bytes that the DMA queue moves are framed too, in order with all else. So a slot that announces bytes comes behind
+// them.
 impl<S: DmaTarget> DmaTarget for FarSegment<S> {
     fn engine_map(&self) -> Result<Self::Map, SciError> {
         Ok(self.through(self.inner.engine_map()?))

@@ -1,4 +1,4 @@
-//! What tests and fuzzers need from inside the library: nodes in one process, and the fuzz targets.
+//! The library's side of tests and fuzzers: nodes in one process, and the fuzz targets.
 //!
 //! It is compiled into the library for `cargo test` and for fuzzers only; `src/lib.rs` names its place.
 

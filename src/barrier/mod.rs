@@ -23,7 +23,7 @@ pub const ANONYMOUS: u32 = 1;
 /// C's `GASNET_BARRIERFLAG_MISMATCH`.
 pub const MISMATCH: u32 = 2;
 
-/// What the notifies of a phase have in common, as far as they have arrived.
+/// The common result of the notifies of a phase, as far as they have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consensus {
     /// No member gave a name.

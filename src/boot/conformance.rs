@@ -1,5 +1,5 @@
-//! What every [`Bootstrap`] must do. All nodes of a job call [`conforms`]. It panics in a node that sees something
-//! else.
+//! The behaviour that every [`Bootstrap`] must have. All nodes of a job call [`conforms`]. It panics in a node that
+//! sees another one.
 //!
 //! Two kinds of tests use it: the unit tests with threads as nodes, and `cli/tests/launcher` with processes.
 

@@ -18,12 +18,12 @@ pub enum JobError {
     Handoff {
         /// Value of [`HANDOFF`].
         value: String,
-        /// What does not work.
+        /// The fault.
         problem: String,
     },
     /// The system refused a call.
     System {
-        /// What was tried.
+        /// The call that was tried.
         what: &'static str,
         /// The system's error.
         error: io::Error,
@@ -56,7 +56,7 @@ impl JobError {
     }
 }
 
-/// What a node gets by joining.
+/// The result of joining.
 pub struct Joined {
     /// The exchange with all nodes of the job.
     pub boot: Box<dyn Bootstrap>,
@@ -82,7 +82,7 @@ impl JobMemory {
         &self.header
     }
 
-    /// Where the SCI fabric begins, in bytes; a multiple of the page size. At first the file ends there.
+    /// Offset of the SCI fabric in bytes; a multiple of the page size. At first the file ends there.
     pub fn fabric_offset(&self) -> usize {
         JobHeader::bytes(self.header.nodes())
     }

@@ -29,7 +29,7 @@ pub struct Memory {
     rank: u32,
 }
 
-/// What a thread that aborts unwinds with. It holds the code.
+/// The payload with which a thread that aborts unwinds. It holds the code.
 #[derive(Debug)]
 pub struct Aborted(pub u8);
 

@@ -180,7 +180,7 @@ impl Audit {
     }
 }
 
-/// What `member` has called under `seq`; `None` if it has not called yet.
+/// The call that `member` has made under `seq`; `None` if it has not called yet.
 fn described<A: Adapter>(cells: &Cells<A>, seq: u32, member: usize) -> Option<Description> {
     let words: [u64; WORDS] = std::array::from_fn(|i| cells.description(seq, member, i));
     ((words[0] >> 32) as u32 == seq).then_some(Description(words))

@@ -139,7 +139,7 @@ pub struct Call {
     pub lists: bool,
     /// How reductions and scans combine.
     pub reduction: Option<Reduction>,
-    /// Where the client called; with debug clients only.
+    /// The place from which the client called; with debug clients only.
     pub origin: Option<Arc<Origin>>,
 }
 

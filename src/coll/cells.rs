@@ -58,7 +58,7 @@ pub const WORDS: usize = LINE_WORDS + (LINE - REST) / 8;
 pub struct CellPath<A: Adapter> {
     /// The member's node.
     pub rank: u32,
-    /// Where the team's block begins in the member's region.
+    /// Offset of the team's block in the member's region.
     pub base: usize,
     // The member's region, connected at the first contact.
     map: OnceLock<A::Remote>,
@@ -147,7 +147,7 @@ impl<A: Adapter> Cells<A> {
         &self.block
     }
 
-    /// Where this member's own block begins in its region.
+    /// Offset of this member's own block in its region.
     pub fn base(&self) -> usize {
         self.base
     }

@@ -72,7 +72,7 @@ pub struct Setting<A: Mapped> {
     pub am: &'static Am<A>,
     /// This node's collective region.
     pub region: A::Local,
-    /// Where peers may put bytes. It must be the one given to [`landing::register`].
+    /// The places where peers may put bytes. It must be the value given to [`landing::register`].
     pub landings: Arc<Landings>,
     /// The collective regions of all nodes.
     pub reach: MemberReach<A>,
@@ -121,7 +121,7 @@ pub struct Coll<A: Mapped> {
     handles: Handles,
     image_barrier: ImageBarrier,
     done_at_once: AtomicU64,
-    /// Where the next call of [`Coll::teams_in_turn`] begins.
+    /// The index at which the next call of [`Coll::teams_in_turn`] begins.
     turn: AtomicU32,
     /// Changes each time a collective has moved bytes without being done.
     moves: AtomicU64,

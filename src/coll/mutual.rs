@@ -16,7 +16,7 @@ fn share<A: Mapped>(cx: &Context<A>, call: &Call, m: usize) -> usize {
     cx.team.images.count(m) * call.each
 }
 
-/// Where these bytes belong in destination `i` of this node.
+/// The place of these bytes in destination `i` of this node.
 fn place<A: Mapped>(cx: &Context<A>, call: &Call, i: usize, m: usize) -> Span {
     let at = cx.team.images.first(m) * call.each;
     call.dst(i, cx.team.images.total() * call.each).part(at, share(cx, call, m))
@@ -96,7 +96,7 @@ fn outgoing<A: Mapped>(cx: &Context<A>, call: &Call, to: usize) -> Span {
     unsafe { Span::many(&list, call.each) }
 }
 
-/// Where the blocks of `from` belong, in the same order.
+/// The places of the blocks of `from`, in the same order.
 fn incoming<A: Mapped>(cx: &Context<A>, call: &Call, from: usize) -> Span {
     let images = &cx.team.images;
     let theirs = images.first(from)..images.first(from) + images.count(from);

@@ -27,7 +27,7 @@ const PEER_MEMORY: u64 = 512;
 pub struct Limit {
     /// The limit in bytes.
     pub bytes: u64,
-    /// What sets it: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
+    /// The source of the limit: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
     pub name: &'static str,
     /// How a user changes it.
     pub change: String,

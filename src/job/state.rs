@@ -54,7 +54,7 @@ pub struct SegmentInfo {
     pub base: usize,
     /// Bytes.
     pub len: usize,
-    /// What to add to the address to reach the bytes from this process, modulo 2⁶⁴.
+    /// The number to add to the address to reach the bytes from this process, modulo 2⁶⁴.
     pub offset: usize,
 }
 

@@ -1,7 +1,7 @@
 //! When and how a job is ended: a plan of deadlines, without any system call.
 //!
 //! Rules:
-//! 1. The first cause decides. What follows from it is not reported.
+//! 1. The first cause decides. Its consequences are not reported.
 //! 2. After an orderly exit, or one that may become collective, the other nodes have a grace period. Only then are
 //!    they asked to end (SIGQUIT). A crash leaves no grace period.
 //! 3. A node that was asked and still exists is killed: after the exit timeout in an orderly end, after [`HASTE`] in
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Time from asking to killing if the job has failed. Such a job must be over within a second.
 pub const HASTE: Duration = Duration::from_millis(500);
 
-/// What the supervisor has to do.
+/// A step that the supervisor has to take.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Print this line.

@@ -43,12 +43,12 @@ struct Sink {
     closed: bool,
     // The source whose unfinished line has been shown.
     open: Option<i32>,
-    // What other sources have written since, and since when they wait.
+    // Output of other sources since then, with the time from which each waits.
     behind: VecDeque<Waiting>,
     behind_since: Instant,
 }
 
-// What a source wrote while the line of another one was open.
+// Output that a source wrote while the line of another one was open.
 struct Waiting {
     source: i32,
     tag: String,

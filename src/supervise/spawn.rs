@@ -35,7 +35,7 @@ pub struct Child {
     pub streams: [Option<PipeReader>; 2],
 }
 
-/// Where a node's stdout and stderr go to.
+/// The destination of a node's stdout and stderr.
 pub enum Streams {
     /// To the supervisor's own.
     Inherited,
@@ -209,7 +209,7 @@ pub fn fill_standard_descriptors() -> io::Result<()> {
     }
 }
 
-// What the supervisor changes in itself and restores in its nodes.
+// The state that the supervisor changes in itself and restores in its nodes.
 struct Inherited {
     mask: sys::SignalSet,
     actions: Vec<(c_int, libc::sigaction)>,

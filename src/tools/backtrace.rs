@@ -29,7 +29,7 @@ const FRAMES: usize = 64;
 /// A mechanism of the client's own.
 #[derive(Clone, Copy)]
 pub struct Own {
-    /// Its name in GASNET_BACKTRACE_TYPE.
+    /// The name by which GASNET_BACKTRACE_TYPE selects it.
     pub name: &'static str,
     /// Prints a trace to the descriptor; returns 0 if it did. Signal handlers call it too.
     pub print: extern "C" fn(c_int) -> c_int,

@@ -165,7 +165,7 @@ fn float(text: &str) -> Result<f64, NumberError> {
     text.parse().map_err(|_| error)
 }
 
-/// What follows `0x` in C99's notation: `1.8p3`.
+/// The part behind `0x` in C99's notation, such as `1.8p3`.
 fn hex_float(text: &str) -> Result<f64, NumberError> {
     let (digits, power) = match text.split_once(['p', 'P']) {
         Some((digits, power)) => (digits, power.parse::<i32>().map_err(|_| NumberError::Junk)?),

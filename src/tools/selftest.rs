@@ -68,7 +68,7 @@ fn checksums(round: u64) -> Result<(), String> {
     if found == sum { Ok(()) } else { Err(format!("checksum {found:#x}, not {sum:#x}")) }
 }
 
-/// What the threads of section T share.
+/// The data that the threads of section T share.
 struct Shared {
     start: Barrier,
     counter: AtomicU64,

@@ -116,7 +116,7 @@ pub fn wall_micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// What a reading of the ticks costs, and how fine it is, in µs.
+/// Cost and resolution of reading the ticks, in µs.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// The smallest difference seen between two readings.

@@ -41,7 +41,7 @@ impl Recording {
     }
 }
 
-/// What a node has while it records.
+/// The state of a node that records.
 struct State {
     node: u32,
     pid: i32,

@@ -101,14 +101,14 @@ unsafe fn from_both_ends<T>(to: *mut u8, from: *const u8, n: usize) {
 /// A loop over runs of one size.
 trait Kernel {
     /// # Safety
-    /// What it describes is readable and writable.
+    /// All pieces that the kernel describes are readable at their sources and writable at their destinations.
     unsafe fn run<W: Width>(self, width: W);
 }
 
 /// Runs `kernel` in the version for runs of `len` bytes.
 ///
 /// # Safety
-/// As [`Kernel::run`].
+/// The contract of [`Kernel::run`] holds for `kernel`.
 #[inline(always)]
 unsafe fn by_width<K: Kernel>(len: usize, kernel: K) {
     macro_rules! versions {

@@ -1,4 +1,5 @@
-//! What moves: the client's lists and strides as sequences of bytes, and the runs that two of them have in common.
+//! The shape of transfers: the client's lists and strides as sequences of bytes, and the runs that two of them have
+//! in common.
 //!
 //! Byte k of one sequence goes to byte k of the other. A run is a range that is contiguous on both sides. This module
 //! never accesses the memory that is described.

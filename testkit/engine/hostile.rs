@@ -116,7 +116,7 @@ fn an_answer_of_a_stranger_is_fatal() {
     assert_eq!(a.am.peers.all_known().count(), 0);
 }
 
-/// Once with forged ready counts alone, once with forged exist words too.
+/// Forged ready counts and exist words. A node of 6 looks at ready counts alone, a node of 70 at exist words too.
 #[test]
 fn announcements_of_nothing_keep_no_poll_and_hide_no_message() {
     for count in [6, 70] {

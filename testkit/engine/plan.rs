@@ -1,4 +1,4 @@
-//! What nodes send to each other. Both sides compute it, so the receiver can check every argument and byte.
+//! The plan of the messages between nodes. Both sides compute it, so the receiver can check every argument and byte.
 
 use crate::am::region::MAX_ARGS;
 

@@ -40,7 +40,7 @@ const PART: u8 = 135;
 /// Long: notes its length.
 const WHOLE: u8 = 136;
 
-/// What ECHO replies for `value`.
+/// The value with which ECHO answers `value`.
 pub(super) fn note_of(value: i32) -> i32 {
     value ^ 0x4000_0000
 }
@@ -181,7 +181,7 @@ impl Steps {
         self.on(node, |node| node.am.poll())
     }
 
-    /// What handlers have noted since the last call.
+    /// Takes the list of what handlers have noted.
     pub fn take_log(&self) -> Vec<(u32, i32)> {
         LOG.take()
     }

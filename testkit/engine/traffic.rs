@@ -22,7 +22,7 @@ const BLANK: u8 = 0xee;
 /// Number of blank bytes that are checked on both sides of a target.
 const GUARD: usize = 24;
 
-/// What all nodes of one run share.
+/// The state that all nodes of one run share.
 pub(super) struct Course<'a> {
     pub shape: &'a Shape,
     pub seed: u64,

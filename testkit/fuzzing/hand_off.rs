@@ -1,4 +1,5 @@
-//! What nodes read from others at the start: the hand-off, the job's header, bulletins, the environment, extents of
+//! Memory and texts that nodes get from others at the start: the hand-off, the job's header, bulletins, the
+//! environment, extents of segments.
 //! segments.
 
 use super::Input;

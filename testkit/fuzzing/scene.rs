@@ -36,7 +36,7 @@ pub(super) struct Seat {
     pub(super) coll: Collective,
 }
 
-/// What a node's collectives need of messages.
+/// The parts that a node's collectives share with its handlers.
 pub(super) struct Collective {
     /// The node's own collective region.
     pub(super) region: <Heap as Adapter>::Local,

@@ -1,4 +1,4 @@
-//! What clients describe: vector, indexed and strided transfers; and the choice of algorithm for a collective.
+//! Descriptions by clients: vector, indexed and strided transfers; and the choice of algorithm for a collective.
 
 use super::Input;
 use super::scene::{Seat, seats};

@@ -10,7 +10,7 @@ pub struct Repo {
     pub root: PathBuf,
     /// cargo's target directory.
     pub target: PathBuf,
-    /// What a user links against (lib, include, bin). `make_stage` fills it.
+    /// The directory that a user links against (lib, include, bin). `make_stage` fills it.
     pub stage: PathBuf,
     pub cores: usize,
 }
@@ -84,7 +84,7 @@ impl Repo {
     }
 }
 
-/// What a command prints on either stream, and whether it succeeded.
+/// The text that a command prints on either stream, and whether it succeeded.
 pub fn outcome(command: &mut Command) -> Result<(bool, String)> {
     let output = command.output().with_context(|| format!("cannot run {:?}", command.get_program()))?;
     let text = [output.stdout, output.stderr].concat();

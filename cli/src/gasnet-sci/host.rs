@@ -1,4 +1,4 @@
-//! What this host allows, from /proc, /sys and the kernel itself.
+//! Finds out what this host allows, from /proc, /sys and the kernel itself.
 
 #![allow(unsafe_code)] // system calls and C
 

@@ -17,7 +17,7 @@ pub struct Report {
     pub host: Host,
 }
 
-/// What this installation is.
+/// Facts about this installation.
 #[derive(Serialize)]
 pub struct Configuration {
     pub conduit: &'static str,
@@ -78,7 +78,7 @@ pub struct Thresholds {
 /// The file with thresholds measured on this host.
 #[derive(Serialize)]
 pub struct TuneFile {
-    /// Where this installation looks for it.
+    /// The path where this installation looks for it.
     pub default: PathBuf,
     /// The file that is used; `null`: none.
     pub read: Option<PathBuf>,
@@ -93,14 +93,14 @@ pub struct Variable {
     pub aliases: &'static [&'static str],
     pub value: String,
     pub default: &'static str,
-    /// Where the value comes from: `default`, `tune file`, or the name under which the environment sets it.
+    /// The origin of the value: `default`, `tune file`, or the name under which the environment sets it.
     pub origin: String,
     pub valid: bool,
     pub form: &'static str,
     pub meaning: &'static str,
 }
 
-/// What this host allows.
+/// Facts about this host.
 #[derive(Serialize)]
 pub struct Host {
     pub name: String,

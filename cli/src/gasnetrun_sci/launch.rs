@@ -92,7 +92,7 @@ fn places(order: &Order) -> Result<Vec<Binding>, Stop> {
 
 // --- addresses -----------------------------------------------------------------------------------
 
-// Where the nodes' programs have their functions and data.
+// The addresses at which the nodes' programs have their functions and data.
 enum Addresses {
     // The system puts each node where it likes: there is one node, or the user asked for `--aslr`.
     Random,
@@ -136,7 +136,7 @@ struct Job {
     addresses: Addresses,
 }
 
-// What a new process needs in order to become its node's program.
+// All that a new process needs in order to become its node's program.
 struct Start<'a> {
     header: &'a JobHeader,
     memory: OwnedFd,

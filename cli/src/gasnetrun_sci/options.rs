@@ -8,7 +8,7 @@ use gasnet_sci::os::topology::Bind;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// What is to be done.
+/// The command line in a form that can be carried out.
 #[derive(Debug)]
 pub struct Order {
     pub nodes: u32,
@@ -27,7 +27,7 @@ pub struct Order {
     pub arguments: Vec<OsString>,
 }
 
-/// Where the nodes' output goes to.
+/// The destination of the nodes' output.
 #[derive(Debug, PartialEq)]
 pub enum Output {
     /// To the launcher's own streams. With `tag`, each line has the node in front.
@@ -36,7 +36,7 @@ pub enum Output {
     Files([String; 2]),
 }
 
-/// What is to be debugged.
+/// The debugger and the nodes to be debugged.
 #[derive(Debug, PartialEq)]
 pub struct Debug {
     /// The user's debugger; empty: the first known one that is installed.

@@ -30,7 +30,7 @@ pub enum Victim {
     Everybody,
 }
 
-/// What the user does to a job that is ready.
+/// An act of the user, on a job that is ready.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Sends this signal to the process that was started.
@@ -60,7 +60,7 @@ pub struct Start {
     refused_call: Option<i64>,
 }
 
-/// What the user saw of a job.
+/// The outcome of a job, as the user sees it.
 #[derive(Debug)]
 pub struct Outcome {
     /// Exit status as a shell reports it.

@@ -1,4 +1,4 @@
-//! What nodes print, and where it goes.
+//! The output of nodes, and where it goes.
 
 use super::driver::{self, Start, both, expect, launched, run};
 use super::node;
@@ -203,7 +203,7 @@ fn unfinished_lines_of_several_ended_nodes_behind_a_prompt_all_appear() {
 
 #[test]
 fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
-    // What the nodes print must not go into a pipe of the launcher that got the number of a closed stream.
+    // The nodes' output must not go into a pipe of the launcher that got the number of a closed stream.
     for closed in [">&-", "<&- >&-", "<&-"] {
         let shell = ["sh", "-c", &format!("exec \"$@\" {closed}"), "sh"];
         for start in both(3, "join attach fence buffer:x flush fence exit:5") {

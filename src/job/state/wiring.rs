@@ -1,4 +1,5 @@
-//! What nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the window of addresses.
+//! The things that nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the window of
+//! addresses.
 
 #![allow(unsafe_code)] // regions and client memory
 

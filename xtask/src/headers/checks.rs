@@ -84,7 +84,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// What is wrong with the outcome of a check; empty if the outcome is as expected.
+/// The faults in the outcome of a check; empty if the outcome is as expected.
 fn findings(repo: &Repo, check: &Check) -> Result<String> {
     let (program, arguments) = check.arguments.split_first().context("a command has a program")?;
     let (success, text) = outcome(repo.command(&program.to_string_lossy()).args(arguments))?;

@@ -26,7 +26,7 @@ pub fn includes(headers: &[&str]) -> String {
     lines + "extern int file_is_not_empty;\n"
 }
 
-// What must be included before a header. Only gasnet_tools.h needs something.
+// The text that must come before a header. Only gasnet_tools.h needs one.
 fn before(header: &str) -> &'static str {
     if header == "gasnet_tools.h" { "#include <gasnet.h>\n" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! What must not compile, and the text with which the compiler must refuse it.
+//! Files that must not compile, and the text with which the compiler must refuse each.
 
 use super::checks::Checks;
 use super::dialects::{PUBLIC, includes, twice};

@@ -11,7 +11,7 @@ pub struct Case {
     /// PROCESS CALL NTH ERRNO TIMES, for c-tests/soak/faults.c.
     fault: &'static str,
     status: i32,
-    /// What a line of stderr must match. Empty: nothing is required.
+    /// A pattern that a line of stderr must match. Empty: nothing is required.
     says: &'static str,
 }
 
@@ -60,7 +60,7 @@ impl Case {
         }
     }
 
-    /// What of the run differs from the repaired behaviour.
+    /// The differences between the run and the repaired behaviour.
     pub fn findings(&self, run: &Run) -> Vec<String> {
         let mut wrong = Vec::new();
         if run.fault.is_empty() {

@@ -7,7 +7,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// What has been done to the job.
+/// The disturbances so far.
 #[derive(Default)]
 pub struct Done {
     /// When the fault happened, if that is known.

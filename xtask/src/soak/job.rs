@@ -30,7 +30,7 @@ pub struct Run {
     pub fault: String,
     /// The processes that should have ended by then.
     pub stuck: String,
-    /// What was wrong with the end.
+    /// Faults in the way the job ended.
     pub wrong: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ fn words(site: &Site, plan: &Plan) -> Vec<String> {
     words
 }
 
-/// What a user can type to run the job without disturbance.
+/// A command that a user can type to run the job without disturbance.
 pub fn command_line(site: &Site, plan: &Plan) -> String {
     let variables: String = variables(site, plan).iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
     variables + &words(site, plan).join(" ")

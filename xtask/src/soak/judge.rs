@@ -15,7 +15,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(&format!("(?m){pattern}")).expect("patterns are constants of this file").is_match(text)
 }
 
-/// What was wrong with a run; empty if nothing was.
+/// The faults of a run; empty if there were none.
 pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
     let mut wrong = run.wrong.clone();
     let bad = r"CHECK\(|: FAIL \(|internal error";
@@ -48,7 +48,7 @@ pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
     wrong
 }
 
-/// What a line of stderr must match. `None` if a killed launcher could not report the cause.
+/// A pattern that a line of stderr must match. `None` if a killed launcher could not report the cause.
 fn cause(plan: &Plan, status: i32) -> Option<String> {
     let signal_of_node = |signal: &str| format!("SIG{signal}.* on node [0-9]+/|node [0-9]+/.*SIG{signal}");
     match &plan.trouble {

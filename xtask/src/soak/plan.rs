@@ -90,7 +90,7 @@ pub enum Victim {
     Everything,
 }
 
-/// What happens to the job. Times are in milliseconds after its start.
+/// A fault or disturbance of the job. Times are in milliseconds after its start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trouble {
     None,

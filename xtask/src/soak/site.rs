@@ -1,4 +1,4 @@
-//! What all runs share: programs, directories, a cgroup.
+//! The site that all runs share: programs, directories, a cgroup.
 
 use super::plan::BUILDS;
 use crate::leftovers::Leftovers;
@@ -69,7 +69,7 @@ impl Site {
         thread::spawn(move || {
             if signals.forever().next().is_some() {
                 marked.kill();
-                // What cannot be removed stays, because the process ends anyway.
+                // Directories that cannot be removed stay, because the process ends anyway.
                 directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
                 group.iter().for_each(|group| drop(fs::remove_dir(group)));
                 process::exit(130);

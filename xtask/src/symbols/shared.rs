@@ -17,7 +17,7 @@ const MAKERS: [&str; 11] = [
     "shm_open", "sem_open", "mq_open", "shmget", "semget", "msgget", "mkfifo", "mkstemp", "mkdtemp", "tmpfile", "bind",
 ];
 
-/// What the checks need to know about the shared library.
+/// The facts about the shared library that the checks need.
 pub struct Shared {
     pub exports: BTreeSet<String>,
     imports: BTreeSet<String>,

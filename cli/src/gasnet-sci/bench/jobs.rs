@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What all jobs have in common.
+/// Settings that all jobs have in common.
 #[derive(Clone)]
 pub struct Settings {
     pub rounds: u32,
@@ -21,7 +21,7 @@ pub struct Settings {
     pub most: u32,
 }
 
-/// What node 0 of a job printed.
+/// The lines that node 0 of a job printed.
 #[derive(Default)]
 pub struct Printed {
     pub samples: Vec<Samples>,

@@ -9,7 +9,7 @@ use gasnet_sci::os::sys;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// What node 0 prints, one per line: the samples of one measure in nanoseconds per operation, one sample per round.
+/// A line that node 0 prints: the samples of one measure in nanoseconds per operation, one sample per round.
 #[derive(Serialize, Deserialize)]
 pub struct Samples {
     /// Place of the measure in the job's list.

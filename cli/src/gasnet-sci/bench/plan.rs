@@ -1,4 +1,4 @@
-//! What is measured: every row of the result, the limit that it is compared with, and its target.
+//! The plan of all measurements: every row of the result, the limit that it is compared with, and its target.
 //!
 //! The command and the nodes of its jobs make the same list. So a node names a measure by its place in the list.
 
@@ -15,7 +15,7 @@ pub const CROWDS: [u32; 3] = [4, 8, 16];
 /// Number of nodes of the job whose peers are not processes, but regions of memory alone (`played`).
 pub const PLAYED: u32 = 1024;
 
-/// What a job measures.
+/// The purpose of a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Job {
     /// Two nodes, each on a core of its own, with the Extended API's native implementation.
@@ -90,7 +90,7 @@ impl Unit {
     }
 }
 
-/// What the machine itself can do.
+/// A limit: an operation that shows what the machine itself can do.
 pub struct Limit {
     pub operation: &'static str,
     kernel: Kernel,
@@ -122,7 +122,7 @@ pub struct View {
     pub target: Option<f64>,
 }
 
-/// What nodes measure, in turns with its limit.
+/// A measure. Nodes run it in turns with its limit.
 pub struct Measure {
     pub section: &'static str,
     /// A limit that has a row of its own, as others are compared with it too.

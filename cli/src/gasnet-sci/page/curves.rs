@@ -3,7 +3,7 @@
 use super::model::{Bench, Row};
 use super::show;
 
-/// What a chart's horizontal axis counts.
+/// The quantity on a chart's horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
     Bytes,
@@ -36,7 +36,7 @@ pub struct Point {
     pub high: f64,
 }
 
-/// What the page shows of one section of the results.
+/// The charts and bars of one section of the results.
 pub struct Section<'a> {
     pub name: String,
     pub charts: Vec<Chart>,

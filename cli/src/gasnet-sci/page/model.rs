@@ -18,7 +18,7 @@ pub struct Bench {
     pub results: Vec<Row>,
 }
 
-/// Where it was measured.
+/// The host of the measurement.
 #[derive(Serialize, Deserialize, PartialEq)]
 pub struct Host {
     pub cpu: String,
