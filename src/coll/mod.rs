@@ -431,7 +431,7 @@ impl<A: Mapped> Coll<A> {
     /// Waits until all nodes are here.
     pub fn meet(&'static self) {
         let cx = Context::new(self, TeamRef::All(self.all), 1, None);
-        self.block_on(async move { cx.phase(0).await.everybody(cells::Word::Enter).await });
+        self.block_on(async move { cx.phase(0).await.wait_for_all(cells::Word::Enter).await });
     }
 
     /// Number of images of this node that take part. Each is a thread.

@@ -152,32 +152,32 @@ impl<A: Mapped> Phase<'_, A> {
     }
 
     /// Waits for the answer word `what` of `from`.
-    pub async fn hear(&self, from: usize, what: Word) {
+    pub async fn wait_for(&self, from: usize, what: Word) {
         until(|| self.answered(from, what).is_some()).await
     }
 
     /// Waits until all members have sent `what`. In small teams each member sends it to all. In large ones it goes in
     /// rounds, to the member at a distance that doubles.
-    pub async fn everybody(&self, what: Word) {
+    pub async fn wait_for_all(&self, what: Word) {
         let (me, members) = (self.cx.me(), self.cx.members());
         if members <= DIRECT_MEMBERS {
-            return self.each_other(what).await;
+            return self.wait_for_each(what).await;
         }
         let mut distance = 1;
         while distance < members {
             self.answer((me + distance) % members, what, 1);
-            self.hear((me + members - distance) % members, what).await;
+            self.wait_for((me + members - distance) % members, what).await;
             distance *= 2;
         }
     }
 
-    /// Like [`Self::everybody`], but each member hears from each directly. After that, all that a member sent to this
+    /// Like [`Self::wait_for_all`], but each member hears from each directly. After that, all that a member sent to this
     /// one before has arrived. That holds for words sent as messages too, because these keep their order only between
     /// two members.
-    pub async fn each_other(&self, what: Word) {
+    pub async fn wait_for_each(&self, what: Word) {
         self.cx.others().for_each(|to| self.answer(to, what, 1));
         for from in self.cx.others() {
-            self.hear(from, what).await;
+            self.wait_for(from, what).await;
         }
     }
 

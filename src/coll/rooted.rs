@@ -68,21 +68,21 @@ async fn enter_at_root<A: Mapped>(ph: &Phase<'_, A>, root: usize, call: &Call) {
         return;
     }
     for from in ph.cx.others() {
-        ph.hear(from, Word::Enter).await;
+        ph.wait_for(from, Word::Enter).await;
     }
 }
 
 /// With IN_ALLSYNC: each member waits for all.
 pub async fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     if call.has(flags::IN_ALLSYNC) {
-        ph.everybody(Word::Enter).await;
+        ph.wait_for_all(Word::Enter).await;
     }
 }
 
 /// With OUT_ALLSYNC: each member waits until all are done.
 pub async fn leave<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     if call.has(flags::OUT_ALLSYNC) {
-        ph.everybody(Word::Leave).await;
+        ph.wait_for_all(Word::Leave).await;
     }
 }
 

@@ -130,10 +130,10 @@ fn perform<A: Mapped>(cx: &Context<A>, call: &Plain) {
             moves(&ph, each, Out::Parts, src_of, others, dst_of, || dst_of(me).copy_from(&src_of(me)));
         }
         (Kind::Reduce, Some(how)) => reduce(&ph, call, how),
-        _ => {} // too long for this implementation
+        _ => {} // `run_short` takes no other calls
     }
     if call.has(flags::OUT_ALLSYNC) {
-        everybody(&ph, Word::Leave);
+        wait_for_all(&ph, Word::Leave);
     }
 }
 
@@ -143,12 +143,12 @@ fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, root: usize) {
     match call.kind {
         Kind::Broadcast | Kind::Scatter if ph.cx.me() != root => ph.answer(root, Word::Enter, 1),
         Kind::Broadcast | Kind::Scatter => hear_all(ph, Word::Enter),
-        _ => everybody(ph, Word::Enter),
+        _ => wait_for_all(ph, Word::Enter),
     }
 }
 
 #[cold]
-fn everybody<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
+fn wait_for_all<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
     ph.cx.others().for_each(|to| ph.answer(to, what, 1));
     hear_all(ph, what);
 }

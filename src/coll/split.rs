@@ -120,7 +120,7 @@ impl<A: Mapped> Coll<A> {
             // Each member hears from each, because a credit that is still on its way must not reach the next team of
             // this block.
             let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
-            self.block_on(async { cx.phase(0).await.each_other(super::cells::Word::Leave).await });
+            self.block_on(async { cx.phase(0).await.wait_for_each(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;
         // All members have finished all numbers, so none reads the bytes that were sent ahead.

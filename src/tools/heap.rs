@@ -225,7 +225,7 @@ pub fn free(call: &str, block: *mut c_void) {
         return;
     }
     let mut inner = lock(call);
-    let Some(block) = inner.live.remove(&at) else { stranger(call, at, &inner) };
+    let Some(block) = inner.live.remove(&at) else { unknown_block(call, at, &inner) };
     check(call, at, &block);
     inner.stats.went(block.size);
     let settings = settings();
@@ -242,7 +242,7 @@ pub fn free(call: &str, block: *mut c_void) {
 }
 
 /// Reports a violation of rule 2.
-fn stranger(call: &str, at: usize, inner: &Inner) -> ! {
+fn unknown_block(call: &str, at: usize, inner: &Inner) -> ! {
     let around = inner.live.range(..at).next_back().filter(|(start, block)| at < *start + block.size);
     match (inner.kept.get(&at), around) {
         (Some(block), _) => fatal(format_args!("{call}: {at:#x} of {block} was freed before")),
@@ -260,7 +260,7 @@ pub fn size(call: &str, block: *const c_void) -> usize {
         return 0;
     }
     let inner = lock(call);
-    let Some(block) = inner.live.get(&at) else { stranger(call, at, &inner) };
+    let Some(block) = inner.live.get(&at) else { unknown_block(call, at, &inner) };
     check(call, at, block);
     block.size
 }

@@ -272,7 +272,7 @@ fn loom_cells_lose_no_wake_up_between_a_message_and_a_sleeper() {
             b.node.am.interrupt.arm();
             if b.team.cells.head(seq, 0).is_none() {
                 assert!(b.node.am.interrupt.wait(Duration::MAX));
-                assert!(b.team.cells.head(seq, 0).is_some(), "who was woken finds the message");
+                assert!(b.team.cells.head(seq, 0).is_some(), "a woken member finds the message");
             }
             b.node.am.interrupt.disarm();
         },
@@ -292,7 +292,7 @@ fn loom_cells_lose_no_wake_up_between_a_credit_and_who_waits_for_it() {
             a.node.am.interrupt.arm();
             if !a.team.is_usable(seq) {
                 assert!(a.node.am.interrupt.wait(Duration::MAX));
-                assert!(a.team.is_usable(seq), "who was woken finds the credit");
+                assert!(a.team.is_usable(seq), "a woken member finds the credit");
             }
             a.node.am.interrupt.disarm();
         },

@@ -346,7 +346,7 @@ fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
             b.am.interrupt.arm();
             if !b.am.serve(Look::Last) {
                 assert!(b.am.interrupt.wait(Duration::MAX));
-                assert!(b.am.serve(Look::Last), "who was woken finds the message");
+                assert!(b.am.serve(Look::Last), "a woken node finds the message");
             }
             b.am.interrupt.disarm();
             assert_eq!(b.noted(), [1]);
@@ -363,7 +363,7 @@ fn loom_no_wake_up_is_lost_between_a_credit_and_a_sender_that_waits_for_it() {
             a.am.interrupt.arm();
             if !a.am.collect(1) {
                 assert!(a.am.interrupt.wait(Duration::MAX));
-                assert!(a.am.collect(1), "who was woken finds the credit");
+                assert!(a.am.collect(1), "a woken node finds the credit");
             }
             a.am.interrupt.disarm();
         },

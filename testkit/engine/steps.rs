@@ -320,6 +320,6 @@ fn a_reply_of_which_part_has_arrived_is_no_progress() {
     let log = steps.take_log();
     let [(99, failed)] = log[..] else { panic!("{log:?}") };
     // It may be more: if another process had the core meanwhile, a wait skips steps.
-    assert!(failed >= 64, "each of 64 looks was in vain, so that such a wait comes to yield and to sleep: {failed}");
+    assert!(failed >= 64, "each of 64 looks found nothing, so such a wait comes to yield and to sleep: {failed}");
     assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
 }

@@ -249,7 +249,7 @@ mod tests {
         if asker().user != 0 {
             assert!(read(open(), false, &stranger).unwrap_err().contains("is owned by"));
         }
-        assert!(read(open(), true, &stranger).is_ok(), "who names a file trusts its owner");
+        assert!(read(open(), true, &stranger).is_ok(), "a user who names a file trusts its owner");
         assert!(read(File::open("/").unwrap(), true, &asker()).unwrap_err().contains("regular"));
     }
 

@@ -105,9 +105,8 @@ kernels! {
     REDUCE = bench_reduce;
 }
 
-/// Nanoseconds of `n` polls of an engine that belongs to no job, made as a client makes them. `None` in the PAR
-/// library.
-pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
+/// Nanoseconds of `n` polls of an engine that belongs to no job, made as a client makes them.
+pub fn polls_played(am: &Am<Host>, n: u64) -> f64 {
     extern "C" fn look(engine: *const c_void) {
         // SAFETY: the pointer comes from `polls_played`, whose reference outlives the call.
         let am = unsafe { &*engine.cast::<Am<Host>>() };
@@ -115,7 +114,7 @@ pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
     }
     let watch = std::ptr::from_ref(am.watch()).cast_mut().cast();
     // SAFETY: `watch` and `look` belong to `am`, which only this thread uses.
-    Some(unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) })
+    unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) }
 }
 
 /// This process as a node of a started job.
