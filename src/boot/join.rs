@@ -98,8 +98,10 @@ impl JobMemory {
 /// | start | result |
 /// |---|---|
 /// | under a launcher | this process is the node that the hand-off names |
-/// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them. Returns in the nodes only; the original process ends with the job's status |
+/// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them |
 /// | otherwise | a job of one node |
+///
+/// If it forks, it returns in the nodes only. The original process ends with the job's status.
 ///
 /// # Errors
 /// Why there is no job. All that was begun has been undone.

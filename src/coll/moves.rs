@@ -260,8 +260,8 @@ impl<'a, A: Mapped> Send<'a, A> {
         while now < chunks && now < read + CHUNKS {
             let at = now * CHUNK;
             let target = self.phase.cx.coll.region.ptr(self.phase.chunk(buffer, now % CHUNKS));
-            // SAFETY: the chunk belongs to us: the buffer is taken, and all receivers have read the chunk (see
-            // `filled` and `read`).
+            // SAFETY: the chunk belongs to us: the buffer is taken, and all receivers have read its last
+            // content, as the counts above show.
             unsafe { self.from.read(at, target, CHUNK.min(self.from.len() - at)) };
             now += 1;
             let head = HOW_STAGED | (now as u32) << HOW_BITS;

@@ -190,8 +190,8 @@ impl JobHeader {
         let fixed = unsafe { &*base.cast::<Fixed>() };
         // SAFETY: `bytes` counts `Fixed` and the records, so the pointer stays inside the mapping.
         let first = unsafe { base.add(size_of::<Fixed>()) };
-        // SAFETY: records are atomics in a mapping that stays. `bytes` has room for `nodes` records, and they begin
-        // 128 bytes in, which is aligned for them.
+        // SAFETY: records are atomics in a mapping that stays. `bytes` has room for `nodes` records. They begin
+        // behind `Fixed`, whose size is a multiple of 128, so they are aligned.
         let records = unsafe { std::slice::from_raw_parts(first.cast::<NodeRecord>(), nodes as usize) };
         Ok(JobHeader { fixed, records })
     }

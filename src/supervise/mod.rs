@@ -5,7 +5,7 @@
 //!
 //! | in | files |
 //! |---|---|
-//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `ending` (deadlines), `guard` (the launcher's second process) |
+//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `ending` (deadlines), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
 //! | both | `header` |
 //!
