@@ -5,7 +5,7 @@
 //!
 //! | starter of the nodes | implementation | put and get | fence |
 //! |---|---|---|---|
-//! | `gasnetrun_sci`, `gasnet_init` by forking, or none | [`Shared`] | in the head of the job's memory | a counter there |
+//! | `gasnetrun_sci`, `gasnet_init` (forks), or none (one node) | [`Shared`] | in the head of the job's memory | a counter |
 //! | a test, as threads of its own | `Memory` | in a table | a condition variable |
 //!
 //! The trait asks only for what implementations over several hosts can give too:

@@ -48,8 +48,8 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     job.run(&config)
 }
 
-// The tune file of this installation, unless the user names another. An error in it is reported here, once for the
-// job.
+// The tune file of this installation, for the nodes' environment; `None` if the user names one, or if there is none.
+// An error in it is reported here, once for the job.
 fn tune_file(config: &Config) -> Option<OsString> {
     if config.tune_file.is_some() {
         return None;
