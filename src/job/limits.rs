@@ -15,10 +15,10 @@ const DEFAULT_MAX: u64 = (2 << 30) - PAGE;
 const PROCESS_SPACE: u64 = 8 << 20;
 /// Address space that segments leave for the program under a limit: heap, libraries, stacks. A guess.
 const PROGRAM_SPACE: u64 = 128 << 20;
-/// Memory that a node takes even if it does nothing. [`certain_memory`] adds what each peer costs. Both are lower
-/// bounds of what nodes take that only attach, meet in barriers and sleep, page tables included. Measured
-/// (proportional set sizes and page tables, x86-64, glibc, 2026-11-21): 0.51 MiB a node in a job of 64, 0.63 in one
-/// of 256: 0.64 KiB a peer.
+/// Memory that a node takes even if it does nothing; [`PEER_MEMORY`] is what each peer adds. Both are lower bounds of
+/// what nodes take that only attach, meet in barriers and sleep, page tables included. Measured (proportional set
+/// sizes and page tables, x86-64, glibc, 2026-11-21): 0.51 MiB a node in a job of 64, 0.63 in one of 256: 0.64 KiB a
+/// peer.
 const PROCESS_MEMORY: u64 = 256 << 10;
 const PEER_MEMORY: u64 = 512;
 

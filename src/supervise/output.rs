@@ -43,7 +43,7 @@ struct Sink {
     closed: bool,
     // The source whose unfinished line has been shown.
     open: Option<i32>,
-    // Output of other sources since then, with the time from which each waits.
+    // Output of other sources since then, and the time since when the oldest of it waits.
     behind: VecDeque<Waiting>,
     behind_since: Instant,
 }
