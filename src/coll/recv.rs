@@ -28,7 +28,9 @@ pub struct Recv<'a, A: Mapped> {
     phase: Phase<'a, A>,
     from: usize,
     into: Span,
+    /// The sender waits for an address in our segment, and will push the bytes to it.
     land: bool,
+    /// The sender has been given the address for the bytes.
     announced: bool,
     /// Number of bytes that have arrived.
     got: usize,

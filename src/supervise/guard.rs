@@ -25,7 +25,7 @@ use std::os::fd::AsFd;
 /// Splits this process, which has one thread and no job yet. Returns in the supervisor only, with the end of a pipe
 /// that is readable once the guard is dead. `None`: no guard could be made.
 pub fn split() -> Option<PipeReader> {
-    let strangers = family::own_children();
+    let earlier_children = family::own_children();
     let (watched, held) = io::pipe().ok()?;
     let signals: Vec<c_int> = spawn::HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal)).collect();
     let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD, libc::SIGCONT]].concat());
@@ -54,7 +54,7 @@ pub fn split() -> Option<PipeReader> {
             if let Ok(null) = spawn::null() {
                 let _ = sys::redirect(null.as_fd(), 0); // stdin belongs to a node
             }
-            Guard { supervisor, signals, strangers, _held: held }.run()
+            Guard { supervisor, signals, earlier_children, _held: held }.run()
         }
         Err(_) => {
             if let Some(action) = action {
@@ -70,7 +70,7 @@ struct Guard {
     supervisor: i32,
     signals: sys::SignalSet,
     // Children that this process had before.
-    strangers: Vec<i32>,
+    earlier_children: Vec<i32>,
     // When this process dies it is closed, and the supervisor sees that.
     _held: PipeWriter,
 }
@@ -95,7 +95,7 @@ impl Guard {
             self.stop();
         } else if libc::WIFSIGNALED(status) {
             let signal = libc::WTERMSIG(status);
-            family::kill_all(&self.strangers);
+            family::kill_all(&self.earlier_children);
             log::error(format_args!("the supervisor of the nodes was killed by signal {}", signal_name(signal)));
             sys::exit_now(128 + signal);
         } else {

@@ -363,7 +363,7 @@ impl Output {
         for at in 0..self.sinks.len() {
             if let Some(error) = self.sinks[at].flush() {
                 self.lost = true;
-                self.tell_failure(at, &error);
+                self.report_failure(at, &error);
             }
         }
         // Closing their streams lets nodes that write to a closed stream get SIGPIPE from their own pipe.
@@ -371,7 +371,7 @@ impl Output {
         self.sources.retain(|source| !sinks[source.sink].closed);
     }
 
-    fn tell_failure(&mut self, failed: usize, error: &io::Error) {
+    fn report_failure(&mut self, failed: usize, error: &io::Error) {
         let last = self.sinks.len() - 1;
         if failed != last {
             self.sinks[last].held.extend_from_slice(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());

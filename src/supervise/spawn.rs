@@ -63,7 +63,7 @@ pub struct Children {
     /// The nodes' processes, by rank.
     pub list: Vec<Child>,
     /// Children that this process had before the nodes.
-    pub strangers: Vec<i32>,
+    pub earlier_children: Vec<i32>,
     /// The signals to read from a descriptor: they are blocked, and were not ignored at the start.
     pub signals: Vec<c_int>,
 }
@@ -85,7 +85,7 @@ pub enum Spawned {
 /// running, and the process is as it was before.
 pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
-    let strangers = family::own_children();
+    let earlier_children = family::own_children();
     sys::adopt_orphans(true); // before there can be any orphans
     let inherited = Inherited::take(header.nodes());
     let mut list = Vec::with_capacity(header.nodes() as usize);
@@ -106,7 +106,7 @@ pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
         }
     }
     sys::redirect(null()?.as_fd(), 0)?; // stdin belongs to a node
-    Ok(Spawned::Supervisor(Children { list, strangers, signals: inherited.taken }))
+    Ok(Spawned::Supervisor(Children { list, earlier_children, signals: inherited.taken }))
 }
 
 // Returns `Some(lifeline)` in the new node, `None` in the supervisor.

@@ -56,7 +56,7 @@ pub const OVERDUE: u8 = 124;
 
 /// Runs the job to its end and returns the status to exit with. This thread must have forked the nodes.
 pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
-    let Children { mut list, strangers, signals } = children;
+    let Children { mut list, earlier_children, signals } = children;
     let streams: Vec<_> = list.iter_mut().map(|child| std::mem::take(&mut child.streams)).collect();
     let prepared = Output::new(streams.into_iter(), options.tag, options.prompts).and_then(|output| {
         let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
@@ -76,7 +76,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         header,
         options,
         nodes,
-        strangers,
+        earlier_children,
         signals,
         output,
         ending,
@@ -111,7 +111,7 @@ struct Supervisor {
     header: JobHeader,
     options: Options,
     nodes: Vec<Supervised>,
-    strangers: Vec<i32>,
+    earlier_children: Vec<i32>,
     signals: OwnedFd,
     output: Output,
     ending: Ending,
@@ -140,7 +140,7 @@ impl Supervisor {
                 self.do_step(step, &mut killed_at);
             }
             if killed_at.is_some_and(|at| now > at + REAPING) {
-                self.tell("some nodes cannot be killed; leaving them to the system");
+                self.report("some nodes cannot be killed; leaving them to the system");
                 return;
             }
         }
@@ -158,7 +158,7 @@ impl Supervisor {
 
     fn do_step(&mut self, step: Step, killed_at: &mut Option<Instant>) {
         match step {
-            Step::Print(line) => self.tell(&line),
+            Step::Print(line) => self.report(&line),
             Step::Ask => {
                 if self.header.exit_code().is_none() && self.requested.is_none() {
                     self.failed = true;
@@ -182,7 +182,7 @@ impl Supervisor {
         }
     }
 
-    fn tell(&mut self, line: &str) {
+    fn report(&mut self, line: &str) {
         let prefix = self.options.prefix;
         self.output.report(&format!("{prefix}: {line}"));
     }
@@ -233,7 +233,7 @@ impl Supervisor {
             self.header.record_exit(1);
             let line = format!("cannot hear of the nodes: {error}; ending the job, what they print may be lost");
             if self.nodes.iter().all(|node| node.ended) {
-                self.tell(&line);
+                self.report(&line);
             } else {
                 self.ending.crash(Instant::now(), u32::MAX, line);
             }
@@ -410,7 +410,7 @@ impl Supervisor {
 
     // Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
     fn clear_up(&mut self) {
-        family::kill_all(&self.strangers);
+        family::kill_all(&self.earlier_children);
         let mut give_up = Instant::now() + LINGER;
         while self.output.has_sources() || self.output.is_holding() {
             let now = Instant::now();

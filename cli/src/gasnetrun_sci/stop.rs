@@ -23,7 +23,7 @@ impl Stop {
     }
 
     /// Prints the text and returns the status.
-    pub fn tell(self) -> i32 {
+    pub fn print(self) -> i32 {
         let text = self.text.trim_end();
         // A failure to write cannot be reported anywhere.
         let _ = if self.status == 0 { writeln!(io::stdout(), "{text}") } else { writeln!(io::stderr(), "{text}") };

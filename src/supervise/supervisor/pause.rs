@@ -14,7 +14,7 @@ impl Supervisor {
     /// deadline.
     pub(super) fn stop(&mut self, from_terminal: bool) {
         let mut children = family::own_children();
-        children.retain(|pid| !self.strangers.contains(pid));
+        children.retain(|pid| !self.earlier_children.contains(pid));
         let group = sys::process_group(0);
         family::signal_all(&children, libc::SIGSTOP, &|pid| from_terminal && sys::process_group(pid) == group);
         let began = Instant::now();
