@@ -209,7 +209,7 @@ impl<A: Adapter> Team<A> {
     pub fn compare(&self, am: &Am<A>) {
         if let Some(audit) = &self.audit {
             audit.compare(&self.cells);
-            self.tell_credit(am);
+            self.send_credit(am);
         }
     }
 }

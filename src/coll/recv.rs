@@ -105,7 +105,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
         if !coll.direct {
             self.hold();
-            self.tell_landing();
+            self.announce_landing();
         } else if self.land {
             let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
             self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
@@ -138,7 +138,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
             HOW_BY_AM if count <= 1 => {
                 if count == 0 && (!self.announced || self.land) {
                     self.land = false;
-                    self.tell_landing();
+                    self.announce_landing();
                 }
                 if let (1, Some(whole)) = (count, &self.whole) {
                     self.into.copy_from(&Span::of(whole));
@@ -150,7 +150,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
     }
 
-    fn tell_landing(&mut self) {
+    fn announce_landing(&mut self) {
         if self.into.address().is_none() {
             self.whole = Some(Buffer::new(self.into.len()));
         }

@@ -188,7 +188,7 @@ impl<A: Adapter> Team<A> {
             self.is_due(book)
         });
         if due {
-            self.tell_credit(am);
+            self.send_credit(am);
         }
     }
 
@@ -217,7 +217,7 @@ impl<A: Adapter> Team<A> {
     /// Sends the others this member's credit. One thread at a time does so, so that an old count never follows a new
     /// one. It does so outside the lock, because a message may have to wait, and handlers may run meanwhile.
     #[cold]
-    pub(super) fn tell_credit(&self, am: &Am<A>) {
+    pub(super) fn send_credit(&self, am: &Am<A>) {
         let take = || {
             self.book.with(|book| {
                 if book.is_sending.get() || book.has_stopped.get() || !self.is_due(book) {

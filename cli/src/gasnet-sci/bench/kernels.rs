@@ -41,8 +41,8 @@ macro_rules! kernels {
             fn bench_numnodes() -> c_uint;
             fn bench_barrier();
             fn bench_touch();
-            fn bench_tell(figure: f64);
-            fn bench_told(node: c_uint) -> f64;
+            fn bench_store_figure(figure: f64);
+            fn bench_figure(node: c_uint) -> f64;
             fn bench_sleep();
             fn bench_await_sleepers();
             fn bench_wake();
@@ -159,11 +159,11 @@ impl Node {
     /// Collects one figure of each node, in a barrier. Node 0 gets them all, the others get nothing.
     pub fn gather(&self, figure: f64) -> Vec<f64> {
         // SAFETY: the job has started; there is room for MAX_NODES, which `start` checks.
-        unsafe { bench_tell(figure) };
+        unsafe { bench_store_figure(figure) };
         self.barrier();
         let nodes = if self.me == 0 { self.nodes } else { 0 };
         // SAFETY: the job has started, and the nodes wrote before the barrier.
-        let figures = (0..nodes).map(|node| unsafe { bench_told(node) }).collect();
+        let figures = (0..nodes).map(|node| unsafe { bench_figure(node) }).collect();
         self.barrier();
         figures
     }

@@ -63,8 +63,8 @@ void bench_touch(void) {
 }
 
 /* Every node stores a figure; after a barrier node 0 reads them. */
-void bench_tell(double figure) { bench_shared->result[bench_me] = figure; }
-double bench_told(unsigned node) { return bench_shared->result[node]; }
+void bench_store_figure(double figure) { bench_shared->result[bench_me] = figure; }
+double bench_figure(unsigned node) { return bench_shared->result[node]; }
 
 /* Nodes other than 0 sleep outside the library until node 0 has measured. */
 void bench_sleep(void) {
