@@ -28,7 +28,7 @@ pub struct Recv<'a, A: Mapped> {
     phase: Phase<'a, A>,
     from: usize,
     into: Span,
-    /// The sender waits for an address in our segment, and will push the bytes to it.
+    /// The sender waits for an address, and pushes the bytes to it if it is in our segment.
     land: bool,
     /// The sender has been given the address for the bytes.
     announced: bool,
