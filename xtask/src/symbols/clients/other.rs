@@ -1,6 +1,5 @@
 //! A Rust library with a standard library of its own, which `clients` links with a client.
 
-
 #![allow(unsafe_code)] // system calls
 
 #[unsafe(no_mangle)]
