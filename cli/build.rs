@@ -1,5 +1,6 @@
-//! Compiles the kernels of `gasnet-sci bench`: against the headers as clients get them and optimised as clients are, whatever
-//! the profile. The command alone links them (`#[link]` in its kernels.rs), the launcher and the tests do not.
+//! Compiles the kernels of `gasnet-sci bench` against the headers as clients get them. They are optimised as clients
+//! are, whatever the profile. Only `gasnet-sci` links them (`#[link]` in its kernels.rs); the launcher and the tests
+//! do not.
 
 #![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
 

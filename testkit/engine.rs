@@ -1,6 +1,6 @@
-//! Tests of the engine with several nodes in one process, each on a thread of its own, over the heap adapter and over
-//! the one that delays and reorders stores; and models of its protocols for loom (`ci/loom`). Names of tests are rules
-//! of slot.rs, of the module heads, or of the contract.
+//! Tests of the engine with several nodes in one process. Each node runs on a thread of its own, over the heap
+//! adapter and over the adapter that delays and reorders stores. The models of the engine's protocols for loom
+//! (`ci/loom`) are here too. Tests are named after rules of slot.rs, of the module heads, or of the contract.
 
 #[cfg(not(loom))]
 mod barrier;

@@ -1,10 +1,16 @@
-//! A test double of an adapter to another host: nothing of a peer is mapped, stores travel as frames and are put in place by the
-//! *target*, when it calls `progress`, late and a few at a time.
+//! A test double of an adapter to another host. No memory of a peer is mapped. Stores travel as frames, and the
+//! *target* puts them in place when it calls `progress`: late, and a few at a time.
 //!
-//! Rules: 1. Frames of one sender to one target arrive in their order, whole, as a byte stream delivers them; frames of different
-//! senders in any order. 2. Only the target's `progress` puts them in place: a node that does not poll gets nothing. 3. No call of
-//! the sender's waits, and none loads. 4. What a node stores to itself is there at once.
-//! An engine that needs a peer's memory mapped, looks before it made progress, or waits without it, fails here.
+//! Rules:
+//!
+//! 1. Frames of one sender to one target arrive whole and in their order, as a byte stream delivers them. Frames of
+//!    different senders arrive in any order.
+//! 2. Only the target's `progress` puts frames in place. A node that does not poll gets nothing.
+//! 3. No call of the sender waits, and none loads from a peer's memory.
+//! 4. Stores of a node to its own memory are there at once.
+//!
+//! An engine fails here if it needs a peer's memory mapped, looks before it has called `progress`, or waits without
+//! calling it.
 
 #![allow(unsafe_code)] // the bytes of a payload
 
@@ -16,12 +22,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Frames that one call of `progress` puts in place at most, for each sender.
+/// The most frames that one call of `progress` puts in place for each sender.
 const AT_ONCE: usize = 6;
 
 type Frames<M> = Mutex<VecDeque<Waiting<M>>>;
 
-/// By target, by sender: the frames that are under way.
+/// The frames that are under way, by target and by sender.
 pub(crate) struct Wires<M: RemoteMap>(Vec<Vec<Frames<M>>>);
 
 impl<M: RemoteMap> Wires<M> {
@@ -30,14 +36,14 @@ impl<M: RemoteMap> Wires<M> {
     }
 }
 
-/// The double.
+/// The adapter of one node.
 pub(crate) struct Far<A: Adapter> {
     inner: A,
     wires: Arc<Wires<A::Remote>>,
     random: Arc<Mutex<Random>>,
 }
 
-// By hand: the wires can be shared whatever the maps are.
+// Not derived, because the wires can be shared even if the maps cannot be cloned.
 impl<A: Adapter> Clone for Far<A> {
     fn clone(&self) -> Self {
         Far { inner: self.inner.clone(), wires: self.wires.clone(), random: self.random.clone() }
@@ -45,7 +51,7 @@ impl<A: Adapter> Clone for Far<A> {
 }
 
 impl<A: Adapter> Far<A> {
-    /// Wraps the nodes of one fabric; the same seed gives the same delays.
+    /// Wraps the nodes of one fabric. The same seed gives the same delays.
     pub(crate) fn wrap(inner: Vec<A>, seed: u64) -> Vec<Far<A>> {
         let wires = Arc::new(Wires::new(inner.len()));
         let node = |(n, inner)| {
@@ -138,14 +144,15 @@ impl<S: RemoteSegment> RemoteSegment for FarSegment<S> {
     }
 }
 
-// What the queue moves is framed as well, in order with everything else: a slot that announces it comes behind it.
+// Bytes that the DMA queue moves are framed too, in order with all else. So a slot that announces bytes comes behind
+// them.
 impl<S: DmaTarget> DmaTarget for FarSegment<S> {
     fn engine_map(&self) -> Result<Self::Map, SciError> {
         Ok(self.through(self.inner.engine_map()?))
     }
 }
 
-/// What stands for a mapped segment: it records stores.
+/// Takes the place of a mapped segment and records stores.
 #[derive(Clone)]
 pub(crate) struct FarMap<M: RemoteMap> {
     inner: M,
@@ -194,7 +201,8 @@ impl<M: RemoteMap> RemoteMap for FarMap<M> {
     unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
         crate::sci::check_range(offset, len, self.len())?;
         let mut bytes = vec![0; len];
-        // SAFETY: the source is readable by this function's contract; the target was just made.
+        // SAFETY: this function's contract makes `src` readable for `len` bytes; `bytes` has just been made with as
+        // many.
         unsafe { std::ptr::copy_nonoverlapping(src, bytes.as_mut_ptr(), len) };
         self.send(offset, Store::Bytes(bytes));
         Ok(())
@@ -206,6 +214,6 @@ impl<M: RemoteMap> RemoteMap for FarMap<M> {
         Ok(())
     }
 
-    // Frames arrive in their order (rule 1).
+    // Does nothing: frames arrive in their order anyway (rule 1).
     fn barrier(&self) {}
 }

@@ -1,6 +1,7 @@
-//! What fuzzers run: each target takes any bytes and makes of them what a peer, a user or a client may do. It returns, or a
-//! panic, a hang or a sanitizer tells of a bug. A fatal error is an answer that a peer's memory may get, so targets catch
-//! it. `fuzz/` has cargo-fuzz's side and the seeds; `cargo test` replays the seeds and bytes made at random.
+//! The fuzz targets. Each target takes any bytes and turns them into what a peer, a user or a client may do. A target
+//! returns; a panic, a hang or a sanitizer's report means a bug. A peer's memory may cause a fatal error, so targets
+//! catch those. `fuzz/` has the part for cargo-fuzz and the seeds. `cargo test` replays the seeds, and bytes made at
+//! random.
 //!
 //! Compiled for tests and for fuzzers only.
 
@@ -16,10 +17,11 @@ mod shapes;
 mod tests;
 pub mod watch;
 
-/// A target.
+/// A fuzz target.
 pub type Target = fn(&[u8]);
 
-/// All targets of the library, by the names of their directories in `fuzz/seeds`. The launcher's is in its own crate.
+/// All targets of the library, by the names of their directories in `fuzz/seeds`. The launcher's target is in its own
+/// crate.
 pub const TARGETS: [(&str, Target); 5] = [
     ("regions", regions::run),
     ("collectives", collectives::run),
@@ -28,12 +30,12 @@ pub const TARGETS: [(&str, Target); 5] = [
     ("shapes", shapes::run),
 ];
 
-/// The target of that name.
+/// The target with that name.
 pub fn target(name: &str) -> Target {
     TARGETS.iter().find(|(n, _)| *n == name).expect("a name of the list").1
 }
 
-/// The input, taken from the front; zeros when it is used up.
+/// The input, taken from the front. It gives zeros when it is used up.
 pub(crate) struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -55,7 +57,7 @@ impl<'a> Input<'a> {
         (0..bytes).fold(0, |n, i| n | u64::from(self.u8()) << (8 * i))
     }
 
-    /// Below `bound`.
+    /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bytes = if bound <= 256 { 1 } else { 2 };
         self.number(bytes) as usize % bound
@@ -78,7 +80,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Up to 255 bytes.
+    /// Up to 255 bytes of the input.
     pub(crate) fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.u8()).min(self.0.len());
         let (first, rest) = self.0.split_at(len);

@@ -1,6 +1,6 @@
-//! What tests and fuzzers need of the library from inside: nodes of one process, and targets for any bytes of a peer.
+//! The library's side of tests and fuzzers: nodes in one process, and the fuzz targets.
 //!
-//! It is compiled into the library for `cargo test` and for fuzzers only (`src/lib.rs` names its place).
+//! It is compiled into the library for `cargo test` and for fuzzers only; `src/lib.rs` names its place.
 
 #[cfg(test)]
 mod engine;

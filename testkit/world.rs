@@ -1,4 +1,4 @@
-//! Nodes of one process, wired up as `job::state` does it between processes.
+//! Nodes in one process, wired up as `job::state` does it between processes.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 #![cfg_attr(any(loom, fuzzing), allow(dead_code))] // models have threads of their own kind, fuzzers have none
@@ -22,11 +22,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// An adapter that tests can make, one per node.
+/// An adapter that tests can make, one for each node.
 pub(crate) trait Kit: Adapter {
-    /// Doors of `nodes` nodes to one fabric.
+    /// The adapters of `nodes` nodes of one fabric.
     fn kit(nodes: u32, seed: u64) -> Vec<Self>;
-    /// Seeds worth trying: several where they change the order of stores.
+    /// The number of seeds that are worth trying: several if seeds change the order of stores.
     const SEEDS: u64;
 }
 
@@ -64,30 +64,30 @@ where
     const SEEDS: u64 = 6;
 }
 
-/// What a job looks like.
+/// The form of a job.
 #[derive(Clone)]
 pub(crate) struct Shape {
     pub nodes: u32,
-    /// Ranks that exist; the others have a control region only.
+    /// Ranks that exist. Of the others there is a control region only.
     pub active: Vec<u32>,
     pub slots: u32,
-    /// Bytes.
+    /// Bytes of each segment.
     pub segment: usize,
-    /// Bytes behind each segment that its owner claims as well, but nobody can write.
+    /// Bytes behind each segment that its owner claims too. No peer can write them.
     pub claimed: usize,
-    /// No node's memory is mapped at another.
+    /// Whether peers' memory is not mapped, as with GASNET_SEGMENT_EVERYTHING.
     pub everything: bool,
     pub threaded: bool,
-    /// Nodes have the ways to each other beforehand.
+    /// Whether the nodes' queues to each other exist from the start.
     pub acquainted: bool,
-    /// Answered requests that every pair has behind it.
+    /// The number of answered requests that every pair starts after.
     pub start: u32,
     pub config: Config,
 }
 
 impl Shape {
     pub fn new(nodes: u32, slots: u32) -> Shape {
-        // Thresholds small enough for every way of moving a Long; no process to write to.
+        // Thresholds so small that every way of moving a Long is used. There is no other process to write to.
         let config = Config { dma_min: 100, bounce_min: 300, cma: false, ..Config::default() };
         Shape {
             nodes,
@@ -109,18 +109,18 @@ pub(crate) struct Node<A: Adapter> {
     pub me: u32,
     pub am: Am<A>,
     pub barrier: Barrier,
-    /// For each rank: address of its segment; 0 when it does not exist.
+    /// For each rank: the address of its segment; 0 if the rank does not exist.
     pub bases: Vec<usize>,
     /// For each rank: its segment, mapped here.
     pub maps: Vec<Option<A::Remote>>,
-    /// Memory that peers write: alive as long as the node.
+    /// Memory that peers write. It must live as long as the node.
     _regions: Vec<A::LocalSegment>,
     pub(crate) _memory: Vec<A::Local>,
 }
 
 type Region<A> = (<A as Adapter>::LocalSegment, <A as Adapter>::Local);
 
-/// A region of a node, which its peers may connect.
+/// A region of a node that its peers may connect to.
 pub(crate) fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: usize) -> Region<A> {
     let segment = adapter.create(id, len).unwrap();
     let map = segment.map(Placement::Anywhere).unwrap();
@@ -128,12 +128,12 @@ pub(crate) fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: us
     (segment, map)
 }
 
-/// Makes the active nodes, which serve transfers by messages.
+/// Makes the active nodes. They serve transfers by messages.
 pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
     nodes_with(shape, adapters, |_, library| reference::register(library))
 }
 
-/// Makes the active nodes; `register` puts into the library of each, by its rank, what serves its messages.
+/// Makes the active nodes. `register` adds to the library of each rank what serves its messages.
 pub(crate) fn nodes_with<A: Adapter>(
     shape: &Shape,
     adapters: &[A],
@@ -164,7 +164,7 @@ pub(crate) fn nodes_with<A: Adapter>(
     made
 }
 
-/// Nobody sends to a rank that does not exist: it has no command region.
+/// Connects to the regions of nodes. A rank that does not exist has no command region, and no node sends to it.
 struct Regions<A> {
     adapter: A,
     layout: Layout,
@@ -213,7 +213,7 @@ fn node<A: Adapter>(
         queue: adapter.dma_queue(4).unwrap(),
         library,
     };
-    // The threads share few cores with everything else.
+    // The threads share a few cores with everything else.
     let waiter = Waiter::new(2, 1, shape.config.spin);
     waiter.set_mode(Mode::SpinBlock);
     // SAFETY: without `threaded`, tests use a node on one thread at a time.
@@ -265,14 +265,14 @@ impl<A: Adapter> Node<A> {
     }
 }
 
-/// Runs `body` for each node of `shape` as [`run_nodes`].
+/// Makes the nodes of `shape` and runs `body` for each, as [`run_nodes`] does.
 pub(crate) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
     let nodes = nodes(shape, &adapters);
     drop(adapters);
     run_nodes(nodes, body);
 }
 
-/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine can't be unwound: then the
+/// Runs `body` for each node on a thread of its own. A job that hangs inside the engine cannot be unwound, so the
 /// process ends after a minute.
 pub(crate) fn run_nodes<A: Adapter>(nodes: Vec<Node<A>>, body: impl Fn(&Node<A>) + Sync) {
     let _watch = Watchdog::start();
@@ -280,10 +280,10 @@ pub(crate) fn run_nodes<A: Adapter>(nodes: Vec<Node<A>>, body: impl Fn(&Node<A>)
         for node in &nodes {
             scope.spawn(|| {
                 let result = catch_unwind(AssertUnwindSafe(|| body(node)));
-                // A node that has left makes no progress any more; what it stored last arrives all the same.
+                // A node that has left makes no progress any more. This makes its last stores arrive all the same.
                 node.am.peers.post(node.me as usize).control.barrier();
                 if let Err(panic) = result {
-                    // At once: the other nodes may wait for this one until the watchdog comes.
+                    // Ends at once. The other nodes may wait for this one, and only the watchdog would end them.
                     let text = panic.downcast_ref::<String>().map_or("a test failed", |text| text);
                     crate::base::log::error(format_args!("node {}: {text}", node.me));
                     resume_unwind(panic);
@@ -293,7 +293,7 @@ pub(crate) fn run_nodes<A: Adapter>(nodes: Vec<Node<A>>, body: impl Fn(&Node<A>)
     });
 }
 
-/// Ends the process unless it is dropped in time.
+/// Ends the process, unless it is dropped in time.
 pub(crate) struct Watchdog {
     _alive: mpsc::Sender<()>,
 }

@@ -1,5 +1,5 @@
-//! `gasnet-sci bench`: a quick run ends, and its JSON holds every row. Nothing is said about speed, but what a silent
-//! peer takes is memory, which is counted.
+//! `gasnet-sci bench`: a quick run ends, and its JSON holds every row. The tests assert nothing about speed. They do
+//! check the memory per silent peer, because that is counted and not timed.
 
 use gasnet_sci::am::wait;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 
 fn bench(arguments: &[&str]) -> Output {
-    // Two at a time would have the same cores.
+    // Two tests at a time would share the cores.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     Command::new(env!("CARGO_BIN_EXE_gasnet-sci")).arg("bench").args(arguments).output().unwrap()
@@ -84,7 +84,7 @@ fn quick_run_has_every_row() {
     for row in rows {
         row_is_consistent(row, rows);
     }
-    // Pages are counted, no time: this holds on any machine, and is as much whatever the number of nodes.
+    // Pages are counted and no time is taken: this holds on any machine, and for any number of nodes.
     let memory: Vec<&Value> = rows.iter().filter(|row| row["section"] == "memory").collect();
     assert_eq!(memory.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [32, 64]);
     let per_peer = memory[1]["median"].as_f64().unwrap();

@@ -1,8 +1,8 @@
-//! Jobs as a user sees them: the launcher, forking at init, every way to end, and that nothing is left behind.
+//! Jobs as a user sees them: with the launcher, by forking at init, and with every way to end.
 //!
-//! This executable is the node program too: started with [`NODE`] in its environment it never reaches the test harness,
-//! but does what its arguments say (see `node`). Each job carries a tag in its environment, so that a process left
-//! behind is found wherever it went.
+//! This executable is the node program too. With [`NODE`] in its environment it never reaches the test harness, but
+//! does what its arguments say (see `node`). Each job has a tag in its environment, so that the tests find a process
+//! that is left behind.
 
 // A test plays the user and the client: it reads the environment and has atomics of its own.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -15,6 +15,8 @@ mod debugging;
 mod driver;
 #[path = "launcher/fitting.rs"]
 mod fitting;
+#[path = "launcher/left_behind.rs"]
+mod left_behind;
 #[path = "launcher/node.rs"]
 mod node;
 #[path = "launcher/output.rs"]
@@ -22,8 +24,7 @@ mod output;
 #[path = "launcher/suite.rs"]
 mod suite;
 
-use driver::{Act, Start, Victim, both, expect, launched, run};
-use std::time::Duration;
+use driver::{Start, both, expect, launched, run};
 
 fn expect_silent(nodes: u32, script: &str, status: i32) {
     for outcome in expect(nodes, script, status) {
@@ -132,12 +133,12 @@ fn aslr_keeps_randomisation() {
 
 #[test]
 fn what_a_node_starts_after_init_has_randomisation_again() {
-    // Before: a wrapper, whose program is to have the job's layout.
+    // The first one runs before init, like a wrapper, whose program must get the job's layout.
     let outcome = run(launched(2, "personality join personality fence exit:0"));
     let mut lines: Vec<&str> = outcome.out.lines().collect();
     lines.sort_unstable();
     assert_eq!((outcome.status, &lines[..]), (0, &["00000000", "00000000", "00040000", "00040000"][..]), "{outcome:?}");
-    // What the user has switched off stays so.
+    // Randomisation that the user has switched off stays off.
     let outcome = run(launched(2, "join personality fence exit:0").under(&["setarch", "-R"]));
     assert_eq!((outcome.status, outcome.out.as_str()), (0, "00040000\n00040000\n"), "{outcome:?}");
 }
@@ -150,8 +151,8 @@ fn a_system_that_forbids_the_layout_starts_the_job_all_the_same() {
     let mut start = forbidden("join fence exit:0");
     start.insert_option(&["-v"]);
     let outcome = run(start);
-    let told = outcome.err.lines().filter(|line| line.contains("this system forbids the change: personality: "));
-    assert_eq!((outcome.status, told.count()), (0, 1), "{outcome:?}");
+    let lines = outcome.err.lines().filter(|line| line.contains("this system forbids the change: personality: "));
+    assert_eq!((outcome.status, lines.count()), (0, 1), "{outcome:?}");
 }
 
 #[test]
@@ -350,7 +351,7 @@ fn signal_to_the_supervisor_reaches_all_nodes() {
 
 #[test]
 fn nodes_that_are_stopped_hear_that_they_shall_end() {
-    // Else they take the exit timeout, and a line says so. 19: SIGSTOP.
+    // Without this they would use up the exit timeout, and the supervisor would print a line. 19: SIGSTOP.
     for start in both(3, "join attach quit_handler fence ready @1:raise:19 spin") {
         let outcome = run(start.with_signals(&[libc::SIGTERM]));
         assert_eq!((outcome.status, outcome.err.contains("killing")), (143, false), "{outcome:?}");
@@ -391,134 +392,4 @@ fn user_signals_are_passed_on() {
     for start in both(3, "join attach usr1_exits:7 fence ready sleep") {
         assert_eq!(run(start.with_signals(&[libc::SIGUSR1])).status, 7);
     }
-}
-
-// --- nothing is left behind (`run` looks for processes after every job) --------------------------
-
-#[test]
-fn node_that_becomes_another_program_is_still_the_jobs() {
-    let line = ["node 1/3", "exited with status 7 without gasnet_exit"];
-    expect_line(3, "join attach fence @1:exec:exit${IFS}7 spin", 7, &line);
-    let before = run(launched(3, "@1:exec:exit${IFS}7 join attach fence spin"));
-    assert_eq!(before.status, 7, "{before:?}");
-    assert!(before.err.contains("node 1/3") && before.err.contains("before gasnet_init"), "{before:?}");
-    for start in both(3, "join attach fence ready @1:exec:exec${IFS}sleep${IFS}1000 spin") {
-        assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
-    }
-    for start in both(3, "join attach fence @1:exec:exec${IFS}sleep${IFS}1000 spin") {
-        assert_eq!(run(start.with_kill(Duration::from_millis(700), Victim::Supervisor)).status, 137);
-    }
-}
-
-#[test]
-fn sigkill_of_the_supervisor_kills_all_nodes() {
-    for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep", "ready spin"] {
-        for start in both(4, script) {
-            run(start.with_signals(&[libc::SIGKILL]));
-        }
-    }
-}
-
-#[test]
-fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
-    for round in 0..8 {
-        let delay = Duration::from_micros(400 * round * round + 100 * round);
-        for victim in [Victim::Supervisor, Victim::Node, Victim::Everybody] {
-            for start in both(8, "join attach fence exchange:100000000") {
-                let outcome = run(start.with_kill(delay, victim));
-                assert_eq!(outcome.status, 137, "{victim:?} after {delay:?}: {outcome:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn sigkill_of_the_launcher_ends_what_nodes_started() {
-    // One in a session of its own, whose parent goes on or is gone.
-    let scripts = ["join attach daemon fence ready spin", "daemon ready sleep"];
-    for script in scripts {
-        run(launched(3, script).with_signals(&[libc::SIGKILL]));
-    }
-    let wrapped = launched(3, scripts[0]).wrapped("setsid sleep 1000 & \"$@\"; exit $?");
-    run(wrapped.with_signals(&[libc::SIGKILL]));
-}
-
-#[test]
-fn sigkill_of_the_launchers_second_process_ends_everything_too() {
-    for delay in [0, 2, 20, 700] {
-        let start = launched(3, "join attach daemon fence ready spin");
-        let outcome = run(start.with_kill(Duration::from_millis(delay), Victim::Deputy));
-        assert_eq!(outcome.status, 137, "{outcome:?}");
-    }
-}
-
-#[test]
-fn job_stops_and_goes_on_with_its_launcher() {
-    for script in
-        ["join attach daemon fence ready spin", "join fence ready sleep", "join attach ignore:TSTP fence ready spin"]
-    {
-        for start in both(3, script) {
-            let again = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGCONT), Act::Await(false)];
-            let acts = [&again[..], &again[..], &[Act::Signal(libc::SIGTERM)]].concat();
-            let outcome = run(start.with_acts(&acts));
-            assert_eq!(outcome.status, 143, "{outcome:?}");
-        }
-    }
-}
-
-#[test]
-fn stopped_job_can_be_killed() {
-    let stop = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGKILL)];
-    for start in both(3, "join attach fence ready spin") {
-        assert_eq!(run(start.with_acts(&stop)).status, 137);
-    }
-    run(launched(3, "join attach daemon fence ready spin").with_acts(&stop));
-}
-
-#[test]
-fn time_in_which_a_job_is_stopped_does_not_count_for_its_limit() {
-    let mut start = launched(2, "join attach usr1_exits:5 fence ready sleep");
-    start.insert_option(&["--timeout", "5"]);
-    let pause = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Pause(Duration::from_secs(5))];
-    let acts = [&pause[..], &[Act::Signal(libc::SIGCONT), Act::Signal(libc::SIGUSR1)]].concat();
-    assert_eq!(run(start.with_acts(&acts)).status, 5);
-}
-
-#[test]
-fn signal_to_the_whole_process_group_counts_once() {
-    // A second one would shorten the time that nodes have to end, and the first's handler would not come to its line.
-    let outcome =
-        run(launched(3, "join attach slow_quit_handler fence ready spin").with_acts(&[Act::Group(libc::SIGTERM)]));
-    assert_eq!((outcome.status, outcome.out.matches("late\n").count()), (143, 3), "{outcome:?}");
-}
-
-#[test]
-fn wrapper_scripts_are_seen_through() {
-    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\"; exit $?");
-    let outcome = run(wrapped("join attach fence exit:0"));
-    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
-    assert_eq!(run(wrapped("join attach fence @1:exit:5 spin")).status, 5);
-    assert_eq!(run(wrapped("join attach fence ready spin").with_signals(&[libc::SIGTERM])).status, 143);
-    run(wrapped("join attach ignore:QUIT fence ready spin").with_signals(&[libc::SIGKILL]));
-    let outcome = run(wrapped("join attach fence @1:raise:KILL spin"));
-    assert_eq!(outcome.status, 137, "{outcome:?}");
-}
-
-#[test]
-fn node_that_outlives_its_wrapper_ends_in_good_order() {
-    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\" & sleep 0.4");
-    let outcome = run(wrapped("join attach fence sleep_ms:900 buffer:x exit:4"));
-    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (4, "xxx", ""));
-}
-
-#[test]
-fn node_behind_a_lingering_wrapper_is_noticed() {
-    let outcome = run(launched(3, "join attach fence sleep_ms:300 @1:raise:KILL spin").wrapped("\"$@\"; sleep 60"));
-    assert_ne!(outcome.status, 0, "{outcome:?}");
-    assert!(outcome.err.contains("node 1/3") && outcome.err.contains("ended without gasnet_exit"), "{}", outcome.err);
-}
-
-#[test]
-fn processes_started_by_nodes_end_with_the_job() {
-    expect(2, "join attach fence daemon @0:exit:2 spin", 2);
 }

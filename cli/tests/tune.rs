@@ -1,5 +1,5 @@
-//! `gasnet-sci tune` writes a file that `gasnet-sci info` and jobs read; what is wrong with a file is told, and then the
-//! defaults stand. Nothing is asserted about what was measured.
+//! `gasnet-sci tune` writes a file that `gasnet-sci info` and jobs read. A fault in a file is reported, and the
+//! defaults stand. These tests assert nothing about what was measured.
 
 use gasnet_sci::base::config::{VARS, tune};
 use serde_json::Value;
@@ -54,8 +54,8 @@ fn what_tune_writes_is_what_info_reads_and_the_environment_goes_before_it() {
     let name = file.to_str().unwrap();
     let output = gasnet_sci(program(), &["tune", "--quick", "--out", name], &[]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains(&format!("written to {name}")) && told.contains("GASNET_SCI_DMA_MIN"), "{told}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains(&format!("written to {name}")) && said.contains("GASNET_SCI_DMA_MIN"), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
     let values = tune::parse(&text).unwrap();
     assert_eq!(std::fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
@@ -65,7 +65,7 @@ fn what_tune_writes_is_what_info_reads_and_the_environment_goes_before_it() {
         let expected = if values.iter().any(|(set, _)| set == known) { "tune file" } else { "default" };
         assert_eq!(origin(&report, known), expected, "{known}");
     }
-    // With known values, since what was measured may be anything.
+    // With known values, because the measured ones may be anything.
     std::fs::write(&file, "GASNET_SCI_DMA_MIN = 12K\nGASNET_VIS_MAXCHUNK = 3K\n").unwrap();
     let report = info(program(), &[(tune::VARIABLE, name), ("GASNET_VIS_MAXCHUNK", "5K")]);
     assert_eq!(report["thresholds"]["dma_min_bytes"], 12 << 10);
@@ -108,8 +108,8 @@ fn an_installation_has_its_own_file() {
 #[test]
 fn a_place_that_cannot_be_written_is_an_error_before_anything_is_measured() {
     let output = gasnet_sci(program(), &["tune", "--out", "/proc/nowhere/tune.conf"], &[]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && told.lines().count() == 1, "{told}");
-    assert!(told.contains("cannot write /proc/nowhere/tune.conf") && told.contains("--out"), "{told}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.lines().count() == 1, "{said}");
+    assert!(said.contains("cannot write /proc/nowhere/tune.conf") && said.contains("--out"), "{said}");
     assert!(output.stdout.is_empty());
 }

@@ -1,11 +1,12 @@
-//! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8), of all nodes or of a team.
+//! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8). It is for all nodes or for a
+//! team.
 //!
-//! Each member writes its arrival (phase, kind, name) into its own cell of every other member's region, and reads its own
-//! region only. [`ArrivalCells`] says where the cells are. No member forwards for another, so a node that has notified may
-//! compute without polling, and the others' waits still complete.
+//! Each member writes its arrival (phase, kind, name) into its own cell in every other member's region, and reads its
+//! own region only. [`ArrivalCells`] says where the cells are. No member forwards for another one. So a node that has
+//! notified may compute without polling, and the others' waits still complete.
 //!
-//! Cells are doubled by the phase's parity. A fast node may be one phase ahead of a slow one, but never two, since its wait for
-//! phase k needs every member's notify for phase k.
+//! There are two cells, by the phase's parity. A fast node may be one phase ahead of a slow one, but never two,
+//! because its wait for phase k needs every member's notify for phase k.
 //!
 //! Must not know: messages. The caller decides how to wait, and what polls meanwhile.
 
@@ -17,19 +18,19 @@ use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
 use std::cell::Cell;
 
-/// `GASNET_BARRIERFLAG_ANONYMOUS`.
+/// C's `GASNET_BARRIERFLAG_ANONYMOUS`.
 pub const ANONYMOUS: u32 = 1;
-/// `GASNET_BARRIERFLAG_MISMATCH`.
+/// C's `GASNET_BARRIERFLAG_MISMATCH`.
 pub const MISMATCH: u32 = 2;
 
-/// What the notifies of a phase, so far or all of them, agree on.
+/// The common result of the notifies of a phase, as far as they have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consensus {
-    /// Nobody gave a name.
+    /// No member gave a name.
     Anonymous,
-    /// All names given are this one.
+    /// All members that gave a name gave this one.
     Named(i32),
-    /// Different names, or a member asked for a mismatch.
+    /// Members gave different names, or one asked for a mismatch.
     Mismatch,
 }
 
@@ -51,7 +52,7 @@ impl Consensus {
     }
 }
 
-/// A cell: name in the low 32 bits, kind in the next 2, phase in the 30 above.
+/// The value of a cell: name in the low 32 bits, kind in the next 2, phase in the 30 above.
 #[derive(Clone, Copy)]
 struct CellWord(u64);
 
@@ -78,30 +79,31 @@ impl CellWord {
 }
 
 struct State {
-    /// Phases notified, 30 bits. 0 is never a phase in a cell's first use, since notify counts up first.
+    /// Number of phases notified, 30 bits. notify counts up first, so a cell that was never written (0) belongs to no
+    /// phase.
     phase: Cell<u32>,
     pending: Cell<bool>,
-    /// True once there was a phase; `phase` alone can't tell, because it wraps to 0.
+    /// True after the first notify. `phase` alone would not show that, because it wraps to 0.
     begun: Cell<bool>,
     consensus: Cell<Consensus>,
-    /// Number of peers, from the first on, whose arrival is folded into `consensus`.
+    /// Number of peers, from the first one on, whose arrivals are part of `consensus`.
     arrived: Cell<usize>,
 }
 
 /// The members of a barrier, and the cells through which they see each other's arrivals.
 pub trait ArrivalCells {
-    /// Members.
+    /// Number of members.
     fn members(&self) -> usize;
-    /// Own place among them.
+    /// This member's place among them.
     fn me(&self) -> usize;
-    /// Writes this member's cell of `parity` at another member, behind everything stored before, and wakes that member if it
-    /// sleeps.
+    /// Writes this member's cell of `parity` at another member. Everything stored before becomes visible first. Wakes
+    /// that member if it sleeps.
     fn arrive(&self, member: usize, parity: usize, word: u64);
     /// Another member's cell of `parity`, read with Acquire: the reader sees what that member stored before.
     fn arrival(&self, member: usize, parity: usize) -> u64;
 }
 
-/// All nodes meet in the control regions.
+/// All nodes meet by cells in their control regions.
 impl<A: Adapter> ArrivalCells for Am<A> {
     fn members(&self) -> usize {
         self.peers.len()
@@ -113,14 +115,15 @@ impl<A: Adapter> ArrivalCells for Am<A> {
 
     fn arrive(&self, member: usize, parity: usize, word: u64) {
         let peer = self.peers.post(member);
-        // A node that sees the arrival must see what we stored before. ORDERING: Release (publish) ↔ Acquire in `arrival`.
+        // A node that sees the arrival must see what we stored before.
+        // ORDERING: Release (publish) ↔ Acquire in `arrival`.
         peer.control.barrier();
         peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
         peer.bell.trigger_if_armed();
     }
 
     fn arrival(&self, member: usize, parity: usize) -> u64 {
-        // ORDERING: Acquire ↔ the Release in `arrive`: after the wait, what the peer stored before is seen.
+        // ORDERING: Acquire ↔ Release in `arrive`: after the wait, this node sees what the peer stored before.
         self.control.word(self.layout.barrier(parity, member)).load(Ordering::Acquire)
     }
 }
@@ -132,7 +135,7 @@ pub struct Barrier {
 
 impl Barrier {
     /// # Safety
-    /// As [`ModeLock::new`].
+    /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Barrier {
         let state = State {
             phase: Cell::new(0),
@@ -145,7 +148,7 @@ impl Barrier {
         Barrier { state: unsafe { ModeLock::new(threaded, state) } }
     }
 
-    /// As if `n` phases had gone before; all nodes must start alike.
+    /// Sets the state to that after `n` phases. All nodes must start with the same number.
     #[cfg(test)]
     pub(crate) fn start_at(&self, n: u32) {
         self.state.with(|s| s.phase.set(n & 0x3fff_ffff));
@@ -165,15 +168,16 @@ impl Barrier {
             s.arrived.set(0);
             Ok((phase, mine))
         })?;
-        // Outside the lock: an arrival may be a message, which may have to wait, and run handlers meanwhile.
+        // This is outside the lock, because an arrival may be a message. That may have to wait, and run handlers
+        // meanwhile.
         for member in (0..cells.members()).filter(|m| *m != cells.me()) {
             cells.arrive(member, phase as usize & 1, CellWord::new(phase, mine).0);
         }
         Ok(())
     }
 
-    /// Ends the phase if all members have arrived; then the answer is whether this node's wait matches (extended.md §8.3).
-    /// `None` before. `BadArg`: no notify before.
+    /// Ends the phase if all members have arrived. The result then says whether this node's wait matches (extended.md
+    /// §8.3). `None`: some have not arrived. `BadArg`: there was no notify.
     pub fn finished(&self, cells: &(impl ArrivalCells + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
         self.state.with(|s| {
             if !s.pending.get() {
@@ -193,7 +197,7 @@ impl Barrier {
         })
     }
 
-    /// Serves messages until everybody has arrived, then as [`Self::finished`].
+    /// Serves messages until all have arrived. The result is that of [`Self::finished`].
     pub fn wait<A: Adapter>(
         &self,
         am: &Am<A>,

@@ -1,7 +1,7 @@
-//! One table of environment variables → one [`Config`], read once inside `gasnet_init` (contract: environment.md §1, §2).
+//! One table of environment variables → one [`Config`]. gasnet_init reads it once (contract: environment.md §1, §2).
 //!
-//! docs/environment.md and `gasnet-sci info` show the table, so a variable that is not in it does not exist. This is the
-//! only place that reads the environment. Must not know which code uses a value.
+//! docs/environment.md and `gasnet-sci info` show the table. A variable that is not in the table does not exist. This
+//! is the only code that reads the environment. Must not know: which code uses a value.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub mod table;
 pub mod tune;
 #[cfg(not(loom))]
 mod unknown;
-/// The variable in which the launcher hands a node its place in the job; a person never sets it.
+/// The variable in which the launcher passes a node its place in the job. A person never sets it.
 pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 
 pub use heap::Heap;
@@ -26,57 +26,58 @@ pub use tune::Tuned;
 #[cfg(not(loom))]
 pub use unknown::unknown_here;
 
-/// Every setting, in the unit that its variable's `doc` names.
+/// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Nodes to create by forking at init when there is no launcher.
+    /// Number of nodes that init forks if there is no launcher.
     pub nodes: u32,
     /// Upper bound of a node's segment; `None`: the client's `gasnet_max_segsize`, else the default.
     pub max_segsize: Option<u64>,
     /// Largest number of client threads per node, if limited.
     pub max_threads: Option<u32>,
-    /// Most nodes in one supernode; 0 = unlimited.
+    /// The most nodes in one supernode; 0: no limit.
     pub supernode_max: u32,
     /// Request slots per ordered pair of nodes; a power of two.
     pub slots: u32,
-    /// A Long payload this large or larger goes by DMA.
+    /// Long payloads of at least this length go by DMA.
     pub dma_min: u64,
-    /// A Long payload this large or larger whose ends are unequally aligned is bounced for DMA; smaller: PIO.
+    /// Long payloads of at least this length with unequally aligned ends are copied through a buffer for DMA. Shorter
+    /// ones go by PIO.
     pub bounce_min: u64,
-    /// Who makes long non-blocking transfers.
+    /// Which thread makes long non-blocking transfers.
     pub dma: Dma,
-    /// Bytes; with a DMA thread, a non-blocking transfer this large or larger is its.
+    /// Non-blocking transfers of at least this many bytes go to the DMA thread, if there is one.
     pub dma_thread_min: u64,
-    /// The file of measured thresholds, if the user names one ([`tune`] has read it).
+    /// The file of measured thresholds, if the user names one. [`tune`] has read it.
     pub tune_file: Option<String>,
-    /// What is wrong with that file, or with the default one; for the user.
+    /// The fault in that file, or in the default one, as a text for the user.
     pub tune_problem: Option<String>,
-    /// Try the common address window.
+    /// Whether to try a common window of addresses.
     pub window: bool,
-    /// Whose segments are not mapped.
+    /// The nodes whose segments are not mapped.
     pub unmapped: Unmapped,
-    /// Commit segment memory at attach.
+    /// Whether to commit segment memory at attach.
     pub reserve: bool,
-    /// Let the sleeper fence with membarrier(2).
+    /// Whether a node that goes to sleep makes the fence for all, with membarrier(2).
     pub membarrier: bool,
-    /// Transfers by mapped memory; else the reference implementation over Active Messages.
+    /// Whether transfers use mapped memory. Otherwise they use the reference implementation over Active Messages.
     pub native: bool,
-    /// Use process_vm_writev for memory that is not mapped.
+    /// Whether to use process_vm_writev for memory that is not mapped.
     pub cma: bool,
-    /// Pack pieces of vector, indexed and strided transfers into Mediums that carry their places.
+    /// Whether to pack pieces of vector, indexed and strided transfers into Mediums that carry their places.
     pub vis_ampipe: bool,
-    /// Pack pieces for one place at the peer into one message.
+    /// Whether to pack pieces for one place at the peer into one message.
     pub vis_remotecontig: bool,
-    /// Bytes. Pieces that are longer than this on both sides are not packed: puts of 2 KiB reach 12.0 GB/s one by one, and
-    /// 9.4 packed; puts of 1 KiB are equally fast both ways (testvisperf, GASNET_SCI_EXTENDED=ref, 2 nodes, Xeon).
+    /// Pieces with more bytes than this on both sides are not packed. Puts of 2 KiB reach 12.0 GB/s one by one, and
+    /// 9.4 packed. Puts of 1 KiB are equally fast both ways (testvisperf, GASNET_SCI_EXTENDED=ref, 2 nodes, Xeon).
     pub vis_maxchunk: u64,
-    /// Unsuccessful polls before a waiting thread gives up the CPU; `None`: by the number of nodes per core.
+    /// Unsuccessful polls before a waiting thread gives up the CPU; `None`: chosen by the number of nodes per core.
     pub spin: Option<u32>,
-    /// Print each node's counters at exit.
+    /// Whether to print each node's counters at exit.
     pub stats: bool,
-    /// Ticks of the tools are nanoseconds of the monotonic clock, whatever the cpu has.
+    /// Whether ticks of the tools are nanoseconds of the monotonic clock, whatever counter the cpu has.
     pub ticks_by_clock: bool,
-    /// Seconds that an orderly exit may take, when set explicitly.
+    /// Seconds that an orderly exit may take, if set explicitly.
     pub exit_timeout: Option<f64>,
     /// Bounds and slope of the computed exit timeout.
     pub exit_timeout_max: f64,
@@ -84,61 +85,62 @@ pub struct Config {
     pub exit_timeout_min: f64,
     /// See `exit_timeout_max`.
     pub exit_timeout_factor: f64,
-    /// No advisory messages.
+    /// Whether to leave out lines of advice.
     pub quiet: bool,
-    /// Report every variable consulted, on node 0.
+    /// Whether node 0 reports every variable that is read.
     pub verbose_env: bool,
-    /// Wait for a debugger at the end of init.
+    /// Whether to wait for a debugger at the end of init.
     pub freeze: bool,
-    /// Wait for a debugger on fatal errors.
+    /// Whether to wait for a debugger on fatal errors.
     pub freeze_on_error: bool,
-    /// Print a stack trace on fatal errors.
+    /// Whether to print a stack trace on fatal errors.
     pub backtrace: bool,
-    /// Nodes that print it.
+    /// The nodes that print one.
     pub backtrace_nodes: NodeSet,
-    /// Signals that are left alone; `None` in the list's place means all.
+    /// Signals for which the library installs no handler.
     pub no_catch: SignalSet,
-    /// Barrier algorithm asked for; all names map onto one algorithm.
+    /// The barrier algorithm that the user asked for. All names stand for the same algorithm.
     pub barrier: String,
     /// Traces, statistics, stack traces, freezing.
     pub observe: Observe,
     /// The debug heap.
     pub heap: Heap,
-    /// Bytes of a node's stage for collectives.
+    /// Bytes of a node's stage buffers for collectives.
     pub coll_scratch: u64,
 }
 
-/// Bytes of payload in one packet of a vector, indexed or strided transfer: long enough that a message's cost is a tenth
-/// of copying it, short enough that several are on their way in a ring.
+/// Bytes of payload in one packet of a vector, indexed or strided transfer. It is so long that a message costs a
+/// tenth of copying it, and so short that a ring holds several packets.
 pub const VIS_PACKET: usize = 16 << 10;
-/// 8-byte words that say where a packet's bytes belong.
+/// The most 8-byte words of a packet that say where its bytes belong.
 pub const VIS_PACKET_WORDS: usize = 2 << 10;
-/// Bytes. Pieces whose mean length is below this are packed, because the kernel's cost per piece (process_vm_writev, about
-/// 0.2 µs) is then above that of packing (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 GB/s by the kernel and 7.5 packed with
+/// Pieces with fewer bytes on average are packed. For these the kernel's cost per piece (process_vm_writev, about 0.2
+/// µs) is above that of packing (testvisperf in EVERYTHING, 2 nodes, Xeon: 4.5 GB/s by the kernel and 7.5 packed with
 /// 1 KiB, 16.6 and 10.5 with 8 KiB).
 pub const VIS_CMA_MIN: usize = 2 << 10;
 
-/// Who makes long non-blocking transfers of mapped memory.
+/// Which thread makes long non-blocking transfers of mapped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dma {
     /// The caller, at once.
     Sync,
     /// A thread of the node, if a core is free for it.
     Thread,
-    /// A thread of the node.
+    /// A thread of the node, even if it has to share a core.
     Always,
 }
 
-/// Whose segments a node does not map, though it could (GASNET_SCI_UNMAPPED): a job with mapped peers and others, on one host.
+/// The nodes whose segments a node does not map, though it could (GASNET_SCI_UNMAPPED). It makes a job on one host in
+/// which some peers are mapped and others are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmapped {
-    /// Nobody's.
+    /// None: all segments are mapped.
     No,
-    /// Those of nodes at an odd distance in rank. Both sides of a pair agree.
+    /// Nodes at an odd distance in rank. Both sides of a pair agree.
     Odd,
-    /// Those of nodes with a higher rank. The two sides of a pair do not agree.
+    /// Nodes with a higher rank. The two sides of a pair do not agree.
     Higher,
-    /// Those of all others.
+    /// All other nodes.
     All,
 }
 
@@ -152,7 +154,7 @@ impl Unmapped {
         }
     }
 
-    /// Does node `me` leave the segment of `peer`, another node, unmapped?
+    /// Whether node `me` leaves the segment of `peer`, another node, unmapped.
     pub fn hides(self, me: u32, peer: u32) -> bool {
         match self {
             Unmapped::No => false,
@@ -163,17 +165,17 @@ impl Unmapped {
     }
 }
 
-/// Signals named by a variable.
+/// A set of signals that a variable names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalSet {
     /// Every signal (`*`).
     pub all: bool,
-    /// These.
+    /// These signals.
     pub list: Vec<i32>,
 }
 
 impl SignalSet {
-    /// Is `signal` named?
+    /// Whether the set contains `signal`.
     pub fn contains(&self, signal: i32) -> bool {
         self.all || self.list.contains(&signal)
     }
@@ -228,28 +230,28 @@ impl Config {
     /// Seconds that an orderly exit of `nodes` nodes may take (contract: environment.md, GASNET_EXITTIMEOUT).
     pub fn exit_seconds(&self, nodes: u32) -> f64 {
         let computed = self.exit_timeout_min + f64::from(nodes) * self.exit_timeout_factor;
-        // No more than a clock can count.
+        // At most as long as a clock can count.
         self.exit_timeout.unwrap_or(computed.min(self.exit_timeout_max)).clamp(0.1, 1e9)
     }
 }
 
-/// One environment variable: what docs/environment.md, `gasnet-sci info` and the parser know of it.
+/// One environment variable, as docs/environment.md, `gasnet-sci info` and the parser know it.
 #[derive(Clone, Copy)]
 pub struct Var {
-    /// The name that is documented.
+    /// The documented name.
     pub name: &'static str,
-    /// Other names honoured when `name` is unset, in order.
+    /// Other names that are used if `name` is unset, in this order.
     pub aliases: &'static [&'static str],
-    /// What stands when it is unset, as text.
+    /// The value that holds if it is unset, as text.
     pub default: &'static str,
     /// Unit and meaning.
     pub doc: &'static str,
-    /// Words that the value must be one of or be shaped like, for the error message.
+    /// The words or the form that a value must have, for the error message.
     pub form: &'static str,
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-/// The table.
+/// The table of all variables.
 pub const VARS: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
 const MOST: &[Var] = &joined::<{ FIRST.len() + observe::VARS.len() }>(FIRST, observe::VARS);
 const FIRST: &[Var] = &joined::<{ job::VARS.len() + coll::VARS.len() }>(job::VARS, coll::VARS);
@@ -268,14 +270,15 @@ fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
     value.map(|v| *place = v)
 }
 
-/// A variable whose value makes no sense. Fatal at init: a silently ignored setting costs its user a day.
+/// A variable with a value that makes no sense. It is fatal at init, because a setting that is silently ignored costs
+/// its user a day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigError {
-    /// Name as found in the environment.
+    /// The name, as found in the environment.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// What it should be.
+    /// The form that the value should have.
     pub form: &'static str,
 }
 
@@ -285,20 +288,20 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// What was found for one variable, for the verbose report.
+/// The setting of one variable, for the verbose report.
 pub struct Reported {
-    /// Documented name.
+    /// The documented name.
     pub name: &'static str,
-    /// Value in force, as text.
+    /// The value in force, as text.
     pub value: String,
-    /// Neither the environment nor the tune file sets it.
+    /// Whether neither the environment nor the tune file sets it.
     pub is_default: bool,
-    /// The tune file sets it.
+    /// Whether the tune file sets it.
     pub is_tuned: bool,
 }
 
-/// The value of one variable that is not in the table: of the system, or of a family with open names. In a process with more
-/// rights than its caller it is always `None`, because a setting can name files to write and programs to run.
+/// The value of a variable that is not in the table: of the system, or of a family with open names. In a process with
+/// more rights than its caller it is always `None`, because a setting can name files to write and programs to run.
 pub fn variable(name: &str) -> Option<String> {
     #[cfg(not(loom))] // models have no process around them
     if crate::os::sys::is_privileged() {
@@ -309,7 +312,7 @@ pub fn variable(name: &str) -> Option<String> {
 }
 
 impl Config {
-    /// Reads the process environment, and the tune file.
+    /// Reads the environment of this process, and the tune file.
     pub fn from_env() -> Result<(Config, Vec<Reported>), ConfigError> {
         let (tuned, problem) = find_tuned();
         let (mut config, report) = Self::read_over(tuned.as_ref(), variable)?;
@@ -317,12 +320,12 @@ impl Config {
         Ok((config, report))
     }
 
-    /// Reads from any source of values; the empty string counts as unset.
+    /// Reads from any source of values. An empty value counts as unset.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<(Config, Vec<Reported>), ConfigError> {
         Self::read_over(None, get)
     }
 
-    /// The same over a tune file's values.
+    /// Reads from `get`, and where that has no value, from a tune file.
     fn read_over(
         tuned: Option<&Tuned>,
         get: impl Fn(&str) -> Option<String>,
@@ -349,7 +352,7 @@ impl Config {
     }
 }
 
-/// The tune file that counts for this process, or what is wrong with it.
+/// The tune file that this process uses, or why it cannot use one.
 fn find_tuned() -> (Option<Tuned>, Option<String>) {
     #[cfg(loom)]
     return (None, None);

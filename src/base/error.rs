@@ -1,8 +1,8 @@
-//! Errors of the engines. They carry data; only `api` turns them into `GASNET_ERR_*` codes and prints the line.
+//! Errors of the engines. They carry data. Only `api` turns them into `GASNET_ERR_*` codes and prints the line.
 
 use std::fmt;
 
-/// What went wrong in a call of the Core API. One pointer wide, so that a result stays in a register on the hot path
+/// What went wrong in a call. The type is one pointer wide, so that a result stays in a register on the hot path
 /// (with the text inline each AM call moved six words through the stack).
 #[derive(Debug, PartialEq)]
 pub struct Error(Box<Kind>);
@@ -19,19 +19,19 @@ pub enum Kind {
 }
 
 impl Error {
-    /// A call at the wrong time.
+    /// The error of a call at the wrong time.
     #[cold]
     pub fn not_init(text: &'static str) -> Error {
         Error(Box::new(Kind::NotInit(text)))
     }
 
-    /// Something ran out.
+    /// The error that something has run out.
     #[cold]
     pub fn resource(text: impl fmt::Display) -> Error {
         Error(Box::new(Kind::Resource(text.to_string())))
     }
 
-    /// Its kind, with the text.
+    /// The kind, with its text.
     pub fn kind(&self) -> &Kind {
         &self.0
     }
@@ -46,13 +46,13 @@ impl fmt::Display for Error {
     }
 }
 
-/// Is it the error of a bad argument?
+/// Whether a result is the error of a bad argument.
 #[cfg(test)]
 pub fn is_bad_arg<T>(result: Result<T, Error>) -> bool {
     matches!(result, Err(error) if matches!(error.kind(), Kind::BadArg(_)))
 }
 
-/// Builds the error of a bad argument, out of line: the paths to it are cold.
+/// Makes the error of a bad argument. Out of line, because the paths to it are cold.
 #[cold]
 pub fn bad_arg<T>(text: fmt::Arguments<'_>) -> Result<T, Error> {
     Err(Error(Box::new(Kind::BadArg(text.to_string()))))

@@ -1,5 +1,5 @@
-//! The one way to give up. Every folder may call [`fatal`]. Higher folders know what a person wants to see before the
-//! process ends (stack trace, freeze, the last lines of a trace); they install a hook here that shows it.
+//! The one way to give up. Every folder may call [`fatal`]. Higher folders know what a user wants to see before the
+//! process ends (stack trace, freeze, the last lines of a trace). They install a hook here that shows it.
 //!
 //! Must not know: jobs, exit codes, signals.
 
@@ -15,17 +15,18 @@ use std::ptr;
 pub mod caught;
 
 static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-static TOLD: AtomicBool = AtomicBool::new(false);
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
-/// `hook` runs between the line of a fatal error and the end of the process. It may be called by any thread, and by signal
-/// handlers.
+/// Sets the hook. It runs between the line of a fatal error and the end of the process. Any thread may call it, and
+/// so may signal handlers.
 pub fn set_fatal_hook(hook: fn()) {
-    // ORDERING: Release ↔ Acquire in `abort`: what the hook reads was set up before.
+    // ORDERING: Release ↔ Acquire in `abort`: the hook sees what was set up before.
     HOOK.store(hook as *mut c_void, Ordering::Release);
 }
 
-/// Ends the job for a reason that cannot be handled: `*** FATAL ERROR: node i/N: …` on stderr, the hook, then SIGABRT, by which
-/// the supervisor knows that the job has failed. Legal anywhere. Under loom it fails the model.
+/// Ends the job for a reason that cannot be handled. It prints `*** FATAL ERROR: node i/N: …` on stderr, runs the
+/// hook and raises SIGABRT, from which the supervisor knows that the job has failed. Legal anywhere. Under loom it
+/// fails the model.
 #[cold]
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
     #[cfg(any(test, fuzzing))]
@@ -33,21 +34,21 @@ pub fn fatal(text: fmt::Arguments<'_>) -> ! {
     if cfg!(loom) {
         panic!("{text}");
     }
-    tell(text);
+    report(text);
     abort()
 }
 
-/// The line of a fatal error, and no more.
-pub fn tell(text: fmt::Arguments<'_>) {
+/// Prints the line of a fatal error. Does nothing else.
+pub fn report(text: fmt::Arguments<'_>) {
     let mut line = log::Line::new("*** FATAL ERROR: ");
     let _ = line.write_fmt(text);
     line.send();
 }
 
-/// Ends the process after [`tell`].
+/// Ends the process after [`report`].
 pub fn abort() -> ! {
-    TOLD.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
-    // ORDERING: Acquire ↔ Release in `set_fatal_hook`.
+    REPORTED.store(true, Ordering::Relaxed); // Relaxed: read on this thread, in the handler of SIGABRT
+    // ORDERING: Acquire ↔ Release in `set_fatal_hook`: the hook sees what was set up before.
     let hook = HOOK.load(Ordering::Acquire);
     if !hook.is_null() {
         // SAFETY: only `set_fatal_hook` stores here, and it stores a `fn()`.
@@ -58,7 +59,7 @@ pub fn abort() -> ! {
     unsafe { libc::abort() }
 }
 
-/// True when [`tell`] has printed the reason for a SIGABRT.
-pub fn is_told() -> bool {
-    TOLD.load(Ordering::Relaxed) // Relaxed: as in `abort`
+/// Whether [`report`] has printed the reason for a SIGABRT.
+pub fn is_reported() -> bool {
+    REPORTED.load(Ordering::Relaxed) // Relaxed: see `abort`
 }

@@ -1,4 +1,4 @@
-//! What every other folder stands on: errors, log lines, settings, and the way to end the job for a fatal error.
+//! What every higher folder uses: errors, log lines, settings, and the way to end the job for a fatal error.
 //!
 //! It uses `os` and `sync` only.
 

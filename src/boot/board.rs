@@ -1,10 +1,11 @@
 //! A node's values of one round, in words of shared memory: its half of a bulletin.
 //!
-//! The first word holds the number of the round and how many words follow that count. Each value is a word of key and length,
-//! and then its bytes. A new round begins with the first value that is put in it; a half of another round is empty.
+//! The first word holds the number of the round, and the number of words behind it that are in use. Each value is a
+//! word with key and length, followed by its bytes. The first value that is put in a round starts that round in the
+//! half. A half that holds another round counts as empty.
 //!
-//! Readers trust nothing: any words are a bulletin, perhaps an empty one. Must not know which node writes when: the fence
-//! orders that.
+//! Readers trust nothing: any words are a bulletin, perhaps an empty one. Must not know which node writes when: the
+//! fence orders that.
 
 use super::{BootError, Key};
 use crate::supervise::header::HALF;
@@ -17,9 +18,9 @@ fn head(round: u32, used: usize) -> u64 {
     u64::from(round) << 32 | used as u64
 }
 
-/// Words that count, if the half is of this round.
+/// The number of words in use, if the half is of this round; else 0.
 fn used(half: &[AtomicU64; HALF], round: u32) -> usize {
-    // Relaxed, as all accesses here: a node reads another's half behind a fence only.
+    // Relaxed, as are all accesses here: a node reads another node's half only after a fence.
     let word = half[0].load(Ordering::Relaxed);
     if (word >> 32) as u32 == round { (word as u32 as usize).min(WORDS) } else { 0 }
 }
@@ -32,7 +33,7 @@ fn title(key: Key, len: usize) -> u64 {
 /// Adds a value to the writer's own half.
 ///
 /// # Errors
-/// [`BootError::Full`]; then nothing has changed.
+/// [`BootError::Full`]; nothing has changed then.
 pub fn add(half: &[AtomicU64; HALF], round: u32, key: Key, value: &[u8]) -> Result<(), BootError> {
     let at = 1 + used(half, round);
     let end = at + 1 + value.len().div_ceil(8);
@@ -49,10 +50,10 @@ pub fn add(half: &[AtomicU64; HALF], round: u32, key: Key, value: &[u8]) -> Resu
     Ok(())
 }
 
-/// Reads the last value under `key` of node `rank`, whose half this is.
+/// Reads the last value under `key` of node `rank`. This half must be that node's.
 ///
 /// # Errors
-/// [`BootError::Missing`], [`BootError::Length`]; then `value` is as before.
+/// [`BootError::Missing`], [`BootError::Length`]; `value` is unchanged then.
 pub fn find(half: &[AtomicU64; HALF], round: u32, rank: u32, key: Key, value: &mut [u8]) -> Result<(), BootError> {
     let end = 1 + used(half, round);
     let (mut at, mut found) = (1, None);
@@ -61,7 +62,7 @@ pub fn find(half: &[AtomicU64; HALF], round: u32, rank: u32, key: Key, value: &m
         let len = (here >> 56) as usize;
         let next = at + 1 + len.div_ceil(8);
         if next > end {
-            break; // no writer of ours leaves that
+            break; // no writer of ours leaves such words
         }
         if here == title(key, len) {
             found = Some((at + 1, len));

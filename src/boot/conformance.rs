@@ -1,6 +1,7 @@
-//! What every [`Bootstrap`] does. All nodes of a job call [`conforms`]; it panics in a node that sees something else.
+//! The behaviour that every [`Bootstrap`] must have. All nodes of a job call [`conforms`]. It panics in a node that
+//! sees another one.
 //!
-//! Used twice: by the unit tests with threads as nodes, and by `cli/tests/launcher` with processes.
+//! Two kinds of tests use it: the unit tests with threads as nodes, and `cli/tests/launcher` with processes.
 
 use super::{BootError, Bootstrap, Key, LIMIT};
 use std::thread;
@@ -9,7 +10,7 @@ const VALUE: Key = Key::new("value");
 const OTHER: Key = Key::new("another");
 const MOST: usize = LIMIT - 8;
 
-/// Value of `len` bytes of a node in a round.
+/// The value of `len` bytes that a node puts in a round.
 fn value(round: u32, rank: u32, len: usize) -> Vec<u8> {
     (0..len as u32).map(|i| (round.wrapping_mul(31) ^ rank.wrapping_mul(7) ^ i) as u8).collect()
 }
@@ -23,7 +24,7 @@ fn get(boot: &dyn Bootstrap, rank: u32, key: Key, len: usize) -> Result<Vec<u8>,
     result.map(|()| got)
 }
 
-/// The whole suite.
+/// Runs the whole suite.
 pub fn conforms(boot: &dyn Bootstrap) {
     every_node_has_a_rank_of_its_own(boot);
     values_of_every_length_arrive(boot);
@@ -76,7 +77,7 @@ fn the_later_value_counts(boot: &dyn Bootstrap) {
 }
 
 fn what_is_not_there_is_said(boot: &dyn Bootstrap) {
-    // Every other node puts something; each may be asked for it.
+    // Only nodes with even ranks put something. A get may ask for any node.
     let puts = |rank: u32| rank.is_multiple_of(2);
     if puts(boot.rank()) {
         boot.put(VALUE, &value(6, boot.rank(), 5)).unwrap();
@@ -98,7 +99,7 @@ fn what_is_not_there_is_said(boot: &dyn Bootstrap) {
     }
 }
 
-// Fast nodes put their next value while slow ones still read this one.
+// Fast nodes put their next value while slow nodes still read the one before.
 fn rounds_do_not_mix(boot: &dyn Bootstrap) {
     const LEN: usize = 40;
     for round in 0..300 {

@@ -1,4 +1,4 @@
-//! Jobs without a launcher: `gasnet_init` forks the nodes, and the original process stays behind as their supervisor.
+//! Jobs without a launcher. `gasnet_init` forks the nodes, and the original process becomes their supervisor.
 
 use super::join::{JobError, Joined, enter};
 use crate::base::config::Config;
@@ -9,7 +9,7 @@ use crate::supervise::{JobHeader, supervisor};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// Returns in the nodes only. `fits` returns the reason if that number of nodes does not fit this host.
+/// Returns in the nodes only. `fits` gives the reason if that number of nodes does not fit this host.
 pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
     let nodes = config.nodes;
     fits(nodes).map_err(JobError::TooMany)?;
@@ -22,16 +22,16 @@ pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) 
     let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
     header.set_memory_number(memory.as_raw_fd());
     sys::flush_all_stdio();
-    let alarm = sys::take_alarm(); // the client's, a watchdog perhaps: it is for the nodes, and fork passes none on
+    let alarm = sys::take_alarm(); // the client's alarm, perhaps a watchdog, is meant for the nodes; fork does not pass it on
     let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
     match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
-            log::set_identity(rank, nodes); // errors from here on are this node's
+            log::set_identity(rank, nodes); // errors from here on come from this node
             sys::restore_alarm(&alarm);
             enter(header, rank, memory, Some(lifeline), config).map_err(JobError::Place)
         }
         Spawned::Supervisor(children) => {
-            // The memory stays open, for nodes whose client closes their descriptors; it ends with this process anyway.
+            // The memory stays open, for nodes whose client closes all descriptors. It goes when this process ends.
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
             let options = supervisor::Options { exit_time, ..supervisor::Options::new(prefix) };

@@ -1,4 +1,4 @@
-//! Taking one's place in the job: handed over by the launcher, forked here, or alone.
+//! How this process takes its place in the job: handed over by the launcher, forked here, or alone.
 
 use super::launcher::{HANDOFF, launched, take_handoff};
 use super::{Bootstrap, Shared, fork};
@@ -14,25 +14,25 @@ use std::{fmt, io};
 /// Why this process could not join its job.
 #[derive(Debug)]
 pub enum JobError {
-    /// A launcher started this process, but what it handed over does not work.
+    /// A launcher started this process, but the hand-off does not work.
     Handoff {
         /// Value of [`HANDOFF`].
         value: String,
-        /// What does not work.
+        /// The fault.
         problem: String,
     },
-    /// The system refused something.
+    /// The system refused a call.
     System {
-        /// What was tried.
+        /// The call that was tried.
         what: &'static str,
-        /// Its answer.
+        /// The system's error.
         error: io::Error,
     },
-    /// So many nodes do not fit this host: what is asked for, and the limit.
+    /// This host has no room for that many nodes. The text says what is asked for, and names the limit.
     TooMany(String),
-    /// This process is a node already.
+    /// This process is already a node.
     Twice,
-    /// Its place in a job that it made itself could not be taken.
+    /// This process made the job itself, but its place could not be taken.
     Place(String),
 }
 
@@ -56,11 +56,11 @@ impl JobError {
     }
 }
 
-/// What joining gives a node.
+/// The result of joining.
 pub struct Joined {
     /// The exchange with all nodes of the job.
     pub boot: Box<dyn Bootstrap>,
-    /// What it shares with its supervisor and with the nodes on its own host.
+    /// The memory that it shares with its supervisor and with the nodes of its host.
     pub memory: JobMemory,
 }
 
@@ -77,17 +77,17 @@ impl JobMemory {
         self.file.as_fd()
     }
 
-    /// Its head.
+    /// The head of the memory.
     pub fn header(&self) -> &JobHeader {
         &self.header
     }
 
-    /// Where the SCI fabric begins, in bytes; a multiple of the page size. The file ends there at first.
+    /// Offset of the SCI fabric in bytes; a multiple of the page size. At first the file ends there.
     pub fn fabric_offset(&self) -> usize {
         JobHeader::bytes(self.header.nodes())
     }
 
-    /// Tells the supervisor how far this node is; never goes back.
+    /// Tells the supervisor how far this node has come. The phase never goes back.
     pub fn set_phase(&self, phase: Phase) {
         self.header.record(self.rank).advance(phase);
     }
@@ -98,11 +98,13 @@ impl JobMemory {
 /// | start | result |
 /// |---|---|
 /// | under a launcher | this process is the node that the hand-off names |
-/// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them. Returns in the nodes only; the original process ends with the job's status |
+/// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them |
 /// | otherwise | a job of one node |
 ///
+/// If it forks, it returns in the nodes only. The original process ends with the job's status.
+///
 /// # Errors
-/// The reason for which there is no job. Everything that was begun is undone.
+/// Why there is no job. All that was begun has been undone.
 pub fn join(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
     if node::current().is_some() {
         return Err(JobError::Twice);
@@ -148,7 +150,7 @@ pub(super) fn enter(
 fn hold(lifeline: OwnedFd) -> Result<(), String> {
     sys::kill_me_at_hangup(lifeline.as_fd()).map_err(|e| format!("the lifeline cannot be tied: {e}"))?;
     if sys::poll_one(lifeline.as_fd(), libc::POLLIN) != 0 {
-        sys::exit_now(1); // the supervisor died before the line above; there is nobody left to tell
+        sys::exit_now(1); // the supervisor has died; no process is left that could be told
     }
     let _ = lifeline.into_raw_fd();
     Ok(())

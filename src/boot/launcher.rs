@@ -1,6 +1,6 @@
-//! The hand-off: what the launcher tells each node in its environment.
+//! The hand-off: what the launcher passes to each node in its environment.
 //!
-//! Invariant: a hand-off that fails is an error that says what was tried, never a silent job of one.
+//! Invariant: if a hand-off fails there is an error that says what was tried, and never a job of one.
 
 #![allow(unsafe_code)] // processes, shared memory
 
@@ -13,12 +13,12 @@ use crate::supervise::JobHeader;
 use crate::supervise::header::VERSION;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-// Not in the table of settings: a message from one process to another, and read exactly once.
+// Not in the table of settings, because it is a message from one process to another and is read exactly once.
 pub(super) fn take_handoff() -> Option<String> {
     #[allow(clippy::disallowed_methods)]
     let value = std::env::var_os(HANDOFF)?;
-    // SAFETY: gasnet_init is called by one thread before others use GASNet (contract: core.md §6.1); the environment
-    // is changed here once, so that programs that this node starts do not take themselves for nodes.
+    // SAFETY: one thread calls gasnet_init, before others use GASNet (contract: core.md §6.1). This is the one change
+    // of the environment. It makes sure that programs which this node starts do not take themselves for nodes.
     unsafe { std::env::remove_var(HANDOFF) };
     Some(value.to_string_lossy().into_owned())
 }
@@ -30,7 +30,7 @@ pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd, un
     format!("{VERSION},{rank},{nodes},{memory},{lifeline},{cookie:x},{}", u8::from(unrandomised))
 }
 
-/// What a hand-off says.
+/// The fields of a hand-off.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Handoff {
     pub(crate) rank: u32,
@@ -62,13 +62,13 @@ pub(crate) fn parse(value: &str) -> Result<Handoff, String> {
     Ok(Handoff { rank, nodes, memory: number(memory)?, lifeline: number(lifeline)?, cookie, unrandomised })
 }
 
-/// Takes the place that a hand-off names.
+/// Takes the place that a hand-off gives to this process.
 pub(super) fn launched(value: &str, config: &Config) -> Result<Joined, String> {
     let Handoff { rank, nodes, memory, lifeline, cookie, unrandomised } = parse(value)?;
-    log::set_identity(rank, nodes); // errors from here on are this node's
+    log::set_identity(rank, nodes); // errors from here on come from this node
     if unrandomised {
-        // This program has its addresses by now. Programs that it starts need not share them, so they get random ones again.
-        // If the system refuses, their addresses stay as predictable as this program's.
+        // This program has its addresses by now. Programs that it starts need not share them, so they get random ones
+        // again. If the system refuses, their addresses stay as predictable as this program's.
         let _ = layout::set_random(true);
     }
     let memory = adopt(memory, "the job's memory")?;
@@ -81,7 +81,7 @@ pub(super) fn launched(value: &str, config: &Config) -> Result<Joined, String> {
 // Takes over a descriptor that the launcher opened for this process.
 fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
     let number = RawFd::try_from(number).map_err(|_| format!("descriptor {number} for {what} cannot exist"))?;
-    // SAFETY: only borrowed for the one call that finds out whether it is open.
+    // SAFETY: only borrowed for one call, which finds out whether it is open.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     sys::set_close_on_exec(borrowed, true).map_err(|e| {
         format!(
@@ -89,6 +89,7 @@ fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
              have closed it"
         )
     })?;
-    // SAFETY: open, as just seen, and the hand-off, taken out of the environment, gave it to nobody else.
+    // SAFETY: it is open, as the call above has shown. The hand-off was taken out of the environment, so it has no
+    // other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }

@@ -1,4 +1,4 @@
-//! The exchange between threads of one process: for tests of whatever needs a [`Bootstrap`] and no processes.
+//! The exchange between threads of one process, for tests that need a [`Bootstrap`] but no processes.
 
 use super::{BootError, Bootstrap, Key, LIMIT};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ type Values = HashMap<Key, Vec<u8>>;
 
 #[derive(Default)]
 struct State {
-    // By rank: values of this round, and of the one before.
+    // By rank: the values of this round, and the values of the round before.
     put: Vec<(Values, usize)>,
     posted: Vec<Values>,
     arrived: u32,
@@ -23,13 +23,13 @@ struct Table {
     changed: Condvar,
 }
 
-/// One node.
+/// One node of such a job.
 pub struct Memory {
     table: Arc<Table>,
     rank: u32,
 }
 
-/// What a thread that aborts unwinds with: the code.
+/// The payload with which a thread that aborts unwinds. It holds the code.
 #[derive(Debug)]
 pub struct Aborted(pub u8);
 
@@ -43,7 +43,7 @@ impl Memory {
         (0..size).map(|rank| Memory { table: table.clone(), rank }).collect()
     }
 
-    // A node that panicked has failed its test already.
+    // A node that panicked has failed its test already, so a poisoned lock is no further error.
     fn state(&self) -> MutexGuard<'_, State> {
         self.table.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

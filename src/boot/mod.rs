@@ -1,21 +1,24 @@
-//! Joining a job, and the few words that its nodes tell each other before they have any other way.
+//! Joining a job, and the few words that its nodes exchange before they have any other way.
 //!
-//! The rest of the library knows the starter of the job as [`Bootstrap`] only. [`join()`] finds out which kind it was.
+//! The rest of the library knows the program that started the job as [`Bootstrap`] only. [`join()`] finds out what it
+//! was.
 //!
 //! | starter of the nodes | implementation | put and get | fence |
 //! |---|---|---|---|
-//! | `gasnetrun_sci`, or `gasnet_init` by forking, or none (a job of one) | [`Shared`] | in the head of the job's memory | a counter there |
+//! | `gasnetrun_sci`, `gasnet_init` (forks), or none (one node) | [`Shared`] | in the head of the job's memory | a counter |
 //! | a test, as threads of its own | `Memory` | in a table | a condition variable |
 //!
-//! What the trait demands is what implementations over several hosts can give as well:
+//! The trait asks only for what implementations over several hosts can give too:
 //!
-//! 1. Values are bytes under names, and small. A process manager (PMIx) keeps just that; an agent sends it in one frame.
-//! 2. Only [`Bootstrap::fence`] waits for others, so an implementation needs to communicate nowhere else: it sends what was put
-//!    since the last fence, and comes back with what all nodes have put. A get never waits.
-//! 3. Values live for one round, from a fence to the next one. So the memory for them is bounded, and a name may be used again,
-//!    also over PMIx, where a name is put once: the implementation appends the number of the round.
-//! 4. Nothing about a node's end goes through here but [`Bootstrap::abort`]: how far a node is, and its exit code, are for the
-//!    supervisor on its own host.
+//! 1. Values are small, and are bytes under names. A process manager (PMIx) stores just that; an agent sends it in
+//!    one frame.
+//! 2. Only [`Bootstrap::fence`] waits for other nodes, so an implementation has to communicate nowhere else. It sends
+//!    what was put since the last fence, and returns with what all nodes have put. A get never waits.
+//! 3. Values live for one round, from one fence to the next. So the memory for them is bounded, and a name may be
+//!    used again. That holds over PMIx too, where a name can be put once: the implementation appends the number of
+//!    the round.
+//! 4. Of a node's end only [`Bootstrap::abort`] goes through here. How far a node has come, and its exit code,
+//!    concern the supervisor on its own host.
 //!
 //! Must not know: engines, segments, what the values mean. May use: the supervisor's files, `config`, `os`.
 
@@ -42,42 +45,43 @@ use std::fmt;
 ///
 /// One thread of the node at a time calls `put` and `fence`.
 pub trait Bootstrap: Send + Sync {
-    /// Own rank, below [`Bootstrap::size`].
+    /// This node's rank, below [`Bootstrap::size`].
     fn rank(&self) -> u32;
 
     /// Number of nodes of the job.
     fn size(&self) -> u32;
 
-    /// Publishes `value` under `key` to all nodes: they get it after the next fence, until the fence after that. Of two values
-    /// under one key in one round the later one counts.
+    /// Publishes `value` under `key` to all nodes. They can get it from the next fence until the fence after that. If
+    /// two values have one key in one round, the later one counts.
     ///
     /// # Errors
-    /// [`BootError::Full`]: in one round a node has [`LIMIT`] bytes, of which each value takes its own length, rounded up to 8,
+    /// [`BootError::Full`]: in one round a node has [`LIMIT`] bytes. Each value takes its own length rounded up to 8,
     /// and 8 more. What was put before stays.
     fn put(&self, key: Key, value: &[u8]) -> Result<(), BootError>;
 
     /// Reads into `value` what node `rank` put under `key` before the last fence. Does not wait.
     ///
     /// # Errors
-    /// [`BootError::Missing`]: there is nothing. [`BootError::Length`]: it has another length than `value`. In both cases
-    /// `value` is as before.
+    /// [`BootError::Missing`]: there is no such value. [`BootError::Length`]: it has another length than `value`. In
+    /// both cases `value` is unchanged.
     fn get(&self, rank: u32, key: Key, value: &mut [u8]) -> Result<(), BootError>;
 
-    /// Waits until all nodes are here.
+    /// Waits until all nodes have called.
     ///
     /// # Errors
-    /// [`BootError::Lost`]: some node will never come. Where a supervisor ends the waiting nodes then, this does not return.
+    /// [`BootError::Lost`]: some node will never call. If a supervisor ends the waiting nodes in that case, this does
+    /// not return.
     fn fence(&self) -> Result<(), BootError>;
 
-    /// Ends this node at once, and with it the job, whose status becomes `code` unless a node has left with another than 0
-    /// before. Flushes nothing. Async-signal-safe.
+    /// Ends this node at once, and with it the job. The job's status becomes `code`, unless a node has already left
+    /// with one other than 0. Flushes nothing. Async-signal-safe.
     fn abort(&self, code: u8) -> !;
 }
 
 /// Bytes that a node may put in one round, keys included; see [`Bootstrap::put`].
 pub const LIMIT: usize = 8 * board::WORDS;
 
-/// Name of a value.
+/// The name of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 7]);
 
@@ -95,10 +99,10 @@ impl Key {
         Key(key)
     }
 
-    /// Its name.
+    /// The key's name.
     pub fn name(&self) -> &str {
         let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
-        std::str::from_utf8(&self.0[..len]).unwrap_or_default() // ASCII, as `new` checked
+        std::str::from_utf8(&self.0[..len]).unwrap_or_default() // `new` checked that it is ASCII
     }
 }
 
@@ -111,11 +115,11 @@ impl fmt::Debug for Key {
 /// Why the exchange failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BootError {
-    /// A node puts more in one round than [`LIMIT`].
+    /// A node has put more than [`LIMIT`] in one round.
     Full {
-        /// What did not fit.
+        /// The key of the value that did not fit.
         key: Key,
-        /// Bytes of its value.
+        /// Length of that value in bytes.
         len: usize,
     },
     /// A node has put nothing under this key before the last fence.
@@ -125,15 +129,15 @@ pub enum BootError {
         /// The key.
         key: Key,
     },
-    /// What a node has put under this key has another length.
+    /// The value that a node has put under this key has another length.
     Length {
         /// The node.
         rank: u32,
         /// The key.
         key: Key,
-        /// Bytes that it put.
+        /// Its length in bytes.
         is: usize,
-        /// Bytes that were asked for.
+        /// The length that was asked for, in bytes.
         wanted: usize,
     },
     /// The reason why the job cannot continue.
@@ -165,18 +169,18 @@ impl From<BootError> for Error {
     }
 }
 
-/// [`Bootstrap::put`] of words.
+/// Puts words with [`Bootstrap::put`].
 ///
 /// # Errors
-/// Those of `put`.
+/// Those of [`Bootstrap::put`].
 pub fn put_words<const N: usize>(boot: &dyn Bootstrap, key: Key, words: &[u64; N]) -> Result<(), BootError> {
     boot.put(key, words.map(u64::to_le_bytes).as_flattened())
 }
 
-/// [`Bootstrap::get`] of as many words as were put.
+/// Reads words with [`Bootstrap::get`], as many as were put.
 ///
 /// # Errors
-/// Those of `get`.
+/// Those of [`Bootstrap::get`].
 pub fn get_words<const N: usize>(boot: &dyn Bootstrap, rank: u32, key: Key) -> Result<[u64; N], BootError> {
     let mut bytes = [[0; 8]; N];
     boot.get(rank, key, bytes.as_flattened_mut())?;

@@ -1,4 +1,4 @@
-//! The suite, with threads as nodes. With processes as nodes, forked and launched: `cli/tests/launcher`.
+//! The conformance suite with threads as nodes. `cli/tests/launcher` runs it with processes, forked and launched.
 
 use super::conformance::conforms;
 use super::memory::{Aborted, Memory};

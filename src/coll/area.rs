@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! block of all nodes | block of all images | heap of blocks for split teams | stage buffers
-//! stage buffer: chunks of one transfer, in turn; or, kept by a team, parts: per sequence number modulo their number
+//! stage buffer: either the chunks of one transfer, used in turn; or, if a team keeps it, parts: per sequence number
+//!     modulo their number
 //! block: retired counts (u64 per member) | barrier cells (u64 per member, twice)
 //!        | cells: per sequence number modulo the window, per member: message line, answer line
 //!        | with a debug client: per sequence number modulo the window, per member: two lines of description
 //! ```
-//! Memory is committed when it is touched, so a node that takes part in no collective pays nothing.
-//! Must not know what the words mean: `cells.rs`.
+//! Memory is committed when it is touched, so a node that takes part in no collective uses none.
+//!
+//! Must not know: what the words mean (`cells.rs`).
 
 use crate::am::region::LINE;
 use parking_lot::Mutex;
@@ -19,14 +21,14 @@ pub const BUFFER: usize = if cfg!(loom) { 128 } else { 64 << 10 };
 pub const CHUNKS: usize = 4;
 /// Bytes of a chunk.
 pub const CHUNK: usize = BUFFER / CHUNKS;
-/// Bytes for the blocks of split teams: enough for 2,000 teams of 8 at a time, 1,000 with debug clients. More would count
-/// against RLIMIT_FSIZE and RLIMIT_AS of every job.
+/// Bytes for the blocks of split teams. This is enough for 2,000 teams of 8 members at a time, or 1,000 with debug
+/// clients. More would count against RLIMIT_FSIZE and RLIMIT_AS of every job.
 const HEAP: usize = if cfg!(any(loom, fuzzing)) { 1 << 12 } else { 64 << 20 };
 /// Bytes of a description.
 pub const DESCRIPTION: usize = 2 * LINE;
 
-/// Most collectives of a team that are under way at a time; a power of two. Larger teams have fewer, for their cells grow with
-/// the number of members.
+/// The most collectives of a team that are under way at a time; a power of two. Larger teams may have fewer, because
+/// their cells grow with the number of members.
 pub const fn window(members: usize) -> u32 {
     match members {
         _ if cfg!(loom) => 2,
@@ -35,8 +37,8 @@ pub const fn window(members: usize) -> u32 {
     }
 }
 
-/// Parts of a buffer of bytes sent ahead: the number of sequence numbers that have one at a time. A power of two, at most the
-/// window.
+/// The number of parts of a buffer of bytes sent ahead. So many sequence numbers have a part at a time. A power of
+/// two, at most the window.
 pub const fn parts(window: u32) -> u32 {
     match window {
         _ if cfg!(loom) => 1,
@@ -45,7 +47,7 @@ pub const fn parts(window: u32) -> u32 {
     }
 }
 
-/// The part that is this sequence number's: where it begins, and its bytes.
+/// The part of this sequence number: its offset and its bytes.
 pub const fn part(window: u32, seq: u32) -> (usize, usize) {
     let parts = parts(window);
     let len = BUFFER / parts as usize;
@@ -61,38 +63,38 @@ pub struct Block {
 }
 
 impl Block {
-    /// Of a team of that many. `debug`: with descriptions.
+    /// The block of a team with that many members. `debug`: with descriptions.
     pub fn new(members: usize, debug: bool) -> Block {
         Block { members, window: window(members) as usize, debug }
     }
 
-    /// Collectives under way.
+    /// The most collectives under way at a time.
     pub fn window(&self) -> u32 {
         self.window as u32
     }
 
-    /// How far member `from` has retired.
+    /// Offset of the word with which member `from` says how far it has retired.
     pub fn credit(&self, from: usize) -> usize {
         8 * from
     }
 
-    /// Barrier cell of member `from` in phases of this parity.
+    /// Offset of member `from`'s barrier cell, in phases of this parity.
     pub fn barrier(&self, parity: usize, from: usize) -> usize {
         self.lines() + 8 * (parity * self.members + from)
     }
 
-    /// Message line of member `from` for this sequence number.
+    /// Offset of member `from`'s message line for this sequence number.
     pub fn message(&self, seq: u32, from: usize) -> usize {
         let slot = seq as usize & (self.window - 1);
         self.lines() + (16 * self.members).next_multiple_of(LINE) + (slot * self.members + from) * 2 * LINE
     }
 
-    /// Answer line of member `from` for this sequence number.
+    /// Offset of member `from`'s answer line for this sequence number.
     pub fn answer(&self, seq: u32, from: usize) -> usize {
         self.message(seq, from) + LINE
     }
 
-    /// Description by member `from` for this sequence number.
+    /// Offset of member `from`'s description for this sequence number.
     pub fn description(&self, seq: u32, from: usize) -> usize {
         let slot = seq as usize & (self.window - 1);
         self.descriptions() + (slot * self.members + from) * DESCRIPTION
@@ -106,7 +108,7 @@ impl Block {
         (8 * self.members).next_multiple_of(LINE)
     }
 
-    /// Bytes.
+    /// Bytes of the block.
     pub fn bytes(&self) -> usize {
         let described = if self.debug { self.window * self.members * DESCRIPTION } else { 0 };
         self.descriptions() + described
@@ -121,7 +123,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// For `nodes` nodes with `scratch` bytes of stage. `debug`: the clients are.
+    /// The region for `nodes` nodes with `scratch` bytes of stage. `debug`: the clients are debug clients.
     pub fn new(nodes: u32, scratch: u64, debug: bool) -> Area {
         Area { all: Block::new(nodes as usize, debug), buffers: (scratch as usize / BUFFER).max(1) }
     }
@@ -131,7 +133,7 @@ impl Area {
         self.all
     }
 
-    /// Offset of the block of all nodes, or (1) of all images.
+    /// Offset of the block of all nodes (0) or of all images (1).
     pub fn base(&self, which: usize) -> usize {
         which * self.all.bytes()
     }
@@ -140,7 +142,7 @@ impl Area {
         self.base(2)
     }
 
-    /// True if `block` can lie at `base`, as its owner claims. The owner's memory is not trusted.
+    /// True if `block` fits at `base`, where its owner claims that it is. The owner's memory is not trusted.
     pub fn may_hold(&self, block: &Block, base: u64) -> bool {
         let end = usize::try_from(base).ok().and_then(|base| base.checked_add(block.bytes()));
         end.is_some_and(|end| end <= self.bytes()) && base.is_multiple_of(LINE as u64)
@@ -156,12 +158,12 @@ impl Area {
         self.heap() + HEAP + index * BUFFER
     }
 
-    /// Bytes.
+    /// Bytes of the region.
     pub fn bytes(&self) -> usize {
         self.buffer(self.buffers).next_multiple_of(4096)
     }
 
-    /// The heap, all free.
+    /// The heap of blocks, with all of it free.
     pub fn free_space(&self) -> Heap {
         Heap(Mutex::new(Space { free: vec![(self.heap(), HEAP)], fresh: self.heap() }))
     }
@@ -173,12 +175,12 @@ pub struct Heap(Mutex<Space>);
 struct Space {
     /// Free ranges: (offset, bytes), first fit.
     free: Vec<(usize, usize)>,
-    /// Above this offset nothing was ever taken: all is zero, and not committed.
+    /// Nothing above this offset was ever taken: it is all zero and not committed.
     fresh: usize,
 }
 
 impl Heap {
-    /// Takes `len` bytes: their offset, and how many of them may not be zero.
+    /// Takes `len` bytes. Returns their offset, and how many of them may be non-zero.
     pub fn take(&self, len: usize) -> Option<(usize, usize)> {
         let len = len.next_multiple_of(LINE);
         let mut space = self.0.lock();
@@ -193,7 +195,7 @@ impl Heap {
         Some((offset, used))
     }
 
-    /// Gives them back.
+    /// Gives the bytes back.
     pub fn give(&self, offset: usize, len: usize) {
         let len = len.next_multiple_of(LINE);
         let free = &mut self.0.lock().free;

@@ -1,9 +1,9 @@
-//! The checks for debug clients: every member tells all others what it calls, and compares the calls.
+//! The checks for debug clients. Every member describes its calls to all others, and compares theirs with its own.
 //!
-//! A description stands in two lines per sequence number and member. It stays there until the number's slot is used again. That
-//! is not before all members have compared it, since a member's credit reaches only as far as its comparisons. Calls that
-//! differ end the job with a line that names both nodes, both calls and their places in the client. A member that waits for
-//! long names the members that it waits for.
+//! A description takes two lines per sequence number and member. It stays there until the number's slot is used
+//! again. That is not before all members have compared it, because a member's credit reaches only as far as its
+//! comparisons. Calls that differ end the job with a line that names both nodes, both calls and their places in the
+//! client. A member that waits for long prints which members it waits for.
 //!
 //! Must not know: algorithms.
 
@@ -30,12 +30,12 @@ const FILE: usize = 4;
 /// How long a member waits before it names the members that it waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where a client called.
+/// The place in the client's source from which it called.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// Its file.
+    /// The source file.
     pub file: String,
-    /// The line in it.
+    /// The line in the file.
     pub line: u32,
     /// Index of the function of a reduction.
     pub function: u32,
@@ -44,7 +44,7 @@ pub struct Origin {
 /// The kind of calls that move no data: initialisation, a split, the end of a team.
 pub const MEETING: u32 = 7;
 
-/// The calls, by kind.
+/// Names of the calls, by kind.
 pub const NAMES: [&str; 8] = [
     "gasnet_coll_broadcast",
     "gasnet_coll_scatter",
@@ -56,12 +56,12 @@ pub const NAMES: [&str; 8] = [
     "gasnet_coll_init, gasnet_coll_team_split or gasnet_coll_team_free",
 ];
 
-/// A description; its tag is left open.
+/// A description of a call, without its tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Description([u64; WORDS]);
 
 impl Description {
-    /// Of a call.
+    /// The description of `call`.
     pub fn new(call: &Call) -> Description {
         let mut words = [0; WORDS];
         let root = if call.kind.is_rooted() { call.root as u64 } else { 0 };
@@ -88,7 +88,7 @@ impl Description {
         Description(words)
     }
 
-    /// What must be equal on all members.
+    /// The parts that must be equal on all members.
     fn agreed(&self) -> [u64; 4] {
         let w = &self.0;
         [w[0] & u64::from(u32::MAX), w[1], w[2], w[3] >> 32]
@@ -117,16 +117,16 @@ impl fmt::Display for Description {
 
 /// The comparisons of a team.
 pub struct Audit {
-    /// All numbers up to this are compared.
+    /// All numbers up to this one are compared.
     done: AtomicU32,
-    /// Calls of this member that are not yet compared with all others'. Of a call that takes several numbers only the first is
-    /// compared; the later ones are `None`.
+    /// Calls of this member that are not yet compared with those of all others. A call that takes several numbers is
+    /// compared under the first one only; the later ones are `None`.
     calls: ModeLock<RefCell<VecDeque<Option<Description>>>>,
 }
 
 impl Audit {
     /// # Safety
-    /// As [`ModeLock::new`].
+    /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Audit {
         // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         Audit { done: AtomicU32::new(0), calls: unsafe { ModeLock::new(threaded, RefCell::default()) } }
@@ -142,12 +142,12 @@ impl Audit {
         })
     }
 
-    /// All numbers up to this are compared.
+    /// All numbers up to this one are compared.
     pub fn done(&self) -> u32 {
-        self.done.load(Ordering::Relaxed) // Relaxed: who tells a credit orders our looks at the slots before it
+        self.done.load(Ordering::Relaxed) // Relaxed: the store that sends the credit orders our looks at the slots before it
     }
 
-    /// Compares what has come. Calls that differ are fatal.
+    /// Compares the descriptions that have come. Calls that differ are fatal.
     fn compare<A: Adapter>(&self, cells: &Cells<A>) {
         self.calls.with(|calls| {
             let mut calls = calls.borrow_mut();
@@ -164,12 +164,12 @@ impl Audit {
                     }
                 }
                 calls.pop_front();
-                self.done.store(seq, Ordering::Relaxed); // Relaxed: as in `done`
+                self.done.store(seq, Ordering::Relaxed); // Relaxed: see `done`
             }
         });
     }
 
-    /// The first call of this member that is not compared yet, and the members that have not made theirs.
+    /// The oldest call of this member that is not compared yet, and the members that have not made theirs.
     fn missing<A: Adapter>(&self, cells: &Cells<A>) -> Option<(Description, Vec<u32>)> {
         self.calls.with(|calls| {
             let mine = calls.borrow().front().copied()??;
@@ -180,7 +180,7 @@ impl Audit {
     }
 }
 
-/// What `member` has called under `seq`, if it has.
+/// The call that `member` has made under `seq`; `None` if it has not called yet.
 fn described<A: Adapter>(cells: &Cells<A>, seq: u32, member: usize) -> Option<Description> {
     let words: [u64; WORDS] = std::array::from_fn(|i| cells.description(seq, member, i));
     ((words[0] >> 32) as u32 == seq).then_some(Description(words))
@@ -196,7 +196,7 @@ fn differ<A: Adapter>(cells: &Cells<A>, seq: u32, mine: &Description, member: us
 }
 
 impl<A: Adapter> Team<A> {
-    /// Tells the others what this member calls under `seq`, once that number may be used.
+    /// Sends the others what this member calls under `seq`. That number must be usable.
     pub fn describe(&self, am: &Am<A>, seq: u32, call: &Description) {
         let mut words = call.0;
         words[0] |= u64::from(seq) << 32;
@@ -205,11 +205,11 @@ impl<A: Adapter> Team<A> {
         }
     }
 
-    /// Compares what has come since.
+    /// Compares the descriptions that have come since the last time.
     pub fn compare(&self, am: &Am<A>) {
         if let Some(audit) = &self.audit {
             audit.compare(&self.cells);
-            self.tell_credit(am);
+            self.send_credit(am);
         }
     }
 }
@@ -218,24 +218,24 @@ fn list<T: ToString>(numbers: &[T]) -> String {
     numbers.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Prints once which members a call has waited for, if it waits for long.
+/// Prints, once, which members a call waits for, if it has waited for long.
 pub struct Patience {
     since: Instant,
-    told: Cell<bool>,
+    printed: Cell<bool>,
 }
 
 impl Patience {
-    /// The wait begins now.
+    /// Starts measuring the wait.
     pub fn start() -> Patience {
-        Patience { since: Instant::now(), told: Cell::new(false) }
+        Patience { since: Instant::now(), printed: Cell::new(false) }
     }
 
-    /// Looks at the clock, and prints if it is time.
+    /// Reads the clock, and prints if the wait is long.
     pub fn check<A: Mapped>(&self, coll: &Coll<A>) {
-        if self.told.get() || self.since.elapsed() < PATIENCE {
+        if self.printed.get() || self.since.elapsed() < PATIENCE {
             return;
         }
-        self.told.set(true);
+        self.printed.set(true);
         let seconds = PATIENCE.as_secs();
         if let Some((call, images)) = coll.images_missing() {
             let call = Description::new(&call);

@@ -1,4 +1,4 @@
-//! One collective as its caller wants it, and how the calls of several images of a node become one.
+//! One collective as its caller wants it. Also how the calls of several images of a node become one.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -9,23 +9,23 @@ use super::team::Images;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Which collective.
+/// The kinds of collectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// One block of the root to all.
+    /// One block of the root goes to all.
     Broadcast = 0,
-    /// Each its block of the root's.
+    /// Each image gets its own block from the root.
     Scatter = 1,
-    /// Each one's block to the root.
+    /// The root gets a block from each image.
     Gather = 2,
-    /// Each one's block to all.
+    /// All images get a block from each image.
     GatherAll = 3,
     /// Block j of image i becomes block i of image j.
     Exchange = 4,
-    /// All vectors combined at the root.
+    /// The root gets the combination of all vectors.
     Reduce = 5,
-    /// Vectors of the images up to each combined.
+    /// Image i gets the combination of the vectors of the images up to i.
     Scan = 6,
 }
 
@@ -54,31 +54,31 @@ impl Kind {
 
 /// Flags (contract: coll.md §2.1).
 pub mod flags {
-    /// Inputs may be touched before all are ready.
+    /// Inputs may be read before all members are ready.
     pub const IN_NOSYNC: u32 = 1;
     /// Inputs of a member are ready when it calls.
     pub const IN_MYSYNC: u32 = 1 << 1;
     /// No data may move before all members have called.
     pub const IN_ALLSYNC: u32 = 1 << 2;
-    /// A member may be done at once.
+    /// A member may finish at once.
     pub const OUT_NOSYNC: u32 = 1 << 3;
-    /// A member is done when its own data is.
+    /// A member finishes when its own data is in place.
     pub const OUT_MYSYNC: u32 = 1 << 4;
-    /// A member is done when all are.
+    /// A member finishes when all members' data is in place.
     pub const OUT_ALLSYNC: u32 = 1 << 5;
     /// Addresses are the same on all members.
     pub const SINGLE: u32 = 1 << 6;
     /// Each member gives its own addresses.
     pub const LOCAL: u32 = 1 << 7;
-    /// Joins the next call's handle.
+    /// The call shares its handle with the next one.
     pub const AGGREGATE: u32 = 1 << 8;
     /// All destinations lie in segments.
     pub const DST_IN_SEGMENT: u32 = 1 << 10;
     /// All sources lie in segments.
     pub const SRC_IN_SEGMENT: u32 = 1 << 11;
-    /// A scan's own element counts.
+    /// A scan includes the image's own vector.
     pub const INCLUSIVE_SCAN: u32 = 1 << 16;
-    /// A scan's own element does not count.
+    /// A scan leaves out the image's own vector.
     pub const EXCLUSIVE_SCAN: u32 = 1 << 17;
     /// Participants are nodes.
     pub const NO_IMAGES: u32 = 1 << 19;
@@ -123,28 +123,28 @@ impl Deref for Addresses {
 /// A call, of one image or of a node's images together.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What.
+    /// The kind of collective.
     pub kind: Kind,
     /// Root image.
     pub root: usize,
     /// Bytes of a block; of reductions and scans: of a vector.
     pub each: usize,
-    /// `flags`.
+    /// Flags of [`flags`].
     pub flags: u32,
     /// Destinations: the root's, or one per image of this node.
     pub dst: Addresses,
     /// Sources: the root's, or one per image of this node.
     pub src: Addresses,
-    /// The lists hold all images of the node, also when only one has called (M forms).
+    /// The lists have an entry for each image of the node, even if only one has called (M forms).
     pub lists: bool,
     /// How reductions and scans combine.
     pub reduction: Option<Reduction>,
-    /// Where the client called, with debug clients.
+    /// The place from which the client called; with debug clients only.
     pub origin: Option<Arc<Origin>>,
 }
 
 impl Call {
-    /// Has this flag?
+    /// Whether the call has this flag.
     #[inline(always)]
     pub fn has(&self, flag: u32) -> bool {
         self.flags & flag != 0
@@ -162,19 +162,19 @@ impl Call {
         unsafe { Span::one(self.src[i], len) }
     }
 
-    /// All sources, a block each.
+    /// The sources of this node, one block each, as one span.
     pub fn sources(&self) -> Span {
         // SAFETY: the caller of the collective promises readable sources of `each` bytes until it is done.
         unsafe { Span::many(&self.src, self.each) }
     }
 
-    /// All destinations, a block each.
+    /// The destinations of this node, one block each, as one span.
     pub fn destinations(&self) -> Span {
         // SAFETY: the caller of the collective promises writable destinations of `each` bytes until it is done.
         unsafe { Span::many(&self.dst, self.each) }
     }
 
-    /// The calls of a node's images, in their order, as one.
+    /// Makes one call from the calls of a node's images, given in image order.
     pub fn merge(images: &Images, member: usize, calls: &[Call]) -> Call {
         let first = &calls[0];
         let agreed = |c: &Call| (c.kind, c.root, c.each, c.flags, c.lists);

@@ -1,18 +1,20 @@
-//! Cells: words that members of a team write for each other. Each is written by one member into the block of another, and
-//! carries the sequence number of the collective that it belongs to.
+//! Cells: words that members of a team write for each other. Each cell is written by one member into the block of
+//! another, and carries the sequence number of the collective that it belongs to.
 //!
 //! Rules:
 //! 1. Member `f` alone writes the lines (sequence, `f`) of a block; the block's owner alone reads them.
-//! 2. A word is tag and value. The tag is the sequence number; a word with another tag counts as not written. So lines are
-//!    never cleared. The message line's head covers the seven words behind it, and three more at the end of the answer line,
-//!    which the same member writes. A reader that sees the head sees them.
-//! 3. Bytes that a word announces elsewhere (in a segment or in the stage) are stored before it, behind a store barrier.
-//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window. So nobody reads
-//!    what is overwritten, and no member that still writes for the older number is overtaken.
-//! 5. A member retires numbers in order, and says so in its credit word, at least every quarter of the window.
+//! 2. A word is tag and value. The tag is the sequence number; a word with another tag counts as not written. So
+//!    lines are never cleared. The message line's head covers the seven words behind it, and three more at the end of
+//!    the answer line, which the same member writes. A reader that sees the head sees them.
+//! 3. Bytes that a word announces elsewhere (in a segment or in the stage) are stored before it, behind a store
+//!    barrier.
+//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window. So no
+//!    member reads what is overwritten, and no member that still writes for the older number is overtaken.
+//! 5. A member retires numbers in order. It writes its progress to its credit word at least every quarter of the
+//!    window.
 //!
-//! With mapped memory a word is one remote store. In the reference implementation it travels as an Active Message, whose
-//! handler stores it; the rest is the same.
+//! With mapped memory a word is one remote store. In the reference implementation the word travels as an Active
+//! Message, whose handler stores it. All other rules are the same.
 //!
 //! Must not know: collectives.
 
@@ -44,21 +46,21 @@ pub enum Word {
 
 /// Offset of the landing's address in the answer line.
 const ADDRESS: usize = 32;
-/// Offset in the answer line of the words of a message that do not fit its own line. The two lines are a pair, which the
-/// processor fetches together.
+/// Offset in the answer line of those words of a message that do not fit into its own line. The processor fetches the
+/// two lines as a pair.
 const REST: usize = 40;
-/// Words of a message behind its head: in its line, and in all.
+/// Words of a message behind its head that are in its own line.
 const LINE_WORDS: usize = 7;
 /// All words of a message behind its head.
 pub const WORDS: usize = LINE_WORDS + (LINE - REST) / 8;
 
 /// How one member of a team reaches another's cells.
 pub struct CellPath<A: Adapter> {
-    /// Its node.
+    /// The member's node.
     pub rank: u32,
-    /// Where the team's block begins in its region.
+    /// Offset of the team's block in the member's region.
     pub base: usize,
-    // Its region, connected at the first contact.
+    // The member's region, connected at the first contact.
     map: OnceLock<A::Remote>,
 }
 
@@ -88,7 +90,7 @@ fn value(word: u64, seq: u32) -> Option<u32> {
 }
 
 impl<A: Adapter> Cells<A> {
-    /// Of member `me`, whose block begins at `paths[me].base` of its own region `local`.
+    /// The cells of member `me`. Its block begins at `paths[me].base` of its own region `local`.
     pub fn new(
         me: usize,
         block: Block,
@@ -99,25 +101,25 @@ impl<A: Adapter> Cells<A> {
         Cells { me, block, base: paths[me].base, local, paths, reach }
     }
 
-    /// Members.
+    /// Number of members.
     #[inline(always)]
     pub fn members(&self) -> usize {
         self.paths.len()
     }
 
-    /// Own place among them.
+    /// This member's place among them.
     #[inline(always)]
     pub fn me(&self) -> usize {
         self.me
     }
 
-    /// Node of a member.
+    /// The node of a member.
     #[inline(always)]
     pub fn rank(&self, member: usize) -> u32 {
         self.paths[member].rank
     }
 
-    /// A member's region; `None`: words travel as messages.
+    /// A member's region. `None`: words travel as messages.
     #[inline(always)]
     pub fn map(&self, member: usize) -> Option<&A::Remote> {
         let path = &self.paths[member];
@@ -134,7 +136,7 @@ impl<A: Adapter> Cells<A> {
         Some(path.map.get_or_init(|| map.clone()))
     }
 
-    /// Collectives under way at a time.
+    /// The most collectives under way at a time.
     #[inline(always)]
     pub fn window(&self) -> u32 {
         self.block.window()
@@ -145,7 +147,7 @@ impl<A: Adapter> Cells<A> {
         &self.block
     }
 
-    /// Where the own block begins.
+    /// Offset of this member's own block in its region.
     pub fn base(&self) -> usize {
         self.base
     }
@@ -177,27 +179,28 @@ impl<A: Adapter> Cells<A> {
         }
     }
 
-    /// Sends a message that has only a head. It arrives behind all Active Messages sent before.
+    /// Sends a message that has only a head. It arrives after all Active Messages that were sent before.
     pub fn send_behind(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
         let path = &self.paths[to];
         self.post(am, path.rank, path.base + self.block.message(seq, self.me), &[word(seq, head)]);
     }
 
-    /// Changes the head of a message that was sent.
+    /// Changes the head of a message that was sent before.
     #[inline]
     pub fn update(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
         self.put(am, to, self.block.message(seq, self.me), word(seq, head));
     }
 
-    /// The head of `from`'s message, once it is there.
+    /// The head of `from`'s message; `None` until it has come.
     #[inline]
     pub fn head(&self, seq: u32, from: usize) -> Option<u32> {
         let at = self.base + self.block.message(seq, from);
-        // ORDERING: Acquire ↔ Release in `packet`, `publish` and `on_store`: body and announced bytes are there (rules 2, 3).
+        // ORDERING: Acquire ↔ Release in `packet`, `publish` and `on_store`: body and announced bytes are there
+        // (rules 2, 3).
         value(self.local.word(at).load(Ordering::Acquire), seq)
     }
 
-    /// The first `count` of the message's words, after its head was seen; the others are 0.
+    /// The first `count` of the message's words; the others are 0. Call it after `head` has returned the head.
     #[inline]
     pub fn body(&self, seq: u32, from: usize, count: usize) -> [u64; WORDS] {
         let mut words = [0; WORDS];
@@ -209,48 +212,48 @@ impl<A: Adapter> Cells<A> {
         if count > LINE_WORDS {
             let answers: Words<'_, 8> = self.local.words(at + LINE);
             for (i, word) in words[LINE_WORDS..count].iter_mut().enumerate() {
-                *word = answers.word(REST / 8 + i).load(Ordering::Relaxed); // Relaxed: as above
+                *word = answers.word(REST / 8 + i).load(Ordering::Relaxed); // Relaxed: ordered by the Acquire in `head`
             }
         }
         words
     }
 
-    /// Writes a word of the answer line.
+    /// Writes a word of the answer line at member `to`.
     #[inline]
-    pub fn tell(&self, am: &Am<A>, to: usize, seq: u32, what: Word, value: u32) {
+    pub fn answer(&self, am: &Am<A>, to: usize, seq: u32, what: Word, value: u32) {
         self.put(am, to, self.block.answer(seq, self.me) + 8 * what as usize, word(seq, value));
     }
 
-    /// The answer word `what` of `from`, once it is there.
+    /// The answer word `what` of `from`; `None` until it has come.
     #[inline]
-    pub fn told(&self, seq: u32, from: usize, what: Word) -> Option<u32> {
+    pub fn answered(&self, seq: u32, from: usize, what: Word) -> Option<u32> {
         let at = self.base + self.block.answer(seq, from) + 8 * what as usize;
         // ORDERING: Acquire ↔ Release in `publish` and `on_store` (rule 3).
         value(self.local.word(at).load(Ordering::Acquire), seq)
     }
 
-    /// Tells a member where bytes may be put; 0 = nowhere.
+    /// Gives a member the address where it may put bytes; 0: nowhere.
     pub fn land(&self, am: &Am<A>, to: usize, seq: u32, address: usize) {
         self.put(am, to, self.block.answer(seq, self.me) + ADDRESS, address as u64);
-        self.tell(am, to, seq, Word::Landing, 1);
+        self.answer(am, to, seq, Word::Landing, 1);
     }
 
-    /// Where `from` said that bytes may be put.
+    /// The address that `from` has given for bytes; `None` until it has come.
     pub fn landing(&self, seq: u32, from: usize) -> Option<usize> {
-        self.told(seq, from, Word::Landing)?;
+        self.answered(seq, from, Word::Landing)?;
         let at = self.base + self.block.answer(seq, from) + ADDRESS;
-        Some(self.local.word(at).load(Ordering::Relaxed) as usize) // Relaxed: behind the Acquire in `told`
+        Some(self.local.word(at).load(Ordering::Relaxed) as usize) // Relaxed: behind the Acquire in `answered`
     }
 
-    /// Says that this member has retired all numbers up to `retired`.
+    /// Tells a member that this one has retired all numbers up to `retired`.
     pub fn credit(&self, am: &Am<A>, to: usize, retired: u32) {
         self.put(am, to, self.block.credit(self.me), u64::from(retired));
     }
 
     /// The number up to which `from` has said that it retired all.
     pub fn retired(&self, from: usize) -> u32 {
-        // ORDERING: Acquire ↔ Release in `credit`: the member's reads of the lines are over before we write them again (rule
-        // 4).
+        // ORDERING: Acquire ↔ Release in `credit`: the member's reads of the lines are over before we write them
+        // again (rule 4).
         self.local.word(self.base + self.block.credit(from)).load(Ordering::Acquire) as u32
     }
 
@@ -259,9 +262,9 @@ impl<A: Adapter> Cells<A> {
         self.put(am, to, self.block.barrier(parity, self.me), arrival);
     }
 
-    /// A member's barrier cell.
+    /// The barrier cell that `from` has written here.
     pub fn arrival(&self, from: usize, parity: usize) -> u64 {
-        // ORDERING: Acquire ↔ Release in `arrive`: after the wait, what the member stored before is seen.
+        // ORDERING: Acquire ↔ Release in `arrive`: after the wait, this node sees what the member stored before.
         self.local.word(self.base + self.block.barrier(parity, from)).load(Ordering::Acquire)
     }
 
@@ -305,7 +308,7 @@ impl<A: Adapter> Cells<A> {
     #[cold]
     fn post(&self, am: &Am<A>, rank: u32, at: usize, words: &[u64]) {
         let place = [at as u64];
-        // SAFETY: one readable word.
+        // SAFETY: one readable word, which holds two arguments.
         let args = unsafe { Args::from_raw(place.as_ptr(), 2) };
         // SAFETY: `words` live during the call.
         let source = unsafe { Source::new(words.as_ptr().cast(), size_of_val(words)) };
@@ -314,7 +317,7 @@ impl<A: Adapter> Cells<A> {
         }
     }
 
-    /// Clears the first `used` bytes of the own block, before the block is given to a team.
+    /// Clears the first `used` bytes of this member's block, before the block is given to a team.
     pub fn clear(&self, used: usize) {
         for at in (0..used.min(self.block.bytes())).step_by(8) {
             // Relaxed: members learn of the block by a collective, which orders it.
@@ -323,7 +326,7 @@ impl<A: Adapter> Cells<A> {
     }
 }
 
-/// At the receiver of a word that travels as a message: stores it, the head last.
+/// Runs at the receiver of words that travel as a message. It stores them, the head last.
 pub fn on_store<L: LocalMap>(region: &L, at: usize, words: Source) -> Result<(), Error> {
     let count = words.len() / 8;
     let whole = at.is_multiple_of(8) && words.len().is_multiple_of(8);
@@ -333,7 +336,7 @@ pub fn on_store<L: LocalMap>(region: &L, at: usize, words: Source) -> Result<(),
     let mut copy = [0; 8];
     words.copy_to(&mut copy);
     for i in (0..count).rev() {
-        // ORDERING: Release ↔ Acquire in `head` and `told`: as one remote store would.
+        // ORDERING: Release ↔ Acquire in `head` and `answered`, as the remote store would have it.
         region.word(at + 8 * i).store(copy[i], Ordering::Release);
     }
     Ok(())

@@ -1,7 +1,8 @@
-//! Several images on a node: threads that call the same collectives, each at its own pace, matched by order.
+//! Several images on a node: threads that call the same collectives, each at its own pace. Their calls are matched by
+//! order.
 //!
-//! The last of a node's images that calls makes one collective of the node out of all their calls. Sequence numbers are taken
-//! under the lock, so nodes agree on the order whatever their threads do.
+//! The last image of a node to make a call starts one collective for the calls of all. It takes the sequence number
+//! under the lock, so nodes agree on the order, however their threads run.
 //!
 //! Must not know: how threads come to their images.
 
@@ -35,14 +36,15 @@ pub struct ImageQueue(ModeLock<RefCell<Waiting>>);
 
 impl ImageQueue {
     /// # Safety
-    /// As [`ModeLock::new`].
+    /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> ImageQueue {
         // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         ImageQueue(unsafe { ModeLock::new(threaded, RefCell::default()) })
     }
 
-    /// Adds a call of image `image`, one of the `images.count(member)` on this node; that image will wait for `handle`. For the
-    /// last image, returns the result of `begin` with the merged call, and all handles.
+    /// Adds a call of image `image`, one of the `images.count(member)` images of this node. That image will wait for
+    /// `handle`. For the last image, returns the result of `begin` with the merged call, and the handles of all
+    /// images.
     pub fn call<R>(
         &self,
         (images, member, image): (&Images, usize, usize),
@@ -65,7 +67,7 @@ impl ImageQueue {
             if entry.handles.len() < count {
                 return None;
             }
-            // Each image calls in order, so the complete one is the oldest.
+            // Each image calls in order, so the complete call is the oldest.
             let oldest = w.pending.pop_front()?;
             w.base += 1;
             let calls: Vec<Call> = oldest.calls.into_iter().flatten().collect();
@@ -95,17 +97,17 @@ struct Phases {
     arrived: u32,
     notified: u64,
     done: u64,
-    /// Outcome of the last phase of each parity. Two are enough: no image is two phases behind, since the next phase but one
-    /// needs its arrival.
+    /// Outcome of the last phase of each parity. Two are enough: an image can only be one phase behind, because the
+    /// phase after the next needs its arrival.
     matched: [bool; 2],
 }
 
-/// The images of a node in a barrier of all images. The last one to arrive notifies for the node.
+/// The images of a node in a barrier of all images. The last image that arrives notifies for the node.
 #[derive(Default)]
 pub struct ImageBarrier(Mutex<Phases>);
 
 impl ImageBarrier {
-    /// One of `images` arrives; the last one does `notify`.
+    /// Lets one of `images` images arrive. The last one runs `notify`.
     pub fn arrive(&self, images: u32, notify: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         {
             let mut phases = self.0.lock();
@@ -121,8 +123,8 @@ impl ImageBarrier {
         Ok(())
     }
 
-    /// Waits for the end of the phase in which the thread arrived. One thread at a time calls `finished`, until it returns a
-    /// result once. `step` waits a little.
+    /// Waits for the end of the phase in which this thread arrived. `finished` is called by one thread at a time, and
+    /// not again once it has returned a result. `step` waits a little.
     pub fn wait(
         &self,
         finished: impl Fn() -> Result<Option<bool>, Error>,

@@ -1,7 +1,7 @@
-//! The memory in which this node expects bytes of collectives by Active Messages, for as long as it waits there; and the
-//! handlers of the engine's messages: words for the collective region, bytes for the landings.
+//! The memory in which this node expects bytes of collectives by Active Messages, while it waits for them. Also the
+//! handlers of the engine's messages: words for the collective region, and bytes for the landings.
 //!
-//! A peer's memory is not trusted: the address in its message only serves to find the landing.
+//! A peer's memory is not trusted. The address in its message is only used to find the landing.
 
 #![forbid(unsafe_code)]
 
@@ -31,22 +31,22 @@ struct Open {
 #[derive(Default)]
 pub struct Landings(Mutex<Vec<Open>>);
 
-/// An open landing; closed when it is dropped.
+/// An open landing. Dropping it closes it.
 pub struct Landing<'a> {
     all: &'a Landings,
     open: Open,
 }
 
 impl Landings {
-    /// From now on `node` may put bytes into `[address, address + len)`.
+    /// Lets `node` put bytes into `[address, address + len)` until the result is dropped.
     pub fn open(&self, node: u32, address: usize, len: usize) -> Landing<'_> {
         let open = Open { node, address, len };
         self.0.lock().push(open);
         Landing { all: self, open }
     }
 
-    /// Calls `put` if `node` may put bytes into `[address, address + len)` now, and returns whether it did. No landing is
-    /// closed meanwhile.
+    /// Calls `put` if `node` may put bytes into `[address, address + len)` now. Returns whether it did. No landing
+    /// closes meanwhile.
     pub fn land(&self, node: u32, address: usize, len: usize, put: impl FnOnce()) -> bool {
         let landings = self.0.lock();
         let inside =

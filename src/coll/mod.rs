@@ -8,8 +8,8 @@
 //! | `select` | the choice of the algorithm |
 //! | `progress` | polls the collectives under way |
 //!
-//! With mapped memory receivers pull bytes from the source in its segment, or through the sender's stage. In the reference
-//! implementation words and bytes are Active Messages, and trees and rounds replace direct transfers.
+//! With mapped memory, receivers read bytes from the source in its segment, or through the sender's stage. In the
+//! reference implementation words and bytes are Active Messages, and trees and rounds replace direct transfers.
 //!
 //! Budget of a short blocking broadcast: no allocation, no lock in SEQ, one line stored for each receiver.
 //!
@@ -66,23 +66,23 @@ use team::{Images, Team, TeamRef};
 pub trait Mapped: Adapter<Remote: RemoteRead> {}
 impl<A: Adapter<Remote: RemoteRead>> Mapped for A {}
 
-/// How the engine is embedded in its job.
+/// The engine's connection to its job.
 pub struct Setting<A: Mapped> {
     /// The message engine.
     pub am: &'static Am<A>,
-    /// Own collective region.
+    /// This node's collective region.
     pub region: A::Local,
-    /// Where peers may put bytes: the same as given to [`landing::register`].
+    /// The places where peers may put bytes. It must be the value given to [`landing::register`].
     pub landings: Arc<Landings>,
     /// The collective regions of all nodes.
     pub reach: MemberReach<A>,
     /// The layout of a region.
     pub area: Area,
-    /// Client threads may call at the same time.
+    /// Several client threads may call at the same time.
     pub threaded: bool,
     /// The clients are debug clients.
     pub debug: bool,
-    /// Words and bytes go by loads and stores; else by messages.
+    /// Words and bytes go by loads and stores; otherwise by messages.
     pub direct: bool,
     /// Peers can read this node's segment.
     pub mapped: bool,
@@ -93,7 +93,7 @@ pub struct Setting<A: Mapped> {
 struct Declared {
     functions: Vec<(Function, u32)>,
     images: Option<Box<[u32]>>,
-    /// Threads of this node that have called it.
+    /// Number of threads of this node that have called it.
     threads: u32,
 }
 
@@ -111,9 +111,9 @@ pub struct Coll<A: Mapped> {
     pub(crate) debug: bool,
     mapped: bool,
     all: &'static Team<A>,
-    /// The team whose images are threads, if some node has several.
+    /// The team of all images, if some node has several.
     by_image: OnceLock<(&'static Team<A>, ImageQueue)>,
-    /// Split teams; a handle is an index, and 2.
+    /// Split teams. A handle is the index plus 2.
     teams: RwLock<Vec<Option<Arc<Team<A>>>>>,
     declared: Mutex<Declared>,
     ready: AtomicU32,
@@ -121,16 +121,16 @@ pub struct Coll<A: Mapped> {
     handles: Handles,
     image_barrier: ImageBarrier,
     done_at_once: AtomicU64,
-    /// Where the next call of [`Coll::teams_in_turn`] begins.
+    /// The index at which the next call of [`Coll::teams_in_turn`] begins.
     turn: AtomicU32,
-    /// Changes whenever a collective has moved bytes and is not done.
+    /// Changes each time a collective has moved bytes without being done.
     moves: AtomicU64,
     /// Handles of aggregates that are still open: (thread, team, handle).
     open: ModeLock<RefCell<Vec<(usize, u64, usize)>>>,
 }
 
 thread_local! {
-    /// Image of this thread plus 1.
+    /// The image of this thread plus 1; 0: none.
     static IMAGE: Cell<u32> = const { Cell::new(0) };
     static HERE: u8 = const { 0 };
 }
@@ -139,10 +139,10 @@ fn thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
-/// Teams that one poll of a debug client looks at besides those of all.
+/// The number of split teams that one poll of a debug client looks at.
 const IN_TURN: usize = 64;
 
-/// Indices of the teams in turn `from`, each once, of `len` teams. (A turn that wraps begins again somewhere.)
+/// Indices of `len` teams that are looked at in turn `from`, each once. A turn that wraps begins again at any place.
 fn in_turn(from: usize, len: usize) -> impl Iterator<Item = usize> {
     (0..len.min(IN_TURN)).map(move |i| (from % len + i) % len)
 }
@@ -151,10 +151,10 @@ fn in_turn(from: usize, len: usize) -> impl Iterator<Item = usize> {
 pub const ALL: usize = 1;
 
 impl<A: Mapped> Coll<A> {
-    /// The engine, with the team of all nodes.
+    /// Makes the engine, with the team of all nodes.
     ///
     /// # Safety
-    /// As [`ModeLock::new`], with `setting.threaded`.
+    /// The caller keeps the contract of [`ModeLock::new`], with `setting.threaded`.
     pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
         let Setting { am, region, landings, reach, area, threaded, debug, direct, mapped } = setting;
         let (images, reach) = (Images::One(reach.nodes()), Arc::new(reach));
@@ -200,10 +200,10 @@ impl<A: Mapped> Coll<A> {
         self.am
     }
 
-    /// Ends the engine in a process that continues, and frees what the engine made to live for ever.
+    /// Ends the engine in a process that continues, and frees the memory that the engine leaked.
     ///
     /// # Safety
-    /// The engine was leaked from a box, and nothing of it is used any more.
+    /// The engine was leaked from a box, and no code uses it or parts of it any more.
     #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) unsafe fn free(&'static self) {
         self.drop_tasks();
@@ -246,7 +246,7 @@ impl<A: Mapped> Coll<A> {
         }
     }
 
-    /// The team of a handle, as a collective with these flags sees it.
+    /// The team of a handle, as a collective with these flags needs it.
     #[inline]
     pub fn team_for(&self, handle: usize, flags: u32) -> Result<TeamRef<A>, Error> {
         match self.by_image.get() {
@@ -270,7 +270,7 @@ impl<A: Mapped> Coll<A> {
         Ok(ImagePlace { first, here, image, total: images.total(), single: images.total() == team.members() })
     }
 
-    /// The oldest call that some images of this node have made and others have not, and those others.
+    /// The oldest call that some images of this node have made, and the images that have not made it.
     pub(crate) fn images_missing(&self) -> Option<(Call, Vec<usize>)> {
         let (team, queue) = self.by_image.get()?;
         let (call, images) = queue.missing()?;
@@ -285,8 +285,8 @@ impl<A: Mapped> Coll<A> {
         teams.iter().for_each(|team| f(team));
     }
 
-    /// Calls `f` with the teams of all, and with at most [`IN_TURN`] of the others, the next ones each time. A poll can afford
-    /// that even with thousands of teams.
+    /// Calls `f` with the teams of all nodes and images, and with the next [`IN_TURN`] of the others. A poll can
+    /// afford this even with thousands of teams.
     pub(crate) fn teams_in_turn(&self, f: impl Fn(&Team<A>)) {
         f(self.all);
         self.by_image.get().iter().for_each(|(team, _)| f(team));
@@ -294,7 +294,7 @@ impl<A: Mapped> Coll<A> {
         // Relaxed, and not read-modify-write: two threads may look at the same teams, but no team is left out for ever.
         let from = self.turn.load(Ordering::Relaxed) as usize;
         let some: SmallVec<[_; IN_TURN]> = in_turn(from, teams.len()).filter_map(|i| teams[i].clone()).collect();
-        self.turn.store(from.wrapping_add(IN_TURN) as u32, Ordering::Relaxed); // Relaxed: as above
+        self.turn.store(from.wrapping_add(IN_TURN) as u32, Ordering::Relaxed); // Relaxed: see the load
         drop(teams);
         some.iter().for_each(|team| f(team));
     }
@@ -311,8 +311,8 @@ impl<A: Mapped> Coll<A> {
         }
     }
 
-    /// Runs a collective. `blocking`: until it is done, result 0. Otherwise beside the caller: the result is its handle, 0 if
-    /// it is done already.
+    /// Runs a collective. With `blocking`, returns 0 when it is done. Otherwise returns its handle, or 0 if it is
+    /// already done.
     pub fn run(&'static self, team: TeamRef<A>, call: Call, blocking: bool) -> Result<usize, Error> {
         if blocking && call.has(flags::AGGREGATE) {
             return bad_arg(format_args!("GASNET_COLL_AGGREGATE with a blocking call"));
@@ -341,7 +341,7 @@ impl<A: Mapped> Coll<A> {
         Ok(if !open && self.handles.sync(group)? { 0 } else { group })
     }
 
-    /// The algorithm for a call.
+    /// The algorithm that a call uses.
     fn algorithm(&self, team: &Team<A>, call: &Call) -> select::Algorithm {
         select::algorithm(call.kind, self.direct, team.members(), call.each)
     }
@@ -379,8 +379,8 @@ impl<A: Mapped> Coll<A> {
         self.open.with(|open| open.borrow().iter().any(|(_, _, h)| *h == handle))
     }
 
-    /// The handle that counts the next collective of this thread on `team`. It is that of the open aggregate, which stays open
-    /// if `stay`, or a new one.
+    /// The handle that counts the next collective of this thread on `team`: that of the open aggregate, or a new one.
+    /// With `stay` the aggregate stays open.
     fn group(&self, team: &Team<A>, stay: bool) -> usize {
         self.open.with(|open| {
             let mut open = open.borrow_mut();
@@ -405,12 +405,13 @@ impl<A: Mapped> Coll<A> {
         })
     }
 
-    /// Waits for a handle, serving messages, and gives it back.
+    /// Waits for a handle and gives it back. Serves messages meanwhile.
     pub fn wait(&self, handle: usize) -> Result<(), Error> {
         self.wait_for(|| self.handles.sync(handle), || self.handles.is_done(handle).unwrap_or(true))
     }
 
-    /// Waits until `done`, serving messages. `ready` is asked before a sleep whether another look is worth it.
+    /// Waits until `done`, and serves messages meanwhile. Before a sleep, `ready` says whether another look is worth
+    /// while.
     pub fn wait_for(
         &self,
         mut done: impl FnMut() -> Result<bool, Error>,
@@ -430,10 +431,10 @@ impl<A: Mapped> Coll<A> {
     /// Waits until all nodes are here.
     pub fn meet(&'static self) {
         let cx = Context::new(self, TeamRef::All(self.all), 1, None);
-        self.block_on(async move { cx.phase(0).await.everybody(cells::Word::Enter).await });
+        self.block_on(async move { cx.phase(0).await.wait_for_all(cells::Word::Enter).await });
     }
 
-    /// Number of images on this node, threads that take part.
+    /// Number of images of this node that take part. Each is a thread.
     pub fn images_here(&self) -> usize {
         self.by_image.get().map_or(1, |(team, _)| team.images.count(team.me()))
     }
@@ -454,10 +455,11 @@ pub struct ImagePlace {
     pub single: bool,
 }
 
-/// Number of sequence numbers that a collective takes: one for each time that two members may send each other a message.
+/// The number of sequence numbers that a collective takes: one for each time that two members may send each other a
+/// message.
 fn phases(call: &Call, algorithm: select::Algorithm) -> u32 {
     match (call.kind, algorithm) {
-        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to those who combine, and from there to the root
+        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to be combined; to the root
         _ => 1,
     }
 }

@@ -1,17 +1,25 @@
-//! Moving bytes between two members, or from one to several: a [`Send`] and its [`Recv`]s, which take steps.
+//! Moves bytes between two members, or from one to several. A [`Send`] and its [`Recv`]s take steps.
 //!
-//! The sender's message says how the bytes come; its head holds that way and, above it, a count:
-//! - `INLINE`: they are in the message.
-//! - `AHEAD`: in a part of the sender's stage that is this sequence number's. The sender is done at once, and nobody answers:
-//!   the part is used again when all members have retired the number, which their credit says (rule 5 of `cells.rs`). Where
-//!   it does not say so yet, bytes go another way, whose answers the sender waits for.
-//! - `PULL`: at an address in the sender's segment; each receiver reads them and answers.
-//! - `STAGED`: chunk by chunk through a stage buffer of the sender; the head counts chunks filled, answers count chunks read.
-//! - `BY_AM`: the receiver tells an address, the sender sends Mediums there; the head counts 1 when all are sent.
-//! - `PUSHED`: the receiver had told an address in its segment, and there they are.
+//! The sender's message says how the bytes come. Its head holds one of these ways and, above it, a count:
 //!
-//! Which one is the sender's choice, except that everything too long for a message goes `BY_AM` where words travel as
-//! messages too, and that a `Send` made to push waits for the receiver's address, which a `Recv` made to be pushed tells.
+//! | way | where the bytes are | who answers |
+//! |---|---|---|
+//! | `INLINE` | in the message | nobody |
+//! | `AHEAD` | in the part of the sender's stage that belongs to this sequence number | nobody; see below |
+//! | `PULL` | at an address in the sender's segment | each receiver, after it has read them |
+//! | `STAGED` | in a stage buffer of the sender, chunk by chunk | each receiver, with the chunks that it has read |
+//! | `BY_AM` | the receiver gives an address, the sender sends Mediums to it | nobody |
+//! | `PUSHED` | in the receiver's segment, at an address that it gave before | nobody |
+//!
+//! The head's count is the number of filled chunks for `STAGED`, and 1 for `BY_AM` when all is sent.
+//!
+//! `AHEAD`: the sender is done at once. It uses the part again when all members have retired the number, as their
+//! credit words show (rule 5 of `cells.rs`). If they do not show that yet, the sender chooses a way with answers, and
+//! waits for them.
+//!
+//! The sender chooses the way, with two exceptions. Where words travel as messages, everything that is too long for
+//! one message goes `BY_AM`. A `Send` that is made to push waits for the address that its `Recv`, made to be pushed,
+//! gives.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -40,7 +48,7 @@ pub(super) const HOW_AHEAD: u32 = 6;
 /// Bits of a head that say how the bytes come.
 pub(super) const HOW_BITS: u32 = 3;
 
-/// Sends bytes, [`INLINE`] at most, in a message to each of `to`.
+/// Sends at most [`INLINE`] bytes in one message to each of `to`.
 #[inline]
 pub fn send_inline<A: Mapped>(phase: &Phase<'_, A>, to: impl Iterator<Item = usize>, from: &Span) {
     let mut words = [0; WORDS];
@@ -48,19 +56,19 @@ pub fn send_inline<A: Mapped>(phase: &Phase<'_, A>, to: impl Iterator<Item = usi
     to.for_each(|to| phase.send(to, HOW_INLINE, &words[..count]));
 }
 
-/// Bytes that one step moves at most, so that a poll returns soon (about 50 µs).
+/// The most bytes that one step moves, so that a poll returns soon (about 50 µs).
 pub(super) const STEP: usize = 512 << 10;
 
 /// The receivers.
 #[derive(Clone)]
 pub enum To {
-    /// One member; others are sent to in the same phase.
+    /// One member. The same phase sends to others too.
     One(usize),
-    /// One member, and nobody else in this phase.
+    /// One member. The phase sends to no other.
     Only(usize),
-    /// All others.
+    /// All other members.
     Others,
-    /// These.
+    /// These members.
     List(Vec<usize>),
 }
 
@@ -68,12 +76,12 @@ enum State {
     Begin,
     /// Waits for the answers of receivers number `.0` and above.
     Answers(usize),
-    /// Filled chunks; the buffer.
+    /// The number of filled chunks, and the buffer.
     Stage {
         buffer: usize,
         filled: usize,
     },
-    /// Waits for the landing of receivers number `.0` and above; bytes sent to that one.
+    /// Waits for the landing of receivers number `.0` and above. Also the bytes that were sent to that one.
     ByAm {
         receiver: usize,
         sent: usize,
@@ -108,7 +116,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         Send { phase, to, from, push: false, state: State::Begin }
     }
 
-    /// Sends to one member, whose [`Recv::landed`] says where to.
+    /// Sends to one member. Its [`Recv::landed`] gives the address.
     pub fn push(phase: Phase<'a, A>, to: usize, from: Span) -> Self {
         Send { phase, to: To::One(to), from, push: true, state: State::Begin }
     }
@@ -141,8 +149,8 @@ impl<'a, A: Mapped> Send<'a, A> {
         }
     }
 
-    /// Takes as many steps as it can. True when every receiver has the bytes, or when they are where the memory of `from` is
-    /// not needed.
+    /// Takes as many steps as possible. True when every receiver has the bytes, or when they are no longer needed in
+    /// the memory of `from`.
     pub fn step(&mut self) -> bool {
         loop {
             let went = match &self.state {
@@ -166,7 +174,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let coll = self.phase.cx.coll;
         let len = self.from.len();
         if self.receivers() == 0 {
-            self.state = State::Done; // nothing is copied for nobody
+            self.state = State::Done; // without receivers nothing is copied
             return true;
         }
         if len <= INLINE {
@@ -190,7 +198,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let mapped = self.from.address().filter(|a| coll.is_mapped(*a, len));
         let ahead = mapped.is_none() || len <= AHEAD_MAPPED;
         if let Some(part) = ahead.then(|| self.ahead()).flatten() {
-            // SAFETY: the part belongs to this number, which is in use, so nobody reads the part's old bytes.
+            // SAFETY: the part belongs to this number, which is usable, so no member reads the part's old bytes.
             unsafe { self.from.read(0, coll.region.ptr(part), len) };
             self.send_all(HOW_AHEAD, &[part as u64]);
             self.state = State::Done;
@@ -206,12 +214,13 @@ impl<'a, A: Mapped> Send<'a, A> {
         true
     }
 
-    /// Where the bytes may lie in our region until the number is retired by all, if they fit.
+    /// The place in our region where the bytes may stay until all members have retired the number; `None` if they do
+    /// not fit or the part is not free.
     fn ahead(&self) -> Option<usize> {
         let (coll, team) = (self.phase.cx.coll, &self.phase.cx.team);
         let (begin, len) = part(team.cells.window(), self.phase.seq);
         let (index, room) = match self.to {
-            // Several in one phase share the part.
+            // If a phase sends to several members, they share the part.
             To::One(to) => (to, len / self.phase.cx.members() / LINE * LINE),
             _ => (0, len),
         };
@@ -222,7 +231,7 @@ impl<'a, A: Mapped> Send<'a, A> {
     }
 
     fn answers(&mut self, mut next: usize) -> bool {
-        while next < self.receivers() && self.phase.told(self.receiver(next), Word::Taken).is_some() {
+        while next < self.receivers() && self.phase.answered(self.receiver(next), Word::Taken).is_some() {
             next += 1;
         }
         let done = next == self.receivers();
@@ -236,7 +245,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let chunks = self.from.len().div_ceil(CHUNK);
         let mut read = chunks;
         for receiver in (0..self.receivers()).map(|i| self.receiver(i)) {
-            let taken = self.phase.told(receiver, Word::Taken).unwrap_or(0) as usize;
+            let taken = self.phase.answered(receiver, Word::Taken).unwrap_or(0) as usize;
             if taken > filled {
                 self.phase.corrupt(receiver, "more taken from a collective's stage than there was");
             }
@@ -251,7 +260,8 @@ impl<'a, A: Mapped> Send<'a, A> {
         while now < chunks && now < read + CHUNKS {
             let at = now * CHUNK;
             let target = self.phase.cx.coll.region.ptr(self.phase.chunk(buffer, now % CHUNKS));
-            // SAFETY: the chunk is ours: taken, and read by all (rule of `filled` and `read`).
+            // SAFETY: the chunk belongs to us: the buffer is taken, and all receivers have read its last
+            // content, as the counts above show.
             unsafe { self.from.read(at, target, CHUNK.min(self.from.len() - at)) };
             now += 1;
             let head = HOW_STAGED | (now as u32) << HOW_BITS;
@@ -291,7 +301,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         false
     }
 
-    /// To one receiver after the other.
+    /// Sends Mediums to one receiver after the other.
     fn send_mediums(&mut self) -> bool {
         let state = std::mem::replace(&mut self.state, State::Done);
         let State::ByAm { mut receiver, mut sent, whole } = state else { return false };
@@ -308,7 +318,7 @@ impl<'a, A: Mapped> Send<'a, A> {
             sent += n;
             budget = budget.saturating_sub(n);
             if sent == from.len() {
-                // As a message too: it follows the Mediums, and no store overtakes them.
+                // A message too: it arrives behind the Mediums, which a store could overtake.
                 let head = HOW_BY_AM | 1 << HOW_BITS;
                 self.phase.cx.team.cells.send_behind(self.phase.cx.coll.am, to, self.phase.seq, head);
                 (receiver, sent) = (receiver + 1, 0);
@@ -323,7 +333,7 @@ impl<'a, A: Mapped> Send<'a, A> {
 
     fn medium(&self, to: usize, address: usize, from: &Span) {
         let place = [address as u64];
-        // SAFETY: one readable word.
+        // SAFETY: one readable word, which holds two arguments.
         let args = unsafe { Args::from_raw(place.as_ptr(), 2) };
         // SAFETY: the span's maker promised that it is readable; it is in one piece.
         let source = unsafe { Source::new(from.address().unwrap_or(0) as *const u8, from.len()) };
@@ -334,7 +344,7 @@ impl<'a, A: Mapped> Send<'a, A> {
     }
 }
 
-/// At the receiver of bytes that travel as messages.
+/// Runs at the receiver of bytes that travel as messages.
 pub fn on_data(landings: &Landings, source: u32, address: usize, bytes: Source) {
     // SAFETY: called only for memory that a receiver wants filled, and that it keeps until the landing is closed.
     let put = || unsafe { bytes.move_to(address as *mut u8) };
@@ -343,14 +353,14 @@ pub fn on_data(landings: &Landings, source: u32, address: usize, bytes: Source) 
     }
 }
 
-/// A copy of it in one piece.
+/// A copy of the span in one piece.
 fn gathered(span: &Span) -> Buffer {
     let buffer = Buffer::new(span.len());
     Span::of(&buffer).copy_from(span);
     buffer
 }
 
-/// Lets all of them take steps until all receivers have their bytes; senders may not be done.
+/// Lets all of them take steps until all receivers have their bytes. Senders may still be waiting for answers then.
 pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<'_, A>]) {
     sends.retain_mut(|send| !send.step());
     recvs.iter_mut().for_each(Recv::announce);
@@ -363,7 +373,8 @@ pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<
     .await
 }
 
-/// The place, as memory here, where `to` wants `len` bytes; `to` has a [`Recv::landed`] for them. `None`: they must be sent.
+/// The memory, as mapped here, where `to` wants `len` bytes; `to` has a [`Recv::landed`] for them. `None`: send them
+/// instead.
 pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> Option<Span> {
     let cx = phase.cx;
     if !cx.coll.direct {
@@ -376,16 +387,16 @@ pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> O
     let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, len)) else {
         phase.corrupt(to, "a collective's landing outside the segment")
     };
-    // SAFETY: inside the map, which lives as long as the job; the receiver said that it is to be written.
+    // SAFETY: inside the map, which lives as long as the job; the receiver has asked for bytes there.
     map.memory().map(|memory| unsafe { Span::one(memory as usize + (address - base), len) })
 }
 
-/// Tells `to` that its bytes are where it wanted them.
+/// Tells `to` that its bytes are at the address that it gave.
 pub fn pushed<A: Mapped>(phase: Phase<'_, A>, to: usize) {
     phase.send(to, HOW_PUSHED, &[]);
 }
 
-/// Runs all of them until all are done. Does `work` as soon as each has taken its first step.
+/// Lets all of them take steps until all are done. Calls `work` as soon as each has taken its first step.
 pub async fn all<A: Mapped>(mut sends: Vec<Send<'_, A>>, mut recvs: Vec<Recv<'_, A>>, work: impl FnOnce()) {
     sends.retain_mut(|send| !send.step());
     recvs.iter_mut().for_each(Recv::announce);
@@ -398,12 +409,12 @@ pub async fn all<A: Mapped>(mut sends: Vec<Send<'_, A>>, mut recvs: Vec<Recv<'_,
     .await
 }
 
-/// Sends, until it is done.
+/// Lets the sender take steps until it is done.
 pub async fn send<A: Mapped>(send: Send<'_, A>) {
     send_beside(send, || ()).await
 }
 
-/// Sends, and does `work` while the receivers read.
+/// Sends, and calls `work` while the receivers read.
 pub async fn send_beside<A: Mapped>(mut send: Send<'_, A>, work: impl FnOnce()) {
     let done = send.step();
     work();
@@ -412,7 +423,7 @@ pub async fn send_beside<A: Mapped>(mut send: Send<'_, A>, work: impl FnOnce()) 
     }
 }
 
-/// Receives, until it is done.
+/// Lets the receiver take steps until it is done.
 pub async fn recv<A: Mapped>(mut recv: Recv<'_, A>) {
     super::phase::until(|| recv.step()).await
 }

@@ -16,7 +16,7 @@ fn share<A: Mapped>(cx: &Context<A>, call: &Call, m: usize) -> usize {
     cx.team.images.count(m) * call.each
 }
 
-/// Where they belong in destination `i` of this node.
+/// The place of these bytes in destination `i` of this node.
 fn place<A: Mapped>(cx: &Context<A>, call: &Call, i: usize, m: usize) -> Span {
     let at = cx.team.images.first(m) * call.each;
     call.dst(i, cx.team.images.total() * call.each).part(at, share(cx, call, m))
@@ -30,7 +30,8 @@ pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algo
         Algorithm::Rounds => gather_rounds(&ph, call).await,
         _ => {
             let own = call.sources();
-            // A short message is sent whole in one step. For a longer one the others pull from where the source lies.
+            // A short message is sent whole in one step. A longer one is read by the others from where the source
+            // lies.
             let sends = vec![Send::new(ph, To::Others, own.clone())];
             let recvs = cx.others().map(|from| Recv::new(ph, from, place(cx, call, 0, from))).collect();
             all(sends, recvs, || place(cx, call, 0, cx.me()).copy_from(&own)).await;
@@ -43,8 +44,9 @@ pub async fn gather_all<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algo
     leave(&ph, call).await;
 }
 
-/// In rounds of doubling distance each member sends what it has to the one before it, and gets as much from the one behind it.
-/// The blocks are then those of the members from itself on; at the end they are moved into place.
+/// Rounds of doubling distance. In each round a member sends all that it has to the member that far before it, and
+/// gets as much from the member that far behind it. The blocks are then in the order of members from this one on. At
+/// the end they are moved to their places.
 async fn gather_rounds<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     let cx = ph.cx;
     let (me, members) = (cx.me(), cx.members());
@@ -79,7 +81,7 @@ pub async fn exchange<A: Mapped>(cx: &Context<A>, call: &Call) {
     leave(&ph, call).await;
 }
 
-/// Blocks of this node's images for `to`'s: for each of ours, for each of its.
+/// Blocks that this node's images send to `to`'s images: for each of ours, one for each of its.
 fn outgoing<A: Mapped>(cx: &Context<A>, call: &Call, to: usize) -> Span {
     let images = &cx.team.images;
     if call.src.len() == 1 {
@@ -90,15 +92,15 @@ fn outgoing<A: Mapped>(cx: &Context<A>, call: &Call, to: usize) -> Span {
     let theirs = images.first(to)..images.first(to) + images.count(to);
     let block = |(src, image): (usize, usize)| src + image * call.each;
     let list: Vec<usize> = call.src.iter().flat_map(|s| theirs.clone().map(|i| block((*s, i)))).collect();
-    // SAFETY: blocks of the arrays that the collective's caller promises.
+    // SAFETY: these are blocks of the arrays that the collective's caller promised to keep accessible.
     unsafe { Span::many(&list, call.each) }
 }
 
-/// Where `from`'s blocks belong, in the same order.
+/// The places of the blocks of `from`, in the same order.
 fn incoming<A: Mapped>(cx: &Context<A>, call: &Call, from: usize) -> Span {
     let images = &cx.team.images;
     let theirs = images.first(from)..images.first(from) + images.count(from);
     let list: Vec<usize> = theirs.flat_map(|i| call.dst.iter().map(move |dst| dst + i * call.each)).collect();
-    // SAFETY: blocks of the arrays that the collective's caller promises.
+    // SAFETY: these are blocks of the arrays that the collective's caller promised to keep accessible.
     unsafe { Span::many(&list, call.each) }
 }

@@ -1,7 +1,8 @@
 //! The tools of an algorithm: its team, its sequence numbers, and the ways to wait.
 //!
-//! Algorithms are futures without a waker. The thread that waits for one polls it, or any poll does. A future is pending only
-//! while a cell that it looks at does not hold the awaited value. So a poll runs it as far as it can.
+//! Algorithms are futures without a waker. The thread that waits for one polls it, and so may any other poll. A
+//! future is pending only while a cell that it looks at does not hold the awaited value. So one poll runs it as far
+//! as it can get.
 
 use super::area::CHUNK;
 use super::audit::Description;
@@ -14,7 +15,7 @@ use crate::am::run::corrupt;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Waits until `ready` says so.
+/// Waits until `ready` returns true.
 pub async fn until(mut ready: impl FnMut() -> bool) {
     poll_fn(|_| if ready() { Poll::Ready(()) } else { Poll::Pending }).await
 }
@@ -23,11 +24,11 @@ pub async fn until(mut ready: impl FnMut() -> bool) {
 pub struct Context<A: Mapped> {
     /// The engine.
     pub coll: &'static Coll<A>,
-    /// The members.
+    /// The team.
     pub team: TeamRef<A>,
     first: u32,
     count: u32,
-    /// What is called, with debug clients.
+    /// The description of the call, with debug clients.
     call: Option<Box<Description>>,
 }
 
@@ -38,7 +39,7 @@ impl<A: Mapped> Drop for Context<A> {
 }
 
 impl<A: Mapped> Context<A> {
-    /// Takes `count` sequence numbers of the team. `None`: a call that moves no data.
+    /// Takes `count` sequence numbers of the team. `call` is `None` for a call that moves no data.
     pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32, call: Option<&Call>) -> Context<A> {
         let Some(audit) = &team.audit else {
             let first = team.reserve(count);
@@ -49,25 +50,25 @@ impl<A: Mapped> Context<A> {
         Context { coll, team, first, count, call: Some(Box::new(call)) }
     }
 
-    /// Own place.
+    /// This member's place.
     #[inline(always)]
     pub fn me(&self) -> usize {
         self.team.me()
     }
 
-    /// Members.
+    /// Number of members.
     #[inline(always)]
     pub fn members(&self) -> usize {
         self.team.members()
     }
 
-    /// The other members, from the next one on, so that not all begin with the same one.
+    /// The other members, beginning with the next one, so that members do not all begin with the same one.
     pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<A> {
         let (me, members) = (self.me(), self.members());
         (1..members).map(move |d| (me + d) % members)
     }
 
-    /// Phase number `index`, once its sequence number may be used.
+    /// Phase number `index`. Waits until its sequence number may be used.
     #[inline]
     pub async fn phase(&self, index: u32) -> Phase<'_, A> {
         debug_assert!(index < self.count);
@@ -81,7 +82,7 @@ impl<A: Mapped> Context<A> {
 }
 
 impl<A: Mapped> Context<A> {
-    /// Phase 0, without a future and without a description for debug clients; waits until it may be used.
+    /// Phase 0, for callers without a future and without descriptions. Blocks until its number may be used.
     #[inline]
     pub fn phase_at_once(&self) -> Phase<'_, A> {
         self.coll.wait_until(|| self.team.is_usable(self.first));
@@ -91,9 +92,9 @@ impl<A: Mapped> Context<A> {
 
 /// One sequence number of a collective: each pair of members may send each other one message, and answers to it.
 pub struct Phase<'a, A: Mapped> {
-    /// The collective.
+    /// The collective that the number belongs to.
     pub cx: &'a Context<A>,
-    /// The number.
+    /// The sequence number.
     pub seq: u32,
 }
 
@@ -112,13 +113,13 @@ impl<A: Mapped> Phase<'_, A> {
         self.cx.team.cells.send(self.cx.coll.am, to, self.seq, head, body);
     }
 
-    /// Changes the head of the message sent.
+    /// Changes the head of the message that was sent to `to`.
     #[inline]
     pub fn update(&self, to: usize, head: u32) {
         self.cx.team.cells.update(self.cx.coll.am, to, self.seq, head);
     }
 
-    /// The head of a member's message.
+    /// The head of a member's message; `None` until it has come.
     #[inline]
     pub fn head(&self, from: usize) -> Option<u32> {
         self.cx.team.cells.head(self.seq, from)
@@ -132,50 +133,51 @@ impl<A: Mapped> Phase<'_, A> {
 
     /// Answers a member.
     #[inline]
-    pub fn tell(&self, to: usize, what: Word, value: u32) {
-        self.cx.team.cells.tell(self.cx.coll.am, to, self.seq, what, value);
+    pub fn answer(&self, to: usize, what: Word, value: u32) {
+        self.cx.team.cells.answer(self.cx.coll.am, to, self.seq, what, value);
     }
 
-    /// A member's answer.
+    /// A member's answer word; `None` until it has come.
     #[inline]
-    pub fn told(&self, from: usize, what: Word) -> Option<u32> {
-        self.cx.team.cells.told(self.seq, from, what)
+    pub fn answered(&self, from: usize, what: Word) -> Option<u32> {
+        self.cx.team.cells.answered(self.seq, from, what)
     }
 
-    /// Ends the job: a member's memory holds something that none of our senders writes. With debug clients, calls that differ
-    /// may be noticed here first.
+    /// Ends the job: a member's memory holds a value that none of our senders writes. With debug clients, this may
+    /// also be the first sign of calls that differ.
     #[cold]
     pub fn corrupt(&self, from: usize, what: &str) -> ! {
         self.cx.team.compare(self.cx.coll.am);
         corrupt(self.cx.team.cells.rank(from), what)
     }
 
-    /// Waits until `from` has told `what`.
-    pub async fn hear(&self, from: usize, what: Word) {
-        until(|| self.told(from, what).is_some()).await
+    /// Waits for the answer word `what` of `from`.
+    pub async fn wait_for(&self, from: usize, what: Word) {
+        until(|| self.answered(from, what).is_some()).await
     }
 
-    /// Waits until all members have sent `what`. In small teams each tells all; in large ones those at doubling distances, one
-    /// after the other.
-    pub async fn everybody(&self, what: Word) {
+    /// Waits until all members have sent `what`. In small teams each member sends it to all. In large ones it goes in
+    /// rounds, to the member at a distance that doubles.
+    pub async fn wait_for_all(&self, what: Word) {
         let (me, members) = (self.cx.me(), self.cx.members());
         if members <= DIRECT_MEMBERS {
-            return self.each_other(what).await;
+            return self.wait_for_each(what).await;
         }
         let mut distance = 1;
         while distance < members {
-            self.tell((me + distance) % members, what, 1);
-            self.hear((me + members - distance) % members, what).await;
+            self.answer((me + distance) % members, what, 1);
+            self.wait_for((me + members - distance) % members, what).await;
             distance *= 2;
         }
     }
 
-    /// As [`Self::everybody`], but each member hears from each. Then everything that a member sent this one before has come.
-    /// That holds for words sent as messages too, which are in order only between two members.
-    pub async fn each_other(&self, what: Word) {
-        self.cx.others().for_each(|to| self.tell(to, what, 1));
+    /// Like [`Self::wait_for_all`], but each member hears from each directly. After that, all that a member sent to this
+    /// one before has arrived. That holds for words sent as messages too, because these keep their order only between
+    /// two members.
+    pub async fn wait_for_each(&self, what: Word) {
+        self.cx.others().for_each(|to| self.answer(to, what, 1));
         for from in self.cx.others() {
-            self.hear(from, what).await;
+            self.wait_for(from, what).await;
         }
     }
 

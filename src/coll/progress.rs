@@ -1,8 +1,8 @@
 //! Collectives under way: which thread polls them, and the handles that clients wait for.
 //!
-//! The caller of a blocking collective polls it, on its own stack. The others are tasks. A thread that polls the message engine
-//! polls them too, one thread at a time; another one returns at once. Of each team a window's worth of the oldest is polled,
-//! because the rest could not run anyway.
+//! The caller of a blocking collective polls it on its own stack. All others are tasks. A thread that polls the
+//! message engine polls the tasks too. Only one thread does so at a time; others return at once. In each team it
+//! polls as many of the oldest tasks as the window allows, because the rest could not run anyway.
 //!
 //! Must not know: what collectives do.
 
@@ -20,14 +20,14 @@ use std::task::{Context, Poll, Waker};
 
 /// A collective that runs beside its caller.
 pub struct Task {
-    /// What it does.
+    /// The code of the collective.
     pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// The handles that count it as done at its end.
+    /// The handles that count this task as done when it ends.
     pub handles: Vec<usize>,
 }
 
 impl Task {
-    /// Runs it as far as it goes; true when it is done.
+    /// Runs the task as far as it gets. True when it is done.
     pub fn poll(&mut self) -> bool {
         self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
@@ -39,22 +39,22 @@ struct Running<A: Mapped> {
     tasks: VecDeque<Task>,
 }
 
-/// State of the thread that polls tasks: whether one is polling, and the tasks.
+/// State of the thread that polls tasks: whether a thread is polling, and the tasks.
 struct Turn<A: Mapped>(Cell<bool>, RefCell<Vec<Running<A>>>);
 
 type Started<A> = Vec<(TeamRef<A>, Task)>;
 
 /// All tasks.
 pub struct Tasks<A: Mapped> {
-    /// Tasks that were started and that the polling thread has not seen yet.
+    /// Tasks that were started, but not yet seen by the thread that polls.
     incoming: ModeLock<RefCell<Started<A>>>,
-    /// Tasks of the polling thread.
+    /// Tasks that the polling thread has seen.
     running: ModeLock<Turn<A>>,
 }
 
 impl<A: Mapped> Tasks<A> {
     /// # Safety
-    /// As [`ModeLock::new`].
+    /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Tasks<A> {
         Tasks {
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
@@ -66,7 +66,7 @@ impl<A: Mapped> Tasks<A> {
 }
 
 impl<A: Mapped> Coll<A> {
-    /// Runs it, serving messages, until it is done.
+    /// Runs the future until it is done, and serves messages meanwhile.
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let future = pin!(future);
         let future = RefCell::new(future);
@@ -89,12 +89,12 @@ impl<A: Mapped> Coll<A> {
                     self.teams_in_turn(|team| team.compare(self.am));
                     patience.check(self);
                 }
-                // The poll before a sleep may have finished it.
+                // The poll before a sleep may have finished the future.
                 let done = result.take();
                 match done {
                     Some(value) => return value,
                     None if look() => break,
-                    // A collective that makes progress needs no pause.
+                    // No pause is needed while a collective makes progress.
                     None if self.moves() != moves => (failed, moves) = (0, self.moves()),
                     None => {}
                 }
@@ -103,7 +103,7 @@ impl<A: Mapped> Coll<A> {
         result.take().expect("just set")
     }
 
-    /// A collective has moved bytes, and is not done.
+    /// Notes that a collective has moved bytes and is not done.
     pub(super) fn moved(&self) {
         // Relaxed, and not read-modify-write: threads may lose counts, and then wait a little longer.
         self.moves.store(self.moves().wrapping_add(1), Ordering::Relaxed);
@@ -113,19 +113,19 @@ impl<A: Mapped> Coll<A> {
         self.moves.load(Ordering::Relaxed) // Relaxed: as in `moved`
     }
 
-    /// Counts a collective that was done at once. Every 16th polls, so that a node that does nothing else still answers
-    /// requests.
+    /// Counts a collective that was done at once. Every 16th call polls, so that a node that does nothing else still
+    /// answers requests.
     #[inline]
     pub(super) fn serve_now_and_then(&self) {
         // Relaxed, and not read-modify-write: threads may lose counts, not correctness.
         let n = self.done_at_once.load(Ordering::Relaxed).wrapping_add(1);
-        self.done_at_once.store(n, Ordering::Relaxed); // Relaxed: as above
+        self.done_at_once.store(n, Ordering::Relaxed); // Relaxed: see the load
         if n & 15 == 0 {
             self.am.poll();
         }
     }
 
-    /// Starts a task, which has run once and is not done.
+    /// Starts a task that has run once and is not done.
     pub fn start_task(&self, team: TeamRef<A>, task: Task) {
         self.tasks.incoming.with(|incoming| incoming.borrow_mut().push((team, task)));
         self.am.background(1);
@@ -137,11 +137,11 @@ impl<A: Mapped> Coll<A> {
         drop(self.tasks.running.with(|Turn(_, running)| running.take()));
     }
 
-    /// Runs tasks as far as they can run. True when one was done or moved bytes. Any poll outside handlers calls this.
+    /// Runs tasks as far as they get. True if one was done or moved bytes. Any poll outside handlers calls this.
     pub fn progress(&self) -> bool {
         let moves = self.moves();
         let turn = self.tasks.running.try_with(|Turn(busy, running)| {
-            // A task's callback may poll: the same thread comes here again.
+            // A callback of a task may poll, and then the same thread comes here again.
             if busy.replace(true) {
                 return 0;
             }
@@ -168,7 +168,7 @@ impl<A: Mapped> Coll<A> {
         }
         let mut done = 0;
         for team in teams.iter_mut() {
-            // Threads of a node may have started a few in another order than they took their numbers.
+            // Threads of a node may have started a few tasks in another order than that of their numbers.
             let reach = 2 * area::window(team.team.members()) as usize;
             let mut i = 0;
             while i < team.tasks.len().min(reach) {
@@ -187,14 +187,14 @@ impl<A: Mapped> Coll<A> {
     }
 }
 
-/// What a client's handle stands for: collectives that are not done.
+/// The collectives that a client's handle stands for and that are not done.
 struct Entry {
     generation: u32,
     live: bool,
     pending: u32,
 }
 
-/// Entries, and those that are free.
+/// The entries, and the indices of the free ones.
 #[derive(Default)]
 struct Table(RefCell<Vec<Entry>>, RefCell<Vec<u32>>);
 
@@ -203,13 +203,13 @@ pub struct Handles(ModeLock<Table>);
 
 impl Handles {
     /// # Safety
-    /// As [`ModeLock::new`].
+    /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool) -> Handles {
         // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         Handles(unsafe { ModeLock::new(threaded, Table::default()) })
     }
 
-    /// A handle for one collective; never 0.
+    /// Takes a handle for one collective. It is never 0.
     pub fn take(&self) -> usize {
         self.0.with(|Table(entries, free)| {
             let (mut entries, mut free) = (entries.borrow_mut(), free.borrow_mut());
@@ -238,12 +238,12 @@ impl Handles {
         self.with(handle, |entry| entry.pending += 1);
     }
 
-    /// Counts one of its collectives as done.
+    /// Counts one of the handle's collectives as done.
     pub fn finish(&self, handle: usize) {
         self.with(handle, |entry| entry.pending -= 1);
     }
 
-    /// True if all its collectives are done. `BadArg`: no such handle.
+    /// True if all collectives of the handle are done.
     pub fn is_done(&self, handle: usize) -> Result<bool, Error> {
         match self.with(handle, |entry| entry.pending == 0) {
             Some(done) => Ok(done),
@@ -251,7 +251,7 @@ impl Handles {
         }
     }
 
-    /// Gives the handle back if all are done.
+    /// Gives the handle back if all its collectives are done; returns whether it did.
     pub fn sync(&self, handle: usize) -> Result<bool, Error> {
         if handle == 0 {
             return Ok(true);

@@ -1,7 +1,7 @@
 //! The connected collective regions of peers. A region is connected at the first contact, so a node pays only for the peers
 //! that its collectives talk to.
 //!
-//! Must not know: how regions are connected, what is in them.
+//! Must not know: how regions are connected, and what they contain.
 
 use crate::base::error::Error;
 use crate::base::fatal;
@@ -11,14 +11,14 @@ use std::sync::OnceLock;
 /// Connects the collective region of a node. May be called by several threads at once, at any time from attach on.
 pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> + Send + Sync>;
 
-/// All nodes' collective regions, by rank, as far as they are connected.
+/// The collective regions of all nodes by rank, as far as they are connected.
 pub struct MemberReach<A: Adapter> {
     maps: Box<[OnceLock<A::Remote>]>,
     connect: Option<Connect<A>>,
 }
 
 impl<A: Adapter> MemberReach<A> {
-    /// In a job of `nodes`. Without `connect` no region is mapped, and words and bytes travel as messages.
+    /// For a job of `nodes` nodes. Without `connect`, no region is mapped, and words and bytes travel as messages.
     pub fn new(nodes: u32, connect: Option<Connect<A>>) -> MemberReach<A> {
         MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect }
     }
@@ -28,8 +28,8 @@ impl<A: Adapter> MemberReach<A> {
         self.maps.len()
     }
 
-    /// The region of node `rank` (below [`MemberReach::nodes`]), connected now if it is not yet. `None`: no regions are mapped.
-    /// If connecting fails the job ends with a line, because a member of a collective can't be left out.
+    /// The region of node `rank`, which is below [`MemberReach::nodes`]. Connects it if necessary. `None`: no regions
+    /// are mapped. If connecting fails the job ends with a line, because a collective cannot leave out a member.
     pub fn map(&self, rank: u32) -> Option<&A::Remote> {
         let connect = self.connect.as_ref()?;
         let lost = |error: Error| fatal(format_args!("no way to the collective region of node {rank}: {error}"));

@@ -1,4 +1,5 @@
-//! The receiving side of a move (`moves.rs`): follows the sender's message, and checks that it is possible.
+//! The receiving side of a move (`moves.rs`). It follows the sender's message, and checks that the message is
+//! possible.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -22,23 +23,25 @@ pub fn receive_inline<A: Mapped>(phase: &Phase<'_, A>, from: usize, into: &Span)
     into.set_words(&phase.body(from, into.len().div_ceil(8)));
 }
 
-/// The receiving side.
+/// The receiving side of a move.
 pub struct Recv<'a, A: Mapped> {
     phase: Phase<'a, A>,
     from: usize,
     into: Span,
+    /// The sender waits for an address, and pushes the bytes to it if it is in our segment.
     land: bool,
-    told: bool,
-    /// Bytes here.
+    /// The sender has been given the address for the bytes.
+    announced: bool,
+    /// Number of bytes that have arrived.
     got: usize,
     /// Open while Mediums may come.
     landing: Option<Landing<'static>>,
-    /// Where Mediums land if `into` is in pieces; where all bytes land if there is no `into` yet.
+    /// Memory of our own in which bytes arrive, if `into` is in several pieces, or if there is no `into` yet.
     whole: Option<Buffer>,
-    /// Bytes that the sender has mapped are used where they lie. `into` is needed for other bytes only.
+    /// Use the bytes where they lie if the sender's memory is mapped. `into` is needed for other bytes only.
     lend: bool,
     lent: Option<Span>,
-    /// The sender waits for the answer that the lent bytes are not needed any more.
+    /// The sender waits for the answer that the lent bytes are no longer needed.
     answer: bool,
 }
 
@@ -50,7 +53,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
             from,
             into,
             land: false,
-            told: false,
+            announced: false,
             got: 0,
             landing: None,
             whole: None,
@@ -60,26 +63,27 @@ impl<'a, A: Mapped> Recv<'a, A> {
         }
     }
 
-    /// `len` bytes to look at ([`Self::bytes`]) until they are given back. If they are mapped, they are used where they lie.
+    /// Lets the caller look at `len` bytes ([`Self::bytes`]) until it gives them back. If they are mapped, they are
+    /// used where they lie.
     pub fn lent(phase: Phase<'a, A>, from: usize, len: usize) -> Self {
-        // SAFETY: nothing is copied there: `hold` makes it memory of ours first.
+        // SAFETY: no code copies there, because `hold` replaces the span by our own memory first.
         let nowhere = unsafe { Span::one(0, len) };
         Recv { lend: true, ..Self::new(phase, from, nowhere) }
     }
 
-    /// The bytes, when all are here.
+    /// The bytes. Call it when all have arrived.
     pub fn bytes(&self) -> &Span {
         self.lent.as_ref().unwrap_or(&self.into)
     }
 
-    /// Lent bytes are not needed any more.
+    /// Tells the sender that lent bytes are no longer needed.
     pub fn give_back(&self) {
         if self.answer {
-            self.phase.tell(self.from, Word::Taken, 1);
+            self.phase.answer(self.from, Word::Taken, 1);
         }
     }
 
-    /// Makes room for bytes that are not lent.
+    /// Makes our own memory for bytes that are not lent.
     fn hold(&mut self) {
         if self.lend && self.whole.is_none() {
             let buffer = Buffer::new(self.into.len());
@@ -93,23 +97,23 @@ impl<'a, A: Mapped> Recv<'a, A> {
         Recv { land: true, ..Self::new(phase, from, into) }
     }
 
-    /// Tells the sender where to put the bytes, if it waits for that.
+    /// Gives the sender the address for the bytes, if the sender waits for one.
     pub fn announce(&mut self) {
         let coll = self.phase.cx.coll;
-        if self.into.len() <= INLINE || self.told {
+        if self.into.len() <= INLINE || self.announced {
             return;
         }
         if !coll.direct {
             self.hold();
-            self.tell_landing();
+            self.announce_landing();
         } else if self.land {
             let here = self.into.address().filter(|a| coll.is_mapped(*a, self.into.len()));
             self.phase.cx.team.cells.land(coll.am, self.from, self.phase.seq, here.unwrap_or(0));
-            self.told = true;
+            self.announced = true;
         }
     }
 
-    /// Takes as many steps as it can. True when all bytes are here.
+    /// Takes as many steps as possible. True when all bytes have arrived.
     pub fn step(&mut self) -> bool {
         self.announce();
         let Some(head) = self.phase.head(self.from) else { return false };
@@ -132,21 +136,21 @@ impl<'a, A: Mapped> Recv<'a, A> {
             HOW_PULL => self.pull(),
             HOW_STAGED => self.empty(count),
             HOW_BY_AM if count <= 1 => {
-                if count == 0 && (!self.told || self.land) {
+                if count == 0 && (!self.announced || self.land) {
                     self.land = false;
-                    self.tell_landing();
+                    self.announce_landing();
                 }
                 if let (1, Some(whole)) = (count, &self.whole) {
                     self.into.copy_from(&Span::of(whole));
                 }
                 count == 1
             }
-            HOW_PUSHED if self.land && self.told => true,
+            HOW_PUSHED if self.land && self.announced => true,
             _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
         }
     }
 
-    fn tell_landing(&mut self) {
+    fn announce_landing(&mut self) {
         if self.into.address().is_none() {
             self.whole = Some(Buffer::new(self.into.len()));
         }
@@ -155,10 +159,10 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let rank = self.phase.cx.team.cells.rank(self.from);
         self.landing = Some(self.phase.cx.coll.landings.open(rank, address, self.into.len()));
         self.phase.cx.team.cells.land(self.phase.cx.coll.am, self.from, self.phase.seq, address);
-        self.told = true;
+        self.announced = true;
     }
 
-    /// The sender's map, and where in it the bytes lie.
+    /// The sender's map, and the offset of the bytes in it.
     fn source(&self) -> (&'static A::Remote, usize) {
         let rank = self.phase.cx.team.cells.rank(self.from);
         let address = self.phase.body(self.from, 1)[0] as usize;
@@ -169,26 +173,27 @@ impl<'a, A: Mapped> Recv<'a, A> {
         (map, address - base)
     }
 
-    /// The sender's region, and where in it the message says that `len` bytes are for us.
+    /// The sender's region, and the offset in it at which `len` bytes are for us, as the message says. Both are
+    /// checked.
     fn region_part(&self, len: usize) -> (&'a A::Remote, usize) {
         let cx = self.phase.cx;
         let at = self.phase.body(self.from, 1)[0] as usize;
         let Some(map) = cx.team.cells.map(self.from) else {
             self.phase.corrupt(self.from, "a stage that is not mapped")
         };
-        // Parts begin on lines: a client's function that gets them as operands wants them aligned.
+        // Parts begin on lines, because the client's function may get them as operands and wants these aligned.
         if at > map.len() || map.len() - at < len || !at.is_multiple_of(LINE) {
             self.phase.corrupt(self.from, "a collective's stage outside the region");
         }
         (map, at)
     }
 
-    /// Takes the bytes where they lie, if loads reach them.
+    /// Uses the bytes where they lie, if loads reach them. Returns whether they do.
     fn borrow(&mut self, how: u32) -> bool {
         let len = self.into.len();
         let (map, offset) = if how == HOW_PULL { self.source() } else { self.region_part(len) };
-        // SAFETY: inside the map, which lives as long as the job; the sender keeps the bytes until they are given back,
-        // or the number is retired.
+        // SAFETY: inside the map, which lives as long as the job. The sender keeps the bytes until they are given
+        // back, or until the number is retired.
         self.lent = map.memory().map(|memory| unsafe { Span::one(memory as usize + offset, len) });
         self.answer = how == HOW_PULL;
         self.lent.is_some()
@@ -203,7 +208,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         self.got += n;
         let done = self.got == self.into.len();
         if done {
-            self.phase.tell(self.from, Word::Taken, 1);
+            self.phase.answer(self.from, Word::Taken, 1);
         }
         done
     }
@@ -217,13 +222,13 @@ impl<'a, A: Mapped> Recv<'a, A> {
             read(map, stage + self.got / CHUNK % CHUNKS * CHUNK, &self.into, self.got, n);
             self.phase.cx.coll.moved();
             self.got += n;
-            self.phase.tell(self.from, Word::Taken, self.got.div_ceil(CHUNK) as u32);
+            self.phase.answer(self.from, Word::Taken, self.got.div_ceil(CHUNK) as u32);
         }
         self.got == len
     }
 }
 
-/// Reads `len` bytes at `offset` of a peer's memory, which were checked to be inside, to `[at, at + len)` of `into`.
+/// Reads `len` bytes at `offset` of a peer's memory to `[at, at + len)` of `into`. The caller has checked the range.
 fn read<M: RemoteRead>(map: &M, offset: usize, into: &Span, at: usize, len: usize) {
     into.fill(at, len, |piece, done, n| {
         // SAFETY: the span's maker promised that the piece is writable.

@@ -1,8 +1,9 @@
-//! Reduction and scan of vectors (contract: coll.md §8): combined in image order, always in the same way for the same sizes.
+//! Reduction and scan of vectors (contract: coll.md §8). Vectors are combined in image order, and for the same sizes
+//! always in the same way.
 //!
-//! A vector too long to be sent ahead is combined where it lies. So a leaf's collective is done only when its vector has been
-//! combined, even with `OUT_MYSYNC`: before that the source would not be reusable (contract: coll.md §5 lets a mode be
-//! stronger).
+//! A vector that is too long to be sent ahead is combined where it lies. So a leaf's collective is done only when its
+//! vector has been combined, even with `OUT_MYSYNC`: before that the source may not be changed (contract: coll.md §5
+//! lets a mode be stronger).
 
 use super::Mapped;
 use super::call::Call;
@@ -15,7 +16,7 @@ use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 use crate::am::region::LINE;
 
-/// A vector that begins as a copy of `from`.
+/// A buffer with a copy of `from`.
 fn copied(from: &Span) -> Buffer {
     let buffer = Buffer::new(from.len());
     Span::of(&buffer).copy_from(from);
@@ -59,8 +60,8 @@ async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     leave(&ph, call).await;
 }
 
-/// The vectors of all members, in their order. `own` is this member's; of the received ones the members after this one come
-/// first.
+/// The vectors of all members, in member order. `own` is this member's. `recvs` begins with the members after this
+/// one.
 fn in_order<'a, A: Mapped>(me: usize, members: usize, own: &'a Span, recvs: &'a [Recv<'_, A>]) -> Vec<&'a Span> {
     (0..members).map(|m| if m == me { own } else { recvs[(m + members - me - 1) % members].bytes() }).collect()
 }
@@ -88,14 +89,14 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, rad
     leave(&last, call).await;
 }
 
-/// Each member combines its part of all vectors, which it reads where they lie if it can. The root gets the parts.
+/// Each member combines its part of all vectors. It reads them where they lie, if it can. The root gets the parts.
 async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let root = cx.team.images.owner(call.root).0;
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
     let last = cx.phase(1).await;
-    // One image: its vector as it lies, which peers may be able to reach.
+    // A single vector is used where it lies, because peers may be able to reach it there.
     let summed = (call.src.len() > 1).then(|| own(call, how));
     let vector = summed.as_ref().map_or_else(|| call.src(0, call.each), Span::of);
     let count = call.each / how.elem_size;
@@ -135,18 +136,19 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     leave(&last, call).await;
 }
 
-/// Number of elements whose bytes are whole lines. Parts that begin at multiples of it are aligned as the vectors are.
+/// Number of elements whose bytes are whole lines. Parts that begin at multiples of it have the alignment of the
+/// vectors.
 fn aligned(how: &Reduction) -> usize {
     LINE >> how.elem_size.trailing_zeros().min(LINE.trailing_zeros())
 }
 
-/// Bytes that are combined at a time: so many of each operand stay in the first-level cache or close to it.
+/// Bytes that are combined at a time. That much of each operand stays in the first-level cache or close to it.
 const FOLD: usize = 16 << 10;
 
-/// Combines the operands, in their order, block by block. `into` may be one of them, or lie in a peer's memory.
+/// Combines the operands in their order, block by block. `into` may be one of them, and may lie in a peer's memory.
 fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
     if into.is_empty() {
-        return; // elements may have no bytes
+        return; // an element may have 0 bytes
     }
     let block = (FOLD / how.elem_size).next_multiple_of(aligned(how)).max(1) * how.elem_size;
     let sum = Buffer::new(block.min(into.len()));
@@ -162,8 +164,8 @@ fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
     }
 }
 
-/// Scan: image i gets the vectors of images 0 to i combined, or to i − 1 (exclusive; image 0 gets nothing). It runs in rounds:
-/// at distance d each member knows the sum of the 2d members up to itself.
+/// Scan: image i gets the combined vectors of images 0 to i, or 0 to i − 1 (exclusive; image 0 gets nothing). It runs
+/// in rounds: at distance d each member gets the combination of up to 2d members that end with itself.
 pub async fn scan<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
@@ -183,7 +185,7 @@ pub async fn scan<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
         }
         all(sends, recvs, || ()).await;
         if me >= distance {
-            // Lower members on the left, and results never where the right operand lies.
+            // Lower members stand on the left, and the result must not overlap the right operand.
             let sum = copied(&Span::of(&lower));
             how.combine(&sum, &Span::of(&upto));
             upto = sum;

@@ -1,10 +1,10 @@
-//! Collectives with a root that move bytes: broadcast, scatter, gather; flat, or over a tree.
+//! Collectives with a root that move bytes: broadcast, scatter, gather. They are flat, or go over a tree.
 //!
-//! Trees count members from the root on; the subtree of a member is a run of them.
+//! Trees count members from the root on. So the members of a subtree are consecutive.
 //!
 //! | flag | effect |
 //! |---|---|
-//! | NOSYNC | as MYSYNC |
+//! | NOSYNC | the same as MYSYNC |
 //! | IN_ALLSYNC, the root sends | the root waits for all before it sends, and no member is done before that |
 //! | IN_ALLSYNC, other members send | all wait for all |
 
@@ -19,18 +19,20 @@ use super::recv::Recv;
 use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 
-/// Members of a tree below `place` of `members`, counted from the root: the parent, and the children with their runs.
+/// The place of one member in a tree of `members`, counted from the root: its parent, and its children with their
+/// subtrees.
 pub struct Tree {
     /// `None` at the root.
     pub parent: Option<usize>,
-    /// First member and number of members of each child's subtree, the nearest first.
+    /// First member and number of members of each child's subtree, the smallest subtree first.
     pub children: Vec<(usize, usize)>,
-    /// Members of the own subtree.
+    /// Number of members of this member's subtree.
     pub size: usize,
 }
 
 impl Tree {
-    /// The k-nomial tree: a member's number has its lowest non-zero digit (base `radix`) cleared in its parent's.
+    /// The k-nomial tree: a member's parent has the same number with its lowest non-zero digit (base `radix`)
+    /// cleared.
     pub fn new(radix: usize, place: usize, members: usize) -> Tree {
         let mut children = Vec::new();
         let mut level = 1;
@@ -45,42 +47,42 @@ impl Tree {
     }
 }
 
-/// Numbers counted from the root, as members.
+/// The member with number `place`, counted from the root.
 fn member<A: Mapped>(cx: &Context<A>, root: usize, place: usize) -> usize {
     (root + place) % cx.members()
 }
 
-/// The tree of this member below `root`, as members; the number of its own place.
+/// The tree of this member below `root`, with places as members; and this member's place.
 fn tree<A: Mapped>(cx: &Context<A>, root: usize, radix: usize) -> (Tree, usize) {
     let place = (cx.me() + cx.members() - root) % cx.members();
     (Tree::new(radix, place, cx.members()), place)
 }
 
-/// With IN_ALLSYNC: each member tells the root that it is here, and the root waits for all.
+/// With IN_ALLSYNC: each member tells the root that it has called, and the root waits for all.
 async fn enter_at_root<A: Mapped>(ph: &Phase<'_, A>, root: usize, call: &Call) {
     if !call.has(flags::IN_ALLSYNC) {
         return;
     }
     if ph.cx.me() != root {
-        ph.tell(root, Word::Enter, 1);
+        ph.answer(root, Word::Enter, 1);
         return;
     }
     for from in ph.cx.others() {
-        ph.hear(from, Word::Enter).await;
+        ph.wait_for(from, Word::Enter).await;
     }
 }
 
 /// With IN_ALLSYNC: each member waits for all.
 pub async fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     if call.has(flags::IN_ALLSYNC) {
-        ph.everybody(Word::Enter).await;
+        ph.wait_for_all(Word::Enter).await;
     }
 }
 
 /// With OUT_ALLSYNC: each member waits until all are done.
 pub async fn leave<A: Mapped>(ph: &Phase<'_, A>, call: &Call) {
     if call.has(flags::OUT_ALLSYNC) {
-        ph.everybody(Word::Leave).await;
+        ph.wait_for_all(Word::Leave).await;
     }
 }
 
@@ -97,7 +99,7 @@ pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algor
             if let Some(parent) = tree.parent {
                 recv(Recv::new(ph, member(cx, root, parent), first.clone())).await;
             }
-            // The largest subtree first.
+            // The largest subtree comes first.
             let children: Vec<_> = tree.children.iter().rev().map(|(first, _)| member(cx, root, *first)).collect();
             send_beside(Send::new(ph, To::List(children), first.clone()), copy_here).await;
         }
@@ -110,12 +112,12 @@ pub async fn broadcast<A: Mapped>(cx: &Context<A>, call: &Call, algorithm: Algor
     leave(&ph, call).await;
 }
 
-/// The blocks of all images of `members`, in order, of an array of blocks at `base`.
+/// The blocks of all images of `members`, in order. They are part of an array of blocks at `base`.
 fn blocks<A: Mapped>(cx: &Context<A>, call: &Call, base: usize, members: impl Iterator<Item = usize>) -> Span {
     let images = &cx.team.images;
     let numbers = members.flat_map(|m| images.first(m)..images.first(m) + images.count(m));
     let addresses: Vec<usize> = numbers.map(|image| base + image * call.each).collect();
-    // SAFETY: blocks of an array that the collective's caller promises.
+    // SAFETY: blocks of an array that the collective's caller promised to keep accessible.
     unsafe { Span::many(&addresses, call.each) }
 }
 
@@ -146,7 +148,8 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, root: usize, ra
     let cx = ph.cx;
     let (tree, place) = tree(cx, root, radix);
     let run = |first: usize, count: usize| (first..first + count).map(|place| member(cx, root, place));
-    // Blocks of the own subtree, in tree order. The root's are in place; an inner member's pass through a buffer.
+    // Blocks of this member's subtree, in tree order. The root's are in place; those of an inner member go through a
+    // buffer.
     let buffer = tree.parent.map(|_| Buffer::new(bytes(cx, call, run(place, tree.size))));
     if let (Some(parent), Some(buffer)) = (tree.parent, &buffer) {
         recv(Recv::new(*ph, member(cx, root, parent), Span::of(buffer))).await;

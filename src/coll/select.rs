@@ -1,39 +1,39 @@
-//! The one table that selects the algorithm of a collective: by its kind, the number of bytes and of members, and whether their
-//! memory is mapped.
+//! The one table that selects the algorithm of a collective: by its kind, the number of bytes, the number of members,
+//! and whether their memory is mapped.
 //!
-//! Sizes without a source are guesses that `testcollperf` bears out on two cores. Every member must choose alike, so nothing
-//! that differs among members may enter.
+//! Sizes without a source are guesses that `testcollperf` confirms on two cores. Every member must make the same
+//! choice, so the table may not depend on anything that differs among members.
 
 use super::Kind;
 use super::cells::WORDS;
 
 /// Bytes that a message carries itself.
 pub const INLINE: usize = 8 * WORDS;
-/// Bytes up to which a sender copies to its stage, where receivers find them when they come, even if they could read the
-/// source. Then the sender is done at once, and nobody answers.
+/// Up to this many bytes a sender copies to its stage, even if receivers could read the source. Receivers find the
+/// bytes when they come. The sender is done at once, and no receiver answers.
 pub const AHEAD_MAPPED: usize = 1024;
-/// Most members that tell each other everything directly. More go round by round (dissemination).
+/// The most members that send everything directly to each other. More members go in rounds (dissemination).
 pub const DIRECT_MEMBERS: usize = 8;
-/// Bytes from which a member writes to the root of a gather, if it can, instead of the root reading: then all members copy at
-/// the same time.
+/// From this many bytes on, the members of a gather write to the root if they can, instead of the root reading. Then
+/// all members copy at the same time.
 pub const PUSH: usize = 8 << 10;
-/// Bytes of a vector from which a reduction is divided among the members.
+/// From this many bytes of a vector on, the members share the work of a reduction.
 pub const SHARED_REDUCE: usize = if cfg!(loom) { 1 << 20 } else { 16 << 10 };
 
 /// The pattern in which bytes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// From and to the root directly, or between all pairs.
+    /// Directly between the root and each member, or between all pairs.
     Flat,
     /// Over a tree of this radix.
     Tree(usize),
     /// In rounds of doubling distance.
     Rounds,
-    /// Shared out: each member combines a part, the root collects the parts.
+    /// Each member combines a part, and the root collects the parts.
     Shared,
 }
 
-/// One row: the first that fits is taken.
+/// One row. The first row that fits a call is used.
 struct Row {
     kind: Kind,
     mapped: Option<bool>,
@@ -48,10 +48,11 @@ const fn row(kind: Kind, mapped: Option<bool>, members: usize, bytes: usize, alg
     Row { kind, mapped, members, bytes, algorithm }
 }
 
-/// A row holds up to that number of members and of bytes of a block. `mapped`: only if the memory is mapped, or only if not.
+/// A row fits up to that number of members and bytes of a block. `mapped`: only with mapped memory, or only without;
+/// `None`: both.
 const TABLE: &[Row] = &[
-    // Mapped: each reader pulls from the root, all at the same time. A root's stores to many members take longer than a
-    // tree's three levels only where there are many.
+    // With mapped memory all readers pull from the root at the same time. The root's stores take longer than the
+    // three levels of a tree only if there are many members.
     row(Kind::Broadcast, Some(true), 16, ANY, Algorithm::Flat),
     row(Kind::Broadcast, Some(true), ANY, 4096, Algorithm::Tree(4)),
     row(Kind::Broadcast, Some(true), ANY, ANY, Algorithm::Flat),

@@ -1,5 +1,5 @@
-//! What a client declares before its first collective: the images of each node, the functions of reductions
-//! (`gasnet_coll_init`).
+//! What a client declares before its first collective (`gasnet_coll_init`): the images of each node, and the
+//! functions of reductions.
 //!
 //! Must not know: algorithms.
 
@@ -17,8 +17,8 @@ use crate::sync::Ordering;
 use std::sync::Arc;
 
 impl<A: Mapped> Coll<A> {
-    /// `gasnet_coll_init`: `counts` are the images of each node, equal everywhere; `None`: one each. Every thread that takes
-    /// part calls it, with its image.
+    /// `gasnet_coll_init`. `counts` has the number of images of each node and is equal everywhere; `None`: one each.
+    /// Every thread that takes part calls it with its image.
     pub fn init(&'static self, counts: Option<&[u32]>, image: u32, functions: &[(Function, u32)]) -> Result<(), Error> {
         let several = counts.filter(|counts| counts.iter().any(|n| *n != 1));
         let me = self.am.me() as usize;
@@ -82,11 +82,11 @@ impl<A: Mapped> Coll<A> {
             let queue = unsafe { ImageQueue::new(self.threaded) };
             let _ = self.by_image.set((Box::leak(Box::new(team)), queue));
             self.meet();
-            // ORDERING: Release ↔ Acquire below: the other threads see the team.
+            // ORDERING: Release ↔ Acquire below: the other threads of the node see the team.
             self.ready.store(1, Ordering::Release);
         }
         let mut failed = 0;
-        // ORDERING: Acquire ↔ Release above.
+        // ORDERING: Acquire ↔ Release above: this thread sees the team.
         while self.ready.load(Ordering::Acquire) == 0 {
             failed = self.am.wait_step(failed);
         }
@@ -94,10 +94,10 @@ impl<A: Mapped> Coll<A> {
     }
 }
 
-/// The team of all nodes, number `which`, with these images.
+/// Makes the team of all nodes, number `which`, with these images.
 ///
 /// # Safety
-/// As [`ModeLock::new`].
+/// The caller keeps the contract of [`ModeLock::new`].
 pub(super) unsafe fn all_nodes<A: Mapped>(
     region: &A::Local,
     reach: &Arc<MemberReach<A>>,

@@ -1,9 +1,10 @@
-//! A shorter implementation of blocking collectives of few bytes among few members that tell each other everything directly. It
-//! needs no future. While bytes travel in messages or ahead of their receivers, it needs no allocation and no answer. The
-//! messages are those of the full collectives, so some members may use this one and others the full one.
+//! A shorter implementation of blocking collectives, for few bytes and few members that send everything directly to
+//! each other. It needs no future. While bytes travel in messages or ahead of their receivers, it needs neither
+//! allocations nor answers. The messages are those of the full collectives, so some members may use this code and
+//! others the full one.
 //!
-//! This code waits for heads of messages only, which every member sends as soon as it comes. If something takes more than one
-//! step (a stage, or Active Messages where no buffer is free), the full machinery takes over all that is left.
+//! This code only waits for heads of messages. Every member sends these as soon as it calls. If something takes more
+//! than one step (a stage, or Active Messages because no buffer is free), the full implementation does the rest.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -21,33 +22,33 @@ use crate::sync::spin_loop;
 use std::cell::RefCell;
 use std::iter::once;
 
-/// Looks at a line between two polls of the message engine; after those a node that shares its core soon yields. Broadcast and
-/// reduction with broadcast of 8 bytes, 4 nodes on 2 cores: 8, 4, 2 looks take 1.13 and 3.5, 1.15 and 2.9, 1.05 and 2.6 µs; on
-/// cores of their own it makes no difference.
+/// The number of looks at a line between two polls of the message engine. After those polls, a node that shares its
+/// core soon yields. Broadcast, and reduction with broadcast, of 8 bytes on 4 nodes and 2 cores: 8 looks take 1.13
+/// and 3.5, 4 looks 1.15 and 2.9, 2 looks 1.05 and 2.6 µs. On cores of their own it makes no difference.
 const LOOKS: u32 = 2;
-/// Bytes of a block up to which this implementation is used. Longer ones are better served in turns.
+/// The most bytes of a block for this implementation. Longer ones are better moved in steps.
 const SHORT: usize = 8 << 10;
 
-/// The receivers of this member, and what they get.
+/// The receivers of this member's bytes.
 enum Out {
     Nobody,
-    /// To all others, the same.
+    /// All others get the same.
     Same,
-    /// To each other its part.
+    /// Each other member gets its own part.
     Parts,
-    /// To the root.
+    /// The root gets them.
     Root(usize),
 }
 
 /// A call of one image with one address on each side.
 pub struct Plain {
-    /// What.
+    /// The kind of collective.
     pub kind: Kind,
     /// Root image.
     pub root: usize,
     /// Bytes of a block; of reductions: of a vector.
     pub each: usize,
-    /// `flags`.
+    /// Flags of [`super::call::flags`].
     pub flags: u32,
     /// Destination, if there is one.
     pub dst: usize,
@@ -74,13 +75,14 @@ impl Plain {
 }
 
 impl<A: Mapped> Coll<A> {
-    /// Makes the blocking call, if it is short enough. True when it is done.
+    /// Makes the blocking call if it is short enough. Returns whether it did.
     #[inline]
     pub fn run_short(&'static self, team: &TeamRef<A>, call: &Plain) -> bool {
         let members = team.members();
         let all_sync = call.flags & (flags::IN_ALLSYNC | flags::OUT_ALLSYNC) != 0;
         let most = if call.kind == Kind::Broadcast && !all_sync { usize::MAX } else { DIRECT_MEMBERS };
-        // In a long gather, a member of the full implementation waits for an address, which this implementation does not send.
+        // In a long gather, a member that uses the full implementation waits for an address, which this
+        // implementation never sends.
         let longest = if call.kind == Kind::Gather { SHORT.min(select::PUSH - 1) } else { SHORT };
         let short = call.each <= longest && members <= most && call.root < members && call.kind != Kind::Scan;
         if !short || !self.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
@@ -128,36 +130,37 @@ fn perform<A: Mapped>(cx: &Context<A>, call: &Plain) {
             moves(&ph, each, Out::Parts, src_of, others, dst_of, || dst_of(me).copy_from(&src_of(me)));
         }
         (Kind::Reduce, Some(how)) => reduce(&ph, call, how),
-        _ => {} // not short
+        _ => {} // `run_short` takes no other calls
     }
     if call.has(flags::OUT_ALLSYNC) {
-        everybody(&ph, Word::Leave);
+        wait_for_all(&ph, Word::Leave);
     }
 }
 
-/// A member that must send first waits for all.
+/// If this member must send first, it waits for all members.
 #[cold]
 fn enter<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, root: usize) {
     match call.kind {
-        Kind::Broadcast | Kind::Scatter if ph.cx.me() != root => ph.tell(root, Word::Enter, 1),
+        Kind::Broadcast | Kind::Scatter if ph.cx.me() != root => ph.answer(root, Word::Enter, 1),
         Kind::Broadcast | Kind::Scatter => hear_all(ph, Word::Enter),
-        _ => everybody(ph, Word::Enter),
+        _ => wait_for_all(ph, Word::Enter),
     }
 }
 
 #[cold]
-fn everybody<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
-    ph.cx.others().for_each(|to| ph.tell(to, what, 1));
+fn wait_for_all<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
+    ph.cx.others().for_each(|to| ph.answer(to, what, 1));
     hear_all(ph, what);
 }
 
 fn hear_all<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
     for from in ph.cx.others() {
-        ph.cx.coll.wait_until(|| ph.told(from, what).is_some());
+        ph.cx.coll.wait_until(|| ph.answered(from, what).is_some());
     }
 }
 
-/// Sends its `part` to each receiver. Receives the `each` bytes of each of `sources` `into` their place. Does `keep` in
+/// Sends each receiver its `part`, and receives `each` bytes from each of `sources` `into` their place. Calls `keep`
+/// in between.
 /// between.
 #[inline(always)]
 fn moves<A: Mapped>(
@@ -227,14 +230,14 @@ fn long_moves<A: Mapped>(
     }
 }
 
-/// At the root: combines what comes, in the order of the members, while the next is under way.
+/// At the root: combines the vectors in member order, while the next one is on its way.
 fn reduce<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, how: &Reduction) {
     let (coll, me, members) = (ph.cx.coll, ph.cx.me(), ph.cx.members());
     let (own, dst) = (call.src(call.each), call.dst(call.each));
     if members == 1 {
         return dst.copy_from(&own);
     }
-    // A right operand must not be where results go.
+    // A right operand must not overlap the results.
     let apart = (me != 0 && dst.overlaps(&own)).then(|| Buffer::new(call.each));
     let sum = apart.as_ref().map_or_else(|| dst.clone(), Span::of);
     let carried = [Carried::default(), Carried::default()];
@@ -263,7 +266,7 @@ fn reduce<A: Mapped>(ph: &Phase<'_, A>, call: &Plain, how: &Reduction) {
 }
 
 impl<A: Mapped> Coll<A> {
-    /// Waits, serving messages.
+    /// Waits until `ready`, and serves messages meanwhile.
     #[inline]
     pub(super) fn wait_until(&self, ready: impl Fn() -> bool) {
         if ready() {

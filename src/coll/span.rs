@@ -1,14 +1,15 @@
 //! Client memory that a collective reads or fills: one piece, or equal blocks at several addresses that count as one.
 //!
-//! Addresses are kept as numbers, because a collective under way belongs to no thread. The maker of a [`Span`] promises that
-//! the memory stays accessible until the collective is done. With that promise, copying from and to it is safe.
+//! Addresses are kept as numbers, because a collective under way belongs to no thread. The code that makes a [`Span`]
+//! promises that the memory stays accessible until the collective is done. With that promise, copying from and to it
+//! is safe.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
 use super::cells::WORDS;
 use std::sync::Arc;
 
-/// Equal blocks, as if they lay one behind the other.
+/// Equal blocks, treated as if each followed the one before.
 #[derive(Clone, Debug)]
 pub struct Span {
     each: usize,
@@ -25,15 +26,16 @@ impl Span {
     /// `len` bytes at `address`.
     ///
     /// # Safety
-    /// They stay readable, and writable if anything is copied to the span, while it or a part of it is used; or `len` is 0.
+    /// While the span or a part of it is used, the bytes stay readable, and writable if bytes are copied to the span.
+    /// Or `len` is 0.
     pub unsafe fn one(address: usize, len: usize) -> Span {
         Span { each: len, blocks: Blocks::One(address) }
     }
 
-    /// Blocks of `each` bytes at `addresses`. One piece if they follow each other.
+    /// Blocks of `each` bytes at `addresses`. It is one piece if each block follows the one before.
     ///
     /// # Safety
-    /// As [`Span::one`], for each block.
+    /// The contract of [`Span::one`] holds for each block.
     pub unsafe fn many(addresses: &[usize], each: usize) -> Span {
         match addresses {
             _ if each == 0 => Span { each: 0, blocks: Blocks::One(0) },
@@ -45,12 +47,12 @@ impl Span {
         }
     }
 
-    /// Memory of ours, which the caller keeps longer than the span.
+    /// The library's own memory. The caller keeps `buffer` longer than the span.
     pub fn of(buffer: &Buffer) -> Span {
         Span { each: buffer.len, blocks: Blocks::One(buffer.words.as_ptr() as usize) }
     }
 
-    /// Bytes.
+    /// Number of bytes.
     pub fn len(&self) -> usize {
         match &self.blocks {
             Blocks::One(_) => self.each,
@@ -58,12 +60,12 @@ impl Span {
         }
     }
 
-    /// No bytes.
+    /// True if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Address of the first byte, if all follow it.
+    /// Address of the first byte, if the span is one piece.
     pub fn address(&self) -> Option<usize> {
         match &self.blocks {
             Blocks::One(address) => Some(*address),
@@ -79,7 +81,7 @@ impl Span {
         }
     }
 
-    /// `len` bytes from `at` on; of several blocks whole ones.
+    /// `len` bytes from `at` on. Of several blocks, only whole ones.
     pub fn part(&self, at: usize, len: usize) -> Span {
         assert!(at <= self.len() && len <= self.len() - at);
         match &self.blocks {
@@ -137,12 +139,12 @@ impl Span {
         });
     }
 
-    /// Calls `f` with (address, offset from `at`, bytes) of each piece of `[at, at + len)`, to be filled.
+    /// Calls `f` with (address, offset from `at`, bytes) of each piece of `[at, at + len)`. `f` fills the pieces.
     pub fn fill(&self, at: usize, len: usize, f: impl FnMut(usize, usize, usize)) {
         self.pieces(at, len, f);
     }
 
-    /// Copies as many bytes as `from` has to this span's start. Nothing happens where both are the same memory.
+    /// Copies as many bytes as `from` has to this span's start. Does nothing if both are the same memory.
     pub fn copy_from(&self, from: &Span) {
         from.pieces(0, from.len(), |address, offset, n| {
             if self.address() == Some(address.wrapping_sub(offset)) {
@@ -153,13 +155,14 @@ impl Span {
         });
     }
 
-    /// The bytes as words, [`WORDS`] at most, and how many words they are.
+    /// Copies the bytes to `words`, at most [`WORDS`] words. Returns the number of words.
     #[inline]
     pub fn words(&self, words: &mut [u64; WORDS]) -> usize {
         let len = self.len();
         assert!(len <= size_of_val(words));
         let whole = match self.blocks {
-            // Word by word: copied as bytes they would have to reach the cache before they are words.
+            // Copied word by word: after a copy as bytes, reading words would wait until the stores had reached the
+            // cache.
             Blocks::One(address) => {
                 for (i, word) in words.iter_mut().take(len / 8).enumerate() {
                     // SAFETY: the span's maker promised `len` readable bytes.
@@ -176,7 +179,7 @@ impl Span {
         len.div_ceil(8)
     }
 
-    /// Fills the span, which has no more bytes than a message carries, from words.
+    /// Fills the span from words. It has at most as many bytes as a message carries.
     #[inline]
     pub fn set_words(&self, words: &[u64; WORDS]) {
         let len = self.len();
@@ -192,25 +195,25 @@ impl Span {
             Blocks::Many(_) => 0,
         };
         if whole * 8 < len {
-            // SAFETY: `words` has as many bytes.
+            // SAFETY: `words` has at least `len` bytes.
             unsafe { self.write(whole * 8, words[whole..].as_ptr().cast(), len - whole * 8) };
         }
     }
 }
 
-/// Room for what a message carries, aligned for any type. The array must not move while a span over it is used.
+/// Room for the bytes of one message, aligned for any type. The array must not move while a span over it is used.
 #[derive(Default)]
 pub struct Carried(std::cell::UnsafeCell<[u128; WORDS.div_ceil(2)]>);
 
 impl Carried {
-    /// The first `len` bytes.
+    /// The first `len` bytes as a span.
     pub fn span(&self, len: usize) -> Span {
         assert!(len <= size_of_val(self));
         Span { each: len, blocks: Blocks::One(self.0.get() as usize) }
     }
 }
 
-/// Memory of ours, aligned for any type.
+/// Memory of the library's own, aligned for any type.
 pub struct Buffer {
     words: Box<[std::cell::UnsafeCell<u128>]>,
     len: usize,
@@ -222,7 +225,7 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// `len` bytes, zero.
+    /// `len` bytes, all zero.
     pub fn new(len: usize) -> Buffer {
         let words = (0..len.div_ceil(16)).map(|_| std::cell::UnsafeCell::new(0)).collect();
         Buffer { words, len }

@@ -14,14 +14,14 @@ use crate::base::error::{Error, bad_arg};
 use std::sync::Arc;
 
 impl<A: Mapped> Coll<A> {
-    /// Splits `parent`: members that give the same color become a team, ordered by (`relrank`, place in the parent). The
-    /// new team's handle. Blocks until all members of the parent have called.
+    /// Splits `parent`. Members that give the same color become a team, ordered by (`relrank`, place in the parent).
+    /// Returns the new team's handle. Blocks until all members of the parent have called.
     pub fn split(&'static self, parent: usize, color: u32, relrank: u32) -> Result<usize, Error> {
         let parent = self.team(parent)?;
         let mine = [u64::from(color) << 32 | u64::from(relrank)];
-        let told = self.collect(&parent, &mine);
-        let of = |m: &usize| (told[*m] as u32, *m);
-        let mut members: Vec<usize> = (0..parent.members()).filter(|m| (told[*m] >> 32) as u32 == color).collect();
+        let given = self.collect(&parent, &mine);
+        let of = |m: &usize| (given[*m] as u32, *m);
+        let mut members: Vec<usize> = (0..parent.members()).filter(|m| (given[*m] >> 32) as u32 == color).collect();
         members.sort_unstable_by_key(of);
         let block = Block::new(members.len(), self.debug);
         let Some((base, used)) = self.heap.take(block.bytes()) else {
@@ -42,7 +42,8 @@ impl<A: Mapped> Coll<A> {
                 CellPath::new(rank, bases[*m] as usize)
             })
             .collect();
-        // Region offsets are node-wide unique while a team lives, so the first member's names the team.
+        // A region's offset is used by one living team of the node, so the first member's rank and offset identify
+        // the team.
         let id = u64::from(paths[0].rank) << 40 | paths[0].base as u64;
         let cells = Cells::new(me, block, self.region.clone(), paths, self.reach.clone());
         let images = Images::One(members.len());
@@ -51,8 +52,8 @@ impl<A: Mapped> Coll<A> {
         Ok(self.keep(Arc::new(team)))
     }
 
-    /// Tells the members of the parent where the cleared block is, and gets their answers. The first `used` bytes of the block
-    /// may not be zero before.
+    /// Sends the members of the parent the place of the cleared block, and collects theirs. Before, the first `used`
+    /// bytes of the block may be non-zero.
     fn collect_after(
         &'static self,
         parent: &TeamRef<A>,
@@ -65,7 +66,7 @@ impl<A: Mapped> Coll<A> {
         self.collect(parent, &[base as u64])
     }
 
-    /// gather_all of a few words.
+    /// A gather_all of one word from each member.
     fn collect(&'static self, team: &TeamRef<A>, mine: &[u64; 1]) -> Vec<u64> {
         let members = team.members();
         let (source, result) = (Buffer::new(8), Buffer::new(8 * members));
@@ -101,7 +102,8 @@ impl<A: Mapped> Coll<A> {
         index + 2
     }
 
-    /// Ends a team; all members call. Blocks until all have, and until nothing of the team is under way here.
+    /// Ends a team. All members must call. Blocks until all have, and until no collective of the team is under way
+    /// here.
     pub fn destroy(&'static self, handle: usize) -> Result<(), Error> {
         if handle == ALL {
             return bad_arg(format_args!("the team of all nodes can't be destroyed"));
@@ -109,18 +111,19 @@ impl<A: Mapped> Coll<A> {
         let team = self.split_team(handle)?;
         let mut failed = 0;
         while Arc::strong_count(&team) > 2 {
-            failed = self.am.wait_step(failed); // its collectives
+            failed = self.am.wait_step(failed); // runs the team's collectives
         }
-        while !team.hush() {
+        while !team.stop_credits() {
             failed = self.am.wait_step(failed);
         }
         {
-            // Each hears from each: a credit that is still under way must not reach the block's next team.
+            // Each member hears from each, because a credit that is still on its way must not reach the next team of
+            // this block.
             let cx = Context::new(self, TeamRef::Split(team.clone()), 1, None);
-            self.block_on(async { cx.phase(0).await.each_other(super::cells::Word::Leave).await });
+            self.block_on(async { cx.phase(0).await.wait_for_each(super::cells::Word::Leave).await });
         }
         self.teams.write()[handle - 2] = None;
-        // All members are done with all numbers: nobody reads what was sent ahead.
+        // All members have finished all numbers, so none reads the bytes that were sent ahead.
         team.kept.give(&self.stage);
         self.heap.give(team.cells.base(), team.cells.block().bytes());
         Ok(())

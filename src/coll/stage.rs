@@ -1,10 +1,10 @@
-//! Stage buffers: memory of the collective region for bytes that peers can't reach where they lie.
+//! Stage buffers: memory of the collective region for bytes that peers cannot reach where they lie.
 //!
-//! One sender at a time takes a buffer, the lowest free one first, so that few stay in the cache. If none is free, bytes are
-//! sent by Active Messages. Nobody waits for a buffer, hence no deadlock.
+//! One sender at a time takes a buffer. It takes the lowest free one, so that the few buffers in use stay in the
+//! cache. If none is free, the sender uses Active Messages. No sender waits for a buffer, hence no deadlock.
 //!
-//! A team that has sent bytes ahead (`moves.rs`, `AHEAD`) keeps a buffer as long as it lives. It is one of the upper half, so
-//! that enough are left for other senders. If all of these are kept, the team sends none ahead.
+//! A team that has sent bytes ahead (`moves.rs`, `AHEAD`) keeps a buffer as long as it lives. It takes it from the
+//! upper half, so that enough are left for other senders. If all of those are kept, the team sends no bytes ahead.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ pub struct Stage {
     buffers: usize,
 }
 
-/// The buffer that a team keeps: its number and 1, or 0.
+/// The buffer that a team keeps: its number plus 1, or 0 for none.
 #[derive(Default)]
 pub struct Kept(AtomicU32);
 
@@ -28,7 +28,7 @@ impl Stage {
         Stage { free: (0..buffers.div_ceil(64)).map(|word| AtomicU64::new(bits(word))).collect(), buffers }
     }
 
-    /// Takes a buffer; its number.
+    /// Takes a buffer and returns its number; `None` if none is free.
     pub fn take(&self) -> Option<usize> {
         for (i, word) in self.free.iter().enumerate() {
             let lowest = |bits: u64| (bits != 0).then_some(bits & bits.wrapping_sub(1));
@@ -40,20 +40,21 @@ impl Stage {
         None
     }
 
-    /// Takes a buffer that will be kept; its number.
+    /// Takes a buffer to be kept, and returns its number.
     fn take_upper(&self) -> Option<usize> {
         let is_free = |buffer: &usize| {
             let (word, bit) = (&self.free[buffer / 64], 1 << (buffer % 64));
-            // Relaxed: a hint, without which a team that finds none free would pay for all of them at each send. ORDERING: as
-            // in `take`.
+            // Relaxed: a hint. Without it a team that finds none free would pay a read-modify-write for each buffer
+            // at each send.
+            // ORDERING: Acquire ↔ Release in `give`: the last user's accesses to the buffer are over.
             word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::Acquire) & bit != 0
         };
         (self.buffers.div_ceil(2)..self.buffers).rev().find(is_free)
     }
 
-    /// Gives it back: no peer reads it any more.
+    /// Gives a buffer back. No peer may read it any more.
     pub fn give(&self, buffer: usize) {
-        // ORDERING: Release ↔ Acquire in `take`.
+        // ORDERING: Release ↔ Acquire in `take`: our accesses to the buffer are over before the next user's begin.
         self.free[buffer / 64].fetch_or(1 << (buffer % 64), Ordering::Release);
     }
 }
@@ -72,7 +73,7 @@ impl Kept {
     #[cold]
     fn take(&self, stage: &Stage) -> Option<usize> {
         let buffer = stage.take_upper()?;
-        // Relaxed: as above. Another thread may have been faster.
+        // Relaxed: see above. Another thread may have been faster.
         let before = self.0.compare_exchange(0, buffer as u32 + 1, Ordering::Relaxed, Ordering::Relaxed);
         if let Err(number) = before {
             stage.give(buffer);
@@ -81,9 +82,9 @@ impl Kept {
         Some(buffer)
     }
 
-    /// Gives it back: the team ends.
+    /// Gives the buffer back when the team ends.
     pub fn give(&self, stage: &Stage) {
-        // Relaxed: as above.
+        // Relaxed: the last use of the buffer; the team's messages order it.
         if let Some(buffer) = self.0.swap(0, Ordering::Relaxed).checked_sub(1) {
             stage.give(buffer as usize);
         }

@@ -1,11 +1,11 @@
 //! A team: its members, their images, its cells, and the book of sequence numbers.
 //!
-//! The book's rules (rules 4 and 5 of `cells.rs`, seen from inside):
-//! - Numbers are handed out in the order in which collectives are started, which is the same on all members.
-//! - A number may be used when all members have retired the one a window before.
+//! Rules of the book (rules 4 and 5 of `cells.rs`, seen from one member):
+//! - Numbers are handed out in the order in which collectives are started. That order is the same on all members.
+//! - A number may be used when all members have retired the number a window before it.
 //! - A number is retired when this member neither reads nor writes for it any more.
 //!
-//! The smallest number that some member has not retired can always be used, so there is always progress.
+//! The smallest number that some member has not retired can always be used. So there is always progress.
 //!
 //! Must not know: collectives.
 
@@ -23,12 +23,12 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Which images belong to which member: in member order, consecutive numbers.
+/// Which images belong to which member. The images of a member have consecutive numbers, in member order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Images {
-    /// One each.
+    /// One image on each of this many members.
     One(usize),
-    /// Image numbers at which members begin, and behind the last the number of all.
+    /// The first image of each member, and as last entry the number of all images.
     Many(Box<[u32]>),
 }
 
@@ -60,7 +60,7 @@ impl Images {
         }
     }
 
-    /// The member of an image, and which of its images it is.
+    /// The member that has an image, and the image's index among that member's.
     #[inline]
     pub fn owner(&self, image: usize) -> (usize, usize) {
         match self {
@@ -73,53 +73,53 @@ impl Images {
     }
 }
 
-/// Sequence numbers: handed out, usable, retired.
+/// The state of sequence numbers: handed out, usable, retired.
 struct Book {
-    /// The next to be handed out; the first is 1.
+    /// The next number to be handed out. The first is 1.
     next: Cell<u32>,
-    /// All up to this are retired here.
+    /// All numbers up to this one are retired here.
     retired: Cell<u32>,
-    /// Bit i: `retired` + 1 + i is retired as well.
+    /// Bit i: number `retired` + 1 + i is retired too.
     ahead: Cell<u64>,
     /// The value of `retired` last sent to the others.
-    told: Cell<u32>,
-    /// A thread is sending it now.
-    telling: Cell<bool>,
-    /// It is not sent any more.
-    hushed: Cell<bool>,
+    credited: Cell<u32>,
+    /// A thread is sending the others a credit now.
+    is_sending: Cell<bool>,
+    /// The others get no more credits.
+    has_stopped: Cell<bool>,
     /// The last number known to be usable.
     usable: Cell<u32>,
 }
 
-/// A team, at one of its members.
+/// A team, as one of its members has it.
 pub struct Team<A: Adapter> {
     /// The words that members write for each other.
     pub cells: Cells<A>,
     /// The images whose blocks collectives move.
     pub images: Images,
-    /// The same on all members, and different from all other teams': the creator's node, and which of its teams.
+    /// Equal on all members and different for all other teams: the creator's node, and the number of the team there.
     pub id: u64,
-    /// The barrier of a split team; that of all nodes is the job's.
+    /// The barrier of a split team. The team of all nodes uses the job's.
     pub barrier: Barrier,
     /// Comparisons of what members call, with debug clients.
     pub audit: Option<Audit>,
-    /// For bytes that this member sends ahead.
+    /// The stage buffer for bytes that this member sends ahead.
     pub kept: Kept,
     book: ModeLock<Book>,
 }
 
 impl<A: Adapter> Team<A> {
     /// # Safety
-    /// As [`ModeLock::new`].
+    /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool, debug: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
         let window = cells.window();
         let book = Book {
             next: Cell::new(1),
             retired: Cell::new(0),
             ahead: Cell::new(0),
-            told: Cell::new(0),
-            telling: Cell::new(false),
-            hushed: Cell::new(false),
+            credited: Cell::new(0),
+            is_sending: Cell::new(false),
+            has_stopped: Cell::new(false),
             usable: Cell::new(window),
         };
         Team {
@@ -136,19 +136,19 @@ impl<A: Adapter> Team<A> {
         }
     }
 
-    /// Members.
+    /// Number of members.
     #[inline(always)]
     pub fn members(&self) -> usize {
         self.cells.members()
     }
 
-    /// Own place.
+    /// This member's place.
     #[inline(always)]
     pub fn me(&self) -> usize {
         self.cells.me()
     }
 
-    /// Hands out `count` numbers; the first of them.
+    /// Hands out `count` numbers and returns the first of them.
     pub fn reserve(&self, count: u32) -> u32 {
         self.book.with(|book| book.next.replace(book.next.get().wrapping_add(count)))
     }
@@ -159,8 +159,8 @@ impl<A: Adapter> Team<A> {
         self.book.with(|book| not_after(seq, book.usable.get()) || self.look_for_credit(book, seq))
     }
 
-    /// True if the number's part of the bytes sent ahead may be written: all members have retired the number that had it
-    /// before.
+    /// True if the number's part of the bytes sent ahead may be written, because all members have retired the number
+    /// that used the part before.
     #[inline]
     pub fn is_part_free(&self, seq: u32) -> bool {
         let window = self.cells.window();
@@ -188,21 +188,21 @@ impl<A: Adapter> Team<A> {
             self.is_due(book)
         });
         if due {
-            self.tell_credit(am);
+            self.send_credit(am);
         }
     }
 
-    /// From now on the others get no credit from this member: their blocks may be given to other teams. False: a thread is
-    /// sending one just now, try again.
-    pub fn hush(&self) -> bool {
+    /// Sends the others no more credits, because their blocks may be given to other teams. Returns false if a thread
+    /// is sending one right now; then try again.
+    pub fn stop_credits(&self) -> bool {
         self.book.with(|book| {
-            book.hushed.set(true);
-            !book.telling.get()
+            book.has_stopped.set(true);
+            !book.is_sending.get()
         })
     }
 
     fn is_due(&self, book: &Book) -> bool {
-        self.creditable(book).wrapping_sub(book.told.get()) >= (self.cells.window() / 4).max(1)
+        self.creditable(book).wrapping_sub(book.credited.get()) >= (self.cells.window() / 4).max(1)
     }
 
     /// The number up to which others may use the slots again: retired and, with debug clients, compared.
@@ -214,25 +214,25 @@ impl<A: Adapter> Team<A> {
         }
     }
 
-    /// Sends the others our credit. One thread at a time does so, so that no old count follows a new one. It does so outside
-    /// the lock, because a message may have to wait, and run handlers meanwhile.
+    /// Sends the others this member's credit. One thread at a time does so, so that an old count never follows a new
+    /// one. It does so outside the lock, because a message may have to wait, and handlers may run meanwhile.
     #[cold]
-    pub(super) fn tell_credit(&self, am: &Am<A>) {
+    pub(super) fn send_credit(&self, am: &Am<A>) {
         let take = || {
             self.book.with(|book| {
-                if book.telling.get() || book.hushed.get() || !self.is_due(book) {
+                if book.is_sending.get() || book.has_stopped.get() || !self.is_due(book) {
                     return None;
                 }
-                book.telling.set(true);
-                book.told.set(self.creditable(book));
-                Some(book.told.get())
+                book.is_sending.set(true);
+                book.credited.set(self.creditable(book));
+                Some(book.credited.get())
             })
         };
         while let Some(retired) = take() {
             for member in (0..self.members()).filter(|m| *m != self.me()) {
                 self.cells.credit(am, member, retired);
             }
-            self.book.with(|book| book.telling.set(false));
+            self.book.with(|book| book.is_sending.set(false));
         }
     }
 }
@@ -242,11 +242,11 @@ fn not_after(a: u32, b: u32) -> bool {
     b.wrapping_sub(a) as i32 >= 0
 }
 
-/// A team in use: that of all nodes lives as long as the job, and costs no count.
+/// A team in use. That of all nodes lives as long as the job and needs no reference count.
 pub enum TeamRef<A: Adapter> {
-    /// Of all nodes.
+    /// A team of all nodes or images.
     All(&'static Team<A>),
-    /// Split off.
+    /// A split team.
     Split(Arc<Team<A>>),
 }
 
@@ -271,7 +271,7 @@ impl<A: Adapter> Deref for TeamRef<A> {
     }
 }
 
-/// The barrier among the members.
+/// The barrier among the members of a team.
 pub struct Members<'a, A: Adapter>(pub &'a Team<A>, pub &'a Am<A>);
 
 impl<A: Adapter> ArrivalCells for Members<'_, A> {

@@ -1,8 +1,8 @@
-//! The job's environment: what node 0 had when it called `gasnet_init`, the same on all nodes and unchanged from then on
-//! (contract: core.md §7, gasnet_getenv; tools.md §11). Programs set variables just before init, and start scripts differ
-//! between nodes, so one node's environment counts for all.
+//! The job's environment: what node 0 had when it called `gasnet_init`. It is the same on all nodes and never changes
+//! (contract: core.md §7, gasnet_getenv; tools.md §11). Programs set variables just before init, and start scripts
+//! differ between nodes, so one node's environment counts for all.
 //!
-//! Must not know which variables mean something.
+//! Must not know: what a variable means.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -10,27 +10,29 @@ use std::sync::OnceLock;
 
 static JOBS: OnceLock<HashMap<CString, CString>> = OnceLock::new();
 
-/// Keeps `block`: entries `name=value`, each ended by a zero byte, and a second zero byte after the last. Once.
+/// Keeps `block`: entries `name=value`, each ended by a zero byte, and a second zero byte after the last one. Only
+/// the first call counts.
 pub fn keep(block: &[u8]) {
     let _ = JOBS.set(parsed(block));
 }
 
-/// Its entries.
+/// The entries of `block`.
 pub(crate) fn parsed(block: &[u8]) -> HashMap<CString, CString> {
     let mut map = HashMap::new();
     for entry in block.split_inclusive(|byte| *byte == 0).take_while(|entry| entry.len() > 1) {
         let Ok(entry) = CStr::from_bytes_with_nul(entry) else { break };
         let bytes = entry.to_bytes();
-        // A name may begin with "=", as the C library has it.
+        // A name may begin with "=", as in the C library.
         let Some(equals) = bytes.iter().skip(1).position(|byte| *byte == b'=').map(|at| at + 1) else { continue };
         let text = |part: &[u8]| CString::new(part).unwrap_or_default(); // the entry has no other zero byte
-        // The first of two entries of one name counts, as for getenv.
+        // If two entries have one name the first one counts, as for getenv.
         map.entry(text(&bytes[..equals])).or_insert_with(|| text(&bytes[equals + 1..]));
     }
     map
 }
 
-/// Value that the job has for `name`; `None`: unset, or there is no job yet. It stays valid.
+/// The job's value for `name`. `None`: it is unset, or there is no job yet. The value stays valid for the life of the
+/// process.
 pub fn get(name: &CStr) -> Option<&'static CStr> {
     JOBS.get()?.get(name).map(CString::as_c_str)
 }

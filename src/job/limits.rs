@@ -7,28 +7,29 @@ use crate::os::{cgroup, sys};
 use crate::sci::SciError;
 use crate::supervise::spawn;
 
-/// Bytes of the page that segments are counted in (`GASNET_PAGESIZE`).
+/// Size in bytes of the page in which segments are counted (`GASNET_PAGESIZE`).
 pub const PAGE: u64 = 4096;
-/// Default upper bound of a segment: 2 GiB less a page (contract: core.md §8).
+/// Default upper bound of a segment: 2 GiB less one page (contract: core.md §8).
 const DEFAULT_MAX: u64 = (2 << 30) - PAGE;
 /// Address space that even the smallest program takes (testhello, static: 9 MB).
 const PROCESS_SPACE: u64 = 8 << 20;
-/// What segments leave for the program itself under a limit on address space: heap, libraries, stacks. A guess.
+/// Address space that segments leave for the program under a limit: heap, libraries, stacks. A guess.
 const PROGRAM_SPACE: u64 = 128 << 20;
-/// Memory that a node takes even if it does nothing, and what each peer adds, page tables included: lower bounds of what
-/// nodes that only attach, meet in barriers and sleep take. Measured (proportional set sizes and page tables, x86-64, glibc,
-/// 2026-11-21): 0.51 MiB a node in a job of 64, 0.63 in one of 256: 0.64 KiB a peer.
+/// Memory that a node takes even if it does nothing; [`PEER_MEMORY`] is what each peer adds. Both are lower bounds of
+/// what nodes take that only attach, meet in barriers and sleep, page tables included. Measured (proportional set
+/// sizes and page tables, x86-64, glibc, 2026-11-21): 0.51 MiB a node in a job of 64, 0.63 in one of 256: 0.64 KiB a
+/// peer.
 const PROCESS_MEMORY: u64 = 256 << 10;
 const PEER_MEMORY: u64 = 512;
 
 /// A limit on memory of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// Bytes.
+    /// The limit in bytes.
     pub bytes: u64,
-    /// Who sets it: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
+    /// The source of the limit: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
     pub name: &'static str,
-    /// How it is changed.
+    /// How a user changes it.
     pub change: String,
 }
 
@@ -38,7 +39,7 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// `1.5 GiB`, rounded down to what reads well.
+/// A text such as `1.5 GiB`, rounded down to few digits.
 pub fn size(bytes: u64) -> String {
     for (unit, name) in [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
         if bytes >= unit {
@@ -54,8 +55,9 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes} bytes")
 }
 
-/// Largest segment that one of `nodes` nodes on this host may ask for: the smaller of `asked` (environment or client; else
-/// the default) and the node's share of what all may have together. In whole pages, one at least.
+/// The largest segment that one of `nodes` nodes on this host may ask for. It is the smaller of `asked` (from
+/// environment or client; else the default) and the node's share of what all may have together. In whole pages, at
+/// least one.
 pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
     let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
@@ -68,12 +70,12 @@ fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {
     (asked.min(share) / PAGE * PAGE).max(PAGE)
 }
 
-/// Bytes of memory that this job may use: physical memory, or the cgroup's limit if that is less.
+/// Bytes of memory that this job may use: physical memory, or the cgroup's limit if that is smaller.
 pub fn memory() -> u64 {
     memory_limit().bytes
 }
 
-/// The limit behind [`memory`].
+/// The limit that [`memory`] comes from.
 pub fn memory_limit() -> Limit {
     let physical =
         Limit { bytes: physical(), name: "physical memory", change: "run on a host with more, or fewer nodes".into() };
@@ -85,7 +87,7 @@ pub fn memory_limit() -> Limit {
     group.filter(|group| group.bytes < physical.bytes).unwrap_or(physical)
 }
 
-/// Physical memory, bytes; a huge number where the system does not say.
+/// Bytes of physical memory; a huge number if the system does not say.
 pub fn physical() -> u64 {
     // SAFETY: sysconf reads constants of the system.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
@@ -100,7 +102,7 @@ pub fn address_space() -> Option<Limit> {
     resource(libc::RLIMIT_AS, "RLIMIT_AS", "ulimit -v")
 }
 
-/// The limit on the size of a file, which the job's memory is to the system; if there is one.
+/// The limit on the size of a file, if there is one. The job's memory is a file to the system.
 pub fn file_size() -> Option<Limit> {
     resource(libc::RLIMIT_FSIZE, "RLIMIT_FSIZE", "ulimit -f")
 }
@@ -115,7 +117,7 @@ fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) 
     finite(soft).map(|bytes| Limit { bytes, name, change })
 }
 
-/// Address space that each of `nodes` nodes needs before it has any segment: its own regions, its queues in all others.
+/// Address space that each of `nodes` nodes needs without any segment: its own regions, and its queues in all others.
 pub fn address_space_for(nodes: u32) -> u64 {
     let layout = Layout::new(nodes, crate::base::config::Config::default().slots);
     let regions = 2 * layout.command_len() + (nodes as usize + 1) * layout.control_len();
@@ -135,7 +137,8 @@ pub fn certain_memory(nodes: u32) -> u64 {
     nodes * (PROCESS_MEMORY + nodes * PEER_MEMORY)
 }
 
-/// Can a job of `nodes` nodes run here? If not: what is asked for, what the limit is, which one, and how it is changed.
+/// Checks whether a job of `nodes` nodes can run here. The error says what is asked for, names the limit, and says
+/// how to change it.
 pub fn check(nodes: u32) -> Result<(), String> {
     let descriptors = spawn::descriptors_needed(nodes);
     let (_, hard) = sys::resource_limit(libc::RLIMIT_NOFILE);
@@ -166,7 +169,8 @@ pub fn check(nodes: u32) -> Result<(), String> {
     enough(certain_memory(nodes), memory_limit(), &job)
 }
 
-/// For a line about memory that could not be had: `; the tightest limit is …`, or nothing where memory is not the reason.
+/// Ends a line about memory that could not be had: `; the tightest limit is …`, or nothing if memory is not the
+/// reason.
 pub fn advice(error: &SciError) -> String {
     match error {
         SciError::System { errno: libc::ENOMEM | libc::EFBIG | libc::ENOSPC, .. } | SciError::NoMemory { .. } => {

@@ -1,5 +1,5 @@
-//! [`Job`]: the one owner of process-wide state, built by `gasnet_init`, completed by `gasnet_attach`, reached through
-//! one static. It wires the layers together and knows no message.
+//! [`Job`] is the one owner of process-wide state. `gasnet_init` builds it, `gasnet_attach` completes it, and two
+//! statics lead to it. It wires the layers together and knows no message.
 
 #![allow(unsafe_code)] // regions and client memory
 
@@ -32,7 +32,7 @@ use wiring::{
     CARD, Card, agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file,
 };
 
-/// How the client was compiled: what its headers pass to init.
+/// How the client was compiled. Its headers pass this to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// GASNET_PAR.
@@ -41,27 +41,27 @@ pub struct Client {
     pub everything: bool,
     /// GASNET_DEBUG.
     pub debug: bool,
-    /// The client's `gasnet_max_segsize`; 0 = not set.
+    /// The client's `gasnet_max_segsize`; 0: not set.
     pub max_segsize: u64,
-    /// All modes in one word; equal on all nodes.
+    /// All modes in one word. It must be equal on all nodes.
     pub configuration: u64,
 }
 
 /// One node's segment as `gasnet_getSegmentInfo` and `gasnet_getNodeInfo` show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentInfo {
-    /// Address at its owner; 0 = none.
+    /// Address at its owner; 0: none.
     pub base: usize,
     /// Bytes.
     pub len: usize,
-    /// What to add to the address to reach the bytes from this process, modulo 2⁶⁴.
+    /// The number to add to the address to reach the bytes from this process, modulo 2⁶⁴.
     pub offset: usize,
 }
 
-/// How long a peer's region may take to appear once its owner has passed the fence behind its creation.
+/// How long a peer's region may take to appear after its owner has passed the fence behind its creation.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// Everything this process has of its job.
+/// All that this process has of its job.
 pub struct Job {
     rank: u32,
     nodes: u32,
@@ -86,7 +86,7 @@ pub struct Job {
     area: Area,
     collective: <Host as Adapter>::Local,
     landings: Arc<Landings>,
-    /// Made by the first call of it: a job without collectives connects nothing for them.
+    /// Made by the first call of [`Job::coll`], because a job without collectives connects nothing for them.
     coll: OnceLock<Coll<Host>>,
     _regions: [<Host as Adapter>::LocalSegment; 3],
 }
@@ -102,7 +102,7 @@ impl Job {
     /// The job, from init on.
     #[inline(always)]
     pub fn get() -> Result<&'static Job, Error> {
-        // ORDERING: Acquire ↔ the Release in `init`: a thread that sees the pointer sees the job behind it.
+        // ORDERING: Acquire ↔ Release in `init`: a thread that sees the pointer sees the job behind it.
         // SAFETY: null or a leaked box.
         unsafe { JOB.load(Ordering::Acquire).as_ref() }.ok_or_else(|| Error::not_init(NOT_INIT))
     }
@@ -110,7 +110,7 @@ impl Job {
     /// The job, from attach on.
     #[inline(always)]
     pub fn attached() -> Result<&'static Job, Error> {
-        // ORDERING: Acquire ↔ the Release in `attach`.
+        // ORDERING: Acquire ↔ Release in `attach`: a thread that sees the pointer sees the attached job behind it.
         // SAFETY: null or a leaked box.
         match unsafe { ATTACHED.load(Ordering::Acquire).as_ref() } {
             Some(job) => Ok(job),
@@ -136,7 +136,7 @@ impl Job {
         crate::trace::open(&job.config, job.rank(), false);
         signals::install_at_init(&job.config);
         job.memory.set_phase(Phase::Inited);
-        // ORDERING: Release ↔ Acquire in `get`.
+        // ORDERING: Release ↔ Acquire in `get`: the job is complete before its pointer is seen.
         JOB.store(Box::into_raw(Box::new(job)), Ordering::Release);
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Job {
         let barrier = unsafe { Barrier::new(client.threaded) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
-        boot.fence()?; // all have read the environment
+        boot.fence()?; // after this all nodes have read the environment
         drop(environment);
         Ok(Job {
             rank: me,
@@ -224,8 +224,9 @@ impl Job {
         })
     }
 
-    /// Supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows. Clients assume that nodes of one
-    /// supernode reach each other's memory, so each node is its own supernode unless all segments are mapped.
+    /// The supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows. Clients assume that
+    /// nodes of one supernode reach each other's memory. So each node is a supernode of its own unless all segments
+    /// are mapped.
     pub fn supernode(&self, node: u32) -> u32 {
         if self.client.everything || self.config.unmapped != Unmapped::No {
             return node;
@@ -233,17 +234,17 @@ impl Job {
         node.checked_div(self.config.supernode_max).unwrap_or(0)
     }
 
-    /// Host of a node: all are on this one.
+    /// The host of a node. Today all nodes are on one host.
     pub fn host(&self, _node: u32) -> u32 {
         0
     }
 
-    /// All nodes' segments; `None` before attach.
+    /// The segments of all nodes; `None` before attach.
     pub fn segments(&self) -> Option<&[SegmentInfo]> {
         self.segments.get().map(|s| &s[..])
     }
 
-    /// Own rank.
+    /// This node's rank.
     #[inline(always)]
     pub fn rank(&self) -> u32 {
         self.rank
@@ -277,7 +278,7 @@ impl Job {
         &self.vis
     }
 
-    /// The engine of collectives. After attach.
+    /// The engine of collectives. Only after attach.
     #[inline]
     pub fn coll(&'static self) -> Result<&'static Coll<Host>, Error> {
         match self.coll.get() {
@@ -288,7 +289,7 @@ impl Job {
 
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
-        // All members must decide alike.
+        // All members must make the same choice.
         let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
         let connect: Connect<Host> = Box::new(|node| {
             restore_file(&self.adapter, self.memory.header())?;
@@ -306,11 +307,12 @@ impl Job {
             direct,
             mapped: direct && !self.client.everything,
         };
-        // SAFETY: the client keeps to its thread mode (contract: core.md §5). Where two threads make one at once, one is dropped.
+        // SAFETY: the client keeps to its thread mode (contract: core.md §5). If two threads make one at once, one is
+        // dropped.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
         self.am.set_background(|| coll.progress());
         if self.client.debug {
-            self.am.background(1); // polls compare what members call, also when nothing is under way
+            self.am.background(1); // so that polls compare what members call, even if no collective is under way
         }
         Ok(coll)
     }
@@ -320,7 +322,7 @@ impl Job {
         &self.config
     }
 
-    /// The settings and where they came from.
+    /// The settings, with their origins.
     pub fn report(&self) -> &[Reported] {
         &self.report
     }
@@ -349,11 +351,11 @@ fn before_attach() -> Error {
 /// Set by the first thread that exits, so that counters are printed once.
 static REPORTED: AtomicU64 = AtomicU64::new(0);
 
-/// Prints this node's counters, if asked for (GASNET_SCI_STATS), then calls `and_then` with them. Does neither if a thread
-/// that is still polling holds the counters. Called once, on the way out.
+/// Prints this node's counters if asked for (GASNET_SCI_STATS), then calls `and_then` with them. Does neither if a
+/// thread that is still polling holds the counters. Called once, while the process exits.
 pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     let Ok(job) = Job::get() else { return };
-    // Relaxed: only the first caller's answer matters.
+    // Relaxed: only the first caller continues, and nothing is handed over.
     if REPORTED.swap(1, Ordering::Relaxed) != 0 {
         return;
     }

@@ -1,6 +1,7 @@
-//! Limits that control groups set, of the second version and of the first, from our group up to the root.
+//! Limits that control groups set, of version 2 and of version 1. They count from this process's group up to the
+//! root.
 //!
-//! Must not know what is done about them.
+//! Must not know: what is done about the limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,18 +9,18 @@ use std::path::{Path, PathBuf};
 /// A limit, and the file that sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupLimit {
-    /// In the unit of the file.
+    /// The limit, in the unit of the file.
     pub value: u64,
-    /// What is used of it now, where the system says so.
+    /// How much of it is used now, if the system says so.
     pub used: u64,
-    /// Where an administrator changes it.
+    /// The file in which an administrator changes it.
     pub file: PathBuf,
 }
 
-/// What the system calls "no limit" in the first version is the largest multiple of a page.
+/// Version 1 shows "no limit" as the largest multiple of a page, which is above this number.
 const UNLIMITED: u64 = 1 << 62;
 
-/// The tightest limit on memory, bytes.
+/// The tightest limit on memory, in bytes.
 pub fn memory() -> Option<GroupLimit> {
     tightest(Path::new("/"), "memory", [("memory.max", "memory.current"), LEGACY_MEMORY])
 }
@@ -52,10 +53,10 @@ fn cpus_below(root: &Path) -> Option<f64> {
         let (quota, period) = match fs::read_to_string(directory.join("cpu.max")) {
             Ok(text) => {
                 let (quota, period) = text.trim().split_once(' ')?;
-                (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?) // "max" is no number: no quota
+                (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?) // "max" is not a number: no quota
             }
             Err(_) => {
-                let quota = number(&directory.join("cpu.cfs_quota_us"))?; // -1 is no number of ours: no quota
+                let quota = number(&directory.join("cpu.cfs_quota_us"))?; // -1 is not accepted here: no quota
                 (quota as f64, number(&directory.join("cpu.cfs_period_us"))? as f64)
             }
         };
@@ -94,7 +95,7 @@ fn directories(root: &Path, controller: &str) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    // A root of its own with these files.
+    // A root directory with these files, for one test.
     fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = std::env::temp_dir().join(format!("gasnet-sci-cgroup-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);

@@ -6,9 +6,9 @@ use super::sys::{check, errno};
 use libc::{c_int, c_void};
 use std::io;
 
-/// CPUs that this process may use, whatever their number.
+/// The CPUs that this process may use, however many.
 pub fn usable_cpus() -> Vec<usize> {
-    // The kernel refuses a set that is too small for all CPUs that it could have.
+    // The kernel refuses a set that is too small for all CPUs that it supports.
     for words in [16, 128, 1024, 8192] {
         let mut set = vec![0u64; words];
         let bytes = size_of_val(&set[..]);
@@ -21,7 +21,7 @@ pub fn usable_cpus() -> Vec<usize> {
     Vec::new()
 }
 
-// A set of bits as the kernel takes it, and the number of bits in it.
+// A set of bits in the kernel's form, and the number of bits in it.
 fn bit_set(bits: &[usize]) -> (Vec<u64>, usize) {
     let words = bits.iter().max().map_or(1, |highest| highest / 64 + 1);
     let mut set = vec![0u64; words];
@@ -38,11 +38,11 @@ pub fn bind_to_cpus(cpus: &[usize]) -> io::Result<()> {
     .map(drop)
 }
 
-/// Makes this process, and programs that it executes, take memory from NUMA node `node` as long as that has some. Succeeds
-/// without effect on a kernel without NUMA.
+/// Makes this process, and programs that it executes, take memory from NUMA node `node` while that has some. On a
+/// kernel without NUMA it succeeds and does nothing.
 pub fn prefer_memory_of(node: usize) -> io::Result<()> {
     let (set, bits) = bit_set(&[node]);
-    // One more bit than counts: the kernel takes the number for that of the first bit outside.
+    // The number of bits is passed plus one, because the kernel takes it for the number of the first bit outside.
     // SAFETY: `set` has `bits / 8` readable bytes.
     let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, set.as_ptr(), bits + 1) };
     match check("set_mempolicy", result as c_int) {
@@ -51,8 +51,8 @@ pub fn prefer_memory_of(node: usize) -> io::Result<()> {
     }
 }
 
-/// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one of its own: shared
-/// memory then comes from there, whichever process touches it first. Errors are ignored, because only speed depends on it.
+/// Gives `len` bytes at `address` (page-aligned) this process's policy for new memory, if it has one. Shared memory
+/// then comes from there, whichever process touches it first. Errors are ignored, because only speed depends on it.
 ///
 /// # Safety
 /// The range is a mapping of this process.

@@ -1,19 +1,19 @@
-//! This process's descendants: their numbers, and signals for all of them.
+//! The descendants of this process: their numbers, and signals to all of them.
 //!
-//! A process that adopts orphans (`sys::adopt_orphans`) finds every descendant below itself, whatever session or process group
-//! the descendant moved to. Must not know: nodes, jobs.
+//! A process that adopts orphans (`sys::adopt_orphans`) finds every descendant below itself, even one that moved to
+//! another session or process group. Must not know: nodes, jobs.
 
 use super::sys;
 use libc::c_int;
 use std::fs;
 use std::time::Duration;
 
-/// Children of this process.
+/// The children of this process.
 pub fn own_children() -> Vec<i32> {
     children_of("self")
 }
 
-// `process`: a number, or "self". Empty when it is gone, or where the kernel does not list children.
+// Children of `process`, a number or "self". Empty if the process has ended, or if the kernel does not list children.
 fn children_of(process: &str) -> Vec<i32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();
@@ -22,7 +22,7 @@ fn children_of(process: &str) -> Vec<i32> {
     lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// True when `pid` descends from this process: it is no stranger that has the number by chance or in another namespace.
+/// True if `pid` descends from this process. A process with the same number in another namespace does not count.
 pub fn is_descendant(mut pid: i32) -> bool {
     let mine = sys::pid();
     for _ in 0..64 {
@@ -40,8 +40,8 @@ fn parent_of(pid: i32) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Sends `signal` to the processes `roots` and to all that descend from them, but not to those that `skip` names; parents
-/// first. A parent that SIGSTOP has reached starts no more children, so none is missed.
+/// Sends `signal` to the processes `roots` and all their descendants, except those that `skip` names. Parents come
+/// first: a parent that SIGSTOP has reached starts no more children, so none is missed.
 pub fn signal_all(roots: &[i32], signal: c_int, skip: &dyn Fn(i32) -> bool) {
     for pid in roots {
         if !skip(*pid) {
@@ -51,8 +51,8 @@ pub fn signal_all(roots: &[i32], signal: c_int, skip: &dyn Fn(i32) -> bool) {
     }
 }
 
-/// Kills and reaps all children but `spare`, and their children when they become ours, until none is left; at most for
-/// about a second. Needs `sys::adopt_orphans`.
+/// Kills and reaps all children except `spare`, and their children once they become children of this process, until
+/// none is left. Takes about a second at most. Needs `sys::adopt_orphans`.
 pub fn kill_all(spare: &[i32]) {
     for _ in 0..1000 {
         while sys::reap().is_some() {}

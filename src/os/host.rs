@@ -13,7 +13,7 @@ pub fn name() -> &'static CString {
     static NAME: OnceLock<CString> = OnceLock::new();
     NAME.get_or_init(|| {
         let mut bytes = [0u8; 256];
-        // SAFETY: one byte less than there is, so that a terminator stays.
+        // SAFETY: one byte less than there is, so that a terminating zero stays.
         unsafe { libc::gethostname(bytes.as_mut_ptr().cast(), bytes.len() - 1) };
         let text: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
         CString::new(text).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| c"?".into())
@@ -21,11 +21,11 @@ pub fn name() -> &'static CString {
 }
 
 fn system(what: c_int) -> i64 {
-    // SAFETY: takes an integer.
+    // SAFETY: sysconf takes an integer.
     unsafe { libc::sysconf(what) }
 }
 
-/// CPUs online; 0 if the system does not say.
+/// Number of CPUs online; 0 if the system does not say.
 pub fn cpus() -> u32 {
     u32::try_from(system(libc::_SC_NPROCESSORS_ONLN)).unwrap_or(0)
 }
@@ -36,16 +36,17 @@ pub fn memory() -> u64 {
     pages * u64::try_from(system(libc::_SC_PAGESIZE)).unwrap_or(0)
 }
 
-/// Binds the calling thread to the CPU number `rank`, modulo their number, of those that the first caller could use.
+/// Binds the calling thread to one of the CPUs that the first caller could use: number `rank`, modulo how many they
+/// are.
 pub fn bind_thread(rank: i64) {
     static USABLE: OnceLock<Vec<usize>> = OnceLock::new();
     let usable = USABLE.get_or_init(sys::usable_cpus);
     if let Some(cpu) = usable.get(rank.rem_euclid(usable.len().max(1) as i64) as usize) {
-        let _ = sys::bind_to_cpus(&[*cpu]); // a CPU that went offline: nothing is promised
+        let _ = sys::bind_to_cpus(&[*cpu]); // fails for a CPU that went offline; nothing is promised then
     }
 }
 
-/// Raises the soft limit on `resource` to the hard one. True when it is there.
+/// Raises the soft limit on `resource` to the hard one. Returns whether it is there now.
 pub fn maximize_limit(resource: c_int) -> bool {
     let Ok(resource) = libc::__rlimit_resource_t::try_from(resource) else { return false };
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -79,28 +80,29 @@ pub fn allocate_aligned(align: usize, len: usize) -> Option<*mut c_void> {
     (result == 0).then_some(memory)
 }
 
-/// `len` bytes of the C library's heap; `None` if there are none.
+/// `len` bytes of the C library's heap; `None` if it has none left.
 pub fn allocate(len: usize, zeroed: bool) -> Option<*mut c_void> {
-    // SAFETY: takes integers.
+    // SAFETY: calloc and malloc take integers.
     let memory = if zeroed { unsafe { libc::calloc(1, len) } } else { unsafe { libc::malloc(len) } };
     (!memory.is_null()).then_some(memory)
 }
 
-/// Writes out what stdio has buffered, and what the kernel has of stdout and stderr; with `all` of all files.
+/// Writes out what stdio has buffered, and what the kernel has buffered of stdout and stderr; with `all`, of all
+/// files.
 pub fn flush_streams(all: bool) {
     sys::flush_all_stdio();
     for fd in [1, 2] {
-        // SAFETY: takes an integer; terminals, pipes and closed descriptors give errors that mean nothing here.
+        // SAFETY: fsync takes an integer. Terminals, pipes and closed descriptors give errors that mean nothing here.
         unsafe { libc::fsync(fd) };
     }
     if all {
-        // SAFETY: no arguments.
+        // SAFETY: sync has no arguments.
         unsafe { libc::sync() };
     }
 }
 
-/// Gives up the three standard streams: their descriptors then refer to the null device. If they were closed instead, the
-/// next file to be opened would take a number of theirs, and receive what is written to stderr.
+/// Makes the descriptors of the three standard streams refer to the null device. If they were closed instead, the
+/// next file to be opened would get one of their numbers, and would receive what is written to stderr.
 pub fn close_streams() {
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
     sys::flush_all_stdio();

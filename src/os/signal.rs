@@ -1,4 +1,4 @@
-//! Signals: sending them, taking them, and what happens when they arrive. Must not know what they mean to a job.
+//! Signals: sending them, receiving them, and what happens when they arrive. Must not know: what they mean to a job.
 
 #![allow(unsafe_code)] // system calls
 
@@ -9,22 +9,22 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 use std::{io, ptr};
 
-/// kill(2); false when there is no such process. Async-signal-safe.
+/// kill(2). False if there is no such process. Async-signal-safe.
 pub fn kill(pid: i32, signal: c_int) -> bool {
     // SAFETY: kill touches no memory.
     unsafe { libc::kill(pid, signal) == 0 }
 }
 
-/// Runs `signal`'s action on this thread, as far as it is not blocked. Async-signal-safe.
+/// Runs `signal`'s action on this thread, unless the thread blocks it. Async-signal-safe.
 pub fn raise(signal: c_int) {
-    // SAFETY: raise touches no memory; what the handler does is its own affair.
+    // SAFETY: raise touches no memory itself; a handler keeps to its own contract.
     unsafe { libc::raise(signal) };
 }
 
-/// Sends `signal` so that its handler finds SI_QUEUE and `marker`; false when there is no such process.
+/// Sends `signal` with SI_QUEUE and `marker` for its handler. False if there is no such process.
 pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
     let value = libc::sigval { sival_ptr: marker as *mut c_void };
-    // SAFETY: `value` is passed by value and only handed through.
+    // SAFETY: sigqueue only passes `value` on.
     unsafe { libc::sigqueue(pid, signal, value) == 0 }
 }
 
@@ -47,7 +47,7 @@ impl SignalSet {
         SignalSet(set)
     }
 
-    /// Changes this thread's mask by `how` (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK) and returns the mask before.
+    /// Changes this thread's mask as `how` says (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK). Returns the mask before.
     pub fn apply(&self, how: c_int) -> SignalSet {
         let mut old = SignalSet::new(&[]);
         // SAFETY: both sets are initialised.
@@ -55,7 +55,7 @@ impl SignalSet {
         old
     }
 
-    /// Waits for one of these signals, which must be blocked; true: the kernel sent it.
+    /// Waits for one of these signals. They must be blocked. The second part is true if the kernel sent it.
     pub fn wait(&self) -> (c_int, bool) {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         loop {
@@ -68,12 +68,12 @@ impl SignalSet {
         }
     }
 
-    /// As the kernel wants it.
+    /// The set in the kernel's form.
     pub fn into_raw(self) -> libc::sigset_t {
         self.0
     }
 
-    /// A descriptor to read these signals from; they must be blocked.
+    /// A descriptor from which these signals can be read. They must be blocked.
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         // SAFETY: the set is initialised.
         let fd = check("signalfd", unsafe { libc::signalfd(-1, &self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
@@ -82,7 +82,7 @@ impl SignalSet {
     }
 }
 
-/// `signal` is blocked and has arrived.
+/// Whether `signal` is blocked and has arrived.
 pub fn is_pending(signal: c_int) -> bool {
     let SignalSet(mut set) = SignalSet::new(&[]);
     // SAFETY: `set` is writable.
@@ -101,7 +101,7 @@ pub fn read_signal(fd: BorrowedFd<'_>) -> Option<libc::signalfd_siginfo> {
     (got == size as isize).then(|| unsafe { info.assume_init() })
 }
 
-/// What happens when `signal` arrives. `None` for a number that is no signal. Async-signal-safe.
+/// What happens when `signal` arrives; `None` if the number is not that of a signal. Async-signal-safe.
 pub fn disposition(signal: c_int) -> Option<libc::sigaction> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a null new action changes nothing; `action` is writable.
@@ -110,12 +110,12 @@ pub fn disposition(signal: c_int) -> Option<libc::sigaction> {
     (result == 0).then(|| unsafe { action.assume_init() })
 }
 
-/// `signal` is ignored by this process.
+/// Whether this process ignores `signal`.
 pub fn is_ignored(signal: c_int) -> bool {
     disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_IGN)
 }
 
-/// `signal` has its default action in this process.
+/// Whether `signal` has its default action in this process.
 pub fn is_default(signal: c_int) -> bool {
     disposition(signal).is_some_and(|a| a.sa_sigaction == libc::SIG_DFL)
 }
@@ -130,8 +130,8 @@ pub fn set_plain(signal: c_int, action: libc::sighandler_t) {
 /// A signal handler in the three-argument form.
 pub type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Installs `handler`, on the alternate stack if the thread has one. The kernel restarts interrupted system calls. `handler` must be
-/// async-signal-safe. Async-signal-safe.
+/// Installs `handler`. It runs on the alternate stack if the thread has one, and the kernel restarts interrupted
+/// system calls. `handler` must be async-signal-safe. This function is too.
 pub fn set_handler(signal: c_int, handler: Handler) {
     let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
     let SignalSet(mask) = SignalSet::new(&[]);
@@ -144,38 +144,38 @@ pub fn set_handler(signal: c_int, handler: Handler) {
     restore_disposition(signal, &action);
 }
 
-/// Puts back what [`disposition`] gave.
+/// Restores what [`disposition`] returned.
 pub fn restore_disposition(signal: c_int, action: &libc::sigaction) {
     // SAFETY: `action` is complete; its handler, if any, was installed before or is async-signal-safe by contract.
     unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
 }
 
-/// SIGALRM after `time`, once; zero: never. Async-signal-safe.
+/// Sends SIGALRM once, after `time`. Zero cancels it. Async-signal-safe.
 pub fn set_alarm(time: Duration) {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
     let timer = libc::itimerval { it_interval: none, it_value: value };
-    // SAFETY: `timer` is valid; the old one is not asked for.
+    // SAFETY: `timer` is valid; a null pointer for the old one is allowed.
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
 }
 
-/// Stops the process's real-time interval timer (`alarm`); what was left of it.
+/// Stops the process's real-time interval timer (`alarm`), and returns what was left of it.
 pub fn take_alarm() -> libc::itimerval {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let stopped = libc::itimerval { it_interval: none, it_value: none };
     let mut left = stopped;
-    // SAFETY: both are valid.
+    // SAFETY: both timers are valid.
     unsafe { libc::setitimer(libc::ITIMER_REAL, &stopped, &mut left) };
     left
 }
 
-/// Starts it again with what was left.
+/// Starts the interval timer again with what was left.
 pub fn restore_alarm(left: &libc::itimerval) {
-    // SAFETY: `left` is valid; the old one is not asked for.
+    // SAFETY: `left` is valid; a null pointer for the old one is allowed.
     unsafe { libc::setitimer(libc::ITIMER_REAL, left, ptr::null_mut()) };
 }
 
-/// Gives this thread an alternate signal stack of `bytes` unless it has one. Never freed.
+/// Gives this thread an alternate signal stack of `bytes` bytes, unless it has one. The stack is never freed.
 pub fn set_signal_stack(bytes: usize) {
     let mut old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };
     // SAFETY: a null new stack changes nothing; `old` is writable.
@@ -185,6 +185,6 @@ pub fn set_signal_stack(bytes: usize) {
     }
     let memory = Box::leak(vec![0u8; bytes].into_boxed_slice());
     let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: bytes };
-    // SAFETY: the memory is leaked, so it outlives the thread, and nobody else uses it.
+    // SAFETY: the memory is leaked, so it outlives the thread, and no other code uses it.
     unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
 }

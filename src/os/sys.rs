@@ -1,5 +1,5 @@
-//! Safe faces of the system calls that the library needs and std lacks; those about signals and processors have files of their
-//! own. Must not know what they are used for.
+//! Safe interfaces to the system calls that the library needs and std lacks. Those about signals and processors are
+//! in `signal` and `cpus`. Must not know: what they are used for.
 
 #![allow(unsafe_code)] // system calls
 
@@ -17,7 +17,7 @@ use std::{fmt, io, ptr};
 /// fcntl(2): the signal that replaces SIGIO. libc lacks it for glibc targets.
 const F_SETSIG: c_int = 10;
 
-/// An error that names the call which failed. (std's say only why, and a user cannot tell what was refused.)
+/// An error that names the call which failed. Errors of std say only why, so a user cannot see what was refused.
 #[derive(Debug)]
 struct Refused {
     call: &'static str,
@@ -32,7 +32,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Names the call in an error of std; for `map_err`.
+/// Adds the name of the call to an error of std; for `map_err`.
 pub fn refused(call: &'static str) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), Refused { call, error })
 }
@@ -43,12 +43,12 @@ pub fn errno(error: &io::Error) -> Option<c_int> {
     named.map_or_else(|| error.raw_os_error(), |refused| refused.error.raw_os_error())
 }
 
-/// The result of a call, or its error with its name.
+/// The result of a call, or its error together with its name.
 pub(super) fn check(call: &'static str, result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(refused(call)(io::Error::last_os_error())) } else { Ok(result) }
 }
 
-/// This process.
+/// This process's number.
 pub fn pid() -> i32 {
     // SAFETY: no arguments; always succeeds.
     unsafe { libc::getpid() }
@@ -60,29 +60,29 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// The file that this code was loaded from, as the loader names it: the shared library, or the program.
+/// The file that this code was loaded from, as the loader names it: the shared library or the program.
 pub fn own_code() -> Option<PathBuf> {
     // SAFETY: all-zero is a valid `Dl_info`.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: looks an address up; `info` is writable.
+    // SAFETY: dladdr accepts any address; `info` is writable.
     let found = unsafe { libc::dladdr(own_code as *const c_void, &mut info) };
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: a C string of the loader's, which stays while the code does.
+    // SAFETY: a C string that belongs to the loader and stays as long as the code does.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     let name = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
-    // Of a program the loader knows what it was called by.
+    // For a program the loader knows only the name by which it was called.
     if name.to_str().is_some_and(|name| name.contains(".so")) { Some(name) } else { std::env::current_exe().ok() }
 }
 
-/// The parent process.
+/// The number of the parent process.
 pub fn parent_pid() -> i32 {
     // SAFETY: no arguments; always succeeds.
     unsafe { libc::getppid() }
 }
 
-/// This thread.
+/// This thread's number.
 pub fn thread_id() -> u32 {
     // SAFETY: no arguments; always succeeds.
     unsafe { libc::gettid() as u32 }
@@ -100,14 +100,15 @@ pub fn pause() {
     unsafe { libc::pause() };
 }
 
-/// Sleeps; shorter when a signal arrives. Async-signal-safe.
+/// Sleeps for `time`, or until a signal arrives. Async-signal-safe.
 pub fn nap(time: Duration) {
     let time = timespec(time);
-    // SAFETY: `time` is valid; the remainder is not asked for.
+    // SAFETY: `time` is valid; a null pointer for the remainder is allowed.
     unsafe { libc::nanosleep(&time, ptr::null_mut()) };
 }
 
-/// How long to wait when a call that waits is refused: short beside what is waited for, long beside a look at it.
+/// How long to sleep if the kernel refuses a call that would wait: short compared with the wait, long compared with
+/// one look.
 const NAP: Duration = Duration::from_millis(1);
 
 fn timespec(time: Duration) -> libc::timespec {
@@ -136,7 +137,7 @@ pub fn clock_ms() -> u64 {
     clock_ns() / 1_000_000
 }
 
-/// 64 random bits; from the clock and pid where the kernel gives none.
+/// 64 random bits; from clock and pid if the kernel gives none.
 pub fn random() -> u64 {
     let mut value = 0u64;
     // SAFETY: `value` has 8 writable bytes.
@@ -144,24 +145,26 @@ pub fn random() -> u64 {
     if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
 }
 
-/// A memory file without a name in any file system, closed on exec. Where the kernel has seals, no process can shorten it
-/// (an access by another's map would then be a SIGBUS), nor forbid others to write to it or to extend it.
+/// A memory file without a name in any file system, closed on exec. If the kernel has seals, no process can shorten
+/// it, which would make another process's accesses end with SIGBUS. Nor can one forbid others to write to it or to
+/// extend it.
 pub fn memfd() -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string.
     let fd = check("memfd_create", unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), flags) })?;
-    // SAFETY: F_ADD_SEALS takes an integer and touches no memory. Without the seals a job works as well.
+    // SAFETY: F_ADD_SEALS takes an integer and touches no memory. A job works without the seals too.
     unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL) };
-    // SAFETY: a descriptor of ours. The kernel makes it everybody's, 0777, which matters to who may open /proc/PID/fd.
+    // The kernel gives the file the mode 0777, which counts for processes that may open /proc/PID/fd.
+    // SAFETY: fchmod takes two integers.
     unsafe { libc::fchmod(fd, 0o600) };
-    // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
+    // SAFETY: the kernel has just given us this descriptor, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Has this process rights that its caller lacks (setuid, setgid, file capabilities; getauxval(3), AT_SECURE)? Then the
-/// environment, the descriptors and the working directory are somebody else's choice.
+/// Whether this process has rights that its caller lacks (setuid, setgid, file capabilities; getauxval(3),
+/// AT_SECURE). Then another user has chosen its environment, descriptors and working directory.
 pub fn is_privileged() -> bool {
-    // SAFETY: takes an integer.
+    // SAFETY: getauxval takes an integer.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
@@ -173,12 +176,12 @@ pub fn map_forever(fd: BorrowedFd<'_>, len: usize) -> io::Result<*mut c_void> {
     if at == libc::MAP_FAILED { Err(refused("mmap")(io::Error::last_os_error())) } else { Ok(at) }
 }
 
-/// Sleeps while `*word == expected`, at most `timeout`; may wake early. Works between processes. Where the system refuses
-/// a futex, it naps, so that a thread that waits in a loop leaves the core to others.
+/// Sleeps while `*word == expected`, at most for `timeout`; may wake early. Works between processes. If the system
+/// refuses the futex it sleeps for a moment, so that a thread that waits in a loop leaves the core to others.
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let limit = timespec(timeout);
     let word = ptr::from_ref(word);
-    // SAFETY: `word` is a live aligned 4-byte word, `limit` is valid; the other arguments are unused by FUTEX_WAIT.
+    // SAFETY: `word` is a live aligned 4-byte word and `limit` is valid. FUTEX_WAIT does not use the other arguments.
     let slept =
         unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, expected, &raw const limit, 0usize, 0) };
     let usual = [libc::EAGAIN, libc::EINTR, libc::ETIMEDOUT].map(Some);
@@ -190,18 +193,18 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
 /// Wakes every process that sleeps on `word`.
 pub fn futex_wake_all(word: &AtomicU32) {
     let word = ptr::from_ref(word);
-    // SAFETY: `word` is a live aligned 4-byte word; FUTEX_WAKE does not use the rest.
+    // SAFETY: `word` is a live aligned 4-byte word. FUTEX_WAKE does not use the other arguments.
     unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, i32::MAX, 0usize, 0usize, 0) };
 }
 
-/// Closes (or not) the descriptor when the process runs another program.
+/// Sets whether the descriptor is closed when the process executes another program.
 pub fn set_close_on_exec(fd: BorrowedFd<'_>, close: bool) -> io::Result<()> {
     let flags = if close { libc::FD_CLOEXEC } else { 0 };
     // SAFETY: F_SETFD takes an integer and touches no memory.
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, flags) }).map(drop)
 }
 
-/// Reads and writes fail with `WouldBlock` instead of waiting.
+/// Makes reads and writes fail with `WouldBlock` instead of waiting.
 pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: F_GETFL has no argument.
     let flags = check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
@@ -209,7 +212,7 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
 }
 
-/// A copy of `fd`, closed on exec, at a number of at least `lowest` if the limits allow, else anywhere.
+/// A copy of `fd`, closed on exec. Its number is at least `lowest` if the limits allow that, else any.
 pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> {
     let duplicate = |lowest: RawFd| {
         // SAFETY: F_DUPFD_CLOEXEC takes an integer.
@@ -222,11 +225,11 @@ pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> 
 
 /// Makes descriptor `target` (0, 1 or 2) a copy of `fd`.
 pub fn redirect(fd: BorrowedFd<'_>, target: RawFd) -> io::Result<()> {
-    // SAFETY: dup2 touches no memory; the standard descriptors are nobody's in particular.
+    // SAFETY: dup2 touches no memory; no object in this process owns the standard descriptors.
     check("dup2", unsafe { libc::dup2(fd.as_raw_fd(), target) }).map(drop)
 }
 
-/// From now on the kernel kills this process when the other end of the pipe `fd` closes.
+/// Makes the kernel kill this process when the other end of the pipe `fd` is closed.
 pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: F_SETOWN takes an integer.
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, pid()) })?;
@@ -236,21 +239,22 @@ pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
-/// From now on the kernel sends this process `signal` when the thread that forked it ends.
+/// Makes the kernel send this process `signal` when the thread that forked it ends.
 pub fn signal_at_parents_end(signal: c_int) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes an integer.
     check("prctl", unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }).map(drop)
 }
 
-/// Orphans among this process's descendants become its children, or no longer. Not inherited by fork.
+/// Makes orphans among this process's descendants its children, or no longer. fork does not pass this on.
 pub fn adopt_orphans(adopt: bool) {
-    // A kernel that cannot only leaves more work to the per-node lifelines.
+    // An old kernel refuses. Then the per-node lifelines have more work, which is no error.
     // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, i32::from(adopt)) };
 }
 
-/// poll(2), at most `timeout` (`None`: for ever). An interruption counts as nothing ready. A refusal (the kernel
-/// lacks memory) is returned as an error after a nap, so the caller may try again in a loop.
+/// poll(2) for at most `timeout` (`None`: without limit). An interruption counts as nothing ready. If the kernel
+/// refuses because it lacks memory, this sleeps for a moment and returns the error, so the caller may try again in a
+/// loop.
 pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout.map_or(-1, |t| t.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int);
     // SAFETY: `set` is a slice of valid entries that the kernel may update.
@@ -266,7 +270,7 @@ pub fn poll(set: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<(
     Ok(())
 }
 
-/// What poll(2) says about one descriptor now; 0 = nothing, or a refusal.
+/// What poll(2) says about one descriptor now; 0: nothing, or the kernel refused.
 pub fn poll_one(fd: BorrowedFd<'_>, events: i16) -> i16 {
     let mut set = [libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }];
     let _ = poll(&mut set, Some(Duration::ZERO));
@@ -281,7 +285,7 @@ pub fn pidfd(pid: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// A child that has ended, with its wait status; `None` when none has.
+/// A child that has ended, with its wait status; `None` if there is none.
 pub fn reap() -> Option<(i32, c_int)> {
     let mut status = 0;
     // SAFETY: `status` is writable.
@@ -297,15 +301,15 @@ pub fn child_status(pid: i32) -> Option<c_int> {
     (found == pid).then_some(status)
 }
 
-/// Process group of `pid` (0: of this process); -1 when there is no such process.
+/// Process group of `pid` (0: this process); -1 if there is no such process.
 pub fn process_group(pid: i32) -> i32 {
-    // SAFETY: takes an integer.
+    // SAFETY: getpgid takes an integer.
     unsafe { libc::getpgid(pid) }
 }
 
 /// Waits for the end of child `pid`.
 pub fn reap_one(pid: i32) {
-    // SAFETY: the status is not asked for.
+    // SAFETY: a null pointer for the status is allowed.
     unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
 }
 
@@ -317,13 +321,13 @@ pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
-/// One write(2) to stderr; a failure has nowhere to be told. Async-signal-safe.
+/// One write(2) to stderr. A failure cannot be reported anywhere. Async-signal-safe.
 pub fn write_stderr(bytes: &[u8]) {
     // SAFETY: `bytes` is readable.
     unsafe { libc::write(2, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Soft and hard limit of a resource; RLIM_INFINITY = none.
+/// Soft and hard limit of a resource; RLIM_INFINITY: none.
 pub fn resource_limit(kind: libc::__rlimit_resource_t) -> (u64, u64) {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: `limit` is writable.
@@ -336,27 +340,27 @@ pub fn descriptor_limit() -> (u64, u64) {
     resource_limit(libc::RLIMIT_NOFILE)
 }
 
-/// Sets the soft limit on open descriptors, keeping the hard one.
+/// Sets the soft and hard limit on open descriptors.
 pub fn set_descriptor_limit((soft, hard): (u64, u64)) {
     let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
     // SAFETY: `limit` is valid.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
 }
 
-/// fork(2): 0 in the child.
+/// fork(2); returns 0 in the child.
 pub fn fork() -> io::Result<i32> {
-    // SAFETY: the child goes on with the only thread it has; callers advise when there were more (glibc keeps malloc
-    // and stdio usable across fork).
+    // SAFETY: the child continues with the only thread that it has. Callers warn if there were more (glibc keeps
+    // malloc and stdio usable across fork).
     check("fork", unsafe { libc::fork() })
 }
 
-/// Writes out what C's stdio has buffered, so that a fork does not double it.
+/// Writes out what C's stdio has buffered, so that after a fork it is not written twice.
 pub fn flush_all_stdio() {
     // SAFETY: NULL means all streams.
     unsafe { libc::fflush(ptr::null_mut()) };
 }
 
-/// Becomes another program, with this process's environment; returns only on failure.
+/// Executes another program in this process, with its environment. Returns only on failure.
 pub fn execute(path: &CStr, argv: &[CString]) -> io::Error {
     let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|argument| argument.as_ptr()).collect();
     pointers.push(ptr::null());

@@ -1,15 +1,15 @@
-//! Cores and NUMA nodes, as far as this process may use them, and how nodes are spread over them.
+//! Cores and NUMA nodes that this process may use, and how nodes are spread over them.
 //!
-//! This process may use the CPUs of its affinity mask, which cpusets narrow too. Must not know: options, processes.
+//! A process may use the CPUs of its affinity mask; cpusets narrow that mask too. Must not know: options, processes.
 
 use super::sys;
 use std::fs;
 use std::path::Path;
 
-/// What this process may use of its host.
+/// The part of the host that this process may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
-    /// CPUs of each core (more than one with SMT); cores of one NUMA node follow each other.
+    /// CPUs of each core (more than one with SMT). Cores of one NUMA node follow each other.
     pub cores: Vec<Vec<usize>>,
     /// NUMA nodes that have usable CPUs.
     pub numa: Vec<NumaNode>,
@@ -18,36 +18,36 @@ pub struct Topology {
 /// One NUMA node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumaNode {
-    /// The system's number.
+    /// The system's number of the NUMA node.
     pub id: usize,
-    /// Usable CPUs.
+    /// Its usable CPUs.
     pub cpus: Vec<usize>,
 }
 
 /// How to bind nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bind {
-    /// Not at all.
+    /// Nodes are not bound.
     None,
-    /// Each to a block of this many CPUs.
+    /// Each node gets a block of this many CPUs.
     Cpus(usize),
-    /// Each to this many cores of its own.
+    /// Each node gets this many cores of its own.
     Cores(usize),
-    /// In blocks of neighbours to NUMA nodes, with memory from there.
+    /// Blocks of neighbouring nodes get a NUMA node, and memory from there.
     Numa,
 }
 
 /// The CPUs and the NUMA node that one node of the job is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
-    /// Its CPUs.
+    /// The node's CPUs.
     pub cpus: Vec<usize>,
-    /// NUMA node that its memory should come from.
+    /// The NUMA node from which its memory should come.
     pub memory: Option<usize>,
 }
 
 impl Topology {
-    /// As /sys tells it now. A system without NUMA shows as one NUMA node.
+    /// Reads /sys as it is now. A system without NUMA looks like one NUMA node.
     pub fn read() -> Topology {
         Self::read_below(Path::new("/sys/devices/system"), sys::usable_cpus())
     }
@@ -79,12 +79,12 @@ impl Topology {
         Topology { cores, numa }
     }
 
-    /// CPUs that may be used.
+    /// Number of CPUs that may be used.
     pub fn cpus(&self) -> usize {
         self.cores.iter().map(Vec::len).sum()
     }
 
-    /// A place for each of `nodes` nodes, by rank; empty without binding. The error says what is missing.
+    /// A place for each of `nodes` nodes, by rank; empty without binding. An error says what the host lacks.
     pub fn places(&self, bind: Bind, nodes: usize) -> Result<Vec<Binding>, String> {
         match bind {
             Bind::None => Ok(Vec::new()),
@@ -119,7 +119,7 @@ impl Topology {
         Ok(all.chunks(each).take(nodes))
     }
 
-    // On a host with one NUMA node there is nothing to say about memory.
+    // On a host with one NUMA node, memory needs no choice.
     fn place(&self, cpus: Vec<usize>) -> Binding {
         let home = self.numa.iter().find(|node| cpus.iter().all(|cpu| node.cpus.contains(cpu)));
         Binding { cpus, memory: home.filter(|_| self.numa.len() > 1).map(|node| node.id) }
@@ -127,7 +127,7 @@ impl Topology {
 }
 
 impl Binding {
-    /// Moves this process there. The place is inherited by what it executes. Errors are the system's.
+    /// Moves this process to its place. Programs that it executes inherit the place. Errors are the system's.
     pub fn enter(&self) -> std::io::Result<()> {
         sys::bind_to_cpus(&self.cpus)?;
         match self.memory {
@@ -137,7 +137,7 @@ impl Binding {
     }
 }
 
-/// `0-3,8,10-11`, as the kernel writes lists.
+/// Reads a list as the kernel writes it: `0-3,8,10-11`.
 pub fn parse_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
@@ -146,7 +146,7 @@ pub fn parse_list(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// The shortest way to write a list: `0-3,8`.
+/// Writes a list in the shortest form: `0-3,8`.
 pub fn format_list(numbers: &[usize]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -162,7 +162,8 @@ pub fn format_list(numbers: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    // Two NUMA nodes of two cores of two CPUs, numbered as Linux often does: across nodes first, siblings last.
+    // Two NUMA nodes of two cores of two CPUs. The numbers go across NUMA nodes first and siblings come last, as is
+    // frequent.
     fn host(name: &str) -> std::path::PathBuf {
         let root = std::env::temp_dir().join(format!("gasnet-sci-topology-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
@@ -174,7 +175,7 @@ mod tests {
         write("node/online".into(), "0-2\n");
         write("node/node0/cpulist".into(), "0,2,4,6\n");
         write("node/node1/cpulist".into(), "1,3,5,7\n");
-        write("node/node2/cpulist".into(), "\n"); // memory only
+        write("node/node2/cpulist".into(), "\n"); // a NUMA node with memory only
         for cpu in 0..8 {
             write(format!("cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{},{}\n", cpu % 4, cpu % 4 + 4));
         }

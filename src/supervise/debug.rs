@@ -1,4 +1,4 @@
-//! Help for the person who looks for an error: stack trace and freeze. Contract: environment.md §2.2.
+//! Help for a person who looks for an error: stack trace and freeze. Contract: environment.md §2.2.
 
 #![allow(unsafe_code)] // processes and signals
 
@@ -14,18 +14,18 @@ use std::time::Duration;
 static FREEZE: AtomicBool = AtomicBool::new(false);
 static OWN_FROZEN: FrozenCell = FrozenCell(std::cell::UnsafeCell::new(0));
 static FROZEN: AtomicPtr<c_int> = AtomicPtr::new(OWN_FROZEN.0.get());
-// SIGCONTs so far that found a frozen thread, and threads that are frozen.
+// How often a SIGCONT has found a frozen thread, and the number of threads that are frozen.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
 static FROZEN_THREADS: AtomicU32 = AtomicU32::new(0);
 
 struct FrozenCell(std::cell::UnsafeCell<c_int>);
-// SAFETY: only reached through volatile accesses of one aligned int, as a debugger does.
+// SAFETY: reached only by volatile accesses to one aligned int, as a debugger makes them.
 unsafe impl Sync for FrozenCell {}
 
-/// Reads the settings that matter on an error. `node` is the own rank, if there is a job. Called by init, and by programs
-/// that use the tools without a job.
+/// Reads the settings that apply on an error. `node` is this node's rank, if there is a job. Called by init, and by
+/// programs that use the tools without a job.
 pub fn configure(config: &Config, node: Option<u32>) {
-    FREEZE.store(config.freeze_on_error, Ordering::Relaxed); // Relaxed: set at init, before any error of interest
+    FREEZE.store(config.freeze_on_error, Ordering::Relaxed); // Relaxed: set at init, before any error that would freeze
     backtrace::configure(config, node);
     let take = |signal: Option<c_int>, handler: sys::Handler| {
         signal.into_iter().for_each(|signal| sys::set_handler(signal, handler));
@@ -47,19 +47,19 @@ pub fn freezes_on_error() -> bool {
     FREEZE.load(Ordering::Relaxed) // Relaxed: a setting
 }
 
-/// Where a debugger finds the word that it sets to 0 to resume (`gasnet_frozen`).
+/// Sets the word that a debugger sets to 0 to resume the process (`gasnet_frozen`).
 ///
 /// # Safety
 /// `cell` is a valid aligned int for the life of the process.
 pub unsafe fn set_frozen_cell(cell: *mut c_int) {
-    FROZEN.store(cell, Ordering::Relaxed); // Relaxed: set at init by the thread that goes on
+    FROZEN.store(cell, Ordering::Relaxed); // Relaxed: set at init, by the thread that continues
 }
 
-/// Trace and freeze, as far as they are switched on. Async-signal-safe as far as [`backtrace::print`] is; the signal
-/// handlers that call it are installed after [`configure`] has run. Without a job no signal handler calls it.
+/// Prints a trace and freezes, if either is switched on. It is as async-signal-safe as [`backtrace::print`]. The
+/// signal handlers that call it are installed after [`configure`] has run. Without a job no signal handler calls it.
 pub fn on_error() {
     if !backtrace::is_configured() {
-        // A malformed variable is not what this error is about.
+        // A malformed variable must not hide this error, so its default is used.
         let config = Config::from_env().map_or_else(|_| Config::default(), |(config, _)| config);
         configure(&config, None);
     }
@@ -76,7 +76,7 @@ extern "C" fn resume(_signal: c_int, _info: *mut libc::siginfo_t, _context: *mut
     RESUMED.fetch_add(1, Ordering::Relaxed); // Relaxed: a count, which hands nothing over
 }
 
-/// True while [`freeze`] holds a thread of this process.
+/// Whether [`freeze`] holds a thread of this process.
 pub fn is_frozen() -> bool {
     FROZEN_THREADS.load(Ordering::Relaxed) != 0 // Relaxed: a hint
 }
@@ -88,7 +88,7 @@ pub fn freeze() {
     unsafe { freeze_at(cell, "gasnet_frozen") }
 }
 
-/// As [`freeze`], with a word of the caller's that is 1 while the thread is frozen, and its name.
+/// Like [`freeze`], with a word of the caller's and its name. The word is 1 while the thread is frozen.
 ///
 /// # Safety
 /// `cell` is a valid aligned int until this returns.
@@ -112,7 +112,7 @@ pub unsafe fn freeze_at(cell: *mut c_int, name: &str) {
         sys::nap(Duration::from_millis(100));
     }
     set(0);
-    let left = FROZEN_THREADS.fetch_sub(1, Ordering::Relaxed); // Relaxed: as above
+    let left = FROZEN_THREADS.fetch_sub(1, Ordering::Relaxed); // Relaxed: see `is_frozen`
     if let Some(before) = before.filter(|_| left == 1) {
         sys::restore_disposition(libc::SIGCONT, &before);
     }
@@ -125,14 +125,15 @@ struct Plain {
 
 impl fmt::Write for Plain {
     fn write_str(&mut self, s: &str) -> fmt::Result {
-        let n = s.len().min(self.bytes.len() - 1 - self.len); // one byte is kept for the newline
+        let n = s.len().min(self.bytes.len() - 1 - self.len); // keeps one byte for the newline
         self.bytes[self.len..self.len + n].copy_from_slice(&s.as_bytes()[..n]);
         self.len += n;
         Ok(())
     }
 }
 
-/// One line whose form the contract fixes, so without [`log::Line`]'s prefix; cut at 255 bytes. Async-signal-safe.
+/// Prints a line whose form the contract fixes, so it has no prefix of [`log::Line`]. Cut at 255 bytes.
+/// Async-signal-safe.
 pub fn plain_line(text: fmt::Arguments<'_>) {
     let mut line = Plain { bytes: [0; 256], len: 0 };
     let _ = line.write_fmt(text);

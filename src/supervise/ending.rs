@@ -1,35 +1,35 @@
-//! When and how a job is brought to its end: a plan of deadlines, without any system call.
+//! When and how a job is ended: a plan of deadlines, without any system call.
 //!
 //! Rules:
-//! 1. The first cause decides; what follows from it is silent.
-//! 2. After an orderly exit, or one that may become collective, the others have a grace period; only after it are they
-//!    asked (SIGQUIT). A crash leaves no grace.
-//! 3. A node that was asked and is still there is killed: after the exit timeout in an orderly end, after [`HASTE`] in any
-//!    other.
+//! 1. The first cause decides. Its consequences are not reported.
+//! 2. After an orderly exit, or one that may become collective, the other nodes have a grace period. Only then are
+//!    they asked to end (SIGQUIT). A crash leaves no grace period.
+//! 3. A node that was asked and still exists is killed: after the exit timeout in an orderly end, after [`HASTE`] in
+//!    any other.
 
 use std::time::{Duration, Instant};
 
-/// From asking to killing when the job has failed: it must be over within a second.
+/// Time from asking to killing if the job has failed. Such a job must be over within a second.
 pub const HASTE: Duration = Duration::from_millis(500);
 
-/// What the supervisor has to do now.
+/// A step that the supervisor has to take.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Print this line.
-    Tell(String),
-    /// Ask all nodes that remain to end.
+    Print(String),
+    /// Ask all nodes that are left to end.
     Ask,
-    /// Kill all that remain.
+    /// Kill all nodes that are left.
     Kill,
 }
 
-/// The plan.
+/// The plan of deadlines.
 pub struct Ending {
     grace: Duration,
     short_grace: Duration,
     exit_time: Duration,
     begun: bool,
-    // Told when the job is not over by itself at `ask_at`; with the rank that it is about.
+    // The line to print if the job is not over by itself at `ask_at`, and the rank that it is about.
     line: Option<(u32, String)>,
     ask_at: Option<Instant>,
     kill_at: Option<Instant>,
@@ -40,13 +40,14 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// No end in sight, for a job of `nodes` nodes.
+    /// A job of `nodes` nodes, without a cause to end.
     pub fn new(nodes: u32, exit_time: Duration) -> Ending {
         Ending {
-            // Nodes of a collective exit may still print or close files, on a machine with other work to do: 100 ms were
-            // too few at a load of 20. A guess.
+            // Nodes of a collective exit may still print or close files, on a machine with other work to do. 100 ms
+            // were too few at a load of 20. A guess.
             grace: Duration::from_millis(1000 + 2 * u64::from(nodes)),
-            // A job with a broken node is over within a second (docs/reliability.md); leaving takes 64 nodes on two cores a few ms.
+            // A job with a broken node is over within a second (docs/reliability.md). 64 nodes on two cores leave
+            // within a few ms.
             short_grace: Duration::from_millis(100 + 2 * u64::from(nodes)),
             exit_time,
             begun: false,
@@ -60,24 +61,24 @@ impl Ending {
         }
     }
 
-    /// There is a cause already.
+    /// Whether there is a cause already.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Nodes were signalled: whatever ends one now is a consequence.
+    /// Whether nodes were signalled. What ends a node now is a consequence.
     pub fn was_asked(&self) -> bool {
         self.asked
     }
 
-    /// A node left through gasnet_exit or by returning from main.
+    /// A node has left by gasnet_exit or by returning from main.
     pub fn orderly(&mut self, now: Instant) {
         if !self.begun {
             self.begin(now + self.grace, self.exit_time);
         }
     }
 
-    /// Node `rank` ended in another way, perhaps together with all others.
+    /// Node `rank` has ended in another way. All others may have ended with it.
     pub fn premature(&mut self, now: Instant, rank: u32, line: String) {
         let better = self.line.as_ref().is_some_and(|(about, _)| *about == rank);
         if !self.begun {
@@ -88,7 +89,7 @@ impl Ending {
         self.line = Some((rank, line));
     }
 
-    /// Node `rank` died by a signal that this supervisor did not send, or never ran.
+    /// Node `rank` was killed by a signal that this supervisor did not send, or never ran.
     pub fn crash(&mut self, now: Instant, rank: u32, line: String) {
         if self.asked {
             return;
@@ -97,7 +98,7 @@ impl Ending {
         self.begin(now, HASTE);
     }
 
-    /// The job's time is over. From here on it ends as if it had failed; an end that was under way is hurried.
+    /// The job's time is over. It ends as if it had failed; an end that is under way is hurried.
     pub fn overdue(&mut self, now: Instant, line: String) {
         if !self.killed {
             self.asked = false;
@@ -112,7 +113,7 @@ impl Ending {
         self.patience = patience;
     }
 
-    /// Somebody wants the job to end and the nodes have been told.
+    /// The user wants the job to end, and the nodes have been told.
     pub fn request(&mut self, now: Instant) {
         self.requests += 1;
         self.begun = true;
@@ -131,7 +132,7 @@ impl Ending {
         self.line = None;
     }
 
-    /// The job must be cleared up at once: nothing is left that waits for an orderly end.
+    /// The job must be cleaned up at once: no process waits for an orderly end any more.
     pub fn abandoned(&mut self, now: Instant) {
         self.begun = true;
         self.line = None;
@@ -140,41 +141,41 @@ impl Ending {
         self.kill_at = Some(now);
     }
 
-    /// The job, and this process, stood still for `time`.
+    /// The job and this process were stopped for `time`, which must not count.
     pub fn put_off(&mut self, time: Duration) {
         self.ask_at = self.ask_at.map(|at| at + time);
         self.kill_at = self.kill_at.map(|at| at + time);
     }
 
-    /// Puts off killing, because nodes wait for a slow reader of their output and not for us; unless somebody wants
-    /// them dead.
+    /// Puts off the killing, because the nodes wait for a slow reader of their output. Not if the user wants them
+    /// dead.
     pub fn extend(&mut self, now: Instant) {
         if self.requests == 0 && self.patience == self.exit_time {
             self.kill_at = self.kill_at.map(|at| at.max(now + self.exit_time));
         }
     }
 
-    /// When [`Ending::steps`] has something to do.
+    /// The time at which [`Ending::steps`] has something to do.
     pub fn next(&self) -> Option<Instant> {
         let kill_at = self.kill_at.filter(|_| !self.killed);
         [self.ask_at, kill_at].into_iter().flatten().min()
     }
 
-    /// What is due.
+    /// The steps that are due.
     pub fn steps(&mut self, now: Instant) -> Vec<Step> {
         let mut steps = Vec::new();
         if self.ask_at.is_some_and(|at| at <= now) {
             self.ask_at = None;
             self.asked = true;
             self.kill_at = Some(now + self.patience);
-            steps.extend(self.line.take().map(|(_, line)| Step::Tell(line)));
+            steps.extend(self.line.take().map(|(_, line)| Step::Print(line)));
             steps.push(Step::Ask);
         }
         if !self.killed && self.kill_at.is_some_and(|at| at <= now) {
             self.killed = true;
             if self.patience == self.exit_time {
                 let seconds = self.exit_time.as_secs_f64();
-                steps.push(Step::Tell(format!("not all nodes ended within {seconds} s; killing the rest")));
+                steps.push(Step::Print(format!("not all nodes ended within {seconds} s; killing the rest")));
             }
             steps.push(Step::Kill);
         }
@@ -202,7 +203,7 @@ mod tests {
         assert!(ending.steps(now).is_empty());
         assert_eq!(ending.steps(now + GRACE), [Step::Ask]);
         assert_eq!(ending.next(), Some(now + GRACE + EXIT));
-        assert!(matches!(&ending.steps(now + GRACE + EXIT)[..], [Step::Tell(_), Step::Kill]));
+        assert!(matches!(&ending.steps(now + GRACE + EXIT)[..], [Step::Print(_), Step::Kill]));
         assert_eq!(ending.next(), None);
     }
 
@@ -210,7 +211,7 @@ mod tests {
     fn crash_is_told_at_once_and_the_job_is_over_within_a_second() {
         let (mut ending, now) = plan();
         ending.crash(now, 2, "crashed".into());
-        assert_eq!(ending.steps(now), [Step::Tell("crashed".into()), Step::Ask]);
+        assert_eq!(ending.steps(now), [Step::Print("crashed".into()), Step::Ask]);
         ending.crash(now, 1, "consequence".into());
         assert_eq!(ending.steps(now + HASTE), [Step::Kill]);
     }
@@ -222,7 +223,7 @@ mod tests {
         ending.premature(now, 3, "another".into());
         assert!(ending.steps(now).is_empty());
         ending.premature(now, 1, "ended with status 3".into());
-        assert_eq!(ending.steps(now + SHORT_GRACE), [Step::Tell("ended with status 3".into()), Step::Ask]);
+        assert_eq!(ending.steps(now + SHORT_GRACE), [Step::Print("ended with status 3".into()), Step::Ask]);
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
         let (mut ending, now) = plan();
         ending.orderly(now);
         ending.crash(now, 0, "killed".into());
-        assert_eq!(ending.steps(now), [Step::Tell("killed".into()), Step::Ask]);
+        assert_eq!(ending.steps(now), [Step::Print("killed".into()), Step::Ask]);
     }
 
     #[test]
@@ -251,13 +252,13 @@ mod tests {
     fn a_job_that_is_overdue_is_over_within_a_second_whatever_it_was_doing() {
         let (mut ending, now) = plan();
         ending.overdue(now, "overdue".into());
-        assert_eq!(ending.steps(now), [Step::Tell("overdue".into()), Step::Ask]);
+        assert_eq!(ending.steps(now), [Step::Print("overdue".into()), Step::Ask]);
         assert_eq!(ending.steps(now + HASTE), [Step::Kill]);
         let (mut ending, now) = plan();
         ending.orderly(now);
         ending.steps(now + GRACE);
         ending.overdue(now + GRACE, "overdue".into());
-        assert_eq!(ending.steps(now + GRACE), [Step::Tell("overdue".into()), Step::Ask]);
+        assert_eq!(ending.steps(now + GRACE), [Step::Print("overdue".into()), Step::Ask]);
         assert_eq!(ending.next(), Some(now + GRACE + HASTE));
     }
 

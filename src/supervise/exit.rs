@@ -1,9 +1,9 @@
-//! Leaving the job, from anywhere: any thread, handler or signal handler, whatever locks are held.
+//! Leaves the job, from any thread, handler or signal handler, whatever locks are held.
 //!
 //! Rules:
-//! 1. The first caller in a process proceeds; others wait for the process to end.
-//! 2. The code is in the job's header before anything that may block.
-//! 3. Everything that may block (the hook, stdio) runs under an alarm that ends the process with its code.
+//! 1. The first caller in a process proceeds. Others wait for the process to end.
+//! 2. The code is written to the job's header before anything that may block.
+//! 3. All that may block (the hook, stdio) runs under an alarm. The alarm ends the process with its code.
 //!
 //! Contract: core.md §6.3, §6.4.
 
@@ -19,7 +19,7 @@ use std::time::Duration;
 use std::{fmt, ptr};
 
 unsafe extern "C" {
-    // The calls that the libc crate lacks; `stdout` and `stderr` are C's streams.
+    // The calls that the libc crate lacks. `stdout` and `stderr` are C's streams.
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
     fn ftrylockfile(stream: *mut libc::FILE) -> c_int;
     fn fflush_unlocked(stream: *mut libc::FILE) -> c_int;
@@ -28,34 +28,34 @@ unsafe extern "C" {
     static stderr: *mut libc::FILE;
 }
 
-/// Time for the hook and for flushing streams whose lock somebody may hold for ever. A guess: long enough for any write
-/// to a file, short enough for a user who waits.
+/// Time for the hook, and for flushing streams whose lock another thread may never give back. A guess: long enough
+/// for any write to a file, short enough for a user who waits.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Time for the other streams when one is known to be locked. A guess: the disk caches files, so 100 ms flush a lot.
+/// Time for the other streams if one stream is known to be locked. A guess: files are cached, so 100 ms flush a lot.
 const BLOCKED: Duration = Duration::from_millis(100);
 
-// Thread that leaves; 0 = none.
+// The thread that leaves; 0: none.
 static LEAVING: AtomicU32 = AtomicU32::new(0);
-// Code for the alarm.
+// The exit code, for the alarm.
 static CODE: AtomicU32 = AtomicU32::new(0);
 static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static FLUSHING: AtomicBool = AtomicBool::new(false);
 
-/// Signals that mean nothing any more once exit has begun.
+/// Signals that are ignored once exit has begun.
 const SILENCED: [c_int; 5] = [libc::SIGQUIT, libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
-/// Faults during the last flush, which runs on whatever state the streams are in.
+/// Faults that may happen in the last flush, because it works with streams in any state.
 const FAULTS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// `hook` runs once in the node's exit, on the thread that leaves, when stdout and stderr are flushed and other streams
-/// are not. It must not wait for locks that client code may hold; after a second it is cut off.
+/// Sets the hook. It runs once, in the node's exit, on the thread that leaves. stdout and stderr are flushed then,
+/// other streams are not. The hook must not wait for locks that client code may hold. After a second it is cut off.
 pub fn set_hook(hook: fn()) {
-    // ORDERING: Release ↔ Acquire in `run_hook`: what the hook reads was set up before.
+    // ORDERING: Release ↔ Acquire in `run_hook`: the hook sees what was set up before.
     HOOK.store(hook as *mut c_void, Ordering::Release);
 }
 
 fn run_hook() {
-    // ORDERING: Acquire ↔ Release in `set_hook`. The swap makes it run once.
+    // ORDERING: Acquire ↔ Release in `set_hook`: the hook sees what was set up before. The swap makes it run once.
     let hook = HOOK.swap(ptr::null_mut(), Ordering::Acquire);
     if !hook.is_null() {
         // SAFETY: only `set_hook` stores here, and it stores a `fn()`.
@@ -69,10 +69,10 @@ pub fn exit(code: i32) -> ! {
     let Some(node) = node::current() else { sys::exit_now(code & 0xff) };
     begin(node, code);
     FAULTS.iter().for_each(|signal| sys::set_handler(*signal, leave_with_code));
-    FLUSHING.store(true, Ordering::Relaxed); // Relaxed: for this thread, if it comes here again
-    // Whose lock can be had can only wait for its reader, and that may take as long as the whole exit.
+    FLUSHING.store(true, Ordering::Relaxed); // Relaxed: only this thread reads it, if it comes here again
+    // A stream whose lock is free can only wait for its reader. That may take as long as the whole exit.
     set_alarm(node.exit_time);
-    // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
+    // SAFETY: libc defines it before any code of ours runs. A client that assigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
     // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
@@ -82,22 +82,23 @@ pub fn exit(code: i32) -> ! {
     sys::exit_now(code & 0xff)
 }
 
-// A thread that sits in a read holds its stream's lock, usually that of stdin, and fflush(NULL) waits for it: then not long.
+// A thread in a read holds its stream's lock, usually that of stdin, and fflush(NULL) waits for that lock. Then the
+// time is short.
 fn flush_the_rest() {
-    // SAFETY: libc's own stream; the lock is kept, for this process ends.
+    // SAFETY: libc's own stream. This thread keeps the lock, because the process ends.
     if unsafe { ftrylockfile(stdin) } != 0 {
         set_alarm(BLOCKED);
     }
     sys::flush_all_stdio();
 }
 
-// Rules 1 and 2.
+// Does what rules 1 and 2 say.
 fn begin(node: &Node, code: i32) {
     let me = sys::thread_id();
-    // Relaxed: only the winner continues, and nothing is handed over.
+    // Relaxed: only the first caller continues, and nothing is handed over.
     if let Err(leaving) = LEAVING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         if leaving == me {
-            // Called again from inside: by an exit handler after `process_exits`, by the hook, or during the flush.
+            // The same thread again: from an exit handler after `process_exits`, from the hook, or during the flush.
             if !FLUSHING.swap(true, Ordering::Relaxed) {
                 set_alarm(SHORT); // Relaxed: one thread
                 sys::flush_all_stdio();
@@ -114,12 +115,12 @@ fn begin(node: &Node, code: i32) {
 
 fn record(node: &Node, code: i32) {
     let code = (code & 0xff) as u8;
-    CODE.store(code.into(), Ordering::Relaxed); // Relaxed: read by the alarm on whatever thread; set before it is armed
+    CODE.store(code.into(), Ordering::Relaxed); // Relaxed: the alarm is armed later, and may read it on any thread
     node.header.record_exit(code);
     node.record().set_exiting(code);
 }
 
-/// Ends this node with `code` without flushing anything. Async-signal-safe.
+/// Ends this node with `code`. Flushes nothing. Async-signal-safe.
 pub fn at_once(code: u8) -> ! {
     if let Some(node) = node::current() {
         record(node, code.into());
@@ -127,7 +128,7 @@ pub fn at_once(code: u8) -> ! {
     sys::exit_now(code.into())
 }
 
-/// True once this process has begun to leave.
+/// Whether this process has begun to leave.
 pub fn is_leaving() -> bool {
     LEAVING.load(Ordering::Relaxed) != 0 // Relaxed: a hint
 }
@@ -136,7 +137,7 @@ extern "C" fn leave_with_code(_signal: c_int, _info: *mut libc::siginfo_t, _cont
     sys::exit_now(CODE.load(Ordering::Relaxed) as c_int) // Relaxed: see `record`
 }
 
-// Rule 3.
+// Does what rule 3 says.
 fn set_alarm(time: Duration) {
     sys::set_handler(libc::SIGALRM, leave_with_code);
     sys::SignalSet::new(&[libc::SIGALRM]).apply(libc::SIG_UNBLOCK);
@@ -145,7 +146,7 @@ fn set_alarm(time: Duration) {
 
 fn flush_if_free(stream: *mut libc::FILE) {
     for _ in 0..20 {
-        // SAFETY: `stream` is one of C's standard streams; the lock is kept, for this process ends.
+        // SAFETY: `stream` is one of C's standard streams. This thread keeps the lock, because the process ends.
         if unsafe { ftrylockfile(stream) } == 0 {
             // SAFETY: locked by this thread.
             unsafe { fflush_unlocked(stream) };
@@ -155,39 +156,39 @@ fn flush_if_free(stream: *mut libc::FILE) {
     }
 }
 
-/// From now on a return from `main` and `exit(n)` count as `gasnet_exit(n)`, after every exit handler registered later
-/// has run, and without skipping those registered earlier. Call in init.
+/// Makes a return from `main`, and `exit(n)`, count as `gasnet_exit(n)`. Exit handlers that are registered later run
+/// before, those registered earlier still run after. Call it in init.
 pub fn register_process_exit() {
-    // SAFETY: the handler is a plain function of the library, which is linked with -z nodelete.
+    // SAFETY: the handler is a plain function of the library, which stays loaded (-z nodelete).
     unsafe { on_exit(process_exits, ptr::null_mut()) };
 }
 
 extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
-    let Some(node) = node::current() else { return }; // a child that the client forked
+    let Some(node) = node::current() else { return }; // a child that the client forked is not a node
     begin(node, code);
-    set_alarm(node.exit_time); // for the exit handlers and destructors that are still to come
+    set_alarm(node.exit_time); // for the exit handlers and destructors that still have to run
     run_hook();
 }
 
-/// As [`base::fatal`], also before init, when the hook that shows what a person wants to see is not installed yet.
+/// Like [`base::fatal`], but works before init too, when the hook for stack trace and freeze is not installed yet.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
     base::fatal(text)
 }
 
-/// As [`fatal`], for an error that the client reports. Output that the client printed before is written out first, unless
-/// another thread holds the stream.
+/// Like [`fatal`], for an error that the client reports. Writes out what the client printed before, unless another
+/// thread holds the stream.
 pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
     base::set_fatal_hook(debug::on_error);
-    base::tell(text);
-    // SAFETY: libc defines it before any code of ours runs; a client that reassigns it does so before it leaves.
+    base::report(text);
+    // SAFETY: libc defines it before any code of ours runs. A client that assigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
     // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
     base::abort()
 }
 
-/// Makes a panic of the library a [`fatal`] error that names the place.
+/// Makes a panic of the library a [`fatal`] error with the panic's place.
 pub fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic_text(panic.payload());

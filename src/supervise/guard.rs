@@ -1,16 +1,18 @@
-//! A second process above the nodes, so that even SIGKILL of the launcher leaves nothing behind.
+//! A second process above the nodes. It makes sure that even SIGKILL of the launcher leaves no process behind.
 //!
-//! The launcher's first process becomes the guard, and its child the supervisor, which starts the nodes. What a node started
-//! may be anywhere in the process tree; only an ancestor that adopts orphans finds it. There are two of them:
+//! The launcher's first process becomes the guard. Its child is the supervisor, which starts the nodes. What a node
+//! has started may be anywhere in the process tree; only an ancestor that adopts orphans finds it. There are two such
+//! ancestors:
 //!
-//! 1. The guard dies: the supervisor sees the end of a pipe that only the guard holds, and kills all that descends from it.
-//! 2. The supervisor dies: the kernel kills the nodes (see [`super::spawn`]); the guard inherits what they started, and kills
-//!    it.
+//! 1. If the guard dies, the supervisor sees the end of a pipe that only the guard holds, and kills all its own
+//!    descendants.
+//! 2. If the supervisor dies, the kernel kills the nodes (see [`super::spawn`]). The guard inherits what they
+//!    started, and kills it.
 //!
-//! Whoever kills both at once gets the nodes all the same, but what they started may stay.
+//! If both are killed at once, the nodes are still killed, but what they started may stay.
 //!
-//! For the user the guard is the launcher: it passes on signals, stops when the supervisor stops, and ends with its status.
-//! It maps no memory of the job. Must not know: nodes.
+//! For the user the guard is the launcher. It passes on signals, stops when the supervisor stops, and ends with its
+//! status. It maps no memory of the job. Must not know: nodes.
 
 use super::signals::signal_name;
 use super::spawn::{self, MARKER};
@@ -20,17 +22,17 @@ use libc::c_int;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 
-/// Splits this process, which has one thread and no job yet. Returns in the supervisor: with the end of a pipe that is
-/// readable once the guard is dead, or `None` where there could be no guard.
+/// Splits this process, which has one thread and no job yet. Returns in the supervisor only, with the end of a pipe
+/// that is readable once the guard is dead. `None`: no guard could be made.
 pub fn split() -> Option<PipeReader> {
-    let strangers = family::own_children();
+    let earlier_children = family::own_children();
     let (watched, held) = io::pipe().ok()?;
     let signals: Vec<c_int> = spawn::HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal)).collect();
     let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD, libc::SIGCONT]].concat());
-    // Before there is a child, so that no signal is missed that is about it.
+    // Before there is a child, so that no signal about it is missed.
     let mask = signals.apply(libc::SIG_BLOCK);
     let action = sys::disposition(libc::SIGCHLD);
-    sys::set_plain(libc::SIGCHLD, libc::SIG_DFL); // ignored, it would hide how the child ended
+    sys::set_plain(libc::SIGCHLD, libc::SIG_DFL); // if it were ignored, the child's end could not be seen
     let me = sys::pid();
     match sys::fork() {
         Ok(0) => {
@@ -39,10 +41,10 @@ pub fn split() -> Option<PipeReader> {
                 sys::restore_disposition(libc::SIGCHLD, &action);
             }
             mask.apply(libc::SIG_SETMASK);
-            // A supervisor that is stopped would not see the pipe's end.
+            // A stopped supervisor would not see the pipe's end, so the kernel sends it SIGCONT.
             let _ = sys::signal_at_parents_end(libc::SIGCONT);
             if sys::parent_pid() != me {
-                sys::exit_now(1); // the guard died before the line above, and there are no nodes yet
+                sys::exit_now(1); // the guard has died meanwhile; there are no nodes yet
             }
             Some(watched)
         }
@@ -50,9 +52,9 @@ pub fn split() -> Option<PipeReader> {
             drop(watched);
             sys::adopt_orphans(true);
             if let Ok(null) = spawn::null() {
-                let _ = sys::redirect(null.as_fd(), 0); // stdin is a node's
+                let _ = sys::redirect(null.as_fd(), 0); // stdin belongs to a node
             }
-            Guard { supervisor, signals, strangers, _held: held }.run()
+            Guard { supervisor, signals, earlier_children, _held: held }.run()
         }
         Err(_) => {
             if let Some(action) = action {
@@ -68,8 +70,8 @@ struct Guard {
     supervisor: i32,
     signals: sys::SignalSet,
     // Children that this process had before.
-    strangers: Vec<i32>,
-    // Its end tells the supervisor that this process is dead.
+    earlier_children: Vec<i32>,
+    // When this process dies it is closed, and the supervisor sees that.
     _held: PipeWriter,
 }
 
@@ -80,7 +82,7 @@ impl Guard {
             match signal {
                 libc::SIGCHLD => self.look_at_supervisor(),
                 libc::SIGCONT => drop(sys::kill(self.supervisor, libc::SIGCONT)),
-                // A terminal's signals go to the whole process group: the supervisor has it already.
+                // A terminal sends its signals to the whole process group, so the supervisor has got it.
                 _ if from_kernel => {}
                 _ => drop(sys::queue_signal(self.supervisor, signal, MARKER)),
             }
@@ -93,7 +95,7 @@ impl Guard {
             self.stop();
         } else if libc::WIFSIGNALED(status) {
             let signal = libc::WTERMSIG(status);
-            family::kill_all(&self.strangers);
+            family::kill_all(&self.earlier_children);
             log::error(format_args!("the supervisor of the nodes was killed by signal {}", signal_name(signal)));
             sys::exit_now(128 + signal);
         } else {
@@ -101,7 +103,7 @@ impl Guard {
         }
     }
 
-    // As the supervisor did, until somebody continues this process; unless somebody has done so already.
+    // Stops as the supervisor did, until this process is continued, unless that has happened already.
     fn stop(&self) {
         if !sys::is_pending(libc::SIGCONT) {
             sys::raise(libc::SIGSTOP);

@@ -2,12 +2,12 @@
 //!
 //! Rules:
 //! 1. The creator fills in magic, version, nodes and cookie before any other process has the descriptor.
-//! 2. A record's pid, phase and exit code are written by its own node only; the phase never goes back.
-//! 3. The exit word takes a first code, and later a non-zero code in the place of a zero one, nothing else.
-//! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 of its own and reads the
-//!    other half of all, so a fast node's next values do not destroy what a slow one still reads.
+//! 2. Only a node itself writes the pid, phase and exit code of its record. The phase never goes back.
+//! 3. The exit word takes a first code. Later a non-zero code may replace a zero one; nothing else changes it.
+//! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 of its own, and
+//!    reads the other half of all nodes. So a fast node's next values do not destroy what a slow one still reads.
 //!
-//! Must not know: what is in a bulletin, processes, descriptors' origin, the fabric behind the header.
+//! Must not know: what is in a bulletin, processes, where descriptors come from, the fabric behind the header.
 
 #![allow(unsafe_code)] // processes and signals
 
@@ -18,21 +18,21 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
-/// Layout version; the launcher hands it to the nodes.
+/// Version of the layout. The launcher passes it to the nodes.
 pub const VERSION: u32 = 4;
-/// Words of a half of a node's bulletin.
+/// Number of words in half of a node's bulletin.
 pub const HALF: usize = 14;
-/// CPUs that the count distinguishes: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
+/// Number of CPUs that can be told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
 const CPUS: usize = 8192;
 const PAGE: usize = 4096;
-/// A fence looks by itself this often, for the case that the kernel refuses to wake it.
+/// How often a fence looks by itself, in case the kernel refuses to wake it.
 const NO_NEWS: Duration = Duration::from_millis(10);
 
-/// How far a node is.
+/// How far a node has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Phase {
-    /// Not in `gasnet_init` yet, or never.
+    /// Not in `gasnet_init` yet. Some programs never get there.
     Unborn = 0,
     /// In `gasnet_init`.
     Joining = 1,
@@ -64,9 +64,9 @@ struct Fixed {
     supervisor: AtomicU32,
     fence_arrived: AtomicU32,
     fence_generation: AtomicU32,
-    // The supervisor's descriptor of this memory, plus one; 0: none.
+    // The number of the supervisor's descriptor of this memory plus one; 0: none.
     memory_number: AtomicU32,
-    // A bit for each CPU that some node may use.
+    // One bit for each CPU that any node may use.
     cpus: [AtomicU64; CPUS / 64],
 }
 
@@ -92,23 +92,23 @@ impl NodeRecord {
         self.pid.load(Ordering::Relaxed) as i32 // Relaxed: a number, checked by its users against the process table
     }
 
-    /// How far the node is.
+    /// How far the node has come.
     pub fn phase(&self) -> Phase {
-        // ORDERING: Acquire ↔ Release in `advance` and `set_exiting`: who sees Joining sees the pid, who sees Exiting
-        // sees the exit code.
+        // ORDERING: Acquire ↔ Release in `advance` and `set_exiting`: a thread that sees Joining sees the pid, and
+        // one that sees Exiting sees the exit code.
         Phase::from_word(self.phase.load(Ordering::Acquire))
     }
 
-    /// Moves to `phase`, never back.
+    /// Moves the phase to `phase`, never back.
     pub fn advance(&self, phase: Phase) {
-        // ORDERING: Release ↔ Acquire in `phase`.
+        // ORDERING: Release ↔ Acquire in `phase`: pid and exit code become visible first.
         self.phase.fetch_max(phase as u32, Ordering::Release);
     }
 
-    /// Takes the record for this process; false when another process has done so before.
+    /// Takes the record for this process. False if another process has taken it before.
     pub fn claim(&self) -> bool {
         let mine = sys::pid() as u32;
-        // Relaxed: the winner is decided by this word alone; `advance` publishes it.
+        // Relaxed: this word alone decides; `advance` publishes it.
         let taken = self.pid.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if taken {
             self.advance(Phase::Joining);
@@ -116,7 +116,7 @@ impl NodeRecord {
         taken
     }
 
-    /// Leaves with `code` (0–255).
+    /// Records that the node leaves with `code` (0–255).
     pub fn set_exiting(&self, code: u8) {
         self.exit_code.store(code.into(), Ordering::Relaxed); // Relaxed: published by `advance`
         self.advance(Phase::Exiting);
@@ -128,7 +128,7 @@ impl NodeRecord {
     }
 }
 
-/// The mapped header. Stays mapped for the life of the process, so that signal handlers may use it at any time.
+/// The mapped header. It stays mapped for the life of the process, so that signal handlers may use it at any time.
 #[derive(Clone, Copy)]
 pub struct JobHeader {
     fixed: &'static Fixed,
@@ -141,13 +141,13 @@ impl JobHeader {
         (size_of::<Fixed>() + nodes as usize * size_of::<NodeRecord>()).next_multiple_of(PAGE)
     }
 
-    /// New memory for a job of `nodes` nodes, as long as the header; this process is entered as its supervisor.
+    /// Makes memory for a job of `nodes` nodes, with the length of the header. Enters this process as its supervisor.
     pub fn create(nodes: u32) -> io::Result<(OwnedFd, JobHeader)> {
-        // Not on the number of a standard descriptor that happens to be closed.
+        // Not with the number of a standard descriptor that happens to be closed.
         let memory = std::fs::File::from(sys::duplicate_high(sys::memfd()?.as_fd(), 3)?);
         memory.set_len(Self::bytes(nodes) as u64).map_err(sys::refused("ftruncate"))?;
         let header = Self::map(memory.as_fd(), nodes)?;
-        // Relaxed: rule 1; the descriptor reaches others by fork, which orders everything before.
+        // Relaxed: rule 1. The descriptor reaches other processes by fork, which orders everything before it.
         header.fixed.magic.store(MAGIC, Ordering::Relaxed);
         header.fixed.cookie.store(sys::random(), Ordering::Relaxed);
         header.fixed.version.store(VERSION, Ordering::Relaxed);
@@ -156,7 +156,7 @@ impl JobHeader {
         Ok((memory.into(), header))
     }
 
-    /// Maps a job's memory that another process created. The error says what does not fit.
+    /// Maps a job's memory that another process created. The error says what does not match.
     pub fn open(fd: BorrowedFd<'_>, nodes: u32, cookie: u64) -> Result<JobHeader, String> {
         let file = fd.try_clone_to_owned().map(std::fs::File::from).map_err(|e| format!("fcntl: {e}"))?;
         let length = file.metadata().map_err(|e| format!("fstat: {e}"))?.len();
@@ -185,38 +185,38 @@ impl JobHeader {
 
     fn map(fd: BorrowedFd<'_>, nodes: u32) -> io::Result<JobHeader> {
         let base = sys::map_forever(fd, Self::bytes(nodes))?.cast::<u8>();
-        // SAFETY: the mapping is page-aligned, longer than `Fixed`, never unmapped, and holds atomics only, for which
-        // any bytes are valid and which other processes may change.
+        // SAFETY: the mapping is page-aligned, longer than `Fixed`, and never unmapped. It holds atomics only. Any
+        // bytes are valid for them, and other processes may change them.
         let fixed = unsafe { &*base.cast::<Fixed>() };
-        // SAFETY: `bytes` counts `Fixed` and the records, so this stays inside the mapping.
+        // SAFETY: `bytes` counts `Fixed` and the records, so the pointer stays inside the mapping.
         let first = unsafe { base.add(size_of::<Fixed>()) };
-        // SAFETY: records are atomics in a mapping that stays; `bytes` has room for `nodes` records, and
-        // 128 bytes in is aligned for them.
+        // SAFETY: records are atomics in a mapping that stays. `bytes` has room for `nodes` records. They begin
+        // behind `Fixed`, whose size is a multiple of 128, so they are aligned.
         let records = unsafe { std::slice::from_raw_parts(first.cast::<NodeRecord>(), nodes as usize) };
         Ok(JobHeader { fixed, records })
     }
 
-    /// Job size.
+    /// Number of nodes of the job.
     pub fn nodes(&self) -> u32 {
         self.records.len() as u32
     }
 
-    /// Names this job.
+    /// A number that identifies this job.
     pub fn cookie(&self) -> u64 {
         self.fixed.cookie.load(Ordering::Relaxed) // Relaxed: rule 1
     }
 
-    /// Process id of the supervisor; of the node itself in a job of one without launcher.
+    /// Process id of the supervisor. In a job of one without launcher it is the node's own.
     pub fn supervisor(&self) -> i32 {
         self.fixed.supervisor.load(Ordering::Relaxed) as i32 // Relaxed: rule 1
     }
 
-    /// The supervisor keeps this memory open as descriptor `number`. Before there are nodes.
+    /// Notes that the supervisor keeps this memory open as descriptor `number`. Call it before there are nodes.
     pub fn set_memory_number(&self, number: i32) {
         self.fixed.memory_number.store(number as u32 + 1, Ordering::Relaxed); // Relaxed: rule 1
     }
 
-    /// Another way to this memory: the supervisor's descriptor.
+    /// Opens this memory again through the supervisor's descriptor.
     pub fn reopen(&self) -> io::Result<OwnedFd> {
         let number = self.fixed.memory_number.load(Ordering::Relaxed); // Relaxed: rule 1
         let number = number.checked_sub(1).ok_or(io::ErrorKind::NotFound)?;
@@ -224,20 +224,20 @@ impl JobHeader {
         Ok(std::fs::OpenOptions::new().read(true).write(true).open(path)?.into())
     }
 
-    /// A node may use these CPUs. Before the fence behind which [`JobHeader::cpus`] is asked. Numbers from 8,192 on are not
-    /// counted.
+    /// Notes that a node may use these CPUs. Call it before the fence after which [`JobHeader::cpus`] is called.
+    /// Numbers from 8,192 on are not counted.
     pub fn add_cpus(&self, cpus: &[usize]) {
         for cpu in cpus.iter().filter(|cpu| **cpu < CPUS) {
             self.fixed.cpus[cpu / 64].fetch_or(1 << (cpu % 64), Ordering::Relaxed); // Relaxed: the fence orders
         }
     }
 
-    /// How many CPUs the nodes may use together.
+    /// The number of CPUs that the nodes may use together.
     pub fn cpus(&self) -> u32 {
         self.fixed.cpus.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum() // Relaxed: the fence orders
     }
 
-    /// Record of node `rank` (below [`JobHeader::nodes`], else a panic).
+    /// Record of node `rank`. Panics unless it is below [`JobHeader::nodes`].
     pub fn record(&self, rank: u32) -> &'static NodeRecord {
         &self.records[rank as usize]
     }
@@ -247,60 +247,60 @@ impl JobHeader {
         self.records
     }
 
-    /// Enters an exit code of the job: the first non-zero one wins, else zero (rule 3). Async-signal-safe.
+    /// Enters an exit code of the job. The first non-zero one stays, else zero does (rule 3). Async-signal-safe.
     pub fn record_exit(&self, code: u8) {
         let word = EXIT_SET | u32::from(code);
         let merge = |old: u32| (old == 0 || (old == EXIT_SET && code != 0)).then_some(word);
-        // Relaxed: the word stands alone.
+        // Relaxed: nothing else is ordered by this word.
         let _ = self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge);
     }
 
-    /// The job's exit code, once there is one. Async-signal-safe.
+    /// The job's exit code; `None` if there is none yet. Async-signal-safe.
     pub fn exit_code(&self) -> Option<u8> {
-        let word = self.fixed.exit_word.load(Ordering::Relaxed); // Relaxed: as above
+        let word = self.fixed.exit_word.load(Ordering::Relaxed); // Relaxed: nothing else is ordered by this word
         (word != 0).then_some(word as u8)
     }
 
-    /// Waits until every node is here. Blocks without bound: when a node dies, the supervisor ends those that wait.
+    /// Waits until every node is here. There is no time limit: if a node dies, the supervisor ends those that wait.
     pub fn fence(&self) {
         let fixed = self.fixed;
-        // Relaxed: cannot change before this node arrives, and its last change was seen by the fence before.
+        // Relaxed: it cannot change before this node arrives, and the fence before has seen its last change.
         let generation = fixed.fence_generation.load(Ordering::Relaxed);
-        // ORDERING: AcqRel ↔ itself in the other nodes: posts come before the arrival, and the last to arrive sees
-        // everybody's (chain of read-modify-writes), so that the new generation carries them all.
+        // ORDERING: AcqRel ↔ itself in the other nodes: what a node posts comes before its arrival. The last one to
+        // arrive sees the posts of all (chain of read-modify-writes), so the new generation passes all of them on.
         if fixed.fence_arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.nodes() {
-            fixed.fence_arrived.store(0, Ordering::Relaxed); // Relaxed: nobody arrives again before the line below
-            // ORDERING: Release ↔ Acquire below: who passes sees the posts, and the count at zero.
+            fixed.fence_arrived.store(0, Ordering::Relaxed); // Relaxed: no node arrives again before the next store
+            // ORDERING: Release ↔ Acquire below: a node that passes sees the posts, and the count at zero.
             fixed.fence_generation.store(generation.wrapping_add(1), Ordering::Release);
             sys::futex_wake_all(&fixed.fence_generation);
             return;
         }
-        // ORDERING: Acquire ↔ Release above.
+        // ORDERING: Acquire ↔ Release above: this node sees what all nodes posted.
         while fixed.fence_generation.load(Ordering::Acquire) == generation {
             sys::futex_wait(&fixed.fence_generation, generation, NO_NEWS);
         }
     }
 
-    /// How many fences there were, modulo 2³². Relaxed: constant between two fences of the node that asks.
+    /// The number of fences so far, modulo 2³². Relaxed: it is constant between two fences of the node that asks.
     pub fn round(&self) -> u32 {
         self.fixed.fence_generation.load(Ordering::Relaxed)
     }
 
-    /// Where node `rank`, the caller, puts what all may read after the next fence (rule 4).
+    /// The half in which node `rank`, the caller, puts what all may read after the next fence (rule 4).
     pub fn half_to_write(&self, rank: u32) -> &'static [AtomicU64; HALF] {
         &self.record(rank).bulletin[self.round() as usize % 2]
     }
 
-    /// Where the caller finds what node `rank` put before the last fence (rule 4).
+    /// The half in which the caller finds what node `rank` put before the last fence (rule 4).
     pub fn half_to_read(&self, rank: u32) -> &'static [AtomicU64; HALF] {
         &self.record(rank).bulletin[self.round().wrapping_add(1) as usize % 2]
     }
 
-    /// All words of the header, which any node may write.
+    /// All words of the header. Any node may write them.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn words(&self) -> &'static [AtomicU64] {
         let base = std::ptr::from_ref(self.fixed).cast::<AtomicU64>();
-        // SAFETY: `map` made room for as many bytes from there on, and they are atomics only.
+        // SAFETY: `map` mapped that many bytes from there on, and they are all atomics.
         unsafe { std::slice::from_raw_parts(base, Self::bytes(self.nodes()) / 8) }
     }
 }

@@ -1,11 +1,11 @@
-//! The processes of a job and their end: who starts them, what they print, how they leave, and who clears up.
+//! The processes of a job and their end: who starts them, what they print, how they leave, and who cleans up.
 //!
-//! Every node has a supervisor above it, the launcher or the process that forked at init, except in a job of one without
-//! launcher. Both look at the same records in the head of the job's memory.
+//! Every node has a supervisor above it: the launcher, or the process that forked at init. Only a job of one without
+//! launcher has none. Supervisor and nodes look at the same records in the head of the job's memory.
 //!
 //! | in | files |
 //! |---|---|
-//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `ending` (deadlines), `guard` (the launcher's second process) |
+//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `ending` (deadlines), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
 //! | both | `header` |
 //!

@@ -1,4 +1,5 @@
-//! What this process is in its job: set once by [`crate::boot::join()`], read by exit and signal handlers at any time.
+//! What this process is in its job. [`crate::boot::join()`] sets it once; exit and signal handlers read it at any
+//! time.
 
 use super::header::{JobHeader, NodeRecord};
 use crate::os::sys;
@@ -9,9 +10,9 @@ use std::time::Duration;
 pub struct Node {
     /// The job's header.
     pub header: JobHeader,
-    /// Own rank.
+    /// This node's rank.
     pub rank: u32,
-    /// Own process id: a forked child of the node is not the node.
+    /// This node's process id. It shows that a child which the node forked is not the node.
     pub pid: i32,
     /// How long an orderly exit may take.
     pub exit_time: Duration,
@@ -20,7 +21,7 @@ pub struct Node {
 static NODE: OnceLock<Node> = OnceLock::new();
 
 impl Node {
-    /// Own record in the header.
+    /// This node's record in the header.
     pub fn record(&self) -> &'static NodeRecord {
         self.header.record(self.rank)
     }
@@ -31,7 +32,7 @@ pub fn current() -> Option<&'static Node> {
     NODE.get().filter(|node| node.pid == sys::pid())
 }
 
-/// False if this was set before in this process.
+/// Returns false if this process is a node already.
 pub(crate) fn set(node: Node) -> bool {
     NODE.set(node).is_ok()
 }

@@ -1,10 +1,11 @@
-//! What the nodes print: whole lines, in each stream's order, to the supervisor's own stdout and stderr.
+//! What the nodes print: whole lines, in the order of each stream, to the supervisor's own stdout and stderr.
 //!
-//! An unfinished line is kept back. The node that has stdin is the exception: a line that it leaves unfinished for `QUIET`
-//! may be a prompt, and is shown. Other nodes' lines then wait for its end, but not longer than `COURTESY`.
+//! An unfinished line is kept back. The node that has stdin is the exception: if it leaves a line unfinished for
+//! `QUIET`, that may be a prompt, so it is shown. Other nodes' lines then wait for its end, but not longer than
+//! `COURTESY`.
 //!
-//! Nothing here waits for a reader. A full sink keeps its bytes. While a sink holds too many, its nodes' output is not read,
-//! so they wait as they would for any full pipe. Must not know: ranks, endings.
+//! Nothing here waits for a reader. A full sink keeps its bytes. While a sink holds too many bytes, its nodes' output
+//! is not read. They then wait as they would for any full pipe. Must not know: ranks, endings.
 
 #![allow(unsafe_code)] // processes and signals
 
@@ -17,21 +18,21 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
 
-/// A line longer than this is passed on in pieces, and a sink that holds more stops its nodes. A guess.
+/// A line longer than this is passed on in pieces. A sink that holds more stops its nodes. A guess.
 const LIMIT: usize = 1 << 20;
-/// How long a node leaves a line unfinished before it is taken for a prompt: more than one print takes, less than a person
-/// notices.
+/// If a line stays unfinished for this long, it is taken for a prompt. This is longer than one print takes, and
+/// shorter than a person notices.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long other nodes' lines wait for the end of a line that is shown unfinished. Not for ever, because that line may end
-/// only after something that those nodes do. A guess.
+/// How long other nodes' lines wait for the end of a line that is shown unfinished. Not for ever, because that line
+/// may end only after something that those nodes do. A guess.
 const COURTESY: Duration = Duration::from_secs(1);
-/// What a pipe that poll(2) calls writable takes without blocking (pipe(7): PIPE_BUF).
+/// The number of bytes that a pipe takes without blocking if poll(2) calls it writable (pipe(7): PIPE_BUF).
 const SMALL_WRITE: usize = 4096;
 
 enum SinkFile {
-    // Writes never block: a plain file, or an own open description in non-blocking mode.
+    // Writes never block: it is a plain file, or an open description of our own in non-blocking mode.
     Direct(File),
-    // The description is shared with other processes, whose mode is not ours to change.
+    // Other processes share the open description, so its mode must not be changed. poll(2) tells when a write fits.
     Polled(File),
     Socket(File),
 }
@@ -40,19 +41,19 @@ struct Sink {
     way: SinkFile,
     held: Vec<u8>,
     closed: bool,
-    // The source whose line has been shown and not ended.
+    // The source whose unfinished line has been shown.
     open: Option<i32>,
-    // What others wrote since, and when they began.
+    // Output of other sources since then, and the time since when the oldest of it waits.
     behind: VecDeque<Waiting>,
     behind_since: Instant,
 }
 
-// What a source wrote while another's line was open.
+// Output that a source wrote while the line of another one was open.
 struct Waiting {
     source: i32,
     tag: String,
     bytes: Vec<u8>,
-    // The last that comes from it, whose line nobody will end; with tags, the end of the line is ours.
+    // True if nothing more comes from it, so its last line stays unfinished. With tags, the sink ends that line.
     last: bool,
 }
 
@@ -91,7 +92,8 @@ impl Sink {
         self.held.len() + self.behind.iter().map(|waiting| waiting.bytes.len()).sum::<usize>() >= LIMIT
     }
 
-    // Takes what `source` wrote, each line with `tag` in front, unless another's line is open: then it waits.
+    // Takes what `source` wrote, with `tag` in front of each line. If another source's line is open, it is kept until
+    // later.
     fn accept(&mut self, source: i32, tag: &str, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -110,7 +112,7 @@ impl Sink {
         self.catch_up();
     }
 
-    // Nobody else's line is open.
+    // The same while no other source's line is open.
     fn take(&mut self, source: i32, tag: &str, bytes: &[u8]) {
         let mut begins = self.open.is_none();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -123,7 +125,7 @@ impl Sink {
         self.open = if bytes.ends_with(b"\n") { None } else { Some(source) };
     }
 
-    // Those that waited follow, each source in its own order, until one leaves its line open and others come after it.
+    // Takes what was kept, in the order of each source, until one leaves its line open and others come after it.
     fn catch_up(&mut self) {
         let mut at = 0;
         while let Some(waiting) = self.behind.get(at) {
@@ -137,7 +139,7 @@ impl Sink {
                 self.end_line(!tag.is_empty());
             }
             if self.open.is_none() {
-                at = 0; // who waited for longer goes first
+                at = 0; // sources that have waited for longer come first
             }
         }
     }
@@ -148,7 +150,7 @@ impl Sink {
         }
     }
 
-    // `source` has ended, so its unfinished line is shown as it is. With tags it is a line of its own.
+    // `source` has ended, so its unfinished line is shown as it is. With tags it becomes a whole line.
     fn close(&mut self, source: i32, tagged: bool) {
         if self.open == Some(source) {
             self.end_line(tagged);
@@ -158,13 +160,13 @@ impl Sink {
         }
     }
 
-    // Ends the open line for those that wait.
+    // Ends the open line, for the sources that wait.
     fn break_line(&mut self) {
         self.end_line(true);
         self.catch_up();
     }
 
-    // When those that wait have waited long enough.
+    // The time when the sources that wait have waited long enough.
     fn due(&self) -> Option<Instant> {
         (!self.behind.is_empty()).then(|| self.behind_since + COURTESY)
     }
@@ -179,7 +181,7 @@ impl Sink {
         }
     }
 
-    // Writes what goes without waiting. An error other than a closed pipe is returned once.
+    // Writes what can be written without waiting. An error other than a closed pipe is returned once.
     fn flush(&mut self) -> Option<io::Error> {
         while !self.held.is_empty() && !self.closed {
             match self.write_some() {
@@ -200,17 +202,17 @@ impl Sink {
 struct Source {
     pipe: File,
     sink: usize,
-    // In front of each line.
+    // The text in front of each line.
     tag: String,
-    // Its node has stdin, so that what it leaves without newline may be a prompt.
+    // Whether the stream's node has stdin. Then an unfinished line may be a prompt.
     prompts: bool,
     partial: Vec<u8>,
-    // When the partial line became longer, or was begun.
+    // When the unfinished line began or last grew.
     quiet_since: Instant,
 }
 
 impl Source {
-    // False at the end of the stream.
+    // Returns false at the end of the stream.
     fn read_into(&mut self, number: i32, sink: &mut Sink, scratch: &mut [u8]) -> bool {
         let got = match self.pipe.read(scratch) {
             Ok(0) => return false,
@@ -230,13 +232,13 @@ impl Source {
         true
     }
 
-    // Gives the sink all there is; a line that is not complete becomes the sink's open one.
+    // Gives all bytes to the sink. An unfinished line becomes the sink's open line.
     fn pass_on(&mut self, number: i32, sink: &mut Sink) {
         let bytes = std::mem::take(&mut self.partial);
         sink.accept(number, &self.tag, &bytes);
     }
 
-    // When its partial line is to be shown.
+    // The time when the unfinished line must be shown.
     fn due(&self) -> Option<Instant> {
         (self.prompts && !self.partial.is_empty()).then(|| self.quiet_since + QUIET)
     }
@@ -244,7 +246,7 @@ impl Source {
 
 /// All streams of the job.
 pub struct Output {
-    // One sink when stdout and stderr are the same file: two could tear each other's lines.
+    // One sink if stdout and stderr are the same file; two sinks could tear each other's lines.
     sinks: Vec<Sink>,
     sources: Vec<Source>,
     scratch: Vec<u8>,
@@ -252,8 +254,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Takes the read ends of nodes' stdout and stderr, by rank; without any, reports still go to stderr. `tag`: each
-    /// line begins with `[rank] `. Node `prompts` has stdin.
+    /// Takes the read ends of the nodes' stdout and stderr, by rank. Without any, reports still go to stderr. `tag`:
+    /// each line begins with `[rank] `. Node `prompts` has stdin.
     pub fn new(streams: impl Iterator<Item = [Option<PipeReader>; 2]>, tag: bool, prompts: u32) -> io::Result<Output> {
         let (out, err) = (Sink::open(1)?, Sink::open(2)?);
         let identity = |sink: &Sink| sink.file().metadata().map(|m| (m.dev(), m.ino(), m.rdev()));
@@ -277,7 +279,7 @@ impl Output {
         Ok(Output { sinks, sources, scratch: vec![0; 64 << 10], lost: false })
     }
 
-    /// A line of the supervisor's own, to stderr.
+    /// Prints a line of the supervisor's own to stderr.
     pub fn report(&mut self, line: &str) {
         if let Some(sink) = self.sinks.last_mut() {
             sink.break_line();
@@ -286,27 +288,27 @@ impl Output {
         self.flush();
     }
 
-    /// A reader keeps the nodes waiting.
+    /// Whether the nodes wait for a slow reader.
     pub fn is_clogged(&self) -> bool {
         self.sinks.iter().any(Sink::is_full)
     }
 
-    /// Bytes wait for a reader, or for the end of another node's line.
+    /// Whether bytes wait for a reader, or for the end of another node's line.
     pub fn is_holding(&self) -> bool {
         self.sinks.iter().any(|sink| !sink.held.is_empty() || !sink.behind.is_empty())
     }
 
-    /// What nodes printed could not be written, for another reason than that nobody reads any more.
+    /// Whether output of nodes was lost because of a write error. A reader that has gone does not count.
     pub fn has_lost(&self) -> bool {
         self.lost
     }
 
-    /// Some stream may bring more.
+    /// Whether any stream may bring more.
     pub fn has_sources(&self) -> bool {
         !self.sources.is_empty()
     }
 
-    /// What to poll for now.
+    /// Adds what to poll for now.
     pub fn interests(&self, set: &mut Vec<pollfd>) {
         let readable = self.sources.iter().filter(|source| !self.sinks[source.sink].is_full());
         set.extend(readable.map(|source| pollfd { fd: source.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 }));
@@ -314,14 +316,14 @@ impl Output {
         set.extend(full.map(|sink| pollfd { fd: sink.file().as_raw_fd(), events: libc::POLLOUT, revents: 0 }));
     }
 
-    /// When [`Output::transfer`] has something to do even if nothing is readable.
+    /// The time when [`Output::transfer`] has something to do even if nothing is readable.
     pub fn next(&self) -> Option<Instant> {
         let prompts = self.sources.iter().filter_map(Source::due);
         prompts.chain(self.sinks.iter().filter_map(Sink::due)).min()
     }
 
-    /// Reads what poll(2) found, shows what has been kept back long enough, writes what goes without waiting. True if
-    /// anything was read.
+    /// Reads what poll(2) found, shows lines that were kept back long enough, and writes what can be written without
+    /// waiting. True if anything was read.
     pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
         let Output { sinks, sources, scratch, .. } = self;
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
@@ -347,7 +349,7 @@ impl Output {
         any
     }
 
-    /// Gives up streams that never end, because a process outside the job holds them.
+    /// Gives up streams that do not end because a process outside the job holds them.
     pub fn close_sources(&mut self) {
         for mut source in self.sources.drain(..) {
             let number = source.pipe.as_raw_fd();
@@ -361,15 +363,15 @@ impl Output {
         for at in 0..self.sinks.len() {
             if let Some(error) = self.sinks[at].flush() {
                 self.lost = true;
-                self.tell_failure(at, &error);
+                self.report_failure(at, &error);
             }
         }
-        // Nodes that write to a closed stream get SIGPIPE from their own pipe.
+        // Closing their streams lets nodes that write to a closed stream get SIGPIPE from their own pipe.
         let sinks = &self.sinks;
         self.sources.retain(|source| !sinks[source.sink].closed);
     }
 
-    fn tell_failure(&mut self, failed: usize, error: &io::Error) {
+    fn report_failure(&mut self, failed: usize, error: &io::Error) {
         let last = self.sinks.len() - 1;
         if failed != last {
             self.sinks[last].held.extend_from_slice(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());

@@ -1,13 +1,14 @@
 //! The library's signal handlers in a node. Contract: core.md §6.5.
 //!
 //! Rules:
-//! 1. A handler that the client installed before stays; what was ignored stays ignored; GASNET_NO_CATCH_SIGNAL names
-//!    more that stay.
-//! 2. A terminating signal becomes one SIGQUIT, which the client may have a handler for; a second one from the same
-//!    origin ends the node at once. Origin: directly, or passed on by the supervisor, for a process group gets both.
-//! 3. A fatal signal is reported, and then kills the process as it would have without us.
-//! 4. SIGQUIT is caught even if it was ignored at the start, because the supervisor asks a node to end by it. From any
-//!    other sender it then stays without effect.
+//! 1. A handler that the client installed before stays. A signal that was ignored stays ignored.
+//!    GASNET_NO_CATCH_SIGNAL names more signals that are left alone.
+//! 2. A terminating signal becomes one SIGQUIT, for which the client may have a handler. A second one from the same
+//!    origin ends the node at once. There are two origins, direct and passed on by the supervisor, because a process
+//!    group gets both.
+//! 3. A fatal signal is reported. It then kills the process as it would have without the library.
+//! 4. SIGQUIT is caught even if it was ignored at the start, because the supervisor uses it to ask a node to end.
+//!    From any other sender it then has no effect.
 //!
 //! Handlers are async-signal-safe.
 
@@ -23,16 +24,16 @@ use std::time::Duration;
 
 const FATAL: [c_int; 5] = [libc::SIGABRT, libc::SIGILL, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE];
 const TERMINATING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
-/// Enough for the handlers, a stack trace included, with any CPU's register frame. A guess.
+/// Enough for the handlers, with a stack trace, and with the register frame of any CPU. A guess.
 const SIGNAL_STACK: usize = 64 << 10;
 
 static QUIT_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-// Thread that handles a fatal signal; 0 = none.
+// The thread that handles a fatal signal; 0: none.
 static DYING: AtomicU32 = AtomicU32::new(0);
 static DIRECT: AtomicU32 = AtomicU32::new(0);
 static FORWARDED: AtomicU32 = AtomicU32::new(0);
 
-/// Name of a signal such as `SIGSEGV`; empty for one without.
+/// Name of a signal such as `SIGSEGV`; empty if it has none.
 pub fn name(signal: c_int) -> &'static str {
     match signal {
         libc::SIGHUP => "SIGHUP",
@@ -57,7 +58,7 @@ pub fn name(signal: c_int) -> &'static str {
     }
 }
 
-/// `11 (SIGSEGV)`.
+/// Number and name of a signal, such as `11 (SIGSEGV)`.
 pub fn signal_name(signal: c_int) -> String {
     match name(signal) {
         "" => signal.to_string(),
@@ -65,8 +66,8 @@ pub fn signal_name(signal: c_int) -> String {
     }
 }
 
-/// Between init and attach only SIGQUIT is taken: other nodes may end the job at any time. Also reads the settings of
-/// [`debug`].
+/// Installs the handler of SIGQUIT, the only one between init and attach: other nodes may end the job at any time.
+/// Also reads the settings of [`debug`].
 pub fn install_at_init(config: &Config) {
     let (rank, _) = log::identity();
     debug::configure(config, Some(rank));
@@ -81,7 +82,8 @@ pub fn install_at_init(config: &Config) {
     sys::set_handler(libc::SIGQUIT, on_quit);
 }
 
-/// Takes the rest (rule 1), and gives the calling thread a signal stack, so that an overflow of its own stack can be reported.
+/// Installs the other handlers (rule 1). Gives the calling thread a signal stack, so that an overflow of its own
+/// stack can be reported.
 pub fn install_at_attach(config: &Config) {
     sys::set_signal_stack(SIGNAL_STACK);
     let take = |signals: &[c_int], handler: sys::Handler| {
@@ -93,10 +95,10 @@ pub fn install_at_attach(config: &Config) {
     take(&[libc::SIGQUIT], on_quit);
 }
 
-// How the signal was sent, and whether our supervisor sent it.
+// How the signal was sent, and whether this node's supervisor sent it.
 fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
-    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers, for as long as they run; a client that calls what
-    // `gasnett_reghandler` gave it back passes none.
+    // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers for as long as they run. It is null if a
+    // client calls what `gasnett_reghandler` gave it back.
     let Some(info) = (unsafe { info.as_ref() }) else { return (libc::SI_USER, false) };
     if info.si_code != libc::SI_QUEUE {
         return (info.si_code, false);
@@ -106,7 +108,7 @@ fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
     (info.si_code, value.sival_ptr as usize == spawn::MARKER)
 }
 
-fn tell(what: &str, signal: c_int) {
+fn report(what: &str, signal: c_int) {
     let (node, nodes) = log::identity();
     debug::plain_line(format_args!("*** Caught a {what}: {}({signal}) on node {node}/{nodes}", name(signal)));
 }
@@ -120,7 +122,7 @@ extern "C" fn on_quit(signal: c_int, info: *mut libc::siginfo_t, _context: *mut 
     }
 }
 
-// The default action of SIGQUIT: a code that the job has already is not overruled.
+// Does what SIGQUIT does by default. A code that the job already has is not replaced.
 fn leave() -> ! {
     let code = node::current().and_then(|node| node.header.exit_code());
     exit::exit(code.map_or(1, i32::from))
@@ -137,39 +139,40 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     if (if forwarded { &DIRECT } else { &FORWARDED }).load(Ordering::Relaxed) > 0 {
         return; // the twin of a signal that is being handled
     }
-    tell("signal", signal);
-    // This very signal is blocked while its handler runs, and a second one must get through (rule 2).
+    report("signal", signal);
+    // This signal is blocked while its handler runs, but a second one must get through (rule 2).
     sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
     sys::raise(libc::SIGQUIT);
-    leave() // the client's handler came back, or it ignores SIGQUIT
+    leave() // the client's handler has returned, or the client ignores SIGQUIT
 }
 
 extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
     die_if_no_node(signal);
     let me = sys::thread_id();
-    // Relaxed: decides which thread prints the report; nothing is handed over.
+    // Relaxed: it decides which thread prints the report, and hands nothing over.
     match DYING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => {
-            if !(signal == libc::SIGABRT && crate::base::fatal::is_told()) {
-                tell("fatal signal", signal);
+            if !(signal == libc::SIGABRT && crate::base::fatal::is_reported()) {
+                report("fatal signal", signal);
                 debug::on_error();
             }
         }
-        Err(first) if first == me => {} // while handling the first
+        Err(first) if first == me => {} // another fault while this thread handles the first
         Err(_) => let_first_finish(),
     }
     die_of(signal)
 }
 
-// A child that the client forked has our handlers, but its signals are not the job's affair.
+// A child that the client forked has our handlers, but signals to it do not concern the job.
 fn die_if_no_node(signal: c_int) {
     if node::current().is_none() {
         die_of(signal);
     }
 }
 
-// Another thread is telling a story, which is worth more than ours; but not for ever.
+// Gives the thread that reports the first error about a second, and all the time that it is frozen. Its report matters
+// more than ours.
 fn let_first_finish() {
     for _ in 0..10 {
         while debug::is_frozen() {

@@ -1,8 +1,9 @@
-//! Forking the nodes: their streams, their lifelines, and the state of the process that they inherit.
+//! Forks the nodes: their streams, their lifelines, and the state of the process that they inherit.
 //!
-//! A node gets the signal mask, dispositions and limits that its supervisor had at the start: what the user ignored
-//! stays ignored. It dies with its supervisor in two ways: as its child by PR_SET_PDEATHSIG, and, once it has joined,
-//! through its lifeline, a pipe whose other end only the supervisor holds, even when a wrapper stands between them.
+//! A node gets the signal mask, dispositions and limits that its supervisor had at the start. So a signal that the
+//! user ignored stays ignored. A node dies with its supervisor in two ways: as its child by PR_SET_PDEATHSIG; and,
+//! once it has joined, through its lifeline. That is a pipe whose other end only the supervisor holds. It works even
+//! with a wrapper between the two.
 
 use super::header::JobHeader;
 use crate::base::log;
@@ -12,79 +13,80 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-/// Signals that a supervisor handles, unless they were ignored at the start.
+/// The signals that a supervisor handles, unless they were ignored at the start.
 pub const HANDLED: [c_int; 7] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTSTP];
 
-/// Value that comes with a signal which a supervisor passes on, so that a node which got the same signal directly (from
-/// the terminal, or sent to the process group) doesn't count it twice.
+/// A value that comes with each signal that a supervisor passes on. A node may have got the same signal directly
+/// (from the terminal, or sent to the process group), and must not count it twice.
 pub const MARKER: usize = 0x4753_4349;
 
-/// Scripts between launcher and node use small descriptor numbers for themselves, so those of the hand-off are higher.
+/// Descriptors of the hand-off have at least this number, because scripts between launcher and node use small
+/// numbers.
 pub const HIGH: RawFd = 100;
 
 /// The supervisor's side of one node.
 pub struct Child {
-    /// Process started for the node: the node itself, or a wrapper around it.
+    /// The process that was started for the node: the node itself, or a wrapper around it.
     pub pid: i32,
-    /// Closing it kills the node, if it has joined.
+    /// Closing it kills the node, if that has joined.
     pub lifeline: Option<PipeWriter>,
-    /// What it writes to stdout and stderr; `None`: it has the supervisor's own.
+    /// The ends from which the node's stdout and stderr are read. `None`: it has the supervisor's own streams.
     pub streams: [Option<PipeReader>; 2],
 }
 
-/// Where a node's stdout and stderr go.
+/// The destination of a node's stdout and stderr.
 pub enum Streams {
     /// To the supervisor's own.
     Inherited,
-    /// To the supervisor, which keeps lines whole.
+    /// Through pipes to the supervisor, which keeps lines whole.
     Piped,
-    /// To these files, by the node itself.
+    /// To these files; the node writes them itself.
     Files([File; 2]),
 }
 
 /// How nodes are started.
 pub struct Plan<'a> {
-    /// The node that has the supervisor's stdin; others have the null device.
+    /// The rank of the node that has the supervisor's stdin. The others have the null device.
     pub stdin: u32,
-    /// By rank. An error ends the start.
+    /// The streams of each node, by rank. An error ends the start.
     pub streams: &'a dyn Fn(u32) -> io::Result<Streams>,
 }
 
-/// Stdin is node 0's; a job of one writes to the supervisor's own streams.
+/// The plan in which node 0 has stdin. The node of a job of one writes to the supervisor's own streams.
 pub fn plain(nodes: u32) -> impl Fn(u32) -> io::Result<Streams> {
     move |_| Ok(if nodes > 1 { Streams::Piped } else { Streams::Inherited })
 }
 
 /// All nodes, started.
 pub struct Children {
-    /// By rank.
+    /// The nodes' processes, by rank.
     pub list: Vec<Child>,
-    /// Children that this process had before.
-    pub strangers: Vec<i32>,
-    /// Signals to take from a descriptor: blocked, and not ignored at the start.
+    /// Children that this process had before the nodes.
+    pub earlier_children: Vec<i32>,
+    /// The signals to read from a descriptor: they are blocked, and were not ignored at the start.
     pub signals: Vec<c_int>,
 }
 
-/// Which of the processes is this?
+/// Which process this is after the forks.
 pub enum Spawned {
     /// A node, with the read end of its lifeline (closed on exec).
     Node {
         /// Its rank.
         rank: u32,
-        /// Read end.
+        /// The read end of its lifeline.
         lifeline: OwnedFd,
     },
     /// The original process.
     Supervisor(Children),
 }
 
-/// Forks one process per node. Returns in each of them, and in the supervisor. On an error nothing is left running and
-/// the process is as it was before.
+/// Forks one process per node. Returns in each of them, and in the supervisor. If there is an error, no node is left
+/// running, and the process is as it was before.
 pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
-    let strangers = family::own_children();
-    sys::adopt_orphans(true); // before there can be any
+    let earlier_children = family::own_children();
+    sys::adopt_orphans(true); // before there can be any orphans
     let inherited = Inherited::take(header.nodes());
     let mut list = Vec::with_capacity(header.nodes() as usize);
     for rank in 0..header.nodes() {
@@ -103,11 +105,11 @@ pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
             }
         }
     }
-    sys::redirect(null()?.as_fd(), 0)?; // stdin is a node's
-    Ok(Spawned::Supervisor(Children { list, strangers, signals: inherited.taken }))
+    sys::redirect(null()?.as_fd(), 0)?; // stdin belongs to a node
+    Ok(Spawned::Supervisor(Children { list, earlier_children, signals: inherited.taken }))
 }
 
-// `Some(lifeline)` in the new node.
+// Returns `Some(lifeline)` in the new node, `None` in the supervisor.
 fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option<OwnedFd>> {
     let (life_read, life_write) = pipe()?;
     let (ours, theirs): ([Option<PipeReader>; 2], [Option<OwnedFd>; 2]) = match (plan.streams)(rank)? {
@@ -122,7 +124,7 @@ fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option
     let pid = sys::fork()?;
     if pid == 0 {
         drop((life_write, ours));
-        list.clear(); // the supervisor's ends of the nodes before: while they are open, those don't see it die
+        list.clear(); // closes the supervisor's ends for earlier nodes; while they are open, those do not see the supervisor die
         let lifeline = become_node(rank == plan.stdin, supervisor, life_read, theirs);
         return lifeline.map(Some).or_else(|error| {
             log::error(format_args!("node {rank}: {error}"));
@@ -141,7 +143,7 @@ fn become_node(
 ) -> io::Result<OwnedFd> {
     sys::signal_at_parents_end(libc::SIGKILL)?;
     if sys::parent_pid() != supervisor {
-        sys::exit_now(1); // it died before the line above
+        sys::exit_now(1); // the supervisor has died meanwhile
     }
     if !has_stdin {
         sys::redirect(null()?.as_fd(), 0)?;
@@ -167,12 +169,13 @@ fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
     io::Error::new(error.kind(), format!("node {rank} of {nodes}: {error}{advice}"))
 }
 
-/// Descriptors that a supervisor of `nodes` nodes cannot do without: streams and lifeline of each, and its own.
+/// The number of descriptors that a supervisor of `nodes` nodes needs: streams and lifeline of each node, and its
+/// own.
 pub fn descriptors_needed(nodes: u32) -> u64 {
     u64::from(nodes) * 3 + 16
 }
 
-// The same with a pidfd of each, and what the client may have open.
+// The same with a pidfd for each node, and descriptors that the client may have open.
 fn descriptors_wanted(nodes: u32) -> u64 {
     u64::from(nodes) * 4 + 200
 }
@@ -193,8 +196,8 @@ fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     io::pipe().map_err(sys::refused("pipe2"))
 }
 
-/// Opens the null device on each of the descriptors 0 to 2 that is closed, so that nothing else of ours lands on their
-/// numbers and nodes write into it.
+/// Opens the null device on each of the descriptors 0 to 2 that is closed. Otherwise one of our own descriptors could
+/// get such a number, and nodes would write into it.
 pub fn fill_standard_descriptors() -> io::Result<()> {
     loop {
         let file = null()?;
@@ -206,7 +209,7 @@ pub fn fill_standard_descriptors() -> io::Result<()> {
     }
 }
 
-// What the supervisor changes for itself and gives back to its nodes.
+// The state that the supervisor changes in itself and restores in its nodes.
 struct Inherited {
     mask: sys::SignalSet,
     actions: Vec<(c_int, libc::sigaction)>,
@@ -234,7 +237,7 @@ impl Inherited {
     }
 }
 
-// The supervisor runs no handler of the client, learns of its children's ends, and gets EPIPE as an error.
+// The supervisor runs no handler of the client, must see its children end, and must get EPIPE as an error.
 fn replace_action(signal: c_int) -> Option<libc::sigaction> {
     let old = sys::disposition(signal)?;
     let plain = old.sa_sigaction == libc::SIG_DFL || old.sa_sigaction == libc::SIG_IGN;

@@ -1,5 +1,5 @@
-//! The process above the nodes, launcher or original process: one loop over signals, output and deadlines until every
-//! node has ended, then the job's status. It never touches the nodes' segments.
+//! The process above the nodes: the launcher, or the process that forked. It runs one loop over signals, output and
+//! deadlines until every node has ended. Then it returns the job's status. It never touches the nodes' segments.
 
 use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
@@ -14,48 +14,49 @@ use std::time::{Duration, Instant};
 
 mod pause;
 
-/// How often nodes that have not joined yet are looked at; joining itself makes no noise.
+/// How often the supervisor looks for nodes that have joined. Joining itself wakes no process.
 const TICK: Duration = Duration::from_millis(100);
-/// How long output is awaited that a process outside the job may still write. A guess.
+/// How long the supervisor waits for output that a process outside the job may still write. A guess.
 const LINGER: Duration = Duration::from_millis(200);
 /// How long killed processes may take to disappear (they may be writing a core file).
 const REAPING: Duration = Duration::from_secs(10);
 
-/// So often in a row the kernel may refuse to poll, a millisecond each, before the job has failed. A guess.
+/// The job has failed if the kernel refuses to poll this often in a row, with a millisecond between. A guess.
 const MOST_REFUSED: u32 = 500;
 
 /// How to supervise.
 pub struct Options {
-    /// In front of the supervisor's own lines.
+    /// The text in front of the supervisor's own lines.
     pub prefix: &'static str,
-    /// From asking nodes to end to killing them, when the job ends in good order.
+    /// The time from asking nodes to end to killing them, if the job ends in good order.
     pub exit_time: Duration,
-    /// Brings a status byte and a line from each node whose program could not be run; ends when all run theirs.
+    /// Brings a status byte and a line from each node whose program could not be executed. It ends when all programs
+    /// run.
     pub exec_errors: Option<PipeReader>,
-    /// The job may take this long; then it is ended, with status [`OVERDUE`].
+    /// The time limit of the job. When it is over, the job is ended with status [`OVERDUE`].
     pub time_limit: Option<Duration>,
     /// Each line of a node begins with its number.
     pub tag: bool,
-    /// The node that has the supervisor's stdin, and so may prompt.
+    /// The rank of the node that has the supervisor's stdin, so that it may prompt.
     pub prompts: u32,
     /// Readable when the guard is dead (see [`super::guard`]).
     pub guard: Option<PipeReader>,
 }
 
 impl Options {
-    /// For a job that forked at init.
+    /// The options for a job that forked at init.
     pub fn new(prefix: &'static str) -> Options {
         let exit_time = Duration::from_secs(10);
         Options { prefix, exit_time, exec_errors: None, time_limit: None, tag: false, prompts: 0, guard: None }
     }
 }
 
-/// Status of a job that was ended because its time was over; timeout(1) has the same.
+/// Status of a job that was ended by its time limit. timeout(1) uses the same one.
 pub const OVERDUE: u8 = 124;
 
-/// Runs the job to its end and returns its status for `_exit`. The nodes were forked by this thread.
+/// Runs the job to its end and returns the status to exit with. This thread must have forked the nodes.
 pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
-    let Children { mut list, strangers, signals } = children;
+    let Children { mut list, earlier_children, signals } = children;
     let streams: Vec<_> = list.iter_mut().map(|child| std::mem::take(&mut child.streams)).collect();
     let prepared = Output::new(streams.into_iter(), options.tag, options.prompts).and_then(|output| {
         let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
@@ -75,7 +76,7 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         header,
         options,
         nodes,
-        strangers,
+        earlier_children,
         signals,
         output,
         ending,
@@ -93,10 +94,10 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
 
 struct Supervised {
     child: Child,
-    // The child is gone; so is the node, unless it is another process.
+    // The child has ended. So has the node, unless it is another process.
     child_gone: bool,
     ended: bool,
-    // The node itself, when `child` is a wrapper around it.
+    // The node itself, if `child` is a wrapper around it.
     inner: Option<OwnedFd>,
 }
 
@@ -110,21 +111,21 @@ struct Supervisor {
     header: JobHeader,
     options: Options,
     nodes: Vec<Supervised>,
-    strangers: Vec<i32>,
+    earlier_children: Vec<i32>,
     signals: OwnedFd,
     output: Output,
     ending: Ending,
-    // When the time limit, if there is one, is over.
+    // The time at which the time limit is over, if there is one.
     overdue_at: Option<Instant>,
-    // Signal that asked for the end of the job.
+    // The signal that asked for the end of the job.
     requested: Option<c_int>,
-    // How often each signal came: from the guard, and from others.
+    // How often each signal has come: from the guard, and from other senders.
     received: [[u32; 2]; 32],
-    // A node that ended without joining: trouble only if another joins.
+    // A node that ended without joining. That is an error only if another node joins.
     unjoined: Option<(u32, String)>,
-    // Some node failed without leaving a code.
+    // A node has failed without leaving a code.
     failed: bool,
-    // Polls in a row that the kernel refused.
+    // The number of polls in a row that the kernel has refused.
     refused: u32,
 }
 
@@ -139,7 +140,7 @@ impl Supervisor {
                 self.do_step(step, &mut killed_at);
             }
             if killed_at.is_some_and(|at| now > at + REAPING) {
-                self.tell("some nodes cannot be killed; leaving them to the system");
+                self.report("some nodes cannot be killed; leaving them to the system");
                 return;
             }
         }
@@ -157,7 +158,7 @@ impl Supervisor {
 
     fn do_step(&mut self, step: Step, killed_at: &mut Option<Instant>) {
         match step {
-            Step::Tell(line) => self.tell(&line),
+            Step::Print(line) => self.report(&line),
             Step::Ask => {
                 if self.header.exit_code().is_none() && self.requested.is_none() {
                     self.failed = true;
@@ -181,12 +182,12 @@ impl Supervisor {
         }
     }
 
-    fn tell(&mut self, line: &str) {
+    fn report(&mut self, line: &str) {
         let prefix = self.options.prefix;
         self.output.report(&format!("{prefix}: {line}"));
     }
 
-    // One poll, and everything that it brings.
+    // Makes one poll and handles all that it brings.
     fn wait(&mut self) {
         let now = Instant::now();
         let tick = self.look_at_joining(now);
@@ -220,7 +221,8 @@ impl Supervisor {
         inner.into_iter().for_each(|rank| self.inner_ended(rank));
     }
 
-    // Who may not poll for long hears nothing of the nodes: that ends the job, and is not passed over in silence.
+    // If the kernel refuses to poll for long, the supervisor learns nothing of the nodes. That ends the job, with a
+    // line.
     fn poll(&mut self, set: &mut [pollfd], timeout: Option<Duration>) {
         let Err(error) = sys::poll(set, timeout) else {
             self.refused = 0;
@@ -231,7 +233,7 @@ impl Supervisor {
             self.header.record_exit(1);
             let line = format!("cannot hear of the nodes: {error}; ending the job, what they print may be lost");
             if self.nodes.iter().all(|node| node.ended) {
-                self.tell(&line);
+                self.report(&line);
             } else {
                 self.ending.crash(Instant::now(), u32::MAX, line);
             }
@@ -248,9 +250,9 @@ impl Supervisor {
         }
     }
 
-    // A signal of the user's. The second part: the kernel sent it, for a terminal and to the whole process group, so that the
-    // nodes have it already. Who signals a process group signals the guard as well, which passes on what has come here
-    // already: of two such twins the second is dropped.
+    // The next signal from the user. The second part is true if the kernel sent it for a terminal, to the whole
+    // process group: then the nodes have got it already. A signal to a process group also reaches the guard, which
+    // passes on what has already come here. Of two such twins the second one is dropped.
     fn next_signal(&mut self) -> Option<(c_int, bool)> {
         loop {
             let info = sys::read_signal(self.signals.as_fd())?;
@@ -281,7 +283,7 @@ impl Supervisor {
             });
             let Some(rank) = of else { continue };
             let node = &mut self.nodes[rank as usize];
-            // A node that outlives its wrapper has become a child of ours, which will tell how it ended.
+            // A node that outlives its wrapper has become a child of this process, so its end will be seen.
             if node.child.pid == pid && node.inner.is_some() && inner_pid(header, node, rank).is_some() {
                 node.child_gone = true;
                 continue;
@@ -302,7 +304,7 @@ impl Supervisor {
         self.go_on();
     }
 
-    // A node that is stopped does not hear that it shall end.
+    // A stopped node does not notice that it must end, so it is continued.
     fn go_on(&self) {
         self.forward(libc::SIGCONT);
     }
@@ -352,7 +354,7 @@ impl Supervisor {
         }
     }
 
-    // The node behind a wrapper ended; how, only its parent knows, and that usually ends soon.
+    // The node behind a wrapper has ended. Only the wrapper knows how, and that one usually ends soon.
     fn inner_ended(&mut self, rank: u32) {
         let node = &mut self.nodes[rank as usize];
         node.inner = None;
@@ -368,7 +370,7 @@ impl Supervisor {
         }
     }
 
-    // Joining makes no noise, so it is looked for while it matters. Returns when to look again.
+    // Joining wakes no process, so the supervisor looks for it while it matters. Returns when to look again.
     fn look_at_joining(&mut self, now: Instant) -> Option<Duration> {
         if self.ending.has_begun() {
             return None;
@@ -406,9 +408,9 @@ impl Supervisor {
         self.ending.crash(Instant::now(), 0, line.lines().next().unwrap_or_default().into());
     }
 
-    // Nothing is left behind: processes that nodes started, and output in flight.
+    // Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
     fn clear_up(&mut self) {
-        family::kill_all(&self.strangers);
+        family::kill_all(&self.earlier_children);
         let mut give_up = Instant::now() + LINGER;
         while self.output.has_sources() || self.output.is_holding() {
             let now = Instant::now();
@@ -427,10 +429,10 @@ impl Supervisor {
                 give_up = Instant::now() + LINGER;
             }
             if set[0].revents != 0 && self.ends_by_signal() {
-                return; // the reader is too slow for somebody
+                return; // the user did not want to wait for the slow reader
             }
             if set[1..own].iter().any(|guard| guard.revents != 0) {
-                return; // nobody waits for this process any more
+                return; // no process waits for this one any more
             }
         }
     }
@@ -456,7 +458,7 @@ impl Supervisor {
             (None, Some(code)) => code.into(),
             (None, None) => self.failed.into(),
         };
-        // A job whose output could not be written, as on a full disk, must not end with success.
+        // A job whose output could not be written, for example on a full disk, must not end with success.
         if status == 0 { self.output.has_lost().into() } else { status }
     }
 }
@@ -465,13 +467,13 @@ fn readable(fd: &impl AsRawFd) -> pollfd {
     pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }
 
-// The node behind a wrapper, if there is one. Its number may have been taken in another namespace, hence the check.
+// The node behind a wrapper, if there is one. Its number may come from another pid namespace, so it is checked.
 fn inner_pid(header: JobHeader, node: &Supervised, rank: u32) -> Option<i32> {
     let pid = header.record(rank).pid();
     (pid != 0 && pid != node.child.pid && family::is_descendant(pid)).then_some(pid)
 }
 
-// SIGQUIT is for nodes: they may have a handler. Other programs would leave core files.
+// SIGQUIT goes only to nodes, which may have a handler. It would make other programs leave core files.
 fn ask(header: JobHeader, node: &Supervised, rank: u32) {
     if let Some(pid) = inner_pid(header, node, rank) {
         sys::queue_signal(pid, libc::SIGQUIT, MARKER);

@@ -1,8 +1,9 @@
-//! Stack traces, by the mechanisms that there are and in the order that the user wants (contract: tools.md §11.2,
+//! Stack traces. They use the mechanisms that are there, in the order that the user wants (contract: tools.md §11.2,
 //! environment.md §2.2).
 //!
-//! [`print()`] is async-signal-safe but for the dynamic linker's lock, which EXECINFO takes to find names, once
-//! [`configure`] has run. It ends: external mechanisms have a deadline, and a trace within a trace is refused.
+//! Once [`configure`] has run, [`print()`] is async-signal-safe, with one exception: EXECINFO takes the dynamic
+//! linker's lock to find names. [`print()`] always ends: external mechanisms have a deadline, and a trace within a
+//! trace is refused.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
@@ -25,14 +26,14 @@ unsafe extern "C" {
 
 const FRAMES: usize = 64;
 
-/// A mechanism that the client brings.
+/// A mechanism of the client's own.
 #[derive(Clone, Copy)]
 pub struct Own {
-    /// Its name in GASNET_BACKTRACE_TYPE.
+    /// The name by which GASNET_BACKTRACE_TYPE selects it.
     pub name: &'static str,
-    /// Prints a trace to the descriptor; 0 = done. Called from signal handlers as well.
+    /// Prints a trace to the descriptor; returns 0 if it did. Signal handlers call it too.
     pub print: extern "C" fn(c_int) -> c_int,
-    /// Shows all threads.
+    /// Whether it shows all threads.
     pub threads: bool,
 }
 
@@ -69,24 +70,24 @@ impl Mechanism {
 }
 
 static OWN: Mutex<Option<Own>> = Mutex::new(None);
-// What `print` tries, in order; null until it is configured. A list that was published stays as it is for the life of the
-// process, so that a handler may read it at any time; each call of `configure` leaves one.
+// The mechanisms that `print` tries, in order; null before `configure`. A published list never changes and is never
+// freed, so that a handler may read it at any time. Each call of `configure` makes a new list.
 static ORDER: AtomicPtr<Vec<Mechanism>> = AtomicPtr::new(ptr::null_mut());
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static HINTED: AtomicBool = AtomicBool::new(false);
-// Thread that prints a trace; 0 = none.
+// The thread that is printing a trace; 0: none.
 static PRINTING: AtomicU64 = AtomicU64::new(0);
 
-/// The client's own mechanism, before [`configure`].
+/// Sets the client's own mechanism. Call it before [`configure`].
 pub fn set_own(own: Option<Own>) {
     *OWN.lock().unwrap_or_else(PoisonError::into_inner) = own;
 }
 
-/// Reads the settings; `node` is the own rank, if there is a job. Each call finds the mechanisms anew, since the client may
-/// have set variables or registered its own mechanism in between.
+/// Reads the settings. `node` is this node's rank, if there is a job. Each call looks for the mechanisms again,
+/// because the client may have set variables or registered its own mechanism in between.
 pub fn configure(config: &Config, node: Option<u32>) {
     let here = node.is_none_or(|node| config.backtrace_nodes.contains(node));
-    // Relaxed: set at init, before any error of interest.
+    // Relaxed: set at init, before any error that would be traced.
     ENABLED.store(config.backtrace && here, Ordering::Relaxed);
     // ORDERING: Release ↔ Acquire in `order`: a handler that sees the list sees what is in it.
     ORDER.store(Box::into_raw(Box::new(find(config))), Ordering::Release);
@@ -96,20 +97,20 @@ pub fn configure(config: &Config, node: Option<u32>) {
     unsafe { backtrace(frames.as_mut_ptr(), 1) };
 }
 
-/// Are traces printed on errors?
+/// Whether traces are printed on errors.
 pub fn is_enabled() -> bool {
     ENABLED.load(Ordering::Relaxed) // Relaxed: a setting
 }
 
-/// Has [`configure`] run?
+/// Whether [`configure`] has run.
 pub fn is_configured() -> bool {
     order().is_some()
 }
 
 fn order() -> Option<&'static [Mechanism]> {
-    // ORDERING: Acquire ↔ Release in `configure`.
+    // ORDERING: Acquire ↔ Release in `configure`: this thread sees what is in the list.
     let list = ORDER.load(Ordering::Acquire);
-    // SAFETY: null, or from `Box::into_raw` in `configure`; nobody frees it or writes to it afterwards.
+    // SAFETY: null, or from `Box::into_raw` in `configure`; no code frees the list or writes to it afterwards.
     unsafe { list.as_ref() }.map(Vec::as_slice)
 }
 
@@ -142,8 +143,8 @@ fn find(config: &Config) -> Vec<Mechanism> {
     order
 }
 
-/// Prints a trace of this thread to `fd`, each line with the node in front. False when no mechanism could, or when this
-/// thread is printing one already.
+/// Prints a trace of this thread to `fd`, each line with the node in front. False if no mechanism could, or if this
+/// thread is already printing a trace.
 pub fn print(fd: c_int) -> bool {
     let Some(order) = order() else {
         log::error(format_args!("no stack trace: gasnett_backtrace_init has not been called"));
@@ -151,26 +152,26 @@ pub fn print(fd: c_int) -> bool {
     };
     let me = u64::from(sys::thread_id());
     for _ in 0..100 {
-        // Relaxed: decides which thread prints; nothing is handed over.
+        // Relaxed: it decides which thread prints, and hands nothing over.
         match PRINTING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
             Err(other) if other == me => return false,
             Ok(_) => break,
-            // Traces of two threads one after the other; but not for ever.
+            // Traces of two threads come one after the other, but no thread waits for ever.
             Err(_) => sys::nap(Duration::from_millis(100)),
         }
     }
     let printed = order.iter().any(|mechanism| mechanism.print(fd));
-    // Relaxed: as above. A thread that gave up waiting leaves the other's mark alone.
+    // Relaxed: see above. A thread that gave up waiting does not change the other thread's mark.
     let _ = PRINTING.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed);
     printed
 }
 
-/// As [`print()`], if traces are switched on; else tells how, once.
+/// Like [`print()`], if traces are switched on. Otherwise prints, once, how to switch them on.
 pub fn print_if_enabled(fd: c_int) -> bool {
     if is_enabled() {
         return print(fd);
     }
-    // Relaxed: a flag of its own.
+    // Relaxed: the flag orders nothing else.
     if !HINTED.swap(true, Ordering::Relaxed) {
         log::advise("no stack trace: set GASNET_BACKTRACE=1 to see one");
     }
@@ -192,7 +193,7 @@ fn by_execinfo(fd: c_int) -> bool {
 
 fn describe(line: &mut log::Line, frame: *mut c_void) {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: `info` is writable; any address may be asked for.
+    // SAFETY: `info` is writable, and dladdr accepts any address.
     let found = unsafe { libc::dladdr(frame, info.as_mut_ptr()) } != 0;
     // SAFETY: zeroed is a valid value of every field.
     let info = unsafe { info.assume_init() };
@@ -206,7 +207,7 @@ fn describe(line: &mut log::Line, frame: *mut c_void) {
 }
 
 fn text(name: *const c_char) -> Option<&'static str> {
-    // SAFETY: dladdr gives NULL or a C string of the loaded object, which stays loaded.
+    // SAFETY: dladdr gives NULL or a C string in the loaded object, which stays loaded.
     let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })?;
     name.to_str().ok()
 }
@@ -216,10 +217,10 @@ mod tests {
     use super::*;
 
     extern "C" fn within(fd: c_int) -> c_int {
-        c_int::from(print(fd)) // a trace within a trace is refused, so this one succeeds
+        c_int::from(print(fd)) // a trace within a trace is refused, so the outer one succeeds
     }
 
-    // One test, for there is one order per process.
+    // All in one test, because a process has only one order of mechanisms.
     #[test]
     fn the_clients_mechanism_is_used_when_it_is_named_and_may_not_recurse() {
         set_own(Some(Own { name: "Mine", print: within, threads: true }));

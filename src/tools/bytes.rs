@@ -2,20 +2,21 @@
 
 #![forbid(unsafe_code)]
 
-/// Rotate left by 8, xor the byte, from 0 on: depends on the order.
+/// From 0 on, rotates left by 8 and xors each byte. The result depends on the order.
 pub fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0u64, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte))
 }
 
-/// Zero bytes in a word.
+/// Number of zero bytes in a word.
 #[inline]
 pub fn zeros_in(word: u64) -> u32 {
     const LOW: u64 = u64::MAX / 0xff * 0x7f;
-    // In each byte the top bit of (low bits + 0x7f) | byte tells whether any bit is set; sums do not cross bytes.
+    // In each byte the top bit of ((low bits + 0x7f) | byte) says whether any bit is set. The sums do not cross
+    // bytes.
     (!(((word & LOW) + LOW) | word | LOW)).count_ones()
 }
 
-/// Zero bytes in `bytes`.
+/// Number of zero bytes in `bytes`.
 pub fn zeros(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     let counted: usize = words.iter().map(|word| zeros_in(u64::from_ne_bytes(*word)) as usize).sum();
@@ -32,7 +33,7 @@ mod tests {
         assert_eq!(checksum(b""), 0);
         assert_eq!(checksum(b"ab"), 0x6162);
         assert_ne!(checksum(b"ab"), checksum(b"ba"));
-        // The ninth byte meets the first, which has come round.
+        // The ninth byte is xored with the first one, which has been rotated round to the same place.
         assert_eq!(checksum(b"123456789"), 0x3233343536373800 | u64::from(b'1' ^ b'9'));
     }
 

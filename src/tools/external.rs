@@ -1,9 +1,11 @@
-//! Stack traces by programs that attach to this process: found at set-up, run from anywhere, a signal handler included.
+//! Stack traces by programs that attach to this process. [`find`] looks for them at set-up. They can be run from
+//! anywhere, even from a signal handler.
 //!
 //! Rules:
-//! 1. Between fork and exec only async-signal-safe calls; everything else was prepared by [`find`].
-//! 2. The tool may stop this process, so a child in between watches it: the child reads the tool's output, and ends the
-//!    tool when that output stops. Hence this process waits for the child without a limit of its own.
+//! 1. Between fork and exec there are only async-signal-safe calls. [`find`] has prepared all else.
+//! 2. The tool may stop this process, so a child process watches the tool. The child reads the tool's output, and
+//!    ends the tool when it prints nothing for too long. Therefore this process waits for the child without a limit
+//!    of its own.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
@@ -16,15 +18,16 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-/// A tool that says nothing for so long is ended, in ms. A guess: debuggers read symbols before they say anything.
+/// A tool that prints nothing for this long is ended, in ms. A guess: debuggers read symbols before they print
+/// anything.
 const SILENCE: u64 = 5_000;
-/// And so is one that goes on for so long, in ms.
+/// A tool that runs for this long is ended, in ms. A guess.
 const WHOLE: u64 = 30_000;
 
 /// Names of the tools, as in GASNET_BACKTRACE_TYPE.
 pub const NAMES: [&str; 3] = ["GDB", "LLDB", "PSTACK"];
 
-/// Arguments of each; the process id comes last.
+/// Arguments of each tool. The process id is added as the last one.
 const TOOLS: [(&str, &str, &[&CStr]); 3] = [
     (
         NAMES[0],
@@ -37,13 +40,13 @@ const TOOLS: [(&str, &str, &[&CStr]); 3] = [
 
 /// A tool that is installed.
 pub struct External {
-    /// Of [`NAMES`].
+    /// One of [`NAMES`].
     pub name: &'static str,
     path: CString,
     arguments: &'static [&'static CStr],
 }
 
-/// The tools that PATH has.
+/// The tools that are in PATH.
 pub fn find() -> Vec<External> {
     let path = crate::base::config::variable("PATH").unwrap_or_default();
     let installed = |program: &str| {
@@ -58,10 +61,11 @@ pub fn find() -> Vec<External> {
 }
 
 impl External {
-    /// Runs it on this process, passing its lines on to `fd`. True when it printed something and succeeded.
+    /// Runs the tool on this process and writes its lines to `fd`. True if it printed something and succeeded.
     pub fn run(&self, fd: c_int) -> bool {
         let target = sys::pid();
-        // Where only ancestors may trace (Yama), for this tool and no longer. Elsewhere it fails, without harm.
+        // On some systems only ancestors may trace a process (Yama). This allows the tool, until it ends. On others
+        // the call fails, without harm.
         allow_tracing(libc::PR_SET_PTRACER_ANY);
         let watcher = fork();
         if watcher == 0 {
@@ -72,7 +76,7 @@ impl External {
         status == Some(0)
     }
 
-    /// Rule 2's child.
+    /// The child of rule 2.
     fn watch(&self, target: i32, fd: c_int) -> ! {
         let _ = sys::signal_at_parents_end(libc::SIGKILL);
         let mut ends: [RawFd; 2] = [-1; 2];
@@ -84,7 +88,7 @@ impl External {
         if tool == 0 {
             self.become_tool(target, ends[1]);
         }
-        // SAFETY: ours; the tool has its own.
+        // SAFETY: the descriptor belongs to this process; the tool has its own copy.
         unsafe { libc::close(ends[1]) };
         let lines = pass_on(ends[0], fd);
         let Some(lines) = lines else {
@@ -101,10 +105,10 @@ impl External {
     fn become_tool(&self, target: i32, output: RawFd) -> ! {
         let _ = sys::signal_at_parents_end(libc::SIGKILL);
         sys::SignalSet::new(&[]).apply(libc::SIG_SETMASK);
-        // SAFETY: a C string; a failure leaves the input as it is.
+        // SAFETY: a C string. If the call fails, the input stays as it is.
         let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY) };
         for (from, to) in [(null, 0), (output, 1), (output, 2)] {
-            // SAFETY: takes integers; this process runs nothing but the tool.
+            // SAFETY: this call takes integers; this process will run nothing but the tool.
             unsafe { libc::dup2(from, to) };
         }
         let mut number = Digits::default();
@@ -133,7 +137,7 @@ impl std::fmt::Write for Digits {
     }
 }
 
-/// Passes lines on until the end, and says how many; `None` when it took too long.
+/// Writes lines to `to` until the input ends, and returns their number. `None`: the tool took too long.
 fn pass_on(from: RawFd, to: c_int) -> Option<u32> {
     let (mut lines, mut buffer) = (0, [0u8; 512]);
     let mut line = log::Line::new("");
@@ -149,7 +153,7 @@ fn pass_on(from: RawFd, to: c_int) -> Option<u32> {
         // SAFETY: `buffer` is writable for its length.
         let got = unsafe { libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()) };
         if got < 0 {
-            continue; // a signal; the deadline stays
+            continue; // interrupted by a signal; the deadline stays
         }
         if got == 0 {
             return Some(lines);

@@ -1,9 +1,11 @@
-//! The debug heap: the C library's, with guards around each block and a list of what lives (contract: tools.md §15).
+//! The debug heap: the C library's heap with guards around each block and a list of live blocks (contract: tools.md
+//! §15).
 //!
 //! Rules:
-//! 1. A block is GUARD bytes, the client's, GUARD bytes; the guards hold a pattern that depends on the address.
-//! 2. A block that is not in the list was not given out, or was freed: using it is fatal.
-//! 3. Freed blocks are kept, and filled, when their reuse is to be seen; then they must stay as they are.
+//! 1. A block is GUARD bytes, the client's bytes, and GUARD bytes. The guards hold a pattern that depends on the
+//!    address.
+//! 2. A block that is not in the list was never allocated, or was freed. Using it is fatal.
+//! 3. If the settings ask to detect uses of freed blocks, these are filled and kept. They must not change any more.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
@@ -19,16 +21,16 @@ use std::ops::Bound;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Bytes of a guard; keeps malloc's alignment.
+/// Bytes of a guard. The number keeps malloc's alignment.
 const GUARD: usize = 16;
-/// As [`Sink::flush`] wants it. A guess.
+/// The time that [`Sink::flush`] may wait. A guess.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What is known of a block.
+/// The list's entry for a block.
 #[derive(Clone, Copy)]
 struct Block {
     size: usize,
-    // Where the client's source stood, as far as it tells (GASNETT_TRACE_SETSOURCELINE).
+    // Position of the client's source at the allocation, if the client reports it (GASNETT_TRACE_SETSOURCELINE).
     place: Option<(&'static std::ffi::CStr, u32)>,
 }
 
@@ -60,17 +62,17 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Bytes that live.
+    /// Number of bytes that are allocated now.
     pub fn live_bytes(&self) -> u64 {
         self.allocated_bytes - self.freed_bytes
     }
 
-    /// Blocks that live.
+    /// Number of blocks that are allocated now.
     pub fn live_objects(&self) -> u64 {
         self.allocated_objects - self.freed_objects
     }
 
-    /// Bytes that the heap itself needs: guards, and entries of the list.
+    /// Bytes that the heap itself uses for guards and entries of the list.
     pub fn overhead_bytes(&self) -> u64 {
         self.live_objects() * (2 * GUARD + size_of::<(usize, Block)>()) as u64
     }
@@ -92,7 +94,7 @@ struct Inner {
     live: BTreeMap<usize, Block>,
     kept: BTreeMap<usize, Block>,
     stats: Stats,
-    // Where `check_one` looks next.
+    // The block that `check_one` looks at next.
     next: usize,
 }
 
@@ -118,7 +120,7 @@ fn settings() -> &'static Heap {
     })
 }
 
-/// What freed blocks hold when they are kept to be looked at.
+/// The pattern in freed blocks that are kept.
 fn freed_pattern(settings: &Heap) -> u64 {
     settings.clobber.unwrap_or(0x7ff8_f4ee_f4ee_f4ee)
 }
@@ -132,7 +134,7 @@ fn guard(address: usize) -> [u8; GUARD] {
 }
 
 /// # Safety
-/// `[at, at + len)` is ours.
+/// `[at, at + len)` is in a block of this heap that no other code uses.
 unsafe fn fill(at: usize, len: usize, pattern: u64) {
     for (i, byte) in pattern.to_ne_bytes().into_iter().cycle().take(len).enumerate() {
         // SAFETY: i < len, and the caller promises that `[at, at + len)` is ours.
@@ -141,31 +143,31 @@ unsafe fn fill(at: usize, len: usize, pattern: u64) {
 }
 
 /// # Safety
-/// `[at, at + N)` is ours.
+/// `[at, at + N)` is readable memory of this heap.
 unsafe fn bytes<const N: usize>(at: usize) -> [u8; N] {
-    // SAFETY: the caller promises that `[at, at + N)` is ours. The client may write there at any time, which is what we look
-    // for.
+    // SAFETY: the caller promises readable memory. The client may write to it at any time by mistake, which is what
+    // this heap looks for; hence volatile.
     unsafe { (at as *const [u8; N]).read_volatile() }
 }
 
 /// # Safety
-/// `[at, at + GUARD)` is ours.
+/// `[at, at + GUARD)` is the place of a guard in a block of this heap.
 unsafe fn set_guard(at: usize, of: usize) {
-    // SAFETY: the caller promises that `[at, at + GUARD)` is ours.
+    // SAFETY: the caller promises the place of a guard, which has GUARD bytes.
     unsafe { (at as *mut [u8; GUARD]).write(guard(of)) };
 }
 
-/// Rule 1, or the end.
+/// Checks rule 1. A violation is fatal.
 fn check(call: &str, at: usize, block: &Block) {
     for (place, what) in [(at - GUARD, "before"), (at + block.size, "behind")] {
-        // SAFETY: a guard of a block in our list.
+        // SAFETY: `place` is a guard of a block in the list.
         if unsafe { bytes::<GUARD>(place) } != guard(at) {
             fatal(format_args!("{call}: somebody wrote {what} the block {at:#x} of {block}"));
         }
     }
 }
 
-/// Rule 3, or the end.
+/// Checks rule 3. A violation is fatal.
 fn check_kept(call: &str, at: usize, block: &Block) {
     check(call, at, block);
     let pattern = freed_pattern(settings()).to_ne_bytes();
@@ -194,7 +196,7 @@ fn lock(call: &str) -> parking_lot::MutexGuard<'static, Inner> {
     inner
 }
 
-/// `size` bytes, zeroed or as the settings want; lack of memory is fatal.
+/// Allocates `size` bytes, zeroed or filled as the settings say. Lack of memory is fatal.
 pub fn allocate(call: &str, size: usize, zeroed: bool) -> *mut c_void {
     let mut inner = lock(call);
     let whole = size.checked_add(2 * GUARD).and_then(|whole| host::allocate(whole, zeroed));
@@ -204,11 +206,11 @@ pub fn allocate(call: &str, size: usize, zeroed: bool) -> *mut c_void {
     };
     let at = start as usize + GUARD;
     for place in [at - GUARD, at + size] {
-        // SAFETY: the two ends of what was just allocated.
+        // SAFETY: `place` is one of the two guards of the block that was just allocated.
         unsafe { set_guard(place, at) };
     }
     if let Some(pattern) = settings().init.filter(|_| !zeroed) {
-        // SAFETY: the block itself.
+        // SAFETY: the client's part of the new block, which the client does not have yet.
         unsafe { fill(at, size, pattern) };
     }
     inner.live.insert(at, Block { size, place: source::get() });
@@ -216,19 +218,19 @@ pub fn allocate(call: &str, size: usize, zeroed: bool) -> *mut c_void {
     at as *mut c_void
 }
 
-/// Frees a block; NULL is nothing. Any other address is fatal.
+/// Frees a block. Does nothing for NULL. Any other address is fatal.
 pub fn free(call: &str, block: *mut c_void) {
     let at = block as usize;
     if at == 0 {
         return;
     }
     let mut inner = lock(call);
-    let Some(block) = inner.live.remove(&at) else { stranger(call, at, &inner) };
+    let Some(block) = inner.live.remove(&at) else { unknown_block(call, at, &inner) };
     check(call, at, &block);
     inner.stats.went(block.size);
     let settings = settings();
     if settings.scan_freed || settings.clobber.is_some() {
-        // SAFETY: the block itself, which is the client's no more.
+        // SAFETY: the client's part of the block, which the client has given back.
         unsafe { fill(at, block.size, freed_pattern(settings)) };
     }
     if settings.scan_freed || settings.leak_all {
@@ -239,8 +241,8 @@ pub fn free(call: &str, block: *mut c_void) {
     }
 }
 
-/// Rule 2.
-fn stranger(call: &str, at: usize, inner: &Inner) -> ! {
+/// Reports a violation of rule 2.
+fn unknown_block(call: &str, at: usize, inner: &Inner) -> ! {
     let around = inner.live.range(..at).next_back().filter(|(start, block)| at < *start + block.size);
     match (inner.kept.get(&at), around) {
         (Some(block), _) => fatal(format_args!("{call}: {at:#x} of {block} was freed before")),
@@ -251,19 +253,19 @@ fn stranger(call: &str, at: usize, inner: &Inner) -> ! {
     }
 }
 
-/// Size of a live block after a look at it; any other address is fatal, but NULL, which has none.
+/// Checks a live block and returns its size; 0 for NULL. Any other address is fatal.
 pub fn size(call: &str, block: *const c_void) -> usize {
     let at = block as usize;
     if at == 0 {
         return 0;
     }
     let inner = lock(call);
-    let Some(block) = inner.live.get(&at) else { stranger(call, at, &inner) };
+    let Some(block) = inner.live.get(&at) else { unknown_block(call, at, &inner) };
     check(call, at, block);
     block.size
 }
 
-/// Looks at one block, another one each time.
+/// Checks one block, the next one at each call.
 pub fn check_one(call: &str) {
     let mut inner = lock(call);
     let after = (Bound::Excluded(inner.next), Bound::Unbounded);
@@ -274,21 +276,22 @@ pub fn check_one(call: &str) {
     }
 }
 
-/// Looks at everything.
+/// Checks all blocks.
 pub fn check_all(call: &str) {
     check_everything(call, &INNER.lock());
 }
 
-/// The numbers so far.
+/// The statistics so far.
 pub fn stats() -> Stats {
     INNER.lock().stats
 }
 
-/// Lists what lives, if GASNET_MALLOCFILE wants it. In the node's exit; waits for other threads a moment only.
+/// Lists the live blocks if GASNET_MALLOCFILE asks for it. Called at the node's exit; waits for other threads only a
+/// moment.
 pub fn report_at_exit(node: u32) {
     let Some(inner) = INNER.try_lock_for(PATIENCE) else { return };
     if inner.stats.allocated_objects == 0 {
-        return; // the client does not use it
+        return; // the client does not use this heap
     }
     let settings = settings();
     let Some(name) = settings.file.as_ref().filter(|_| settings.nodes.contains(node)) else { return };
@@ -307,7 +310,7 @@ pub fn report_at_exit(node: u32) {
 mod tests {
     use super::*;
 
-    // The only test that uses this heap, so that numbers can be compared.
+    // The only test that uses this heap, so that its numbers can be compared.
     #[test]
     fn blocks_are_counted_guarded_and_found() {
         let before = stats();

@@ -1,8 +1,8 @@
-//! The parts of the GASNet tools that are not inline in their header (contract: tools.md §2, §9–§12): calibration of timers,
-//! numbers, environment, zero counts, the machine, stack traces. They need no job and no initialisation; a job only tells them a
-//! few things at init.
+//! The parts of the GASNet tools that are not inline in their header (contract: tools.md §2, §9–§12): calibration of
+//! timers, numbers, environment, zero counts, the machine, stack traces. They need neither a job nor initialisation.
+//! A job only passes them a few settings at init.
 //!
-//! Must not know: segments, messages, C types of the header (those are `abi::tools_*`).
+//! Must not know: segments, messages, C types of the header (those are in `api::tools`).
 
 pub mod backtrace;
 pub mod bytes;

@@ -1,19 +1,19 @@
-//! Numbers as people write them in environment variables, and back (contract: tools.md §9.1).
+//! Numbers as people write them in environment variables, in both directions (contract: tools.md §9.1).
 
 use std::fmt;
 
-/// Why a text is not the number that it should be.
+/// Why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
-    /// No digit where one is needed.
+    /// There is no digit where one is needed.
     NotANumber,
-    /// Something behind the number that is no unit.
+    /// The text behind the number is not a unit.
     Junk,
-    /// `0x1.8`: which base has the fraction?
+    /// A fraction after a hexadecimal number, such as `0x1.8`: its base would be unclear.
     HexFraction,
-    /// A fraction and nothing that it is a fraction of.
+    /// A fraction in a number that is not a size.
     Fraction,
-    /// Does not fit into 64 bits.
+    /// The number does not fit into 64 bits.
     TooLarge,
     /// `1/0`.
     DividedByZero,
@@ -32,16 +32,17 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// The largest units first; powers of 1024.
+/// The largest units first. All are powers of 1024.
 const UNITS: [(u8, u64); 5] = [(b'T', 1 << 40), (b'G', 1 << 30), (b'M', 1 << 20), (b'K', 1 << 10), (b'B', 1)];
 
 fn unit(letter: u8) -> Option<u64> {
     UNITS.iter().find(|(name, _)| *name == letter.to_ascii_uppercase()).map(|(_, value)| *value)
 }
 
-/// The value of `text`. With `unit` 0 it is a plain integer; any other `unit` is the number of bytes that a number without a
-/// suffix counts in. Text without digits is 0, and anything but a unit behind the number is ignored. The result is exact, or
-/// `TooLarge`; it never wraps, except that a hexadecimal number may be the image of a negative one.
+/// The value of `text`. If `unit` is 0 the text is a plain integer; otherwise `unit` is the number of bytes in which
+/// a number without a suffix counts. Text without digits gives 0. Text behind the number that is not a unit is
+/// ignored. The result is exact or `TooLarge`; it never wraps, except that a hexadecimal number may stand for a
+/// negative one.
 pub fn parse_forgiving(text: &str, unit: u64) -> Result<i64, NumberError> {
     match scan(text, unit) {
         Ok((value, _)) => Ok(value),
@@ -50,7 +51,7 @@ pub fn parse_forgiving(text: &str, unit: u64) -> Result<i64, NumberError> {
     }
 }
 
-/// As [`parse_forgiving`], for the value of a variable: must be a number, with nothing but a unit behind it.
+/// Like [`parse_forgiving`], for the value of a variable. The text must be a number, followed by at most a unit.
 pub fn parse_strict(text: &str, unit: u64) -> Result<i64, NumberError> {
     let (value, rest) = scan(text, unit)?;
     match rest {
@@ -60,7 +61,7 @@ pub fn parse_strict(text: &str, unit: u64) -> Result<i64, NumberError> {
     }
 }
 
-/// What stood behind the digits.
+/// The kind of text behind the digits.
 #[derive(PartialEq)]
 enum Rest {
     Nothing,
@@ -103,7 +104,7 @@ fn scan(text: &str, unit_bytes: u64) -> Result<(i64, Rest), NumberError> {
         Ok(value) if negative => -value,
         Ok(value) => value,
         Err(_) if negative && magnitude == 1 << 63 => i64::MIN,
-        Err(_) if hex && !negative => magnitude as i64, // the image of a negative number
+        Err(_) if hex && !negative => magnitude as i64, // the two's complement of a negative number
         Err(_) => return Err(NumberError::TooLarge),
     };
     let letters = suffix.iter().all(u8::is_ascii_alphabetic);
@@ -122,12 +123,12 @@ fn part_of(digits: &[u8], factor: u64) -> u64 {
     (above * u128::from(factor) / 10u128.pow(digits.len() as u32)) as u64
 }
 
-/// The text of `value`; `size`: as a size in the largest unit of which there are ten, or any whole number.
+/// The text of `value`. `size`: in the largest unit that gives at least ten, or any whole number.
 pub fn format(value: i64, size: bool) -> String {
     let magnitude = value.unsigned_abs();
     let sign = if value < 0 { "-" } else { "" };
     if magnitude >= 1 << 50 {
-        return format!("{value:#x}"); // of a negative number the two's complement
+        return format!("{value:#x}"); // for a negative number its two's complement
     }
     if !size || value == 0 {
         return value.to_string();
@@ -138,7 +139,7 @@ pub fn format(value: i64, size: bool) -> String {
     format!("{sign}{} {}{second}", magnitude / unit, letter as char)
 }
 
-/// A floating number in C's notation, or a fraction such as `3 / 8`; blanks are allowed around the parts.
+/// A floating-point number in C's notation, or a fraction such as `3 / 8`. Blanks are allowed around the parts.
 pub fn parse_float(text: &str) -> Result<f64, NumberError> {
     match text.split_once('/') {
         None => float(text),
@@ -164,7 +165,7 @@ fn float(text: &str) -> Result<f64, NumberError> {
     text.parse().map_err(|_| error)
 }
 
-/// What follows `0x` in C99's notation: `1.8p3`.
+/// The part behind `0x` in C99's notation, such as `1.8p3`.
 fn hex_float(text: &str) -> Result<f64, NumberError> {
     let (digits, power) = match text.split_once(['p', 'P']) {
         Some((digits, power)) => (digits, power.parse::<i32>().map_err(|_| NumberError::Junk)?),

@@ -1,4 +1,5 @@
-//! The self test behind `gasnett_run_diagnostics` (contract: tools.md §15): what a port of a runtime may doubt first.
+//! The self test behind `gasnett_run_diagnostics` (contract: tools.md §15). It checks what may go wrong first when a
+//! runtime is ported.
 
 #![forbid(unsafe_code)]
 
@@ -8,13 +9,13 @@ use crate::sync::fixed::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::sync::Barrier;
 
-/// Sections: a letter, and the check that `round` of a thread makes; what it returns is wrong.
+/// The check that a section makes in one round, which has the given number. An error says what is wrong.
 type Check = fn(u64) -> Result<(), String>;
 const SECTIONS: [(char, Check); 3] = [('N', numbers), ('Z', zeros), ('S', checksums)];
 
-/// Runs the sections whose letters `sections` names (empty: all), `rounds` times on each of `threads` threads; returns the
-/// number of errors, each of which is one line on stderr. Sections: N numbers, Z zero counts, S checksums, T atomics and
-/// locks between the threads.
+/// Runs the sections whose letters are in `sections` (empty: all), `rounds` times on each of `threads` threads.
+/// Returns the number of errors; each one prints a line on stderr. Sections: N numbers, Z zero counts, S checksums, T
+/// atomics and locks between the threads.
 pub fn run(rounds: u64, threads: u32, sections: &str) -> u32 {
     let wanted = |letter: char| sections.is_empty() || sections.chars().any(|c| c.eq_ignore_ascii_case(&letter));
     let errors = AtomicU64::new(0);
@@ -61,13 +62,13 @@ fn zeros(round: u64) -> Result<(), String> {
 
 fn checksums(round: u64) -> Result<(), String> {
     let text = pattern(round);
-    // In another way: byte i from the end lies 8 * i bits up, modulo 64.
+    // The same sum, computed differently: byte i from the end is shifted up by 8 * i bits, modulo 64.
     let sum = text.iter().rev().enumerate().fold(0, |sum, (i, byte)| sum ^ u64::from(*byte) << (i % 8 * 8));
     let found = bytes::checksum(&text);
     if found == sum { Ok(()) } else { Err(format!("checksum {found:#x}, not {sum:#x}")) }
 }
 
-/// What the threads work on together.
+/// The data that the threads of section T share.
 struct Shared {
     start: Barrier,
     counter: AtomicU64,
@@ -89,7 +90,7 @@ impl Shared {
     }
 
     fn verdict(&self, expected: u64) -> Result<(), String> {
-        let counts = (self.counter.load(Ordering::Relaxed), *self.guarded.lock()); // Relaxed: as above
+        let counts = (self.counter.load(Ordering::Relaxed), *self.guarded.lock()); // Relaxed: the threads have ended
         if counts == (expected, expected) {
             return Ok(());
         }

@@ -1,5 +1,5 @@
 //! The client's own environment variables: their forms, and the report of GASNET_VERBOSEENV (contract: tools.md §9.2,
-//! environment.md §1). Values come from the caller, who knows how long they live.
+//! environment.md §1). The caller passes the values, because it knows how long they live.
 
 #![forbid(unsafe_code)]
 
@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What the report knows.
+/// State of the report.
 struct Report {
-    // `None`: not known before gasnet_init.
+    // Whether this process prints the report; `None`: not known before gasnet_init.
     verbose: Option<bool>,
     seen: BTreeSet<String>,
     held: Vec<String>,
@@ -19,12 +19,12 @@ struct Report {
 
 static REPORT: Mutex<Report> = Mutex::new(Report { verbose: None, seen: BTreeSet::new(), held: Vec::new() });
 
-/// True: settings are reported by this process; `None`: not known yet.
+/// Whether this process reports settings; `None`: not known yet.
 pub fn is_verbose() -> Option<bool> {
     REPORT.lock().verbose
 }
 
-/// From now on it is known; what was held is printed or dropped.
+/// Sets whether this process reports settings. Reports that were held back are now printed or dropped.
 pub fn set_verbose(verbose: bool) {
     let held = {
         let mut report = REPORT.lock();
@@ -34,7 +34,7 @@ pub fn set_verbose(verbose: bool) {
     held.iter().filter(|_| verbose).for_each(|line| log::raw(format_args!("{line}")));
 }
 
-/// Reports one setting; the first report of a name counts.
+/// Reports one setting. Only the first report of a name counts.
 pub fn report(name: &str, value: &str, is_default: bool) {
     let mut report = REPORT.lock();
     if report.verbose == Some(false) || !report.seen.insert(name.to_string()) {
@@ -52,7 +52,7 @@ fn line(name: &str, value: &str, is_default: bool) -> String {
     if is_default { format!("{setting:<58} (default)") } else { setting }
 }
 
-/// As a report shows a text.
+/// The form in which a report shows a text.
 pub fn shown(value: Option<&str>) -> &str {
     match value {
         None => "*not set*",
@@ -61,7 +61,7 @@ pub fn shown(value: Option<&str>) -> &str {
     }
 }
 
-/// As a report shows an integer whose variable was set to `text`, if it was.
+/// The form in which a report shows an integer. `text` is the value of its variable, if that is set.
 pub fn shown_integer(text: Option<&str>, value: i64, size: bool) -> String {
     let canonical = number::format(value, size);
     match text.map(str::trim) {
@@ -70,7 +70,7 @@ pub fn shown_integer(text: Option<&str>, value: i64, size: bool) -> String {
     }
 }
 
-/// As a report shows a floating number.
+/// The form in which a report shows a floating-point number.
 pub fn shown_float(text: Option<&str>, value: f64) -> String {
     let canonical = format!("{value}");
     match text.map(str::trim) {
@@ -79,7 +79,7 @@ pub fn shown_float(text: Option<&str>, value: f64) -> String {
     }
 }
 
-/// Why a variable's value makes no sense.
+/// The fault in a variable's value.
 pub struct Malformed {
     name: String,
     value: String,
@@ -96,7 +96,7 @@ fn malformed<T>(name: &str, value: &str, form: String) -> Result<T, Malformed> {
     Err(Malformed { name: name.into(), value: value.into(), form })
 }
 
-/// Yes or no.
+/// Reads a yes or no.
 pub fn yes_no(name: &str, value: &str) -> Result<bool, Malformed> {
     match crate::base::config::yes_no(value) {
         Some(yes) => Ok(yes),
@@ -104,7 +104,8 @@ pub fn yes_no(name: &str, value: &str) -> Result<bool, Malformed> {
     }
 }
 
-/// An integer, or a size when `unit` is what a number without a suffix counts.
+/// Reads an integer. If `unit` is not 0 it is a size, and `unit` is the bytes in which a number without a suffix
+/// counts.
 pub fn integer(name: &str, value: &str, unit: u64) -> Result<i64, Malformed> {
     let form = if unit == 0 {
         "an integer, decimal or 0x and hexadecimal"
@@ -114,13 +115,13 @@ pub fn integer(name: &str, value: &str, unit: u64) -> Result<i64, Malformed> {
     number::parse_strict(value, unit).or_else(|why| malformed(name, value, format!("{form}; {why}")))
 }
 
-/// A floating number or a fraction.
+/// Reads a floating-point number or a fraction.
 pub fn float(name: &str, value: &str) -> Result<f64, Malformed> {
     let form = "a number such as 0.5 or 1e3, or a fraction such as 3/8";
     number::parse_float(value).or_else(|why| malformed(name, value, format!("{form}; {why}")))
 }
 
-/// `value` with each `%0HH` (two hexadecimal digits, not 00) replaced by its character; `None` when there is none. An
+/// `value` with each `%0HH` (two hexadecimal digits, not 00) replaced by its character. `None` if there is none. An
 /// incomplete one stays as it is.
 pub fn decoded(value: &[u8]) -> Option<Vec<u8>> {
     let digit = |c: u8| (c as char).to_digit(16);

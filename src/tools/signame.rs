@@ -38,7 +38,7 @@ const NAMES: [(i32, &CStr); 31] = [
     (libc::SIGSYS, c"SIGSYS"),
 ];
 
-/// `SIGSEGV` for 11; `None` for a number without a name, real-time signals among them.
+/// `SIGSEGV` for 11. `None` for a number without a name, such as real-time signals.
 pub fn signal_name(signal: i32) -> Option<&'static CStr> {
     NAMES.iter().find(|(number, _)| *number == signal).map(|(_, name)| *name)
 }

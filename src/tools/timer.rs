@@ -1,7 +1,8 @@
-//! Ticks: the cpu's counter where it is invariant and the kernel trusts it, else the monotonic clock in nanoseconds.
+//! Ticks. They come from the cpu's counter if that is invariant and the kernel trusts it, else from the monotonic
+//! clock in nanoseconds.
 //!
-//! Invariants: the source is chosen once per process; so is the worth of a tick, and conversions are exact multiples of it.
-//! The header reads the counter itself, hence `counter` must stay the instruction that is there.
+//! Invariants: the source is chosen once per process, and so is the duration of a tick. Conversions are exact
+//! multiples of it. The header reads the counter itself, so `counter` must stay the same instruction as there.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
@@ -9,13 +10,15 @@ use crate::base::config::Config;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Factors are nanoseconds per tick times 2 to this power: 2^-48 of a tick of at most 65 µs is below 1 ns in 8 years.
+/// Factors are nanoseconds per tick times 2 to this power. An error of 2^-48 in a tick of at most 65 µs adds up to
+/// less than 1 ns in 8 years.
 pub const SHIFT: u32 = 48;
 
-/// Between two looks at both clocks: with 20 ns of doubt at each, the worth of a tick is known to 10 ppm.
+/// The time between two readings of both clocks. With an error of 20 ns in each, the duration of a tick is known to
+/// 10 ppm.
 const BASE: Duration = Duration::from_millis(5);
 
-/// What a tick is.
+/// The source of ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     /// The cpu's counter.
@@ -24,7 +27,7 @@ pub enum Source {
     Clock,
 }
 
-/// Both clocks at one moment, as near as they can be read.
+/// Readings of both clocks at almost the same moment.
 #[derive(Clone, Copy)]
 struct Sample {
     nanos: u64,
@@ -49,7 +52,7 @@ fn start() -> &'static Start {
     })
 }
 
-/// What ticks are in this process.
+/// The source of ticks in this process.
 pub fn source() -> Source {
     start().source
 }
@@ -62,7 +65,7 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// Nanoseconds per tick times 2^[`SHIFT`]. The first call may take `BASE`.
+/// Nanoseconds per tick times 2^[`SHIFT`]. The first call may take as long as `BASE`.
 pub fn factor() -> u64 {
     *FACTOR.get_or_init(|| match source() {
         Source::Clock => 1 << SHIFT,
@@ -70,7 +73,7 @@ pub fn factor() -> u64 {
     })
 }
 
-/// A difference of ticks in nanoseconds.
+/// Converts a difference of ticks to nanoseconds.
 pub fn to_nanos(ticks: u64) -> u64 {
     ((u128::from(ticks) * u128::from(factor())) >> SHIFT) as u64
 }
@@ -89,7 +92,7 @@ fn measured_factor() -> u64 {
     ratio(last.nanos - first.nanos, last.ticks - first.ticks)
 }
 
-/// The clock read between two readings of the counter that are close together: an interrupted attempt is not taken.
+/// Reads the clock between two readings of the counter that are close together. An interrupted attempt is repeated.
 fn sample() -> Sample {
     let attempt = || {
         let before = counter();
@@ -101,33 +104,33 @@ fn sample() -> Sample {
     best
 }
 
-/// Monotonic, in ns since a moment before the first call.
+/// Nanoseconds since a moment before the first call. Monotonic.
 fn nanos() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    // A reading is greater than the least tick, so the first one is not 0.
+    // At least one tick, so that the first reading is not 0.
     1 + ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Wall clock, µs since 1970; 0 before.
+/// Wall clock in µs since 1970; 0 if it is earlier.
 pub fn wall_micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// What reading costs and how fine it is, in µs.
+/// Cost and resolution of reading the ticks, in µs.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// The smallest step seen.
+    /// The smallest difference seen between two readings.
     pub granularity: f64,
-    /// One reading.
+    /// The duration of one reading.
     pub overhead: f64,
 }
 
-/// Measured once (some 0.1 ms), then always the same.
+/// The cost, measured at the first call (some 0.1 ms); later calls return the same.
 pub fn cost() -> Cost {
     *COST.get_or_init(|| {
         const READINGS: u32 = 1000;
         let (mut step, mut total) = (u64::MAX, u64::MAX);
-        // The best of several rounds, for a round may be interrupted.
+        // The best of several rounds, because a round may be interrupted.
         for _ in 0..8 {
             let first = ticks();
             let mut last = first;
@@ -145,11 +148,11 @@ pub fn cost() -> Cost {
     })
 }
 
-/// Is the cpu's counter the same on all cpus, and always of one rate?
+/// Whether the cpu's counter is the same on all cpus and always runs at one rate.
 #[cfg(target_arch = "x86_64")]
 fn trusted() -> bool {
-    // The kernel drops these flags when it finds that they do not hold, and takes another clock when it sees the counter
-    // go wrong later.
+    // The kernel removes these flags if it finds that they do not hold. It takes another clock if it later sees the
+    // counter go wrong.
     let flags = first_flags().unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
     let clock = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -157,7 +160,7 @@ fn trusted() -> bool {
     has("constant_tsc") && has("nonstop_tsc") && !poor
 }
 
-/// The flags of the first cpu; the file may be large.
+/// The flags of the first cpu. The whole file may be large.
 #[cfg(target_arch = "x86_64")]
 fn first_flags() -> Option<String> {
     use std::io::BufRead as _;
@@ -165,14 +168,14 @@ fn first_flags() -> Option<String> {
     std::io::BufReader::new(file).lines().map_while(Result::ok).find(|line| line.starts_with("flags"))
 }
 
-/// The counter that the header reads, too.
+/// The counter. The header reads it too.
 #[cfg(target_arch = "x86_64")]
 fn counter() -> u64 {
-    // SAFETY: every x86-64 cpu has the instruction; Linux leaves it to user programs.
+    // SAFETY: every x86-64 cpu has the instruction, and Linux allows it in user programs.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Ticks per second, where the cpu says so.
+/// Ticks per second, if the cpu says so.
 #[cfg(target_arch = "x86_64")]
 fn known_rate() -> Option<u64> {
     None // what cpuid says of it is often rounded, and a hypervisor may scale the counter
@@ -186,7 +189,7 @@ fn trusted() -> bool {
 #[cfg(target_arch = "aarch64")]
 fn counter() -> u64 {
     let count;
-    // SAFETY: reads a register that Linux opens to user programs; the barrier keeps it in its place.
+    // SAFETY: reads a register that Linux opens to user programs. The barrier keeps the reading in its place.
     unsafe { std::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) count, options(nostack, preserves_flags)) };
     count
 }
@@ -236,7 +239,8 @@ mod tests {
         std::thread::sleep(Duration::from_millis(50));
         let (passed, ticks) = (clock.elapsed().as_nanos() as f64, counter() - begin);
         let converted = ((u128::from(ticks) * u128::from(measured)) >> SHIFT) as f64;
-        // 0.1 % allows for what runs between the readings on a busy machine; the factor is good to 0.001 %.
+        // 0.1 % allows for code that runs between the readings on a busy machine. The factor itself is good to 0.001
+        // %.
         assert!(
             (converted - passed).abs() < passed * 1e-3 + 100_000.0,
             "{converted} ns by ticks, {passed} ns by the clock"

@@ -1,8 +1,9 @@
-//! Traces and statistics: what this node does, as it happens and in total (contract: environment.md §2.2, tools.md §13).
+//! Traces and statistics: what this node does, as it happens and in total (contract: environment.md §2.2, tools.md
+//! §13).
 //!
-//! Always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not taken.
-//! Transfers of mapped memory, which the header does inline, then do not pass here at all. While something is recorded,
-//! attach makes the header call the library for all transfers.
+//! They are always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not
+//! taken. Then transfers of mapped memory, which the header does inline, do not come here at all. While something is
+//! recorded, attach makes the header call the library for all transfers.
 //!
 //! Points are in `api`, and where a handler is called. Must not know: what an operation does.
 
@@ -28,7 +29,7 @@ use totals::Totals;
 /// How long the end of a process waits for a thread that is in the middle of a line. A guess.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// One of the two records: where it goes, and which letters are on at the moment.
+/// The trace or the statistics: the file, and the letters that are switched on.
 struct Recording {
     sink: Sink,
     mask: AtomicU64,
@@ -40,7 +41,7 @@ impl Recording {
     }
 }
 
-/// What a recording node has.
+/// The state of a node that records.
 struct State {
     node: u32,
     pid: i32,
@@ -54,13 +55,14 @@ struct State {
 static ON: AtomicBool = AtomicBool::new(false);
 static STATE: OnceLock<State> = OnceLock::new();
 
-/// Is anything recorded by this process?
+/// Whether this process records anything.
 #[inline(always)]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed) // Relaxed: set once, at init, before any operation
 }
 
-/// The state, in the process that recording began in: a child that the client forked does not write what its parent will.
+/// The state, in the process that began to record. In a child that the client forked it is `None`, so that only the
+/// parent writes.
 fn state() -> Option<&'static State> {
     STATE.get().filter(|state| state.pid == sys::pid())
 }
@@ -108,13 +110,13 @@ pub fn open(config: &Config, node: u32, first: bool) {
     ON.store(true, Ordering::Relaxed); // Relaxed: see `is_on`
 }
 
-/// Letters of the trace and of the statistics, as bits; 0 when there is none.
+/// Letters of the trace and of the statistics, as bits. 0 if nothing is recorded.
 pub fn letters() -> (u32, u32) {
     let bits = |way: &Option<Recording>| way.as_ref().map_or(0, |way| way.mask().bits());
     state().map_or((0, 0), |state| (bits(&state.trace), bits(&state.stats)))
 }
 
-/// From now on the trace (else the statistics) shows the kinds that `letters` has. Without effect where there is none.
+/// Makes the trace (else the statistics) show the kinds in `letters` from now on. Does nothing if it is not recorded.
 pub fn set_letters(of_trace: bool, letters: &str) {
     let Some(state) = state() else { return };
     if let Some(way) = if of_trace { &state.trace } else { &state.stats } {
@@ -122,19 +124,19 @@ pub fn set_letters(of_trace: bool, letters: &str) {
     }
 }
 
-/// Are a node's transfers with itself recorded? False when nothing is.
+/// Whether a node's transfers with itself are recorded. False if nothing is recorded.
 pub fn records_local() -> bool {
     state().is_some_and(|state| state.local.load(Ordering::Relaxed)) // Relaxed: a setting
 }
 
-/// See [`records_local`].
+/// Sets what [`records_local`] returns, if anything is recorded.
 pub fn record_local(record: bool) {
     if let Some(state) = state() {
-        state.local.store(record, Ordering::Relaxed); // Relaxed: as above
+        state.local.store(record, Ordering::Relaxed); // Relaxed: a setting
     }
 }
 
-/// The operation `op` with `node` and `bytes` begins; for kinds without a duration.
+/// Records that operation `op` with `node` and `bytes` begins. For kinds without a duration.
 #[inline(always)]
 pub fn event(op: TracedOp, node: u32, bytes: usize) {
     if is_on() {
@@ -142,10 +144,11 @@ pub fn event(op: TracedOp, node: u32, bytes: usize) {
     }
 }
 
-/// Sends a message by the expression `$send`; `$words` are its arguments, for the trace of data.
+/// Sends a message by the expression `$send`. `$words` are its arguments, for the trace of data.
 ///
-/// A macro, so that the captures of the recording copy of `$send` are built where that copy is called, off the hot path. Only
-/// the test stays on the hot path (callgrind: 4 instructions of 100 to 180; with functions 8 to 16).
+/// This is a macro so that the captures of the second copy of `$send`, which records, are made where that copy is
+/// called, off the hot path. The hot path has only the test (callgrind: 4 instructions of 100 to 180; with functions
+/// it was 8 to 16).
 macro_rules! message {
     ($op:expr, $node:expr, $bytes:expr, $words:expr, $send:expr) => {
         if crate::trace::is_on() {
@@ -156,15 +159,17 @@ macro_rules! message {
     };
 }
 
-/// Runs the expression `$body`, an operation without a node or bytes, whose duration counts. As [`message`].
+/// Runs the expression `$body`, an operation without node or bytes whose duration counts. A macro for the reason
+/// given at [`message`].
 macro_rules! timed {
     ($op:expr, $body:expr) => {
         if crate::trace::is_on() { crate::trace::timed_recorded($op, move || $body) } else { $body }
     };
 }
 
-/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`. `$bytes` is computed only if the operation is
-/// recorded; its duration is recorded for the kinds that have one. A macro for the reason given at [`message`].
+/// Runs the expression `$body`, an operation with `$node` that moves `$bytes`. `$bytes` is computed only if the
+/// operation is recorded. Its duration is recorded for kinds that have one. A macro for the reason given at
+/// [`message`].
 macro_rules! moved {
     ($op:expr, $node:expr, $bytes:expr, $body:expr) => {
         if crate::trace::is_on() { crate::trace::moved_recorded($op, $node, $bytes, move || $body) } else { $body }
@@ -208,13 +213,13 @@ pub(crate) fn moved_recorded<R>(op: TracedOp, node: u32, bytes: usize, body: imp
     body()
 }
 
-/// An operation whose duration counts: from here until it is dropped.
+/// Records an operation with its duration, which ends when the result is dropped.
 #[inline(always)]
 pub fn span(op: TracedOp, node: u32, bytes: usize) -> Span {
     Span { begin: if is_on() { sys::clock_ns() } else { 0 }, op, node, bytes }
 }
 
-/// See [`span`].
+/// An operation that is being recorded, see [`span`].
 pub struct Span {
     begin: u64,
     op: TracedOp,
@@ -231,7 +236,7 @@ impl Drop for Span {
     }
 }
 
-/// For operations that concern no particular node.
+/// Node of operations that concern no particular node.
 pub const NO_NODE: u32 = u32::MAX;
 
 #[cold]
@@ -260,7 +265,7 @@ fn arguments(op: TracedOp, words: &[u64]) {
     write(b'D', format_args!("{} arguments:{list}", op.name()));
 }
 
-/// One line of the trace, if `letter` is on.
+/// Writes one line of the trace, if `letter` is on.
 fn write(letter: u8, text: impl fmt::Display) {
     let Some(state) = state() else { return };
     let Some(way) = state.trace.as_ref().filter(|way| way.mask().has(letter)) else { return };
@@ -269,19 +274,19 @@ fn write(letter: u8, text: impl fmt::Display) {
     way.sink.line(format_args!("{} {seconds:.6}> {place}({}) {text}", state.node, letter as char));
 }
 
-/// A line of information about the job, category I; `U` for what cannot be switched off.
+/// Writes a line of information about the job, category I, or `U` for what cannot be switched off.
 pub fn note(letter: u8, text: fmt::Arguments<'_>) {
     if is_on() {
         write(letter, text);
     }
 }
 
-/// A message of the client's, category H, or U when it is forced.
+/// Writes a message of the client's, category H, or U if it is forced.
 pub fn client(text: &str, force: bool) {
     note(if force { b'U' } else { b'H' }, format_args!("{}", text.trim_end_matches('\n')));
 }
 
-/// One line into the statistics, if `letter` is on; `force`: in any case.
+/// Writes one line to the statistics, if `letter` is on or with `force`.
 pub fn into_stats(letter: u8, text: fmt::Arguments<'_>, force: bool) {
     let Some(state) = state() else { return };
     if let Some(way) = state.stats.as_ref().filter(|way| force || way.mask().has(letter)) {
@@ -289,8 +294,8 @@ pub fn into_stats(letter: u8, text: fmt::Arguments<'_>, force: bool) {
     }
 }
 
-/// Writes the totals so far: first what `client` writes about itself, then `conduit`'s counters, then ours. With `reset`
-/// the totals start again from zero.
+/// Writes the totals so far. `client` writes about itself first, then come `conduit`'s counters, then the totals of
+/// this module. With `reset` the totals start again from zero.
 pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
     let Some(state) = state() else { return };
     let Some(way) = &state.stats else { return };
@@ -314,7 +319,8 @@ pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
     way.sink.flush(PATIENCE);
 }
 
-/// Writes out what is held back. From a process that ends, whatever state it is in: waits for other threads a moment only.
+/// Writes out the lines that are held back. For a process that ends, in whatever state: it waits for other threads
+/// only a moment.
 pub fn flush() {
     let Some(state) = STATE.get().filter(|state| is_on() && state.pid == sys::pid()) else { return };
     [&state.trace, &state.stats].into_iter().flatten().for_each(|way| way.sink.flush(PATIENCE));

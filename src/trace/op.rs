@@ -7,7 +7,7 @@ macro_rules! ops {
         pub enum TracedOp { $($(#[doc = $doc])* $op,)* }
 
         impl TracedOp {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[TracedOp] = &[$(TracedOp::$op),*];
 
             const TABLE: &[(u8, &str, What)] = &[$(($letter, $name, What::$what)),*];
@@ -15,7 +15,7 @@ macro_rules! ops {
     };
 }
 
-/// What of an operation is worth a number.
+/// Which numbers of an operation are recorded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     Bytes,
@@ -47,89 +47,89 @@ ops! {
     GetNbVal = b'G' "GET_NB_VAL" Bytes;
     /// Blocking put, vector.
     PutV = b'P' "PUTV_BULK" Both;
-    /// With an explicit handle.
+    /// Put with an explicit handle, vector.
     PutVNb = b'P' "PUTV_NB_BULK" Bytes;
-    /// Implicit.
+    /// Implicit put, vector.
     PutVNbi = b'P' "PUTV_NBI_BULK" Bytes;
     /// Blocking put, indexed.
     PutI = b'P' "PUTI_BULK" Both;
-    /// With an explicit handle.
+    /// Put with an explicit handle, indexed.
     PutINb = b'P' "PUTI_NB_BULK" Bytes;
-    /// Implicit.
+    /// Implicit put, indexed.
     PutINbi = b'P' "PUTI_NBI_BULK" Bytes;
     /// Blocking put, strided.
     PutS = b'P' "PUTS_BULK" Both;
-    /// With an explicit handle.
+    /// Put with an explicit handle, strided.
     PutSNb = b'P' "PUTS_NB_BULK" Bytes;
-    /// Implicit.
+    /// Implicit put, strided.
     PutSNbi = b'P' "PUTS_NBI_BULK" Bytes;
     /// Blocking get, vector.
     GetV = b'G' "GETV_BULK" Both;
-    /// With an explicit handle.
+    /// Get with an explicit handle, vector.
     GetVNb = b'G' "GETV_NB_BULK" Bytes;
-    /// Implicit.
+    /// Implicit get, vector.
     GetVNbi = b'G' "GETV_NBI_BULK" Bytes;
     /// Blocking get, indexed.
     GetI = b'G' "GETI_BULK" Both;
-    /// With an explicit handle.
+    /// Get with an explicit handle, indexed.
     GetINb = b'G' "GETI_NB_BULK" Bytes;
-    /// Implicit.
+    /// Implicit get, indexed.
     GetINbi = b'G' "GETI_NBI_BULK" Bytes;
     /// Blocking get, strided.
     GetS = b'G' "GETS_BULK" Both;
-    /// With an explicit handle.
+    /// Get with an explicit handle, strided.
     GetSNb = b'G' "GETS_NB_BULK" Bytes;
-    /// Implicit.
+    /// Implicit get, strided.
     GetSNbi = b'G' "GETS_NBI_BULK" Bytes;
     /// Wait for one handle.
     WaitNb = b'S' "WAIT_SYNCNB" Time;
-    /// Look at one handle.
+    /// Test of one handle.
     TryNb = b'S' "TRY_SYNCNB" Time;
-    /// Wait for handles.
+    /// Wait for several handles.
     WaitArray = b'S' "WAIT_SYNCNB_ARRAY" Time;
-    /// Look at handles.
+    /// Test of several handles.
     TryArray = b'S' "TRY_SYNCNB_ARRAY" Time;
     /// Wait for implicit operations.
     WaitNbi = b'S' "WAIT_SYNCNBI" Time;
-    /// Look at implicit operations.
+    /// Test of implicit operations.
     TryNbi = b'S' "TRY_SYNCNBI" Time;
     /// Wait for a value.
     WaitValget = b'S' "WAIT_SYNCNB_VALGET" Time;
     /// Blocking broadcast, either form of addresses; bytes of a block, or of an image's vector.
     Broadcast = b'W' "COLL_BROADCAST" Both;
-    /// With a handle.
+    /// Broadcast with a handle.
     BroadcastNb = b'W' "COLL_BROADCAST_NB" Bytes;
     /// Blocking scatter, either form of addresses; bytes of a block, or of an image's vector.
     Scatter = b'W' "COLL_SCATTER" Both;
-    /// With a handle.
+    /// Scatter with a handle.
     ScatterNb = b'W' "COLL_SCATTER_NB" Bytes;
     /// Blocking gather, either form of addresses; bytes of a block, or of an image's vector.
     Gather = b'W' "COLL_GATHER" Both;
-    /// With a handle.
+    /// Gather with a handle.
     GatherNb = b'W' "COLL_GATHER_NB" Bytes;
     /// Blocking gather_all, either form of addresses; bytes of a block, or of an image's vector.
     GatherAll = b'W' "COLL_GATHER_ALL" Both;
-    /// With a handle.
+    /// Gather_all with a handle.
     GatherAllNb = b'W' "COLL_GATHER_ALL_NB" Bytes;
     /// Blocking exchange, either form of addresses; bytes of a block, or of an image's vector.
     Exchange = b'W' "COLL_EXCHANGE" Both;
-    /// With a handle.
+    /// Exchange with a handle.
     ExchangeNb = b'W' "COLL_EXCHANGE_NB" Bytes;
     /// Blocking reduce, either form of addresses; bytes of a block, or of an image's vector.
     Reduce = b'W' "COLL_REDUCE" Both;
-    /// With a handle.
+    /// Reduce with a handle.
     ReduceNb = b'W' "COLL_REDUCE_NB" Bytes;
     /// Blocking scan, either form of addresses; bytes of a block, or of an image's vector.
     Scan = b'W' "COLL_SCAN" Both;
-    /// With a handle.
+    /// Scan with a handle.
     ScanNb = b'W' "COLL_SCAN_NB" Bytes;
-    /// Look at one collective's handle.
+    /// Test of one collective's handle.
     CollTry = b'X' "COLL_TRY_SYNC" Time;
-    /// Wait for it.
+    /// Wait for one collective's handle.
     CollWait = b'X' "COLL_WAIT_SYNC" Time;
-    /// Look at collectives' handles.
+    /// Test of several collectives' handles.
     CollTryArray = b'X' "COLL_TRY_SYNC_ARRAY" Time;
-    /// Wait for them.
+    /// Wait for several collectives' handles.
     CollWaitArray = b'X' "COLL_WAIT_SYNC_ARRAY" Time;
     /// Barrier, notify, of all nodes or of a team.
     BarrierNotify = b'B' "BARRIER_NOTIFY" Time;
@@ -137,9 +137,9 @@ ops! {
     BarrierWait = b'B' "BARRIER_WAIT" Time;
     /// Barrier, try.
     BarrierTry = b'B' "BARRIER_TRY" Time;
-    /// Barrier in one.
+    /// Barrier, notify and wait in one call.
     Barrier = b'B' "BARRIER" Time;
-    /// Wait for a handler-safe lock that another thread holds; a free one is taken inline, and not seen.
+    /// Wait for a handler-safe lock that another thread holds. A free lock is taken inline and not recorded.
     LockWait = b'L' "HSL_LOCK_CONTENDED" Time;
     /// Short request.
     RequestShort = b'A' "AMREQUEST_SHORT" Count;
@@ -153,14 +153,14 @@ ops! {
     ReplyMedium = b'A' "AMREPLY_MEDIUM" Bytes;
     /// Long reply.
     ReplyLong = b'A' "AMREPLY_LONG" Bytes;
-    /// A request's handler runs.
+    /// Run of a request's handler.
     RequestHandler = b'A' "AMREQUEST_HANDLER" Bytes;
-    /// A reply's handler runs.
+    /// Run of a reply's handler.
     ReplyHandler = b'A' "AMREPLY_HANDLER" Bytes;
 }
 
 impl TracedOp {
-    /// Its category.
+    /// The letter of its category.
     pub fn letter(self) -> u8 {
         Self::TABLE[self as usize].0
     }
@@ -170,17 +170,17 @@ impl TracedOp {
         Self::TABLE[self as usize].1
     }
 
-    /// Does it move bytes?
+    /// Whether its bytes are recorded.
     pub fn has_bytes(self) -> bool {
         matches!(Self::TABLE[self as usize].2, What::Bytes | What::Both)
     }
 
-    /// Is its duration recorded?
+    /// Whether its duration is recorded.
     pub fn has_time(self) -> bool {
         matches!(Self::TABLE[self as usize].2, What::Time | What::Both)
     }
 
-    /// Put, get or memset: what GASNET_TRACELOCAL is about.
+    /// Whether it is a put, get or memset. GASNET_TRACELOCAL applies to these.
     pub fn is_transfer(self) -> bool {
         matches!(self.letter(), b'P' | b'G')
     }

@@ -1,4 +1,4 @@
-//! A file that whole lines are added to, by threads and by nodes.
+//! A file to which threads and nodes add whole lines.
 
 use parking_lot::Mutex;
 use std::fmt;
@@ -7,26 +7,27 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-/// Bytes that are held back before they are written; a multiple of pages. A guess.
+/// Bytes that are held back before they are written. A multiple of pages; a guess.
 const ROOM: usize = 32 << 10;
 
-/// Empties the file that all nodes write to, if `name` is one. A failure is ignored here: opening the file fails too, and
-/// is reported.
+/// Empties the file `name` if all nodes write to it. A failure is ignored here, because opening the file will fail
+/// too, and that is reported.
 pub(super) fn empty(name: &str) {
     if !name.contains('%') && !["stdout", "stderr", "-"].contains(&name) {
         let _ = File::create(name);
     }
 }
 
-/// The file, and lines that are not in it yet.
+/// The file, and the lines that are not written to it yet.
 pub(crate) struct Sink {
     inner: Mutex<(File, Vec<u8>)>,
     flush: bool,
 }
 
 impl Sink {
-    /// Opens `name` for `node`: `%` is its number, `stdout`, `stderr` and `-` are the streams. With `flush` each line
-    /// is written at once, as it always is to a stream. A file of one node is emptied; one of all nodes is added to, see [`empty`].
+    /// Opens `name` for `node`. `%` in it is the node's number; `stdout`, `stderr` and `-` are the streams. With
+    /// `flush`, and always for a stream, each line is written at once. A file of one node is emptied; one of all
+    /// nodes is added to, see [`empty`].
     pub(crate) fn open(name: &str, node: u32, flush: bool) -> io::Result<Sink> {
         let stream = match name {
             "stdout" => Some(io::stdout().as_fd().try_clone_to_owned()?),
@@ -58,7 +59,7 @@ impl Sink {
         }
     }
 
-    /// Writes out what is held, unless another thread keeps the file for longer than `patience`.
+    /// Writes out the lines that are held back, unless another thread uses the file for longer than `patience`.
     pub(crate) fn flush(&self, patience: Duration) {
         if let Some(mut inner) = self.inner.try_lock_for(patience) {
             let (file, held) = &mut *inner;

@@ -1,9 +1,10 @@
-//! The line of the client's source that a thread is at, as the client reports it (contract: tools.md §13). Traces show it.
+//! The line of the client's source at which a thread is, as the client reports it (contract: tools.md §13). Traces
+//! show it.
 
 use std::cell::Cell;
 use std::ffi::CStr;
 
-/// A position, and how often it was frozen.
+/// A position, and the number of freezes in effect.
 #[derive(Clone, Copy)]
 struct SourceLine {
     file: Option<&'static CStr>,
@@ -15,7 +16,7 @@ thread_local! {
     static PLACE: Cell<SourceLine> = const { Cell::new(SourceLine { file: None, line: 0, frozen: 0 }) };
 }
 
-/// This thread stands at `file` (`None`: the same as before), `line`.
+/// Sets this thread's position to `line` of `file` (`None`: the file that was set last).
 pub fn set(file: Option<&'static CStr>, line: u32) {
     let place = PLACE.get();
     if place.frozen == 0 {
@@ -29,19 +30,19 @@ pub fn get() -> Option<(&'static CStr, u32)> {
     place.file.map(|file| (file, place.line))
 }
 
-/// From now on [`set`] has no effect on this thread, until [`thaw`] has been called as often as this.
+/// Makes [`set`] do nothing on this thread, until [`thaw`] has been called as often as this.
 pub fn freeze() {
     let place = PLACE.get();
     PLACE.set(SourceLine { frozen: place.frozen + 1, ..place });
 }
 
-/// See [`freeze`].
+/// Ends the effect of one [`freeze`].
 pub fn thaw() {
     let place = PLACE.get();
     PLACE.set(SourceLine { frozen: place.frozen.saturating_sub(1), ..place });
 }
 
-/// `[file:line] `, or nothing. Also while the thread ends.
+/// `[file:line] `, or nothing. Works also while the thread ends.
 pub(super) fn shown() -> String {
     let place = PLACE.try_with(Cell::get).ok();
     let known = place.and_then(|place| place.file.map(|file| (file.to_string_lossy(), place.line)));

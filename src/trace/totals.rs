@@ -4,14 +4,15 @@ use super::TracedOp;
 use crate::sync::fixed::{AtomicU64, Ordering};
 use std::array;
 
-/// Sum, least and most of a number.
+/// Sum, minimum and maximum of a number.
 struct Sum {
     sum: AtomicU64,
     least: AtomicU64,
     most: AtomicU64,
 }
 
-// Relaxed throughout: numbers for a report, which hand nothing over. Read while threads count, a sum may be ahead of its count.
+// Relaxed throughout: these are numbers for a report, and hand nothing over. If they are read while threads count, a
+// sum may be ahead of its count.
 impl Sum {
     const fn new() -> Sum {
         Sum { sum: AtomicU64::new(0), least: AtomicU64::new(u64::MAX), most: AtomicU64::new(0) }
@@ -41,7 +42,7 @@ struct Total {
     ns: Sum,
 }
 
-/// All of this node's.
+/// The totals of this node.
 pub(super) struct Totals([Total; TracedOp::ALL.len()]);
 
 impl Default for Totals {
@@ -51,7 +52,7 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// One more `op`.
+    /// Counts one `op`.
     pub(super) fn add(&self, op: TracedOp, bytes: u64, ns: Option<u64>) {
         let total = &self.0[op as usize];
         total.count.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +60,7 @@ impl Totals {
         ns.into_iter().for_each(|ns| total.ns.add(ns));
     }
 
-    /// A line for each kind that there was.
+    /// One line for each kind that occurred.
     pub(super) fn lines(&self) -> Vec<(TracedOp, String)> {
         let line = |op: TracedOp| {
             let total = &self.0[op as usize];

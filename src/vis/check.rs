@@ -1,4 +1,4 @@
-//! What the contract forbids in descriptions (vis.md §3, §4): found in debug builds, before anything moves.
+//! Checks descriptions for what the contract forbids (vis.md §3, §4). Debug builds make them before anything moves.
 
 #![forbid(unsafe_code)]
 
@@ -8,14 +8,14 @@ use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::Adapter;
 
-/// Sides by the names of their parameters.
+/// The two sides, named as the parameters of the calls.
 const SIDES: [&str; 2] = ["dst", "src"];
 
 fn remote(call: Verb) -> usize {
     usize::from(!call.is_put())
 }
 
-/// Two vector lists: equal totals, every piece of the remote side in `node`'s segment.
+/// Checks two vector lists: totals must be equal, and every piece of the remote side must lie in `node`'s segment.
 pub fn vector<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [&[Piece]; 2]) -> Result<(), Error> {
     let mut totals = [0usize; 2];
     for ((total, list), side) in totals.iter_mut().zip(lists).zip(SIDES) {
@@ -34,7 +34,8 @@ pub fn vector<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [&[Piece]; 2
     Ok(())
 }
 
-/// Two indexed lists: no empty pieces, equal totals, every piece of the remote side in `node`'s segment.
+/// Checks two indexed lists: no piece is empty, totals are equal, and every piece of the remote side lies in `node`'s
+/// segment.
 pub fn indexed<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [Indexed<'_>; 2]) -> Result<(), Error> {
     let mut totals = [0usize; 2];
     for ((total, list), side) in totals.iter_mut().zip(lists).zip(SIDES) {
@@ -55,7 +56,8 @@ pub fn indexed<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [Indexed<'_
     Ok(())
 }
 
-/// A section whose counts are not 0: strides that let no runs overlap, the remote extent in `node`'s segment.
+/// Checks a section whose counts are not 0: its strides let no runs overlap, and its remote side lies in `node`'s
+/// segment.
 pub fn strided<A: Adapter>(am: &Am<A>, call: Verb, node: u32, levels: &Levels<'_>) -> Result<(), Error> {
     let Levels { start, strides, count } = *levels;
     if count.contains(&0) {
@@ -69,7 +71,7 @@ pub fn strided<A: Adapter>(am: &Am<A>, call: Verb, node: u32, levels: &Levels<'_
     inside(am, node, start[side], extents[side], || format!("the section at {}addr", SIDES[side]))
 }
 
-/// From the first to behind the last byte of one side.
+/// Number of bytes from the first byte of one side to its last.
 fn sides_extent(side: &str, strides: &[usize], count: &[usize]) -> Result<usize, Error> {
     let mut extent = count[0];
     for (i, &stride) in strides.iter().enumerate() {

@@ -1,27 +1,27 @@
 //! Inner loops: copies between addresses of this process.
 //!
-//! Runs of a common size are copied by loops in which the size is a constant, so that a piece is a few loads and stores. Each
-//! copy reads a run before it writes it. If areas overlap against the contract, their bytes are undefined, but nothing is
-//! written beside them.
+//! Runs of a common size are copied by loops in which the size is a constant. So a piece costs a few loads and
+//! stores. Each copy reads a run before it writes it. If areas overlap against the contract, their bytes are
+//! undefined, but nothing outside them is written.
 //!
-//! Invariant: no reference to copied memory is ever made, because peers write it.
+//! Invariant: no reference to copied memory is ever made, because peers may write it at any time.
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
 use super::groups::{Group, Places};
 use super::shape::{Dim, Indexed, Levels, Piece, Run, Section, What, vector_runs};
 
-/// How many bytes a loop copies at a time.
+/// The number of bytes that a loop copies at a time.
 trait Width: Copy {
     /// Bytes.
     fn bytes(self) -> usize;
 
     /// # Safety
-    /// `from` is readable, `to` writable for as many bytes.
+    /// `from` is readable and `to` writable, both for [`Width::bytes`] bytes.
     unsafe fn copy(self, to: *mut u8, from: *const u8);
 }
 
-/// Known when the loop is compiled.
+/// A width that is known when the loop is compiled.
 #[derive(Clone, Copy)]
 struct Fixed<const N: usize>;
 
@@ -33,8 +33,9 @@ impl<const N: usize> Width for Fixed<N> {
 
     #[inline(always)]
     unsafe fn copy(self, to: *mut u8, from: *const u8) {
-        // In blocks from the front. Of one large block LLVM would store the last bytes first, and such stores are slow (runs of
-        // 64 bytes at half the speed, Xeon, testvisperf). 1, 2, 4 and 8 bytes are one load and one store.
+        // In blocks from the front. From one large block LLVM would make stores of the last bytes first, and such
+        // stores are slow (runs of 64 bytes at half the speed, Xeon, testvisperf). 1, 2, 4 and 8 bytes are one load
+        // and one store.
         let mut at = 0;
         while at < N {
             let block = match N - at {
@@ -48,7 +49,7 @@ impl<const N: usize> Width for Fixed<N> {
     }
 }
 
-/// Known at run time.
+/// A width that is known at run time only.
 #[derive(Clone, Copy)]
 struct Any(usize);
 
@@ -83,7 +84,7 @@ impl Width for Any {
 /// Copies `n` bytes, at least one `T` and at most two, as the first and the last `T`: cheaper than a call.
 ///
 /// # Safety
-/// As [`Width::copy`].
+/// `from` is readable and `to` writable, both for `n` bytes.
 #[inline(always)]
 unsafe fn from_both_ends<T>(to: *mut u8, from: *const u8, n: usize) {
     let last = n - size_of::<T>();
@@ -100,14 +101,14 @@ unsafe fn from_both_ends<T>(to: *mut u8, from: *const u8, n: usize) {
 /// A loop over runs of one size.
 trait Kernel {
     /// # Safety
-    /// What it describes is readable and writable.
+    /// All pieces that the kernel describes are readable at their sources and writable at their destinations.
     unsafe fn run<W: Width>(self, width: W);
 }
 
 /// Runs `kernel` in the version for runs of `len` bytes.
 ///
 /// # Safety
-/// As [`Kernel::run`].
+/// The contract of [`Kernel::run`] holds for `kernel`.
 #[inline(always)]
 unsafe fn by_width<K: Kernel>(len: usize, kernel: K) {
     macro_rules! versions {
@@ -152,14 +153,14 @@ pub unsafe fn all(what: &What<'_>, to: usize, from: usize) {
 }
 
 /// # Safety
-/// The run is readable and writable.
+/// The run is readable at its source and writable at its destination.
 #[inline(always)]
 unsafe fn one(run: Run) {
     // SAFETY: the caller promises a readable and writable run of `run.len` bytes.
     unsafe { Any(run.len).copy(target(run.to), source(run.from)) }
 }
 
-/// The pieces at the head of both lists that have the loop's length; at least one.
+/// The pieces at the front of both lists that have the loop's length. There is at least one.
 struct Alike<'a> {
     dst: &'a [Piece],
     src: &'a [Piece],
@@ -183,10 +184,10 @@ impl Kernel for Alike<'_> {
 }
 
 /// # Safety
-/// As [`all`].
+/// The contract of [`all`] holds for the pieces of both lists.
 #[inline]
 unsafe fn vector(mut dst: &[Piece], to: usize, mut src: &[Piece], from: usize) {
-    // While the lists are cut alike, as most are: stretches of pieces of one length.
+    // Most lists are cut alike: here come stretches in which the pieces of both have one length.
     while let ([d, ..], [s, ..]) = (dst, src) {
         if d.len != s.len {
             break;
@@ -237,7 +238,7 @@ impl Kernel for Lists<'_> {
 }
 
 /// # Safety
-/// As [`all`].
+/// The contract of [`all`] holds for the pieces of both lists.
 #[inline]
 unsafe fn indexed(dst: Indexed<'_>, to: usize, src: Indexed<'_>, from: usize) {
     if dst.len == 0 || src.len == 0 {
@@ -258,11 +259,12 @@ unsafe fn indexed(dst: Indexed<'_>, to: usize, src: Indexed<'_>, from: usize) {
     }
 }
 
-/// Copies a strided transfer of few levels straight from the client's arrays: making a [`Section`] costs as much as copying ten
-/// small runs. False: too many levels are left after folding, and nothing was copied. No count is 0.
+/// Copies a strided transfer of few levels straight from the client's arrays, because making a [`Section`] costs as
+/// much as copying ten small runs. Returns false, without having copied, if too many levels are left after folding.
+/// No count may be 0.
 ///
 /// # Safety
-/// As [`all`].
+/// The contract of [`all`] holds for the runs of the transfer.
 #[inline]
 pub unsafe fn few_levels(start: [usize; 2], levels: &Levels<'_>) -> bool {
     let Levels { strides, count, .. } = *levels;
@@ -316,7 +318,7 @@ impl Kernel for Plane {
 }
 
 /// # Safety
-/// As [`all`].
+/// The contract of [`all`] holds for the runs of the section.
 #[inline]
 unsafe fn strided(section: &Section, to: usize, from: usize) {
     let once = Dim { count: 1, to: 0, from: 0 };
@@ -332,7 +334,7 @@ unsafe fn strided(section: &Section, to: usize, from: usize) {
     }
 }
 
-/// A group's pieces to or from bytes that lie together.
+/// Copies a group's pieces to or from bytes that lie together.
 struct Packing<'a> {
     places: Places<'a>,
     packed: usize,
@@ -352,10 +354,11 @@ impl Kernel for Packing<'_> {
     }
 }
 
-/// Copies a group's pieces to `packed` (`gather`), or from there; returns the address behind the last packed byte.
+/// Copies a group's pieces to `packed` (`gather`), or from there to the pieces. Returns the address behind the last
+/// packed byte.
 ///
 /// # Safety
-/// The pieces and as many bytes at `packed` are readable or writable accordingly.
+/// With `gather` the pieces are readable, and as many bytes at `packed` are writable. Otherwise the other way round.
 pub unsafe fn group(group: Group<'_>, packed: usize, gather: bool) -> usize {
     // SAFETY: the caller promises the group's pieces and as many bytes at `packed`.
     unsafe { by_width(group.len, Packing { places: group.places(), packed, gather }) };
@@ -370,7 +373,7 @@ mod tests {
 
     const ROOM: usize = 1 << 14;
 
-    /// Memory before and after, with `runs` as the model.
+    /// Memory of both sides before the copy; `runs` tell the model what must be copied.
     fn check(what: &What<'_>, mut runs: Vec<Run>, memory: &mut [Vec<u8>; 2]) -> Result<(), TestCaseError> {
         let [dst, src] = memory;
         let mut expected = dst.clone();
@@ -406,7 +409,7 @@ mod tests {
 
         #[test]
         fn lists_of_unequal_chunks(len in 1usize..70, ratio in 1usize..4, odd in 0usize..2, n in 0usize..5, swap: bool) {
-            // `odd`: chunks that are no multiples of each other
+            // `odd`: the lengths of large chunks are no multiples of those of small ones.
             let (small, large) = (len * (1 + odd), len * (ratio * (1 + odd) + odd));
             let few: Vec<usize> = (0..n * small / len).rev().map(|i| 5 + i * (large + 3)).collect();
             let many: Vec<usize> = (0..n * large / len).map(|i| 9 + i * (small + 1)).collect();

@@ -1,25 +1,25 @@
-//! How pieces travel: one side's addresses and lengths, packed into words.
+//! The form in which a message carries the places of pieces: addresses and lengths of one side, packed into words.
 //!
-//! A group is pieces of one length. Its first word holds kind, count and length. Then follow either the address of each piece,
-//! or the address of the first one and the distance between neighbours. So a column of a matrix takes three words, however long
-//! it is, and an index list one word per piece.
+//! A group is pieces of one length. Its first word holds kind, count and length. Either the address of each piece
+//! follows, or the address of the first piece and the distance between neighbours. So a column of a matrix takes
+//! three words however long it is, and an index list takes one word per piece.
 
 #![forbid(unsafe_code)]
 
 /// Kind bit of a group with regular distances.
 const REGULAR: u64 = 1 << 63;
-/// Groups never hold more pieces than this.
+/// The most pieces in a group.
 const MOST: usize = (1 << 31) - 1;
-/// Most words that one more piece adds.
+/// The most words that one more piece adds.
 pub const PIECE_WORDS: usize = 2;
 
-/// Composes groups; joins pieces that follow each other.
+/// Makes groups. It joins pieces that follow each other.
 #[derive(Default)]
 pub struct Groups {
     words: Vec<u64>,
-    /// Where the open group starts.
+    /// The word at which the open group starts.
     open: usize,
-    /// The last piece, which the next one may continue.
+    /// The last piece; the next one may continue it.
     held: Option<(usize, usize)>,
     pieces: usize,
     bytes: usize,
@@ -53,7 +53,7 @@ impl Groups {
         self.held.is_some_and(|(start, len)| start.wrapping_add(len) == addr)
     }
 
-    /// Puts a piece that is complete into the open group, or opens one.
+    /// Puts a complete piece into the open group, or opens a new group.
     fn close(&mut self, addr: usize, len: usize) {
         let addr = addr as u64;
         if let Some(&first) = self.words.get(self.open) {
@@ -83,12 +83,12 @@ impl Groups {
         self.words.extend([head(0, 1, len), addr]);
     }
 
-    /// Pieces so far, after joining.
+    /// Number of pieces so far, after joining.
     pub fn pieces(&self) -> usize {
         self.pieces
     }
 
-    /// Bytes that the pieces hold.
+    /// Number of bytes in these pieces.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -98,12 +98,12 @@ impl Groups {
         self.held.filter(|_| self.pieces == 1)
     }
 
-    /// Words that one more piece may lead to.
+    /// The number of words that there may be after one more piece.
     pub fn words_after(&self) -> usize {
         self.words.len() + 2 * PIECE_WORDS
     }
 
-    /// The words; nothing may be added afterwards before [`Self::clear`].
+    /// Finishes the words and returns them. Nothing may be added before [`Self::clear`].
     pub fn finish(&mut self) -> &[u64] {
         if let Some((addr, len)) = self.held.take() {
             self.close(addr, len);
@@ -111,25 +111,25 @@ impl Groups {
         &self.words
     }
 
-    /// Starts anew.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.words.clear();
         (self.open, self.held, self.pieces, self.bytes) = (0, None, 0, 0);
     }
 }
 
-/// A group, read back.
+/// A group that was read from words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// Bytes of each piece.
+    /// Number of bytes of each piece.
     pub len: usize,
-    /// Pieces.
+    /// Number of pieces.
     pub count: usize,
     body: Result<&'a [u64], (u64, u64)>,
 }
 
 impl<'a> Group<'a> {
-    /// Addresses of its pieces.
+    /// The addresses of its pieces.
     pub fn places(&self) -> Places<'a> {
         Places { group: *self, at: 0 }
     }
@@ -159,7 +159,7 @@ impl Iterator for Places<'_> {
     }
 }
 
-/// Reads words; an item is `None` when they are not what [`Groups`] makes, and then it is the last one.
+/// Reads groups from words. If the words are not what [`Groups`] makes, the item is `None` and is the last one.
 pub struct Reader<'a>(pub &'a [u64]);
 
 impl<'a> Iterator for Reader<'a> {

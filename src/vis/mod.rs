@@ -2,7 +2,7 @@
 //!
 //! | algorithm | when | what happens |
 //! |---|---|---|
-//! | direct | the peer's memory is mapped, or is our own | copied at once by the loops of `copy` |
+//! | direct | the peer's memory is mapped, or is our own | the loops of `copy` copy at once |
 //! | kernel | EVERYTHING, the kernel lets us, pieces are not tiny | process_vm_readv and writev with lists |
 //! | gather | small pieces of one place at the peer | packed (or unpacked) here, one message per packet |
 //! | packed | small pieces | packets carry their places with them |
@@ -57,27 +57,28 @@ impl Verb {
     }
 }
 
-/// How bytes were moved.
+/// The algorithm that moved bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// Copied at once.
+    /// Copied at once by loads and stores.
     Direct,
-    /// By the kernel, with lists.
+    /// Copied by the kernel, with lists.
     Kernel,
-    /// A packet for one place at the peer.
+    /// A packet whose bytes belong to one place at the peer.
     Gather,
-    /// A packet for several.
+    /// A packet whose bytes belong to several places.
     Packed,
-    /// One run by itself.
+    /// One run as a put or get of its own.
     Individual,
 }
 
 const ALGORITHMS: usize = 5;
 
-/// Entries of `count` up to which a strided transfer is first tried without making a description.
+/// Up to this many entries of `count`, a strided transfer is first tried without making a description.
 const FEW_LEVELS: usize = 4;
 
-/// Names of the counters, by call and algorithm; those of an existing GASNet where it has one (contract: vis.md §5).
+/// Names of the counters, by call and algorithm. They are those of an existing GASNet where it has one (contract:
+/// vis.md §5).
 const NAMES: [[&str; ALGORITHMS]; CALLS] = [
     ["PUTV_DIRECT", "PUTV_KERNEL", "PUTV_GATHER", "PUTV_AMPIPELINE", "PUTV_REF_INDIV"],
     ["GETV_DIRECT", "GETV_KERNEL", "GETV_SCATTER", "GETV_AMPIPELINE", "GETV_REF_INDIV"],
@@ -89,18 +90,18 @@ const NAMES: [[&str; ALGORITHMS]; CALLS] = [
 
 /// The engine.
 pub struct Vis {
-    /// Pack for several places at the peer (GASNET_VIS_AMPIPE).
+    /// Pack small pieces for several places at the peer (GASNET_VIS_AMPIPE).
     pack: bool,
-    /// Pack for one place (GASNET_VIS_REMOTECONTIG).
+    /// Pack small pieces for one place at the peer (GASNET_VIS_REMOTECONTIG).
     gather: bool,
-    /// Longer runs go by themselves (GASNET_VIS_MAXCHUNK), bytes.
+    /// Runs with more bytes are sent one by one (GASNET_VIS_MAXCHUNK).
     chunk: usize,
     records: Arc<Records>,
     counts: [[AtomicU64; ALGORITHMS]; CALLS],
 }
 
 impl Vis {
-    /// With the settings of `config`.
+    /// An engine with the settings of `config`.
     pub fn new(config: &Config) -> Vis {
         Vis {
             pack: config.vis_ampipe,
@@ -111,7 +112,7 @@ impl Vis {
         }
     }
 
-    /// Has the engine's messages served.
+    /// Registers the handlers of the engine's messages.
     pub fn register<A: Adapter>(&self, library: &mut Library<A>) {
         pack::register(library, self.records.clone());
     }
@@ -130,11 +131,11 @@ impl Vis {
         NAMES.iter().flatten().copied().zip(values).filter(|(_, n)| *n > 0).collect()
     }
 
-    /// Makes the transfer at once if loads and stores reach the peer's memory; returns whether it did.
+    /// Makes the transfer at once if loads and stores reach the peer's memory. Returns whether it did.
     ///
     /// # Safety
-    /// Every piece is readable at its source and writable at its destination: the local side in this process, the remote side
-    /// in the segment of `to`, which must exist (in EVERYTHING: in its memory).
+    /// Every piece is readable at its source and writable at its destination. The local side is in this process. The
+    /// remote side is in the segment of `to`, which must exist (in EVERYTHING: in its memory).
     #[inline]
     pub unsafe fn direct<A>(&self, on: Engines<'_, A>, to: Target, call: Verb, what: &What<'_>) -> bool
     where
@@ -145,18 +146,18 @@ impl Vis {
         // SAFETY: the caller promises readable sources and writable destinations; the remote side, moved by `offset`, is mapped
         // here.
         unsafe { copy::all(what, to, from) };
-        // ORDERING: AcqRel fence. Release ↔ a node that learns of this put by a later store of ours. Acquire: what is read
-        // after this get is not older than what it fetched.
+        // ORDERING: AcqRel fence. Release ↔ the Acquire of a node that learns of this put by a later store of ours.
+        // Acquire: what is read after this get is not older than what the get fetched.
         fence(Ordering::AcqRel);
         self.note(call, Movement::Direct, 0);
         true
     }
 
-    /// As [`Self::direct`], for a strided transfer of few levels that is not described yet; no count is 0. False when it
-    /// was not done.
+    /// Like [`Self::direct`], for a strided transfer of few levels that has no [`Section`] yet. No count may be 0.
+    /// Returns whether it made the transfer.
     ///
     /// # Safety
-    /// As [`Self::direct`].
+    /// Every run is readable at its source and writable at its destination, as for [`Self::direct`].
     #[inline]
     pub unsafe fn direct_few<A>(&self, on: Engines<'_, A>, to: Target, call: Verb, levels: &Levels<'_>) -> bool
     where
@@ -173,14 +174,14 @@ impl Vis {
         if !unsafe { copy::few_levels(start, levels) } {
             return false;
         }
-        // ORDERING: as in `direct`.
+        // ORDERING: AcqRel fence, for the reasons given in `direct`.
         fence(Ordering::AcqRel);
         self.note(call, Movement::Direct, 0);
         true
     }
 
-    /// Starts the transfer by other means than [`Self::direct`]. At return it needs nothing of `what` any more, except the
-    /// destination of a get. So a put is locally complete at return, whatever `c` asks for.
+    /// Starts the transfer by other means than [`Self::direct`]. When it returns, only the destination of a get is
+    /// still needed of `what`. So a put is locally complete at return, whatever `c` asks for.
     pub fn start<A>(
         &self,
         Engines { am, rma }: Engines<'_, A>,
@@ -226,7 +227,8 @@ impl Vis {
         Ok(if c.counts.op.is_done() { Begun::Complete } else { Begun::InFlight })
     }
 
-    /// Moves all runs with process_vm_writev or readv. False if the kernel refuses; some may be moved then.
+    /// Moves all runs with process_vm_writev or readv. False if the kernel refuses; some runs may have been moved
+    /// then.
     fn by_kernel<A: Adapter>(
         &self,
         am: &Am<A>,
@@ -248,15 +250,15 @@ impl Vis {
 
     fn send_batch<A: Adapter>(&self, am: &Am<A>, node: u32, call: Verb, batch: &mut Batch) -> Result<bool, Error> {
         self.note(call, Movement::Kernel, batch.bytes());
-        // SAFETY: the client's memory: readable for a put, writable for a get.
+        // SAFETY: the client promises memory that is readable for a put and writable for a get.
         let moved = unsafe { am.move_unmapped(node, call.is_put(), batch) }?;
         batch.clear();
         Ok(moved)
     }
 }
 
-/// The number to add to an address of the target's segment to get one of this process. `None` if the segment is not mapped, or
-/// must not be used.
+/// The number that turns an address in the target's segment into one of this process. `None` if the segment is not
+/// mapped, or if loads and stores must not be used.
 #[inline]
 fn reach<A>(Engines { am, rma }: Engines<'_, A>, to: Target) -> Option<usize>
 where

@@ -1,19 +1,18 @@
-//! Transfers to and from memory that loads and stores do not reach: packed into messages.
+//! Transfers to and from memory that loads and stores do not reach. They are packed into messages.
 //!
-//! Runs that are long on both sides are sent one by one, as puts and gets. Of the others as many as a packet takes travel
-//! together.
+//! Runs that are long on both sides are sent one by one, as puts and gets. Other runs share packets, as many as fit.
 //!
 //! | packet | request | answer |
 //! |---|---|---|
 //! | put | Medium: the bytes, and behind them the words that say where they belong (`groups`) | Short, which counts it done |
-//! | put to one place | an ordinary put of the packed bytes | as for a put |
+//! | put to one place | an ordinary put of the packed bytes | as for any put |
 //! | get | Medium: the words of the remote side | Medium: the bytes |
 //!
-//! The words of a get's local side wait in a record until its answer comes. So nothing of the client's lists is needed after
-//! the initiation.
+//! The words of a get's local side wait in a record until the answer comes. So after the initiation nothing of the
+//! client's lists is needed.
 //!
-//! No deadlock: initiators wait for slots as for any request, handlers reply once, and the handler of a get's answer waits for
-//! nothing (ARCHITECTURE.md, invariant 3).
+//! No deadlock: initiators wait for slots as for any request. Handlers of requests reply once. The handler of a get's
+//! answer waits for nothing (ARCHITECTURE.md, invariant 3).
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
@@ -37,7 +36,7 @@ use std::sync::Arc;
 
 const _: () = assert!(VIS_PACKET + 8 * VIS_PACKET_WORDS <= MAX_MEDIUM, "a packet is one Medium");
 
-/// A get's packet on its way.
+/// A packet of a get that has no answer yet.
 struct Record {
     node: u32,
     op: OpId,
@@ -45,7 +44,7 @@ struct Record {
     words: Box<[u64]>,
 }
 
-/// Get packets of this process that are not answered yet.
+/// All packets of gets of this process that have no answer yet.
 #[derive(Default)]
 pub struct Records(Mutex<(Vec<Option<Record>>, Vec<u32>)>);
 
@@ -55,7 +54,7 @@ impl Records {
         let (records, free) = &mut *guard;
         let id = free.pop().unwrap_or_else(|| {
             records.push(None);
-            // Each has a request in flight, so there are far fewer than 2³².
+            // Each record has a request under way, so there are far fewer than 2³².
             records.len() as u32 - 1
         });
         records[id as usize] = Some(record);
@@ -71,7 +70,7 @@ impl Records {
     }
 }
 
-/// Registers the handlers of the engine's messages. Answers to gets are served from `records`.
+/// Registers the handlers of the engine's messages. The handler of a get's answer uses `records`.
 pub fn register<A: Adapter>(library: &mut Library<A>, records: Arc<Records>) {
     library.on(VIS_PUT, |am, token, [ids], message| on_put(am, token, message, low(ids), high(ids) as usize));
     library.on(VIS_GET, |am, token, [ids], message| on_get(am, token, message, low(ids), high(ids) as usize));
@@ -81,13 +80,13 @@ pub fn register<A: Adapter>(library: &mut Library<A>, records: Arc<Records>) {
     });
 }
 
-/// Arguments: two words' halves.
+/// One word with two arguments.
 fn pair(low: u32, high: usize) -> [u64; 1] {
     [u64::from(low) | (high as u64) << 32]
 }
 
 fn args(words: &[u64; 1]) -> Args<'_> {
-    // SAFETY: two arguments are one word.
+    // SAFETY: `words` is one word, which holds two arguments.
     unsafe { Args::from_raw(words.as_ptr(), 2) }
 }
 
@@ -96,7 +95,7 @@ fn as_source(bytes: &[u8]) -> Source {
     unsafe { Source::new(bytes.as_ptr(), bytes.len()) }
 }
 
-/// What travels together.
+/// Bytes and places that travel in one message.
 #[derive(Default)]
 struct Packet {
     remote: Groups,
@@ -105,17 +104,17 @@ struct Packet {
 
 /// One transfer being packed.
 pub struct Packer<'a, A: Adapter> {
-    /// Settings, records, counters.
+    /// The engine: settings, records, counters.
     pub vis: &'a Vis,
-    /// Engines.
+    /// Sends the messages.
     pub am: &'a Am<A>,
-    /// For runs that go one by one.
+    /// Makes the puts and gets of runs that go one by one.
     pub rma: &'a Rma,
     /// The target.
     pub target: Target,
-    /// What the client called.
+    /// The verb that the client called.
     pub call: Verb,
-    /// What counts the messages.
+    /// The operation that counts the messages.
     pub op: Counted<'a>,
 }
 
@@ -123,7 +122,7 @@ impl<A> Packer<'_, A>
 where
     A: Adapter<Remote: RemoteRead>,
 {
-    /// Starts the transfer of all runs, which are as long as can be.
+    /// Starts the transfer of all runs. They must be joined as far as possible.
     pub fn start(&self, runs: impl Iterator<Item = Run>) -> Result<(), Error> {
         let mut packet = Packet::default();
         for run in runs {
@@ -138,7 +137,7 @@ where
         self.send(&mut packet)
     }
 
-    /// Adds a run to the packet, in parts where it does not fit.
+    /// Adds a run to the packet. A run that does not fit is divided.
     fn add(&self, packet: &mut Packet, remote: usize, local: usize, len: usize) -> Result<(), Error> {
         let mut at = 0;
         while at < len {
@@ -169,34 +168,34 @@ where
         Ok(())
     }
 
-    /// One run, by itself.
+    /// Starts the transfer of one run as a put or get of its own.
     fn alone(&self, remote: usize, local: usize, len: usize) -> Result<(), Error> {
         self.vis.note(self.call, Movement::Individual, len);
         if self.call.is_put() {
-            // SAFETY: the client's source, readable during the initiation.
+            // SAFETY: the client's source, which is readable during the initiation.
             let source = unsafe { Source::new(local as *const u8, len) };
             return self.put_run(remote, source);
         }
-        // SAFETY: the client's destination, writable until the operation is synced.
+        // SAFETY: the client's destination, which is writable until the operation is synced.
         let landing = unsafe { Landing::new(local as *mut u8, len) };
-        // Without flags: once begun, the rest must not be refused.
+        // Without flags such as immediate: once the transfer has begun, its other parts must not be refused.
         let c = Completion::at_return(self.op);
         self.rma.get(self.am, self.target, remote, landing, Flags::NONE, c).map(|_| ())
     }
 
-    /// A put of contiguous bytes, whose source is free at return.
+    /// A put of contiguous bytes. Its source is free at return.
     fn put_run(&self, remote: usize, source: Source) -> Result<(), Error> {
         let c = Completion::at_return(self.op);
         self.rma.put(self.am, self.target, remote, source, Flags::NONE, c).map(|_| ())
     }
 
-    /// `single`: where all the bytes belong, if they do to one place.
+    /// Puts the packet. `single`: the one place to which all its bytes belong, if there is one.
     fn put(&self, packet: &mut Packet, single: Option<(usize, usize)>) -> Result<(), Error> {
         let bytes = packet.local.bytes();
         let words = packet.remote.finish();
         let mut message = Vec::with_capacity(bytes + 8 * words.len());
         for group in Reader(packet.local.finish()).flatten() {
-            // SAFETY: pieces of the client's source, readable during the initiation.
+            // SAFETY: pieces of the client's source, which are readable during the initiation.
             unsafe { append(&mut message, group) };
         }
         if let Some((remote, _)) = single {
@@ -235,8 +234,8 @@ unsafe fn append(message: &mut Vec<u8>, group: Group<'_>) {
     unsafe { message.set_len(old + more) };
 }
 
-/// The words at the end of a message that starts with `bytes` bytes of payload. They are copied, because the sender may write
-/// there.
+/// The words at the end of a message that starts with `bytes` bytes of payload. They are copied before they are
+/// checked, because the sender may change them.
 fn words_behind(message: Source, bytes: usize, source: u32) -> Vec<u64> {
     if bytes > message.len() || !(message.len() - bytes).is_multiple_of(8) {
         corrupt(source, "packet with a wrong number of bytes");
@@ -246,7 +245,7 @@ fn words_behind(message: Source, bytes: usize, source: u32) -> Vec<u64> {
     words
 }
 
-/// Checks that words of a peer describe `bytes` bytes of this node's segment.
+/// Checks that the words of a peer describe `bytes` bytes of this node's segment.
 fn check_groups<A: Adapter>(am: &Am<A>, words: &[u64], bytes: usize, source: u32) {
     let mut left = bytes;
     for group in Reader(words) {
@@ -263,7 +262,7 @@ fn check_groups<A: Adapter>(am: &Am<A>, words: &[u64], bytes: usize, source: u32
     }
 }
 
-/// Puts packed bytes to the places that `words` name.
+/// Copies packed bytes to the places that `words` name.
 ///
 /// # Safety
 /// The places are writable and `packed` is readable for as many bytes.
@@ -275,18 +274,18 @@ unsafe fn scatter(words: &[u64], packed: *const u8) {
     }
 }
 
-/// At the target of a put's packet.
+/// Handler at the target of a put's packet.
 pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, message: Source, id: u32, bytes: usize) -> Result<(), Error> {
     let words = words_behind(message, bytes, token.source());
     check_groups(am, &words, bytes, token.source());
-    // SAFETY: the places were checked; in EVERYTHING the initiator's client promises that they are valid.
+    // SAFETY: the places were checked above; in EVERYTHING the initiator's client promises that they are valid.
     unsafe { scatter(&words, message.ptr()) };
     let word = [u64::from(id)];
     // SAFETY: one argument in one word.
     am.reply_short(token, RMA_DONE, unsafe { Args::from_raw(word.as_ptr(), 1) })
 }
 
-/// At the target of a get's packet.
+/// Handler at the target of a get's packet.
 pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u32, bytes: usize) -> Result<(), Error> {
     let words = words_behind(message, 0, token.source());
     if bytes > VIS_PACKET {
@@ -295,19 +294,20 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u3
     check_groups(am, &words, bytes, token.source());
     let mut answer = Vec::with_capacity(bytes);
     for group in Reader(&words).flatten() {
-        // SAFETY: the pieces were checked; in EVERYTHING the initiator's client promises that they are readable.
+        // SAFETY: the pieces were checked above; in EVERYTHING the initiator's client promises that they are
+        // readable.
         unsafe { append(&mut answer, group) };
     }
     am.reply_medium(token, VIS_ARRIVED, as_source(&answer), args(&pair(record, bytes)))
 }
 
-/// At the initiator of a get's packet.
+/// Handler at the initiator of a get's packet.
 pub fn on_arrived(records: &Records, token: &Token, message: Source, record: u32) {
     let source = token.source();
     let Some(record) = records.take(record).filter(|r| r.node == source && r.bytes == message.len()) else {
         corrupt(source, "answer to a packet that was not sent")
     };
-    // SAFETY: the client's destination, writable until the operation is synced, which it can't be before `on_done`.
+    // SAFETY: the client's destination, writable until the operation is synced. It cannot be synced before `on_done`.
     unsafe { scatter(&record.words, message.ptr()) };
     reference::on_done(record.op.bits(), source);
 }

@@ -1,7 +1,8 @@
-//! What moves: the client's lists and strides as sequences of bytes, and the runs that two of them have in common.
+//! The shape of transfers: the client's lists and strides as sequences of bytes, and the runs that two of them have
+//! in common.
 //!
-//! Byte k of one sequence goes to byte k of the other. A run is a range that is contiguous on both sides. Nothing here touches
-//! the memory that is described.
+//! Byte k of one sequence goes to byte k of the other. A run is a range that is contiguous on both sides. This module
+//! never accesses the memory that is described.
 //!
 //! Must not know: nodes, messages, which side is remote.
 
@@ -9,40 +10,40 @@
 
 use smallvec::SmallVec;
 
-/// One entry of a vector list; `gasnet_memvec_t`.
+/// One entry of a vector list (C's `gasnet_memvec_t`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Address of the first byte; anything when `len` is 0.
+    /// Address of the first byte. Any value if `len` is 0.
     pub addr: usize,
-    /// Bytes.
+    /// Number of bytes.
     pub len: usize,
 }
 
-/// Pieces of one length.
+/// A list of pieces of one length.
 #[derive(Clone, Copy, Debug)]
 pub struct Indexed<'a> {
-    /// Addresses, in order.
+    /// The addresses, in order.
     pub list: &'a [usize],
-    /// Bytes of each piece.
+    /// Number of bytes of each piece.
     pub len: usize,
 }
 
-/// Bytes that lie together on both sides.
+/// Bytes that are contiguous on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where they go.
+    /// Address of the destination.
     pub to: usize,
-    /// Where they come from.
+    /// Address of the source.
     pub from: usize,
-    /// How many; not 0.
+    /// Number of bytes; not 0.
     pub len: usize,
 }
 
-/// One level of a section: repetitions and the distance between them on each side, bytes.
+/// One level of a section: the number of repetitions, and on each side the distance between them in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim {
-    /// Repetitions; more than 1.
+    /// Number of repetitions; more than 1.
     pub count: usize,
     /// Distance at the destination.
     pub to: usize,
@@ -50,45 +51,46 @@ pub struct Dim {
     pub from: usize,
 }
 
-/// Levels that need no allocation; the contract sets no limit, programs use 1 to 3.
+/// Levels that need no allocation. The contract sets no limit; programs use 1 to 3.
 const LEVELS: usize = 6;
 
-/// A strided transfer, folded: no level repeats once only, and none continues the one below it on both sides.
+/// A strided transfer, folded: every level repeats at least twice, and no level continues the one below it on both
+/// sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// First byte at the destination.
+    /// Address of the first byte at the destination.
     pub to: usize,
-    /// First byte at the source.
+    /// Address of the first byte at the source.
     pub from: usize,
-    /// Bytes of each run.
+    /// Number of bytes of each run.
     pub run: usize,
     /// Levels, innermost first.
     pub dims: SmallVec<[Dim; LEVELS]>,
 }
 
-/// A strided transfer as the client describes it; destination first.
+/// A strided transfer as the client describes it. In each pair the destination comes first.
 pub struct Levels<'a> {
-    /// First bytes.
+    /// Addresses of the first bytes.
     pub start: [usize; 2],
-    /// Distances, bytes; nothing when a count is 0.
+    /// Distances in bytes. They mean nothing if a count is 0.
     pub strides: [&'a [usize]; 2],
-    /// Bytes of a run, and repetitions: one entry more than the strides.
+    /// Number of bytes of a run, then numbers of repetitions: one entry more than there are strides.
     pub count: &'a [usize],
 }
 
-/// A transfer, from the destination's and the source's description.
+/// A transfer: the descriptions of destination and source.
 pub enum What<'a> {
     /// Lists of addresses and lengths.
     Vector(&'a [Piece], &'a [Piece]),
-    /// Lists of addresses, a length for each.
+    /// Lists of addresses, with one length for each list.
     Indexed(Indexed<'a>, Indexed<'a>),
     /// A regular section.
     Strided(Section),
 }
 
 impl Section {
-    /// Folds a client's description (contract: vis.md §4): `count` has one entry more than the strides. `None`: nothing
-    /// moves.
+    /// Folds a client's description (contract: vis.md §4). `count` has one entry more than the strides. `None`:
+    /// nothing moves.
     pub fn fold(
         to: usize,
         to_strides: &[usize],
@@ -111,7 +113,8 @@ impl Section {
         if dim.count == 1 {
             return;
         }
-        // A run with more bytes than there are addresses is not joined: a run of 2⁶⁴ bytes would have length 0.
+        // A run that would have more bytes than there are addresses is not joined, because a run of 2⁶⁴ bytes would
+        // get length 0.
         match self.dims.last_mut() {
             None if dim.to == self.run && dim.from == self.run => match self.run.checked_mul(dim.count) {
                 Some(run) => self.run = run,
@@ -125,18 +128,18 @@ impl Section {
         }
     }
 
-    /// Bytes that move, modulo 2⁶⁴.
+    /// Number of bytes that move, modulo 2⁶⁴.
     pub fn total(&self) -> usize {
         self.dims.iter().fold(self.run, |n, d| n.wrapping_mul(d.count))
     }
 
-    /// Every run, innermost level first.
+    /// All runs, innermost level first.
     pub fn runs(&self) -> Odometer<'_> {
         let first = Run { to: self.to, from: self.from, len: self.run };
         Odometer { dims: &self.dims, index: SmallVec::from_elem(0, self.dims.len()), next: Some(first) }
     }
 
-    /// The section without its levels below `inner`. Its runs begin where the inner ones begin.
+    /// The section without its `inner` innermost levels. Its runs begin where the inner ones begin.
     pub fn outer(&self, inner: usize) -> Odometer<'_> {
         let dims = &self.dims[inner..];
         let first = Run { to: self.to, from: self.from, len: self.run };
@@ -179,7 +182,7 @@ impl Iterator for Odometer<'_> {
     }
 }
 
-/// The runs that two lists of pieces have in common; ends with the shorter of the two.
+/// The runs that two lists of pieces have in common. Ends with the shorter list.
 pub struct Lockstep<I, J> {
     to: I,
     from: J,
@@ -187,7 +190,7 @@ pub struct Lockstep<I, J> {
 }
 
 impl<I: Iterator<Item = Piece>, J: Iterator<Item = Piece>> Lockstep<I, J> {
-    /// From lists without empty pieces.
+    /// `to` and `from` must have no empty pieces.
     fn new(to: I, from: J) -> Self {
         Lockstep { to, from, at: [Piece { addr: 0, len: 0 }; 2] }
     }
@@ -227,7 +230,7 @@ pub fn indexed_runs<'a>(to: Indexed<'a>, from: Indexed<'a>) -> impl Iterator<Ite
 }
 
 impl<'a> Indexed<'a> {
-    /// Its pieces; none when they are empty.
+    /// The pieces; none if their length is 0.
     pub fn pieces(self) -> impl Iterator<Item = Piece> + use<'a> {
         let list = if self.len > 0 { self.list } else { &[] };
         list.iter().map(move |&addr| Piece { addr, len: self.len })
@@ -240,7 +243,7 @@ pub struct Joined<I> {
     held: Option<Run>,
 }
 
-/// Longest runs.
+/// Runs that are joined as far as possible.
 pub fn joined<I: Iterator<Item = Run>>(mut runs: I) -> Joined<I> {
     let held = runs.next();
     Joined { runs, held }
@@ -273,11 +276,11 @@ impl What<'_> {
         match self {
             What::Vector(to, from) => to.iter().all(|p| p.len == 0) || from.iter().all(|p| p.len == 0),
             What::Indexed(to, from) => to.list.is_empty() || from.list.is_empty() || to.len == 0 || from.len == 0,
-            What::Strided(_) => false, // `fold` gives no section for nothing
+            What::Strided(_) => false, // `fold` makes no section if nothing moves
         }
     }
 
-    /// Bytes that move, modulo 2⁶⁴.
+    /// Number of bytes that move, modulo 2⁶⁴.
     pub fn total(&self) -> usize {
         match self {
             What::Vector(to, _) => to.iter().fold(0, |n, p| n.wrapping_add(p.len)),
@@ -286,7 +289,7 @@ impl What<'_> {
         }
     }
 
-    /// About how many runs it has; at least 1.
+    /// About the number of its runs; at least 1.
     pub fn runs(&self) -> usize {
         match self {
             What::Vector(to, from) => to.len().max(from.len()).max(1),

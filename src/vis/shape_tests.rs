@@ -1,9 +1,9 @@
-//! Shapes against naive enumerations.
+//! Compares shapes with naive enumerations.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Byte by byte, straight from vis.md §4.
+/// The addresses of both sides, byte by byte, as vis.md §4 defines them.
 fn naive(to: usize, ts: &[usize], from: usize, fs: &[usize], count: &[usize]) -> Vec<(usize, usize)> {
     let mut starts = vec![(to, from)];
     for level in 1..count.len() {
@@ -19,7 +19,7 @@ fn bytes(runs: impl Iterator<Item = Run>) -> Vec<(usize, usize)> {
     runs.flat_map(|r| (0..r.len).map(move |b| (r.to + b, r.from + b))).collect()
 }
 
-/// Legal strides of a section: gaps of 0, often, make levels that fold.
+/// Legal strides of a section. A gap of 0, which is frequent, makes levels that fold.
 fn strides(count: &[usize], gaps: &[usize]) -> Vec<usize> {
     let mut below = count[0];
     (1..count.len())
@@ -53,7 +53,8 @@ proptest! {
                 prop_assert!(section.dims.iter().all(|d| d.count > 1));
                 prop_assert!(section.dims.windows(2).all(|w| !w[0].continues(&w[1])));
                 prop_assert_eq!(bytes(joined(section.runs())), expected.clone());
-                // Folding is complete: runs that are left do not join, save across levels of different distances.
+                // Folding is complete: the runs that are left do not join, except across levels of different
+                // distances.
                 if let Some(inner) = section.dims.first() {
                     prop_assert!(inner.to != section.run || inner.from != section.run);
                 }

@@ -14,7 +14,8 @@ use crate::testkit::far::Far;
 /// Bytes that a node writes to the next one before each notify.
 const NOTE: usize = 640;
 
-/// What a node says in a phase: mostly the same name, sometimes none, another one, or that it does not match.
+/// What a node passes to notify in a phase: mostly the common name, sometimes none, another name, or the mismatch
+/// flag.
 fn arrival(phase: u32, node: u32) -> (i32, u32) {
     let bits = mix(&[phase.into(), node.into()]);
     match (phase % 4, bits % 8) {
@@ -26,7 +27,7 @@ fn arrival(phase: u32, node: u32) -> (i32, u32) {
     }
 }
 
-/// What the phase comes to: mismatch, or the name if there was one.
+/// The result that a phase must have: mismatch, or the name if a node gave one.
 fn outcome(phase: u32, nodes: u32) -> Result<Option<i32>, ()> {
     let all: Vec<_> = (0..nodes).map(|node| arrival(phase, node)).collect();
     let mut names: Vec<i32> = all.iter().filter(|(_, flags)| *flags == 0).map(|(id, _)| *id).collect();
@@ -48,7 +49,7 @@ fn phases<A: Adapter>(node: &Node<A>, count: u32) {
     let next = (node.me + 1) % nodes;
     let before = (node.me + nodes - 1) % nodes;
     for phase in 1..=count {
-        // A node may be one phase ahead of the reader.
+        // The writer may be one phase ahead of the reader.
         let place = phase as usize % 2 * 1024;
         let map = node.maps[next as usize].as_ref().unwrap();
         map.fill(place, value(phase, node.me), NOTE).unwrap();
@@ -60,12 +61,12 @@ fn phases<A: Adapter>(node: &Node<A>, count: u32) {
         assert_eq!(node.barrier.result().unwrap(), expected.unwrap_or(None), "phase {phase}");
         let own = node.bases[node.me as usize] + place;
         for at in own..own + NOTE {
-            // SAFETY: this node's segment; the writer's next store here follows our next notify.
+            // SAFETY: a byte of this node's segment. The writer stores here again only after our next notify.
             let byte = unsafe { (at as *const u8).read() };
             assert_eq!(byte, value(phase, before), "phase {phase}: byte {} from node {before}", at - own);
         }
     }
-    // A peer's last phase may wait for stores that only our calls deliver.
+    // A peer may still wait, in its last phase, for stores that only our calls deliver.
     for _ in 0..200 {
         node.am.wait_step(0);
     }
@@ -103,7 +104,7 @@ fn a_node_that_has_notified_need_not_poll() {
     assert_eq!(nodes[1].barrier.finished(&nodes[1].am, 1, 0), Ok(None));
     nodes[2].barrier.notify(&nodes[2].am, 1, 0).unwrap();
     assert_eq!(nodes[1].barrier.finished(&nodes[1].am, 2, 0), Ok(Some(false)), "another name than notify's");
-    // Node 1 goes on to the next phase while node 0 has not waited for this one.
+    // Node 1 notifies the next phase while node 0 has not waited for this one.
     nodes[1].barrier.notify(&nodes[1].am, 2, 0).unwrap();
     assert_eq!(nodes[0].barrier.finished(&nodes[0].am, 1, 0), Ok(Some(true)));
     assert_eq!(nodes[2].barrier.finished(&nodes[2].am, 0, ANONYMOUS), Ok(Some(true)));

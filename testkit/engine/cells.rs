@@ -1,5 +1,6 @@
-//! The cells of collectives under loom: every order in which the accesses of two members can fall, with at most two
-//! preemptions. The window is two, so that three numbers use a slot again. Names are the rules of `coll/cells.rs`.
+//! The cells of collectives under loom. It tries every order in which the accesses of two members can fall, with at
+//! most two preemptions. The window is two, so that the third number uses the first one's slot again. Tests are named
+//! after the rules of `coll/cells.rs`.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -21,23 +22,23 @@ use std::time::Duration;
 struct Member {
     node: Node<Heap>,
     team: Team<Heap>,
-    /// The other member's region, for bytes beside the cells.
+    /// The other member's region, for stores of bytes beside the cells.
     other: <Heap as Adapter>::Remote,
     own: <Heap as Adapter>::Local,
-    /// The other member's as that sees it: loads of mapped memory.
+    /// The other member's region as this member maps it, for loads.
     others: <Heap as Adapter>::Local,
     _region: <Heap as Adapter>::LocalSegment,
 }
 
-/// Where bytes that cells announce lie in the region: behind the block.
+/// Offset in the region of the bytes that cells announce: behind the block of cells.
 fn beside() -> usize {
     Block::new(2, false).bytes().next_multiple_of(64)
 }
 
-/// Bytes there: a buffer for bytes sent ahead.
+/// Offset of the bytes sent ahead: those of one buffer.
 const AHEAD: usize = area::BUFFER;
 
-/// `direct`: cells are stored; else they go as messages.
+/// `direct`: members store cells; otherwise cells go as messages.
 fn members(direct: bool) -> Vec<Member> {
     let mut shape = Shape::new(2, 2);
     shape.config.spin = Some(3);
@@ -61,8 +62,8 @@ fn members(direct: bool) -> Vec<Member> {
         let paths = (0..2).map(|rank| CellPath::new(rank, 0)).collect();
         let to_all = MemberReach::new(2, direct.then_some(connect));
         let cells = Cells::new(me, block, own.clone(), paths, Arc::new(to_all));
-        (0..2).for_each(|member| drop(cells.map(member))); // connecting is no part of the models
-        // SAFETY: each member is used by one thread.
+        (0..2).for_each(|member| drop(cells.map(member))); // connecting is not part of the models
+        // SAFETY: one thread uses each member.
         let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };
         Member { node, team, other: reach(1 - me as u16), own, others: locals[1 - me].clone(), _region: segment }
     };
@@ -74,7 +75,7 @@ fn model(first: impl Fn(&Member) + Sync + Send + 'static, second: impl Fn(&Membe
     model_of(true, first, second);
 }
 
-/// As [`model`], with cells that are stored, or that go as messages.
+/// Like [`model`]. `direct` says whether cells are stored or go as messages.
 fn model_of(
     direct: bool,
     first: impl Fn(&Member) + Sync + Send + 'static,
@@ -97,7 +98,7 @@ fn until(ready: impl Fn() -> bool) {
 }
 
 impl Member {
-    /// Takes the next number, waits until it may be used.
+    /// Takes the next number and waits until it may be used.
     fn begin(&self) -> u32 {
         let seq = self.team.reserve(1);
         until(|| self.team.is_usable(seq));
@@ -109,7 +110,7 @@ impl Member {
         self.team.cells.send(&self.node.am, 1 - self.team.me(), seq, seq + 100, &values);
     }
 
-    /// Waits for the message of `seq`, which must be whole.
+    /// Waits for the message of `seq` and checks that it is whole.
     fn take(&self, seq: u32) {
         let from = 1 - self.team.me();
         until(|| self.team.cells.head(seq, from).is_some());
@@ -155,15 +156,15 @@ fn loom_cells_carry_both_ways_over_a_window_and_a_half() {
     model(both, both);
 }
 
-/// The second number's answers lie in the same lines as nothing of the first: tags tell them apart.
+/// The answers of the second number use the same lines as those of the first. Tags tell them apart.
 #[test]
 fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
     model(
         |a| {
             let seq = a.begin();
             for chunk in 1..=3u32 {
-                // One chunk: it is free when the reader has taken the one before.
-                until(|| chunk == 1 || a.team.cells.told(seq, 1, Word::Taken) == Some(chunk - 1));
+                // There is room for one chunk. It is free when the reader has taken the chunk before.
+                until(|| chunk == 1 || a.team.cells.answered(seq, 1, Word::Taken) == Some(chunk - 1));
                 a.other.store(beside(), &[u64::from(chunk) * 7]);
                 match chunk {
                     1 => a.team.cells.send(&a.node.am, 1, seq, chunk, &[9]),
@@ -179,14 +180,14 @@ fn loom_cells_announce_bytes_beside_them_and_answers_free_those() {
                 // Relaxed: ordered by the Acquire in `head`.
                 let word = b.own.word(beside()).load(Ordering::Relaxed);
                 assert_eq!((word, b.team.cells.body(seq, 0, 1)[0]), (u64::from(chunk) * 7, 9));
-                b.team.cells.tell(&b.node.am, 0, seq, Word::Taken, chunk);
+                b.team.cells.answer(&b.node.am, 0, seq, Word::Taken, chunk);
             }
             b.end(seq);
         },
     );
 }
 
-/// The receiver's handler stores them, as the library's own messages are served.
+/// The receiver's handler stores the cells, as it does for the library's own messages.
 #[test]
 fn loom_cells_that_go_as_messages_arrive_whole_and_both_ways() {
     fn both(m: &Member) {
@@ -203,7 +204,7 @@ fn loom_cells_that_go_as_messages_arrive_whole_and_both_ways() {
     model_of(false, both, both);
 }
 
-/// Nobody answers: each number uses the only part again.
+/// No member answers. Each number uses the only part again.
 #[test]
 fn loom_cells_announce_bytes_sent_ahead_which_stay_until_their_number_is_retired() {
     fn at(m: &Member, seq: u32) -> usize {
@@ -233,7 +234,7 @@ fn loom_cells_announce_bytes_sent_ahead_which_stay_until_their_number_is_retired
     );
 }
 
-/// Beside an answer of the same member, which lies in the second line.
+/// The messages use their second line too, while the same member writes an answer beside them.
 #[test]
 fn loom_cells_carry_messages_of_two_lines_whole() {
     let words = |seq: u32| std::array::from_fn::<u64, WORDS, _>(|i| u64::from(seq) << 8 | i as u64);
@@ -241,7 +242,7 @@ fn loom_cells_carry_messages_of_two_lines_whole() {
         move |a| {
             for _ in 0..3 {
                 let seq = a.begin();
-                a.team.cells.tell(&a.node.am, 1, seq, Word::Enter, 5);
+                a.team.cells.answer(&a.node.am, 1, seq, Word::Enter, 5);
                 a.team.cells.send(&a.node.am, 1, seq, seq, &words(seq));
                 a.end(seq);
             }
@@ -251,14 +252,14 @@ fn loom_cells_carry_messages_of_two_lines_whole() {
                 let seq = b.begin();
                 until(|| b.team.cells.head(seq, 0).is_some());
                 assert_eq!(b.team.cells.body(seq, 0, WORDS), words(seq));
-                assert_eq!(b.team.cells.told(seq, 0, Word::Enter), Some(5));
+                assert_eq!(b.team.cells.answered(seq, 0, Word::Enter), Some(5));
                 b.end(seq);
             }
         },
     );
 }
 
-/// Loom reports the endless wait of a sleeper whom nobody wakes.
+/// Loom reports it if the sleeper is never woken.
 #[test]
 fn loom_cells_lose_no_wake_up_between_a_message_and_a_sleeper() {
     model(
@@ -271,7 +272,7 @@ fn loom_cells_lose_no_wake_up_between_a_message_and_a_sleeper() {
             b.node.am.interrupt.arm();
             if b.team.cells.head(seq, 0).is_none() {
                 assert!(b.node.am.interrupt.wait(Duration::MAX));
-                assert!(b.team.cells.head(seq, 0).is_some(), "who was woken finds the message");
+                assert!(b.team.cells.head(seq, 0).is_some(), "a woken member finds the message");
             }
             b.node.am.interrupt.disarm();
         },
@@ -291,7 +292,7 @@ fn loom_cells_lose_no_wake_up_between_a_credit_and_who_waits_for_it() {
             a.node.am.interrupt.arm();
             if !a.team.is_usable(seq) {
                 assert!(a.node.am.interrupt.wait(Duration::MAX));
-                assert!(a.team.is_usable(seq), "who was woken finds the credit");
+                assert!(a.team.is_usable(seq), "a woken member finds the credit");
             }
             a.node.am.interrupt.disarm();
         },

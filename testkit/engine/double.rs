@@ -1,4 +1,4 @@
-//! A double of an SCI card that demands more, or less, of DMA than the emulation does.
+//! A double of an SCI card whose DMA demands more, or less, than the emulated one.
 
 use super::traffic::every_category_count_and_length;
 use super::world::Kit;
@@ -7,7 +7,7 @@ use crate::sci::heap::Heap;
 use crate::sci::{Adapter, NodeId, Properties, SciError, SegmentId};
 use std::time::Duration;
 
-/// DMA in units of `ALIGN` bytes, `MIN` bytes at least.
+/// DMA in units of `ALIGN` bytes, with at least `MIN` bytes.
 #[derive(Clone)]
 struct Card<const ALIGN: usize, const MIN: usize>(Heap);
 

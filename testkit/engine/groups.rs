@@ -26,7 +26,7 @@ fn any_traffic_between_few_nodes_of_a_large_job_arrives() {
     any::<Far<Heap>>();
 }
 
-/// A pair's only message can't be found by looking for the next one.
+/// The only message of a pair cannot be found by looking for the pair's next one.
 #[test]
 fn a_single_message_from_an_unpredicted_peer_is_found() {
     fn single<A: Kit>(reply: Option<Leg>) {
@@ -44,7 +44,7 @@ fn a_single_message_from_an_unpredicted_peer_is_found() {
     single::<Far<Heap>>(Some(Leg::short(0)));
 }
 
-/// The credit must be there when the reply's exist word is: nobody sets it again.
+/// The credit must arrive no later than the reply's exist word, because no node sets that word again.
 #[test]
 fn a_reply_behind_an_unanswered_request_is_found() {
     fn behind<A: Kit>() {
@@ -62,10 +62,10 @@ fn a_reply_behind_an_unanswered_request_is_found() {
     behind::<Far<Heap>>();
 }
 
-/// Nodes of the largest job that this is meant for: two lines of exist words.
+/// The number of nodes of the largest supported job: two lines of exist words.
 const MANY: u32 = 1024;
 
-/// One thread plays node 0 of 1,024 and `peers` others, in this order; the rest is silent.
+/// One thread plays node 0 of 1,024 nodes and the nodes of `peers`, in this order. The other nodes send nothing.
 fn many(peers: &[u32]) -> Steps {
     Steps::new(&Shape { active: [&[0], peers].concat(), everything: true, ..Shape::new(MANY, 4) })
 }
@@ -75,7 +75,7 @@ fn random(state: &mut u64) -> u32 {
     (*state >> 33) as u32
 }
 
-/// Ranks all over the job: the edges of groups and of lines, and others.
+/// Ranks from the whole job: the edges of groups and of lines, and others.
 fn all_over() -> Vec<u32> {
     let mut state = 7;
     let mut ranks: Vec<u32> = (0..10).map(|_| 1 + random(&mut state) % (MANY - 1)).collect();
@@ -93,7 +93,7 @@ fn a_message_of_any_of_1024_nodes_is_found_within_a_few_polls() {
     for round in 0..3000 {
         let from = random(&mut state) as usize % peers.len();
         for _ in 0..random(&mut state) % 200 {
-            steps.poll(0); // in vain
+            steps.poll(0); // finds nothing
         }
         assert_eq!(steps.take_log(), []);
         steps.request(from as u32 + 1, 0, NOTE, round);
@@ -120,7 +120,8 @@ fn none_of_many_messages_of_1024_nodes_is_lost() {
     };
     for _ in 0..20_000 {
         let from = random(&mut state) as usize % peers.len();
-        // At most as many as there are slots: the sender would wait for node 0, which this thread plays too.
+        // At most as many as there are slots. With more, the sender would wait for node 0, which this thread plays
+        // too.
         if sent[from] - take(steps.take_log())[from] < 4 {
             steps.request(from as u32 + 1, 0, NOTE, sent[from]);
             sent[from] += 1;
@@ -132,7 +133,7 @@ fn none_of_many_messages_of_1024_nodes_is_lost() {
     assert_eq!(take(steps.poll_until_quiet(0)), sent);
 }
 
-/// Node 0 sends to all, and finds the answers.
+/// Node 0 sends to all these nodes and finds their answers.
 #[test]
 fn answers_of_many_of_1024_nodes_are_found() {
     let peers = all_over();
@@ -150,7 +151,7 @@ fn answers_of_many_of_1024_nodes_are_found() {
     }
 }
 
-/// A node of a large job has ways to those that it talked to, and to no others.
+/// A node of a large job has queues to the nodes that it talked to, and to no others.
 #[test]
 fn silent_peers_have_no_way() {
     let steps = many(&[5, 700]);

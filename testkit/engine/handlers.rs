@@ -1,5 +1,5 @@
-//! Handlers as a C client has them: one function for each category, argument count and direction. They find the node
-//! that they run on through a thread-local.
+//! Handlers as a C client has them: one function for each category, number of arguments and direction. They find
+//! their node through a thread-local.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -23,12 +23,12 @@ pub(super) fn on<A: Kit, R>(traffic: &Traffic<'_, A>, f: impl FnOnce() -> R) -> 
 }
 
 fn current<'a, A: Kit>() -> &'a Traffic<'a, A> {
-    // SAFETY: set by `on` to a traffic of the same adapter type, which outlives the calls inside it.
+    // SAFETY: `on` set the pointer to a traffic of the same adapter type, which outlives the calls inside `on`.
     unsafe { CURRENT.get().cast::<Traffic<'a, A>>().as_ref() }.expect("a handler runs inside `on`")
 }
 
 fn token<'a>(raw: *mut c_void) -> &'a Token {
-    // SAFETY: the token that the handler was called with.
+    // SAFETY: `raw` is the token that the handler was called with.
     unsafe { Token::from_raw(raw) }.expect("a handler's token")
 }
 

@@ -1,5 +1,5 @@
-//! A peer's memory is not trusted: what no sender of ours writes ends the job with a line, or is ignored. Each test is a
-//! bug that was there.
+//! A peer's memory is not trusted. Values that no sender of ours writes end the job with a line, or are ignored. Each
+//! test stands for a bug that was found.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -33,7 +33,7 @@ extern "C" fn note(_: *mut c_void, buf: *mut c_void, len: usize) {
     SEEN.with_borrow_mut(|seen| seen.push((buf.addr(), len)));
 }
 
-/// As `note`, a handler of the library's.
+/// Does what `note` does, as a handler of the library.
 fn noted(bytes: Source) -> Result<(), Error> {
     SEEN.with_borrow_mut(|seen| seen.push((bytes.ptr().addr(), bytes.len())));
     Ok(())
@@ -41,21 +41,21 @@ fn noted(bytes: Source) -> Result<(), Error> {
 
 extern "C" fn reply(raw: *mut c_void) {
     let payload = [1u8; 600];
-    // SAFETY: the handler's token.
+    // SAFETY: `raw` is the handler's token.
     let token = unsafe { Token::from_raw(raw) }.unwrap();
     // SAFETY: `payload` lives during the call.
     let source = unsafe { Source::new(payload.as_ptr(), payload.len()) };
-    // SAFETY: set by the test.
+    // SAFETY: the test set it to a node that outlives the call.
     let am = unsafe { &(*NODE.get()).am };
     FATAL.set(catch(|| am.reply_medium(token, NOTE, source, none()).unwrap()).err());
 }
 
 fn none<'a>() -> Args<'a> {
-    // SAFETY: no arguments.
+    // SAFETY: with 0 arguments nothing is read.
     unsafe { Args::from_raw(std::ptr::null(), 0) }
 }
 
-/// Node 0, and node 1, which writes what it likes.
+/// Node 0, and node 1, which writes whatever it likes.
 fn pair() -> [Node<Heap>; 2] {
     let notes = |_, library: &mut Library<Heap>| {
         library.on(RMA_DONE, |_, _, [_], bytes| noted(bytes));
@@ -79,7 +79,8 @@ fn fatal_text<R: std::fmt::Debug>(f: impl FnOnce() -> R) -> String {
     catch(f).expect_err("a fatal error")
 }
 
-/// The ways in which a node looks: a library call's poll, a client's own, the one before a sleep.
+/// The ways in which a node looks for messages: the poll of a library call, the client's own poll, and the one before
+/// a sleep.
 const POLLS: [fn(&Node<Heap>); 3] = [
     |a| {
         a.am.poll();
@@ -104,7 +105,7 @@ fn an_answer_to_a_request_that_was_not_sent_is_fatal() {
     }
 }
 
-/// Node 0 has no way to node 1, and makes none for it.
+/// Node 0 has no queue to node 1, and makes none for its answer.
 #[test]
 fn an_answer_of_a_stranger_is_fatal() {
     let [a, b] = pair();
@@ -115,7 +116,7 @@ fn an_answer_of_a_stranger_is_fatal() {
     assert_eq!(a.am.peers.all_known().count(), 0);
 }
 
-/// Ready counts alone; and exist words with them.
+/// Forged ready counts and exist words. A node of 6 looks at ready counts alone, a node of 70 at exist words too.
 #[test]
 fn announcements_of_nothing_keep_no_poll_and_hide_no_message() {
     for count in [6, 70] {
@@ -134,7 +135,7 @@ fn announcements_of_nothing_keep_no_poll_and_hide_no_message() {
                 assert!(!a.am.serve(look));
             }
             if round % 10 == 0 {
-                // SAFETY: no bytes.
+                // SAFETY: with 0 bytes nothing is read.
                 let source = unsafe { Source::new(std::ptr::null(), 0) };
                 b.am.request_medium(0, NOTE, source, none()).unwrap();
                 assert!((0..8).any(|_| a.am.poll()) || a.am.serve(Look::Last), "round {round} of {count} nodes");
@@ -176,7 +177,7 @@ fn a_streamed_reply_stays_what_it_was_at_the_first_look() {
     a.am.request_short(1, NOTE, none()).unwrap();
     forge(&b, slot, NOTE, 0, Carry::Stream, 4000, &[(1, base), (COUNT_WORD, 100)]);
     a.am.poll();
-    // Shorter than what was copied, elsewhere, and no stream at all.
+    // A stream of fewer bytes than were copied, one at another place, and no stream at all.
     let ring = RING as u64;
     for (carry, len, address) in
         [(Carry::Stream, 8, base), (Carry::Stream, 4000, 8), (Carry::Stream, u32::MAX as usize, base)]

@@ -1,5 +1,5 @@
-//! The engine under loom: every order in which the accesses of two or three nodes can fall, with at most two
-//! preemptions. Layouts are tiny: two slots, rings of four lines, so that a few messages go round.
+//! The engine under loom. It tries every order in which the accesses of two or three nodes can fall, with at most two
+//! preemptions. Layouts are tiny, so that a few messages use everything again: two slots, and rings of four lines.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -32,7 +32,7 @@ const WIDE: u8 = 130;
 const SUM: u8 = 131;
 /// Medium: notes the sum, replies, and notes the sum again.
 const SUM_ECHO: u8 = 132;
-/// Replies with a Long of 160 bytes for SUM: more than the ring takes where Longs are streamed.
+/// Replies to SUM with a Long of 160 bytes. That is more than the ring takes if Longs are streamed.
 const STREAM: u8 = 133;
 
 pub(super) fn log(value: i32) {
@@ -42,7 +42,7 @@ pub(super) fn log(value: i32) {
 fn with_args<R>(values: &[i32], f: impl FnOnce(Args<'_>) -> R) -> R {
     let pair = |p: &[i32]| u64::from(p[0] as u32) | u64::from(p.get(1).map_or(0, |v| *v as u32)) << 32;
     let words: Vec<u64> = values.chunks(2).map(pair).collect();
-    // SAFETY: as many words as the arguments take.
+    // SAFETY: `words` has as many words as the arguments take.
     f(unsafe { Args::from_raw(words.as_ptr(), values.len()) })
 }
 
@@ -52,7 +52,7 @@ fn here<'a>() -> &'a Node<Heap> {
 }
 
 fn token<'a>(raw: *mut c_void) -> &'a Token {
-    // SAFETY: the handler's token.
+    // SAFETY: `raw` is the handler's token.
     unsafe { Token::from_raw(raw) }.unwrap()
 }
 
@@ -90,7 +90,7 @@ extern "C" fn wide(
 }
 
 fn sum_of(buf: *mut c_void, len: usize) -> i32 {
-    // SAFETY: the handler's payload.
+    // SAFETY: `buf` is the handler's payload of `len` bytes.
     (0..len).map(|i| i32::from(unsafe { buf.cast::<u8>().wrapping_add(i).read() })).sum()
 }
 
@@ -132,7 +132,8 @@ impl Node<Heap> {
         self.noted()
     }
 
-    /// As [`Self::serve_until`], but by the polls of a client's own loop, which never look as thoroughly as before a sleep.
+    /// Like [`Self::serve_until`], but with polls as a client makes them in its own loop. These never look as
+    /// thoroughly as the poll before a sleep.
     pub(super) fn poll_until(&self, count: usize) -> Vec<i32> {
         while LOG.with(|log| log.borrow().len()) < count {
             self.am.poll_in_loop();
@@ -146,8 +147,8 @@ impl Node<Heap> {
     }
 }
 
-/// Checks `first` on node 0 against `second` on node 1; `start` answered requests lie behind them,
-/// and with `everything` Longs are streamed.
+/// Checks `first` on node 0 against `second` on node 1. Both start after `start` answered requests. With
+/// `everything`, Longs are streamed.
 fn model(
     (start, everything): (u32, bool),
     first: impl Fn(&Node<Heap>) + Sync + Send + 'static,
@@ -156,8 +157,8 @@ fn model(
     let (first, second) = (Arc::new(first), Arc::new(second));
     explore(move || {
         let mut shape = Shape { start, everything, acquainted: true, ..Shape::new(2, 2) };
-        // Who waits looks this often before it lets the others run: a thread that has yielded is not looked at.
-        // Streams take many steps, so less often.
+        // A waiting thread looks this often before it lets the others run, because loom does not run a thread that
+        // has yielded. Streams take many steps, so there it looks less often.
         shape.config.spin = Some(if everything { 0 } else { 3 });
         let made = Arc::new(made(&shape));
         let (other, second) = (made.clone(), second.clone());
@@ -184,7 +185,7 @@ pub(super) fn made(shape: &Shape) -> Vec<Node<Heap>> {
     made
 }
 
-/// This thread is one of `node`.
+/// Makes this thread one of `node` while `body` runs.
 pub(super) fn act(node: &Node<Heap>, body: impl Fn(&Node<Heap>)) {
     NODE.with(|cell| cell.set(node));
     body(node);
@@ -257,7 +258,7 @@ fn loom_a_reply_overtakes_no_credit_of_an_unanswered_request() {
     );
 }
 
-/// Nothing but the slots says that there is something: these polls do not look at ready counts.
+/// Only the slots show that there is a message, because these polls do not look at ready counts.
 #[test]
 fn loom_polls_alone_find_requests_and_replies_in_their_slots() {
     model(
@@ -270,7 +271,7 @@ fn loom_polls_alone_find_requests_and_replies_in_their_slots() {
     );
 }
 
-/// Only the credit says that the reply is not the next one's.
+/// Only the credit shows that the reply does not belong to the next request.
 #[test]
 fn loom_polls_alone_find_a_reply_behind_an_unanswered_request() {
     model(
@@ -285,7 +286,7 @@ fn loom_polls_alone_find_a_reply_behind_an_unanswered_request() {
     );
 }
 
-/// A stream under way is found by every poll and served by none: what else there is must not wait for its end.
+/// Every such poll finds the stream under way and none serves it. Other messages must not wait for its end.
 #[test]
 fn loom_polls_alone_run_a_request_beside_a_stream_that_has_not_come_to_its_end() {
     model(
@@ -335,7 +336,7 @@ fn loom_ring_bytes_of_a_streamed_reply_are_reused_only_when_they_were_read() {
     );
 }
 
-/// Loom reports the endless wait of a sleeper whom nobody wakes.
+/// Loom reports it if the sleeper is never woken.
 #[test]
 fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
     model(
@@ -345,7 +346,7 @@ fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
             b.am.interrupt.arm();
             if !b.am.serve(Look::Last) {
                 assert!(b.am.interrupt.wait(Duration::MAX));
-                assert!(b.am.serve(Look::Last), "who was woken finds the message");
+                assert!(b.am.serve(Look::Last), "a woken node finds the message");
             }
             b.am.interrupt.disarm();
             assert_eq!(b.noted(), [1]);
@@ -362,7 +363,7 @@ fn loom_no_wake_up_is_lost_between_a_credit_and_a_sender_that_waits_for_it() {
             a.am.interrupt.arm();
             if !a.am.collect(1) {
                 assert!(a.am.interrupt.wait(Duration::MAX));
-                assert!(a.am.collect(1), "who was woken finds the credit");
+                assert!(a.am.collect(1), "a woken node finds the credit");
             }
             a.am.interrupt.disarm();
         },
@@ -387,7 +388,7 @@ fn loom_no_wake_up_is_lost_between_an_arrival_and_a_node_in_the_barrier() {
     );
 }
 
-/// Each node writes a word of the other's segment before each notify; a fast node is a phase ahead.
+/// Each node writes a word of the other's segment before each notify. A fast node is one phase ahead.
 #[test]
 fn loom_what_was_stored_before_notify_is_seen_after_wait_over_three_phases() {
     fn phases(node: &Node<Heap>) {

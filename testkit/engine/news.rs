@@ -1,5 +1,6 @@
-//! Announcements, looks for them and first contact under loom, as `models`: jobs in which not all peers are predicted, and of
-//! more than one group; nodes that never talked to each other; several threads of a node.
+//! Announcements, the looks for them, and first contact under loom, in the manner of `models`. These are jobs in
+//! which not all peers are predicted, jobs of more than one group, nodes that have never talked to each other, and
+//! nodes of several threads.
 
 use super::models::{ECHO, NOTE, act, made};
 use super::world::{Node, Shape};
@@ -11,17 +12,18 @@ use loom::thread;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a thread does.
+/// The part of one thread.
 type Part = fn(&Node<Heap>);
 
-/// A job of `nodes`, of which those of `active` take part.
+/// A job of `nodes` nodes, of which only those in `active` take part.
 fn job(nodes: u32, active: &[u32], threaded: bool) -> Vec<Node<Heap>> {
     let mut shape = Shape { active: active.to_vec(), threaded, ..Shape::new(nodes, 2) };
     shape.config.spin = Some(1);
     made(&shape)
 }
 
-/// Checks parts against each other, each a thread of the active node of that number; `last` follows when all are done.
+/// Checks parts against each other. Each part is a thread of the active node with its number. `last` runs when all
+/// are done.
 fn model<const PARTS: usize>(
     job: fn() -> Vec<Node<Heap>>,
     parts: [(usize, Part); PARTS],
@@ -45,8 +47,8 @@ fn model<const PARTS: usize>(
 }
 
 impl Node<Heap> {
-    /// Until handlers of this thread noted `count` values: a thorough poll, a glance, and a sleep without end: loom reports
-    /// that nobody wakes us.
+    /// Waits until handlers of this thread have noted `count` values. Each round is a thorough poll, a quick look,
+    /// and a sleep without end. Loom reports it if no peer wakes the thread.
     fn sleep_until(&self, count: usize) {
         let mut noted = Vec::new();
         while noted.len() < count {
@@ -64,7 +66,7 @@ impl Node<Heap> {
     }
 }
 
-/// Rank 3 of 4 is not predicted: its ready count tells of it.
+/// Rank 3 of 4 is not predicted. Its ready count announces the message.
 #[test]
 fn loom_news_of_a_peer_that_is_not_predicted_ends_a_sleep() {
     let parts: [(usize, Part); 2] = [(0, |a| a.sleep_until(2)), (1, |b| (1..=2).for_each(|i| b.short(0, NOTE, i)))];
@@ -78,7 +80,7 @@ fn loom_news_of_two_peers_on_one_line_ends_a_sleep() {
     model(|| job(5, &[0, 3, 4], false), parts, |_, noted| assert_eq!(noted, [1, 2]));
 }
 
-/// Ranks 8 and 9 of 10 write the same exist word, which the receiver clears: for the one while the other writes it.
+/// Ranks 8 and 9 of 10 write the same exist word. The receiver clears it for one of them while the other writes it.
 #[test]
 fn loom_news_of_two_peers_by_one_exist_word_ends_a_sleep() {
     let parts: [(usize, Part); 2] = [(0, |a| a.sleep_until(2)), (1, |b| b.short(0, NOTE, 1))];
@@ -124,7 +126,7 @@ fn threads() -> Vec<Node<Heap>> {
     job(2, &[0, 1], true)
 }
 
-/// Two threads make the way to a peer at once; both use the one that is kept.
+/// Two threads make the queue to a peer at once. Both use the one that is kept.
 #[test]
 fn loom_first_contact_of_two_threads_makes_one_way() {
     let parts: [(usize, Part); 2] = [(0, |a| a.short(1, NOTE, 1)), (0, |a| a.short(1, NOTE, 2))];
@@ -138,7 +140,7 @@ fn loom_first_contact_of_two_threads_makes_one_way() {
     });
 }
 
-/// One thread makes the way and sends, the other polls: it runs the answer.
+/// One thread makes the queue and sends; the other polls, and runs the answer.
 #[test]
 fn loom_who_polls_beside_a_first_contact_knows_the_way() {
     let parts: [(usize, Part); 3] =
@@ -153,7 +155,8 @@ fn loom_who_polls_beside_a_first_contact_knows_the_way() {
     });
 }
 
-/// Of two threads that poll one runs the message, and one that has gone by while the other was inside finds the next.
+/// Two threads poll and one of them runs the message. A thread that returned because the other held the inbox finds
+/// the next message.
 #[test]
 fn loom_two_threads_that_poll_run_each_message_once() {
     let polls = |b: &Node<Heap>| (0..2).for_each(|_| drop(b.am.poll()));

@@ -1,8 +1,8 @@
-//! What nodes send to each other: both sides compute it, so every argument and byte can be checked.
+//! The plan of the messages between nodes. Both sides compute it, so the receiver can check every argument and byte.
 
 use crate::am::region::MAX_ARGS;
 
-/// Bits that depend on all of `parts`. (splitmix64)
+/// Bits that depend on all of `parts` (splitmix64).
 pub(super) fn mix(parts: &[u64]) -> u64 {
     parts.iter().fold(0x9e37_79b9_7f4a_7c15, |state, part| {
         let mut z = (state ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -19,15 +19,15 @@ pub(super) enum Category {
     Long = 2,
 }
 
-/// One way: a request or a reply.
+/// One message: a request or a reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
     pub category: Category,
     pub args: usize,
     pub len: usize,
-    /// Bytes by which the source is off a 64-byte line.
+    /// Distance in bytes of the source from a 64-byte boundary.
     pub from: usize,
-    /// The same for a Long's target.
+    /// The same distance for a Long's target.
     pub to: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Message {
     pub reply: Option<Leg>,
 }
 
-/// Message number `m` from one node to another; `None` behind the last.
+/// Message number `m` from one node to another; `None` after the last one.
 pub(super) type Plan<'a> = &'a (dyn Fn(u32, u32, u32) -> Option<Message> + Sync);
 
 /// Names one leg: seed, sender of the request, its receiver, number, 1 for the reply.
@@ -69,7 +69,7 @@ pub(super) fn bytes(name: Name, len: usize) -> impl Iterator<Item = u8> {
     (0..len as u64).map(move |i| (key.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 56) as u8)
 }
 
-/// Lengths around which something changes, up to `most`.
+/// Lengths around those at which the engine changes its way, up to `most`.
 pub(super) fn lengths(most: usize) -> Vec<usize> {
     let edges: [usize; 21] =
         [0, 8, 16, 24, 32, 48, 56, 64, 80, 96, 100, 112, 128, 192, 256, 300, 1024, 4096, 65536, 65_600, 131_072];
@@ -79,7 +79,7 @@ pub(super) fn lengths(most: usize) -> Vec<usize> {
     all
 }
 
-/// Any leg with a payload of at most `most` bytes, drawn by `bits`.
+/// A leg drawn by `bits`, with a payload of at most `most` bytes.
 pub(super) fn any_leg(bits: u64, most: usize) -> Leg {
     let lengths = lengths(most);
     let len = match bits >> 60 {

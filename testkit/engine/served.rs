@@ -1,4 +1,4 @@
-//! The library's own messages between nodes of one process: what `rma::reference` and `vis::pack` register is what runs here,
+//! The library's own messages between nodes of one process. They run what `xfer::reference` and `vis::pack` register,
 //! over the heap adapter and over the one that delays and reorders stores.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
@@ -21,14 +21,14 @@ use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
 
 /// Bytes of each node's part of a segment.
 const PART: usize = 2048;
-/// Lengths of transfers: a word's bytes, a line's, a Medium's in the slot and in the ring.
+/// Lengths of transfers: within a word, within a line, a Medium in its slot, a Medium in the ring.
 const LENGTHS: [usize; 8] = [1, 7, 8, 9, 64, 100, 600, PART];
 
 fn bytes(seed: u64, len: usize) -> Vec<u8> {
     (0..len).map(|i| mix(&[seed, i as u64]) as u8).collect()
 }
 
-/// Runs `start` with an operation and serves messages until that is done.
+/// Starts an operation with `start` and serves messages until it is done.
 fn done<A: Adapter>(node: &Node<A>, start: impl FnOnce(Counted<'static>)) {
     let (id, op) = home::take().unwrap();
     start(Counted { id, op });
@@ -39,8 +39,8 @@ fn done<A: Adapter>(node: &Node<A>, start: impl FnOnce(Counted<'static>)) {
     home::give(id, op);
 }
 
-/// Serves messages until all nodes have come here. Not by a barrier: this node's last stores may be under way as long as it
-/// lives only.
+/// Serves messages until all nodes have come here. A barrier would not do: this node's last stores may still be
+/// under way after it, and they arrive only while the node lives.
 fn meet<A: Adapter>(node: &Node<A>, here: &AtomicU32) {
     here.fetch_add(1, Ordering::Relaxed); // Relaxed: a count; messages have their own order
     let mut failed = 0;
@@ -49,7 +49,7 @@ fn meet<A: Adapter>(node: &Node<A>, here: &AtomicU32) {
     }
 }
 
-/// Puts, gets and sets its part of every peer's segment, and sees what it put.
+/// Puts, gets and sets this node's part of every peer's segment, and checks what it has put.
 fn transfers<A: Adapter>(node: &Node<A>, seed: u64, here: &AtomicU32) {
     for (round, len) in LENGTHS.into_iter().enumerate() {
         for peer in (0..node.am.nodes()).filter(|peer| *peer != node.me) {
@@ -59,13 +59,13 @@ fn transfers<A: Adapter>(node: &Node<A>, seed: u64, here: &AtomicU32) {
             let source = unsafe { Source::new(sent.as_ptr(), len) };
             done(node, |c| reference::put(&node.am, peer, at, source, c).unwrap());
             let mut back = vec![0; len];
-            // SAFETY: `back` is writable and lives until the get is over.
+            // SAFETY: `back` is writable and lives until the get is done.
             let landing = unsafe { Landing::new(back.as_mut_ptr(), len) };
             done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
             assert_eq!(back, sent, "{len} bytes from {peer}");
-            // Into our own segment, behind the others' parts: by a Long, or streamed.
+            // Gets into our own segment, behind the others' parts. The answer is a Long, or is streamed.
             let own = node.bases[node.me as usize] + PART * node.am.nodes() as usize;
-            // SAFETY: in our segment, which nobody else uses there.
+            // SAFETY: in our segment, at a place that no other node uses.
             let landing = unsafe { Landing::new(own as *mut u8, len) };
             done(node, |c| reference::set(&node.am, peer, at, round as u8, len, c).unwrap());
             done(node, |c| reference::get(&node.am, peer, at, landing, c).unwrap());
@@ -94,7 +94,7 @@ fn transfers_by_messages_are_whole_whatever_the_order_of_stores() {
     }
 }
 
-/// Not over the adapter that reorders, whose memory nobody reads.
+/// Runs on the heap adapter only: the one that reorders has memory that nothing else may read.
 #[test]
 fn pieces_by_messages_are_whole() {
     const PIECE: usize = 24;
@@ -127,11 +127,11 @@ fn pieces_by_messages_are_whole() {
     }
 }
 
-/// The client's own indices are not the library's, also for a node itself.
+/// A message to a client's index never reaches a handler of the library, even if a node sends it to itself.
 #[test]
 fn a_node_reaches_none_of_the_librarys_handlers_by_a_message_to_itself() {
     let made = nodes(&Shape::new(1, 4), &Heap::kit(1, 0));
-    // SAFETY: no arguments.
+    // SAFETY: with 0 arguments nothing is read.
     let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
     let send = || made[0].am.request_short(0, RMA_DONE, none);
     let text = catch(send).expect_err("a fatal error");

@@ -1,4 +1,4 @@
-//! One thread plays all nodes, a call at a time: rules about what a single poll, reply or wait does.
+//! One thread plays all nodes, one call at a time. The tests check what a single poll, reply or wait does.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -19,32 +19,34 @@ thread_local! {
 
 /// Notes (source, argument).
 pub(super) const NOTE: u8 = 128;
-/// Notes, and replies to NOTE what `note_of` says.
+/// Notes its argument, and replies to NOTE with `note_of` of it.
 pub(super) const ECHO: u8 = 129;
 /// Replies twice.
 const TWICE: u8 = 130;
-/// Notes, and replies as a reply handler must not.
+/// Notes its argument, and replies, which a reply handler must not do.
 const REPLIER: u8 = 131;
 /// Replies to REPLIER.
 const TO_REPLIER: u8 = 132;
-/// Medium: replies to NOTE, waits until the requester has had every chance to use its slots again, notes the last byte.
+/// Medium: replies to NOTE, lets the requester do all it can to use its slots again, then notes the payload's last
+/// byte.
 const KEEP: u8 = 133;
 
-/// Replies with a Long behind the end of the requester's segment.
+/// Replies with a Long to a place behind the end of the requester's segment.
 const TO_NOWHERE: u8 = 134;
 
-/// Medium: replies to WHOLE with a Long, and lets the requester look in vain before the last piece is announced.
+/// Medium: replies to WHOLE with a Long. The requester looks for it before the last piece is announced, and must not
+/// find it.
 const PART: u8 = 135;
 /// Long: notes its length.
 const WHOLE: u8 = 136;
 
-/// What ECHO replies to `value`.
+/// The value with which ECHO answers `value`.
 pub(super) fn note_of(value: i32) -> i32 {
     value ^ 0x4000_0000
 }
 
 fn token<'a>(raw: *mut c_void) -> &'a Token {
-    // SAFETY: the token that the handler was called with, or was once.
+    // SAFETY: `raw` is the handler's token, or was that of an earlier handler.
     unsafe { Token::from_raw(raw) }.unwrap()
 }
 
@@ -100,7 +102,7 @@ extern "C" fn keep(raw: *mut c_void, buf: *mut c_void, len: usize, value: i32) {
     // SAFETY: set by the test that sends KEEP.
     let requester = unsafe { &*requester };
     requester.am.poll();
-    // SAFETY: the handler's payload.
+    // SAFETY: `buf` is the handler's payload of `len` bytes.
     log(token(raw).source(), unsafe { buf.cast::<u8>().wrapping_add(len - 1).read() }.into());
 }
 
@@ -121,7 +123,7 @@ extern "C" fn part(raw: *mut c_void, _buf: *mut c_void, _len: usize, value: i32)
     one_arg(value, |args| node().am.reply_long(token(raw), WHOLE, source, address, args)).unwrap();
     // SAFETY: set by the test that sends PART.
     let requester = unsafe { &*PEER.get() };
-    // The header's looks see the reply each time.
+    // The header's looks see the unfinished reply each time.
     log(99, (0..64).fold(0, |failed, _| requester.am.wait_watched(failed, true)) as i32);
 }
 
@@ -165,12 +167,12 @@ impl Steps {
         result
     }
 
-    /// Active node number `node` has ways to so many nodes.
+    /// The number of nodes to which active node number `node` has queues.
     pub fn ways(&self, node: u32) -> usize {
         self.on(node, |node| node.am.peers.all_known().count())
     }
 
-    /// Active node number `from` (its rank, where all are active) sends a Short to rank `to`.
+    /// Active node number `from` sends a Short to rank `to`. The number is the rank if all nodes are active.
     pub fn request(&self, from: u32, to: u32, handler: u8, value: i32) {
         self.on(from, |node| one_arg(value, |args| node.am.request_short(to, handler, args)).unwrap());
     }
@@ -179,12 +181,12 @@ impl Steps {
         self.on(node, |node| node.am.poll())
     }
 
-    /// What handlers noted since the last call.
+    /// Takes the list of what handlers have noted.
     pub fn take_log(&self) -> Vec<(u32, i32)> {
         LOG.take()
     }
 
-    /// Polls often enough to find everything that is there; what handlers noted.
+    /// Polls often enough to find everything that is there. Returns what handlers have noted.
     pub fn poll_until_quiet(&self, node: u32) -> Vec<(u32, i32)> {
         for _ in 0..32 {
             self.poll(node);
@@ -221,7 +223,7 @@ fn busy_peers_do_not_starve_one_that_is_not_predicted() {
 #[test]
 fn a_reply_needs_no_credit() {
     let steps = Steps::new(&Shape::new(2, 4));
-    (0..4).for_each(|i| steps.request(0, 1, ECHO, i)); // every slot; and node 0 does not poll
+    (0..4).for_each(|i| steps.request(0, 1, ECHO, i)); // fills every slot; node 0 does not poll
     steps.poll(1);
     assert_eq!(steps.take_log().len(), 4);
     assert_eq!(steps.poll_until_quiet(0), (0..4).map(|i| (1, note_of(i))).collect::<Vec<_>>());
@@ -246,7 +248,7 @@ fn a_request_is_answered_once_by_its_own_handler_only() {
 fn a_request_whose_reply_failed_gives_its_slot_back() {
     let steps = Steps::new(&Shape { claimed: 4096, ..Shape::new(2, 4) });
     for i in 0..9 {
-        steps.request(0, 1, TO_NOWHERE, i); // waits for ever without a slot
+        steps.request(0, 1, TO_NOWHERE, i); // would wait for ever without a slot
         steps.poll(1);
         assert!(matches!(&ERRORS.take()[..], [e] if matches!(e.kind(), Kind::Resource(_))));
     }
@@ -313,11 +315,11 @@ fn a_reply_of_which_part_has_arrived_is_no_progress() {
     // SAFETY: `bytes` live during the call.
     let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
     steps.on(0, |node| one_arg(1, |args| node.am.request_medium(1, PART, source, args))).unwrap();
-    steps.on(0, |node| node.am.poll_in_loop()); // the header may look now
+    steps.on(0, |node| node.am.poll_in_loop()); // from here on the header may look
     steps.poll(1);
     let log = steps.take_log();
     let [(99, failed)] = log[..] else { panic!("{log:?}") };
-    // More where the core was away meanwhile: then a wait skips steps.
-    assert!(failed >= 64, "each of 64 looks was in vain, so that such a wait comes to yield and to sleep: {failed}");
+    // It may be more: if another process had the core meanwhile, a wait skips steps.
+    assert!(failed >= 64, "each of 64 looks found nothing, so such a wait comes to yield and to sleep: {failed}");
     assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
 }

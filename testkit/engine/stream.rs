@@ -1,4 +1,5 @@
-//! EVERYTHING, where a peer's memory is neither mapped nor written by the kernel: Longs go through the rings.
+//! GASNET_SEGMENT_EVERYTHING where a peer's memory is neither mapped nor written by the kernel: Longs go through the
+//! rings.
 
 use super::plan::{Leg, Message, mix};
 use super::traffic::{mixed, travel};

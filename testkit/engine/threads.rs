@@ -1,4 +1,4 @@
-//! GASNET_PAR: client threads of a node send, poll and run handlers at the same time.
+//! GASNET_PAR: several client threads of a node send, poll and run handlers at the same time.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -15,7 +15,8 @@ const COUNT: u32 = 1500;
 const ASK: u8 = 128;
 const ANSWER: u8 = 129;
 
-/// A node with what its handlers saw: for each thread of the other node, and of this one, the message that is next.
+/// A node with what its handlers saw: the number of the next message, for each thread of the other node and of this
+/// one.
 struct Shared {
     node: Node<Heap>,
     asked: [AtomicU32; THREADS],
@@ -40,9 +41,9 @@ fn with_args<R>(thread: i32, k: u32, f: impl FnOnce(Args<'_>) -> R) -> R {
 }
 
 fn check(buf: *mut c_void, len: usize, thread: i32, k: i32, next: &[AtomicU32; THREADS]) {
-    // Relaxed: one handler of a node runs at a time, ordered by the inbox's lock.
+    // Relaxed: only one handler of a node runs at a time, and the inbox's lock orders them.
     let expected = next[thread as usize].fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the handler's payload.
+    // SAFETY: `buf` is the handler's payload of `len` bytes.
     let whole = (0..len).all(|i| unsafe { buf.cast::<u8>().wrapping_add(i).read() } == thread as u8 ^ k as u8);
     if (k as u32, len, whole) != (expected, length(k as u32), true) {
         crate::base::log::error(format_args!(
@@ -54,7 +55,7 @@ fn check(buf: *mut c_void, len: usize, thread: i32, k: i32, next: &[AtomicU32; T
 
 extern "C" fn ask(raw: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
     check(buf, len, thread, k, &shared().asked);
-    // SAFETY: the handler's token.
+    // SAFETY: `raw` is the handler's token.
     let token = unsafe { Token::from_raw(raw) }.unwrap();
     // SAFETY: the payload stays until the handler returns.
     let source = unsafe { Source::new(buf.cast(), len) };
@@ -75,7 +76,7 @@ fn client(shared: &Shared, thread: usize, done: &AtomicU32) {
         with_args(thread as i32, k, |args| am.request_medium(1 - shared.node.me, ASK, source, args)).unwrap();
     }
     let mut failed = 0;
-    // Relaxed: only whether all has come.
+    // Relaxed: the loop only asks whether all answers have come; it reads nothing else by them.
     while shared.answered[thread].load(Ordering::Relaxed) < COUNT {
         failed = am.wait_step(failed);
     }

@@ -1,4 +1,5 @@
-//! Nodes that send each other what a plan says; every handler checks that it is the next of its pair, and every byte.
+//! Nodes send each other what a plan says. Every handler checks that its message is the next of its pair, and checks
+//! every byte.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -16,12 +17,12 @@ use crate::testkit::far::Far;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// What lies around and in unused Long targets.
+/// The byte around Long targets, and in unused ones.
 const BLANK: u8 = 0xee;
-/// Blank bytes checked on both sides of a target.
+/// Number of blank bytes that are checked on both sides of a target.
 const GUARD: usize = 24;
 
-/// What the nodes of one run have in common.
+/// The state that all nodes of one run share.
 pub(super) struct Course<'a> {
     pub shape: &'a Shape,
     pub seed: u64,
@@ -34,22 +35,22 @@ pub(super) struct Course<'a> {
     story: std::sync::Mutex<String>,
 }
 
-/// Segment bytes that `plan` needs with Longs of at most `longest` bytes.
+/// Bytes of segment that `plan` needs if its Longs have at most `longest` bytes.
 fn segment(shape: &Shape, longest: usize) -> (usize, usize) {
     let stride = (longest + 128).next_multiple_of(64);
     (stride, stride * window(shape) * 2 * shape.active.len())
 }
 
-/// Targets of a pair are used again after this many requests, more than can be under way.
+/// A pair uses its targets again after this many requests, which is more than can be under way.
 fn window(shape: &Shape) -> usize {
     shape.slots as usize + 2
 }
 
-/// One node's share.
+/// One node's part of a run.
 pub(super) struct Traffic<'a, A: Kit> {
     pub node: &'a Node<A>,
     pub course: &'a Course<'a>,
-    /// For each rank: requests sent to it, requests got from it, and the request whose reply is next.
+    /// For each rank: requests sent to it, requests received from it, and the request whose reply comes next.
     sent: Vec<Cell<u32>>,
     got: Vec<Cell<u32>>,
     answered: Vec<Cell<u32>>,
@@ -81,7 +82,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         [self.course.seed, from.into(), to.into(), m.into(), reply.into()]
     }
 
-    /// Where leg `name` of a Long goes in the segment of `owner`; `other` is the node that writes.
+    /// Offset of the target of Long `name` in the segment of `owner`. `other` is the node that writes.
     fn target(&self, owner: u32, other: u32, name: Name, leg: Leg) -> usize {
         let active = &self.course.shape.active;
         let place = active.iter().position(|rank| *rank == other).unwrap();
@@ -116,12 +117,12 @@ impl<'a, A: Kit> Traffic<'a, A> {
             (Category::Medium, Some(token)) => am.reply_medium(token, handler, source, args),
             (Category::Long, Some(token)) => am.reply_long(token, handler, source, target(), args),
         });
-        // The source is the caller's again.
+        // The source belongs to the caller again.
         buffer[skew..skew + leg.len].fill(0x55);
         *self.buffer.borrow_mut() = buffer;
     }
 
-    /// Sends the next request to `to`. False when there is none left.
+    /// Sends the next request to `to`. Returns false if there is none left.
     fn send_next(&self, to: u32) -> bool {
         let m = self.sent[to as usize].get();
         let Some(message) = (self.course.plan)(self.node.me, to, m) else { return false };
@@ -130,7 +131,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         true
     }
 
-    /// A handler runs.
+    /// Called by every handler: checks the message and replies as planned.
     pub fn arrived(&self, token: &Token, reply: bool, category: Category, load: (*mut u8, usize), values: &[i32]) {
         let peer = token.source();
         if reply {
@@ -146,7 +147,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         if let Some(leg) = message.reply {
             self.send(peer, Some(token), self.name(peer, self.node.me, m, true), leg);
             if category == Category::Medium {
-                // Slot rule 2: the buffer is the handler's until it returns, whether or not it replied.
+                // Slot rule 2: the buffer belongs to the handler until it returns, whether or not it has replied.
                 self.verify(peer, name, message.request, category, load, values);
             }
         }
@@ -180,7 +181,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         if values != args(name, leg.args) {
             return self.fail(format_args!("message {name:?} from {peer}, {leg:?}: arguments differ"));
         }
-        // SAFETY: the handler's payload, which nobody else changes while it runs.
+        // SAFETY: the handler's payload; nothing else changes it while the handler runs.
         let at = |i: usize| unsafe { load.0.wrapping_add(i).read() };
         if let Some(i) = bytes(name, leg.len).enumerate().position(|(i, value)| at(i) != value) {
             return self.fail(format_args!("message {name:?} from {peer}, {leg:?}: byte {i} is {:#x}", at(i)));
@@ -204,7 +205,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         unsafe { load.0.write_bytes(BLANK, load.1) };
     }
 
-    /// Everything sent to this node, and all answers to what it sent, were handled.
+    /// Whether handlers have run for all that is sent to this node, and for all answers to what it sent.
     fn complete(&self) -> bool {
         let me = self.node.me;
         self.course.shape.active.iter().all(|rank| {
@@ -223,10 +224,10 @@ impl<'a, A: Kit> Traffic<'a, A> {
         format!("sent {sent:?}, got {got:?}, answered {answered:?} to and from ranks {:?}", self.course.shape.active)
     }
 
-    /// Sends all, polling now and then, and serves until every node is done.
+    /// Sends everything, polls now and then, and serves until every node is done.
     fn go(&self) {
         let me = self.node.me;
-        // Everybody starts with another one.
+        // Every node starts with a different peer.
         let mut others = self.course.shape.active.clone();
         let own = others.iter().position(|rank| *rank == me).unwrap();
         others.rotate_left(own);
@@ -261,13 +262,13 @@ impl<'a, A: Kit> Traffic<'a, A> {
                 if state != last.1 {
                     last = (Instant::now(), state);
                 }
-                // No progress at all for so long is no matter of speed.
+                // A node without any progress for this long is stuck, not slow.
                 if last.0.elapsed() > Duration::from_secs(15) {
                     self.fail(format_args!("waits for {what}: {}", last.1));
                 }
             }
             if self.course.failed.load(Ordering::Relaxed) {
-                // Go on serving for a moment, so that nobody else is stuck in the engine.
+                // Serves a little longer, so that no other node gets stuck in the engine.
                 for _ in 0..500 {
                     self.node.am.wait_step(1000);
                 }
@@ -277,7 +278,8 @@ impl<'a, A: Kit> Traffic<'a, A> {
     }
 }
 
-/// Runs `plan` on nodes of `shape`; panics with the first thing that was wrong. `after` looks at each node at the end.
+/// Runs `plan` on nodes of `shape`. Panics with the first fault that a node found. `after` looks at each node at the
+/// end.
 pub(super) fn travel<A: Kit>(
     shape: &Shape,
     longest: usize,
@@ -295,7 +297,7 @@ pub(super) fn travel<A: Kit>(
         // SAFETY: this node's own segment, before any message.
         unsafe { (node.bases[node.me as usize] as *mut u8).write_bytes(BLANK, segment) };
         let traffic = Traffic::new(node, &course);
-        // ORDERING: AcqRel, Acquire: nobody sends into a segment that is not blank yet.
+        // ORDERING: AcqRel ↔ Acquire below: no node sends into a segment that is not blank yet.
         course.ready.fetch_add(1, Ordering::AcqRel);
         while course.ready.load(Ordering::Acquire) < shape.active.len() as u32 {
             std::thread::yield_now();
@@ -309,7 +311,7 @@ pub(super) fn travel<A: Kit>(
     assert!(story.is_empty(), "seed {seed}, {} slots: {story}", shape.slots);
 }
 
-/// Every category with every number of arguments and lengths around every threshold, as request and as reply.
+/// Every category with every number of arguments, and with lengths around every threshold, as request and as reply.
 fn every_leg() -> Vec<Leg> {
     let mut legs: Vec<Leg> = (0..=MAX_ARGS).map(Leg::short).collect();
     for args in 0..=MAX_ARGS {
@@ -354,7 +356,7 @@ fn every_category_count_and_length_arrives_whole_and_in_order_whatever_the_order
     every_category_count_and_length::<Far<Heap>>();
 }
 
-/// `count` messages of any kind per pair; of 16, `answers` are answered.
+/// `count` messages of any kind per pair. Of every 16 requests, `answers` get an answer.
 pub(super) fn mixed(
     seed: u64,
     count: u32,

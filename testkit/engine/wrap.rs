@@ -1,4 +1,4 @@
-//! Numbers that come round: request counts after 2³², sequences after 2¹⁵ laps.
+//! Numbers that wrap round: request counts after 2³², sequences after 2¹⁵ laps.
 
 use super::steps::{ECHO, NOTE, Steps, note_of};
 use super::traffic::{mixed, travel};
@@ -15,7 +15,7 @@ fn from_start<A: Kit>(start: u32, slots: u32, answers: u64) {
 fn from_starts<A: Kit>(answers: u64) {
     for slots in [4, 64] {
         let laps = |n: u32| n.wrapping_mul(slots);
-        // The count's wrap; that of the batch of 65,536; the sequence's.
+        // Where the count wraps, where the batch of 65,536 does, and where the sequence does.
         for start in [0u32.wrapping_sub(200), 0xffff - 200, laps(0xffff) - 50, laps(0x7fff) - 50, laps(0x8000) - 50] {
             from_start::<A>(start, slots, answers);
         }
@@ -31,7 +31,7 @@ fn counts_of_requests_wrap() {
     }
 }
 
-/// `laps` laps of requests that nobody answers, then one that is answered.
+/// `laps` laps of requests without answer, then one request with an answer.
 fn silent_laps(steps: &Steps, laps: u32) {
     for i in 0..laps * 4 {
         steps.request(0, 1, NOTE, i as i32);

@@ -1,4 +1,4 @@
-//! A member that writes what it likes into the collective region of node 0, while all call collectives.
+//! A member writes whatever it likes into the collective region of node 0, while all members call collectives.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -16,22 +16,23 @@ use crate::testkit::world::Shape;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-/// Bytes of a destination, and of a source.
+/// Bytes of a member's destination, and of its source.
 const SIDE: usize = 80 << 10;
 /// Untouched bytes on both sides of private memory.
 const GUARD: usize = 64;
-/// Collectives of one run, and their bytes: so few that no way fills up, since nobody waits here.
+/// The number of collectives of one run, and their bytes. They are so few that no queue fills up, because no node
+/// waits here.
 const CALLS: usize = 10;
 const BYTES: usize = 180_000;
 
 struct Member {
     seat: &'static Seat,
     coll: &'static Coll<Heap>,
-    /// Destination and source that peers can't reach.
+    /// Destination and source in memory that peers cannot reach.
     private: Box<[u8]>,
 }
 
-/// Its operands may be anything; nothing must be read outside them.
+/// The client's reduction. Its operands may hold anything; nothing outside them may be read.
 unsafe extern "C" fn combine(
     result: *mut c_void,
     count: usize,
@@ -56,7 +57,7 @@ pub(super) fn run(data: &[u8]) {
     let _ = outcome(data);
 }
 
-/// The fatal error that ended it, if one did.
+/// Runs one input. Returns the fatal error that ended the run, if there was one.
 pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
     let mut input = Input::new(data);
     let flags = input.u8();
@@ -72,16 +73,16 @@ pub(super) fn outcome(data: &[u8]) -> Result<(), String> {
     for member in &members {
         let (first, last) = (&member.private[..GUARD], &member.private[GUARD + 2 * SIDE..]);
         assert!(first.iter().chain(last).all(|byte| *byte == 0), "bytes beside private memory: {result:?}");
-        // SAFETY: leaked in `members`; nobody uses it from here on.
+        // SAFETY: leaked in `members`; no code uses it after this call.
         let _ = act(member.seat, 0, |_| unsafe { member.coll.free() });
     }
     drop(members);
-    // SAFETY: leaked above; who used them is gone.
+    // SAFETY: leaked above; the members that used the seats are gone.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(seats).cast_mut()) });
     result
 }
 
-/// As `Job::make_coll` does it.
+/// Makes the collectives of all nodes as `Job::make_coll` does.
 fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec<Member> {
     let nodes = seats.len() as u32;
     let member = |seat: &'static Seat| {
@@ -119,7 +120,7 @@ fn play(members: &[Member], input: &mut Input<'_>) -> Result<(), String> {
         let attacker = 1 + usize::from(step >> 7) % (members.len() - 1);
         match step & 15 {
             0..=3 => {
-                // The same on all, or on one only, or on some something else.
+                // All members call it in the same way, or one calls it in another way, or some call something else.
                 let how = input.u8();
                 let bits = input.number(4);
                 for (me, member) in members.iter().enumerate() {
@@ -168,7 +169,7 @@ fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result
         true => node.bases[node.me as usize] + at,
         false => member.private.as_ptr().addr() + GUARD + at,
     };
-    // SAFETY: `combine` takes any bytes.
+    // SAFETY: `combine` accepts operands with any bytes.
     let how = unsafe { Reduction::new(combine, 0, 8, 0, bits >> 20 & 1 == 1) };
     let call = Call {
         kind,
@@ -187,7 +188,7 @@ fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result
     })
 }
 
-/// A word of the victim's region, most often a cell of `from`'s with a tag that fits.
+/// Writes a word of the victim's region. Most often it is a cell of `from` with a fitting tag.
 fn poke(members: &[Member], from: usize, input: &mut Input<'_>) {
     let Some(map) = members[from].coll.reach.map(0) else { return };
     let block = members[0].coll.area.all();
@@ -217,7 +218,7 @@ fn poke(members: &[Member], from: usize, input: &mut Input<'_>) {
     }
 }
 
-/// Messages of the collectives' own handlers, with any place.
+/// Sends messages to the collectives' own handlers, with any place in them.
 fn forge(attacker: &Member, input: &mut Input<'_>) -> Result<(), String> {
     let at = match input.u8() & 3 {
         0 => input.number(2) * 8,

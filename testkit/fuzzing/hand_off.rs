@@ -1,4 +1,6 @@
-//! What nodes read of each other at the start: the hand-off, the job's header, bulletins, the environment, extents.
+//! Memory and texts that nodes get from others at the start: the hand-off, the job's header, bulletins, the
+//! environment, extents of segments.
+//! segments.
 
 use super::Input;
 use crate::boot::{self, Bootstrap, Key, Shared, launcher};
@@ -13,7 +15,7 @@ use std::sync::OnceLock;
 const NODES: u32 = 3;
 const KEY: Key = Key::new("key");
 
-/// One header for all runs: headers stay mapped for ever.
+/// One header serves all runs, because headers are never unmapped.
 fn header() -> &'static JobHeader {
     static HEADER: OnceLock<JobHeader> = OnceLock::new();
     HEADER.get_or_init(|| JobHeader::create(NODES).expect("memory for a header").1)
@@ -39,13 +41,13 @@ pub(super) fn run(data: &[u8]) {
     }
 }
 
-/// Any node may write any word of the header.
+/// Writes any words of the header, as any node may.
 fn words(input: &mut Input<'_>) {
     let header = header();
     let all = header.words();
     for _ in 0..input.below(40) {
         let at = input.below(256);
-        // Of 512 words those of the fixed part and of the records are the first ones.
+        // The first of 512 words are those of the fixed part and of the records.
         all[at % all.len()].store(input.any(), Ordering::Relaxed); // Relaxed: one thread
     }
     let _ = header.verify(NODES, input.any());
@@ -69,7 +71,7 @@ fn words(input: &mut Input<'_>) {
     header.record_exit(input.u8());
 }
 
-/// Where a peer says that its segment is.
+/// Extents that peers claim for their segments.
 fn segments(input: &mut Input<'_>) {
     let (base, len) = (input.any() as usize, input.any() as usize);
     let place = if input.u8() & 1 == 0 { Placement::Anywhere } else { Placement::At(input.any() as usize) };

@@ -1,5 +1,6 @@
-//! A peer that writes what it likes into the control and command regions of node 0, where it may and as it may: any
-//! word, whole messages that look right, and words that change between two looks. Meanwhile all nodes go on.
+//! A peer writes whatever it likes into the control and command regions of node 0. It can write where, and in the
+//! ways, that a peer can: any word, whole messages that look right, and words that change between two looks. All
+//! nodes continue meanwhile.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -17,7 +18,7 @@ use crate::xfer::op::{Op, OpId};
 use crate::xfer::{Completion, Counted, Engines, Landing, Rma, home, reference};
 
 const SEGMENT: usize = 4096;
-/// What the victim has in private.
+/// Bytes of the victim's private memory.
 const PRIVATE: usize = 1024;
 const SECRET: u8 = 0x5a;
 /// Bytes of the collective region.
@@ -28,7 +29,7 @@ struct Scene {
     layout: Layout,
     op: (OpId, &'static Op),
     rma: Rma,
-    /// Places for gets, and bytes that nobody writes.
+    /// Memory for the results of gets, between bytes that must not change.
     landing: Box<[u8]>,
     private: Box<[u8]>,
 }
@@ -37,7 +38,7 @@ pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let flags = input.u8();
     let start = input.pick(&[0, 0xffff - 3, 0u32.wrapping_sub(6), 0x7fff * 4 - 2, 0x4000 * 4 - 2, 1_000_000]);
-    // Few nodes most often: making them takes longer than a run.
+    // Mostly few nodes, because making nodes takes longer than a run.
     let nodes = if flags & 7 == 2 { 3 } else { 2 };
     let mut shape = Shape { start, segment: SEGMENT, ..Shape::new(nodes, 4) };
     if flags & 63 == 1 {
@@ -76,7 +77,7 @@ impl Scene {
     fn poll(&self, who: usize, script: u64, last: bool) -> Result<(), String> {
         act(&self.seats[who], script, |seat| {
             if last {
-                // A wait's steps: yields, then a sleep of 50 µs after a look that misses nothing.
+                // The steps of a wait: yields, then a thorough look, then a sleep of 50 µs.
                 seat.node.am.wait_step(1 << 20);
             } else {
                 seat.node.am.poll();
@@ -85,7 +86,7 @@ impl Scene {
     }
 
     fn step(&self, step: u8, input: &mut Input<'_>) -> Result<(), String> {
-        // Who attacks.
+        // The attacker of this step.
         let from = 1 + usize::from(step >> 7) % (self.seats.len() - 1);
         let attacker = &self.seats[from].node;
         let peer = attacker.me as usize;
@@ -123,13 +124,13 @@ impl Scene {
                 fickle::plan(0, 0);
             }
             30 => {
-                // A stream's count, and the first word that a stream or bounced payload is put by.
+                // The count of a stream, and the first word that places a stream or a bounced payload.
                 let (slot, _) = self.slot(peer, input);
                 victim.queue.publish(slot + 8 * 15, input.any());
             }
             _ => {
                 act(&self.seats[0], 0, |seat| {
-                    // As a reply that waits for room.
+                    // Polls as a reply does that waits for room.
                     seat.node.am.inbox.with(|inbox| inbox.poll_replies(&seat.node.am))
                 })?;
             }
@@ -137,7 +138,7 @@ impl Scene {
         Ok(())
     }
 
-    /// A request or reply slot near the one that is next, and the number of its request.
+    /// A request or reply slot near the next one, and the number of its request.
     fn slot(&self, peer: usize, input: &mut Input<'_>) -> (usize, u32) {
         let bits = input.u8();
         let delta = [0, 0, 0, 1, 2, 3, 4, 0u32.wrapping_sub(1)][usize::from(bits >> 1 & 7)];
@@ -149,7 +150,7 @@ impl Scene {
         (if bits & 1 == 0 { self.layout.request(index) } else { self.layout.reply(index) }, index)
     }
 
-    /// A word that a message may carry: an address, an offset, anything.
+    /// A value that a message may carry: an address, an offset, or anything.
     fn value(&self, input: &mut Input<'_>) -> u64 {
         let node = &self.seats[0].node;
         let near = |base: usize, input: &mut Input<'_>| (base as u64).wrapping_add(input.number(2)).wrapping_sub(64);
@@ -181,7 +182,7 @@ impl Scene {
         victim.control.publish(at, value);
     }
 
-    /// A message that looks right in some or all respects.
+    /// Writes a message that looks right in some or all respects.
     fn forge(&self, peer: usize, victim: &crate::am::outbox::Peer<crate::sci::heap::Heap>, input: &mut Input<'_>) {
         let (slot, index) = self.slot(peer, input);
         let handler = match input.u8() {
@@ -207,12 +208,12 @@ impl Scene {
             victim.queue.publish(slot + 8 * i, value);
         }
         let meta = Meta::new(self.layout.sequence(index), handler, args, carry, len as u32 as usize);
-        // A kind that nobody writes.
+        // A kind that no sender of ours writes.
         let odd = if bits & 7 == 7 { 1 << 31 | 1 << 30 } else { 0 };
         victim.queue.publish(slot, meta.bits() | odd);
     }
 
-    /// An honest request.
+    /// Sends an honest request.
     fn send(&self, who: usize, to: usize, input: &mut Input<'_>) -> Result<(), String> {
         let (bits, len, script) = (input.u8(), input.number(2) as usize, input.number(1));
         let to = self.seats[to].node.me;
@@ -232,7 +233,7 @@ impl Scene {
         })
     }
 
-    /// A put, a get, a memset, packets of both, by node 0.
+    /// Lets node 0 start a put, a get, a memset, or packets of puts and gets.
     fn transfer(&self, to: usize, input: &mut Input<'_>) -> Result<(), String> {
         let (kind, len) = (input.u8() % 5, usize::from(input.u8()) + 1);
         let to = self.seats[to].node.me;
@@ -247,7 +248,7 @@ impl Scene {
             let far: [usize; 3] = std::array::from_fn(|i| there + 600 * i);
             let near: [usize; 3] = std::array::from_fn(|i| here.addr() + 300 * i);
             let (far, near) = (Indexed { list: &far, len }, Indexed { list: &near, len });
-            // SAFETY: lives as long as the scene.
+            // SAFETY: the landing memory lives as long as the scene.
             let landing = unsafe { Landing::new(here, len) };
             let vis = |call, what| {
                 let (on, c) = (Engines { am, rma: &self.rma }, Completion::at_return(c));

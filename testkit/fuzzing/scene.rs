@@ -1,8 +1,8 @@
-//! Nodes of one process on one thread, with the handlers that the library has, and those of a client. What these do is in a
-//! script.
+//! Nodes of one process on one thread, with the library's handlers and with those of a client. A script decides what
+//! handlers do.
 //!
-//! Nobody may wait on this thread for a peer, so what would wait is not done: requests without a slot, replies without room
-//! in a ring.
+//! No node may wait for a peer on this thread. So a scene leaves out what would wait: requests without a free slot,
+//! and replies without room in a ring.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -27,33 +27,33 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// A node, and what handlers need beside it.
+/// A node, and what its handlers need.
 pub(super) struct Seat {
     pub(super) node: Node<Heap>,
     pub(super) vis: Vis,
-    /// Where payloads of its handlers may lie.
+    /// Memory in which payloads of its handlers may lie.
     areas: Vec<(usize, usize)>,
     pub(super) coll: Collective,
 }
 
-/// What a node's collectives have of messages.
+/// The parts that a node's collectives share with its handlers.
 pub(super) struct Collective {
-    /// Own collective region.
+    /// The node's own collective region.
     pub(super) region: <Heap as Adapter>::Local,
-    /// Where bytes may land.
+    /// The places where bytes may land.
     pub(super) landings: Arc<Landings>,
     _segment: <Heap as Adapter>::LocalSegment,
 }
 
 thread_local! {
     static HERE: Cell<*const Seat> = const { Cell::new(std::ptr::null()) };
-    /// Bits that say what the next handlers do.
+    /// Bits that decide what the next handlers do.
     static SCRIPT: Cell<u64> = const { Cell::new(0) };
-    /// The first fatal error of a handler, which can't unwind.
+    /// The first fatal error of a handler; a handler cannot unwind.
     static FATAL: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The nodes of `shape`, with collective regions of so many bytes.
+/// The nodes of `shape`, with collective regions of `region` bytes.
 pub(super) fn seats(shape: &Shape, region: usize) -> Vec<Seat> {
     FATAL.take();
     let (adapters, config) = (Heap::kit(shape.nodes, 0), Config::default());
@@ -65,7 +65,7 @@ pub(super) fn seats(shape: &Shape, region: usize) -> Vec<Seat> {
     let of = |rank: u32| shape.active.iter().position(|r| *r == rank).expect("an active node");
     let made = nodes_with(shape, &adapters, |rank, library| register(&parts[of(rank)], library));
     let seat = |(node, (vis, coll)): (Node<Heap>, (Vis, Collective))| {
-        // 250 and above stay free.
+        // Indices from 250 on have no handler.
         let clients: Vec<(u8, usize)> = (FIRST_CLIENT..250).map(|i| (i, (any as *const ()).addr())).collect();
         node.register(&clients);
         let areas = node._memory.iter().map(|map| (map.ptr(0).addr(), map.len())).collect();
@@ -74,7 +74,7 @@ pub(super) fn seats(shape: &Shape, region: usize) -> Vec<Seat> {
     made.into_iter().zip(parts).map(seat).collect()
 }
 
-/// Runs `f` as `seat`'s code, its handlers with `script`. A fatal error is the result.
+/// Runs `f` as code of `seat`, its handlers with `script`. An `Err` holds the text of a fatal error.
 pub(super) fn act<R>(seat: &Seat, script: u64, f: impl FnOnce(&Seat) -> R) -> Result<R, String> {
     HERE.set(seat);
     watch::set(seat.areas.clone());
@@ -88,16 +88,17 @@ pub(super) fn act<R>(seat: &Seat, script: u64, f: impl FnOnce(&Seat) -> R) -> Re
     }
 }
 
-/// Can a request with `ring` bytes of payload go without waiting?
+/// Whether a request with `ring` bytes of payload can be sent without waiting.
 pub(super) fn has_slot(seat: &Seat, to: u32, ring: usize) -> bool {
     let am = &seat.node.am;
     let peer = &am.peers[to as usize];
     peer.outbox.with(|outbox| peer.take(outbox, &am.layout, ring).is_some())
 }
 
-/// Can a reply with `len` bytes of ring go without waiting, or is the peer's position nonsense?
+/// Whether a reply with `len` bytes of ring can be sent without waiting. True also if the peer's position is
+/// nonsense.
 fn has_room(am: &Am<Heap>, to: u32, len: usize) -> bool {
-    // SAFETY: in a request's handler, inside the inbox.
+    // SAFETY: called in a request's handler, so this thread holds the inbox.
     let head = unsafe { am.inbox.reenter() }.from[to as usize].reply_head.get();
     let tail = am.control.word(am.layout.reply_credit(to as usize)).load(Ordering::Relaxed); // Relaxed: one thread
     tail > head || head - tail > RING as u64 || outbox::take(head, tail, len).is_some()
@@ -106,7 +107,7 @@ fn has_room(am: &Am<Heap>, to: u32, len: usize) -> bool {
 pub(super) fn with_args<R>(values: &[i32], f: impl FnOnce(Args<'_>) -> R) -> R {
     let pair = |p: &[i32]| u64::from(p[0] as u32) | u64::from(p.get(1).map_or(0, |v| *v as u32)) << 32;
     let words: Vec<u64> = values.chunks(2).map(pair).collect();
-    // SAFETY: as many words as the arguments take.
+    // SAFETY: `words` has as many words as the arguments take.
     f(unsafe { Args::from_raw(words.as_ptr(), values.len()) })
 }
 
@@ -115,15 +116,16 @@ pub(super) fn source(bytes: &[u8]) -> Source {
     unsafe { Source::new(bytes.as_ptr(), bytes.len()) }
 }
 
-/// A handler's body. Words do not change meanwhile: a reply would wait for room that was there.
+/// The body of a handler. Words do not change while it runs, as a reply would otherwise wait for room that was there
+/// before.
 fn handler(raw: *mut c_void, body: impl FnOnce(&Seat, &Token) -> Result<(), Error>) {
     if FATAL.with_borrow(Option::is_some) {
         return; // the node would have ended
     }
     let plan = fickle::plan(0, 0);
-    // SAFETY: set by `act`, which outlives its handlers.
+    // SAFETY: `act` set it to a seat that outlives the handlers.
     let seat = unsafe { &*HERE.get() };
-    // SAFETY: the handler's token.
+    // SAFETY: `raw` is the handler's token.
     let token = unsafe { Token::from_raw(raw) }.expect("a handler has a token");
     let result = caught::catch(|| {
         if let Err(error) = body(seat, token) {
@@ -136,8 +138,8 @@ fn handler(raw: *mut c_void, body: impl FnOnce(&Seat, &Token) -> Result<(), Erro
     fickle::plan(plan.0, plan.1);
 }
 
-/// Every client's handler: whatever it is called with, it takes the token only, because a peer may call any with anything,
-/// and only the client would know.
+/// The client's handler at all indices. It uses the token only: a peer may call any handler with anything, and only a
+/// client knows what its own handlers accept.
 extern "C" fn any(raw: *mut c_void) {
     handler(raw, |seat, token| {
         let script = SCRIPT.get();
@@ -173,13 +175,13 @@ extern "C" fn any(raw: *mut c_void) {
     });
 }
 
-/// The library's own handler, run when it need not wait, and with words that do not change meanwhile.
+/// A handler of the library. It runs only if it need not wait, and words do not change while it runs.
 fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
     Box::new(move |am, token, words, payload| {
         let plan = fickle::plan(0, 0);
         let ring = match index {
             RMA_GET => high(words.word(2).load(Ordering::Relaxed)), // Relaxed: one thread
-            VIS_GET => high(words.word(0).load(Ordering::Relaxed)), // Relaxed: as above
+            VIS_GET => high(words.word(0).load(Ordering::Relaxed)), // Relaxed: one thread
             _ => 0,
         } as usize;
         if ring > MAX_MEDIUM || has_room(am, token.source(), ring) {
@@ -189,7 +191,7 @@ fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
     })
 }
 
-/// What serves a node's messages, as `Job::build` has it; what answers gets waits for nothing.
+/// Registers what serves a node's messages, as `Job::build` does. Nothing that answers gets may wait here.
 fn register((vis, coll): &(Vis, Collective), library: &mut Library<Heap>) {
     reference::register(library);
     vis.register(library);

@@ -1,4 +1,4 @@
-//! What users write: environment variables, node sets, sizes, numbers, escapes.
+//! Texts that users write: environment variables, node sets, sizes, numbers, escapes.
 
 use super::Input;
 use crate::base::config::{Config, VARS, memory_size, signal_number, yes_no};
@@ -36,7 +36,7 @@ pub(super) fn run(data: &[u8]) {
     }
 }
 
-/// Some variables with some values, and what is made of them.
+/// Sets some variables to some values and reads the settings from them.
 fn variables(input: &mut Input<'_>) {
     let mut pairs = Vec::new();
     for _ in 0..1 + input.below(4) {

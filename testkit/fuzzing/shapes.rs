@@ -1,4 +1,4 @@
-//! What clients describe: vector, indexed and strided transfers, and which way a collective goes.
+//! Descriptions by clients: vector, indexed and strided transfers; and the choice of algorithm for a collective.
 
 use super::Input;
 use super::scene::{Seat, seats};
@@ -11,7 +11,7 @@ use crate::vis::{Verb, check};
 
 thread_local!(static SEATS: Vec<Seat> = seats(&Shape::new(2, 4), 64));
 
-/// Runs looked at; a description may have 2⁶⁴.
+/// The number of runs that are looked at. A description may have 2⁶⁴.
 const RUNS: usize = 300;
 
 fn no_empty(runs: impl Iterator<Item = Run>) {
@@ -30,7 +30,7 @@ pub(super) fn run(data: &[u8]) {
     }
 }
 
-/// Somewhere, in the segment of node 1 or not.
+/// Any address, inside the segment of node 1 or not.
 fn address(input: &mut Input<'_>) -> usize {
     let base = SEATS.with(|seats| seats[0].node.bases[1]);
     match input.u8() & 3 {

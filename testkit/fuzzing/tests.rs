@@ -1,4 +1,4 @@
-//! Every target with its seeds, with seeds that were changed a little, and with bytes made at random.
+//! Runs every target with its seeds, with slightly changed seeds, and with random bytes.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, TestRunner};
 use std::fs;
 use std::path::PathBuf;
 
-/// Changed and random inputs for each target.
+/// The number of changed and random inputs for each target.
 const CASES: u32 = 1500;
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {
@@ -74,7 +74,7 @@ fn no_description_of_a_transfer_panics() {
     try_target("shapes");
 }
 
-/// What a run of collectives ends with; the bytes are steps of `collectives`.
+/// Checks the error that a run of collectives ends with. `steps` are the input of `collectives`.
 fn ends_with(steps: &[u8], text: &str) {
     let end = super::collectives::outcome(steps);
     assert!(end.as_ref().is_err_and(|end| end.contains(text)), "{end:?}");
@@ -82,7 +82,8 @@ fn ends_with(steps: &[u8], text: &str) {
 
 #[test]
 fn a_member_that_took_more_of_a_stage_than_there_was_is_fatal() {
-    // Node 0 alone begins a broadcast of 40,000 bytes from private memory; the other says that it took 100 chunks.
+    // Node 0 alone begins a broadcast of 40,000 bytes from private memory. The other node claims to have taken 100
+    // chunks.
     let mut steps = vec![3];
     steps.extend([0, 0, 43, 40, 0, 0]);
     steps.extend([9, 1, 3, 100, 0, 8, 0, 4]);
@@ -91,7 +92,8 @@ fn a_member_that_took_more_of_a_stage_than_there_was_is_fatal() {
 
 #[test]
 fn bytes_said_to_be_sent_ahead_where_the_region_ends_are_fatal() {
-    // Node 0 waits for a broadcast of 304 bytes by the other, which says that they are 8 bytes before the end.
+    // Node 0 waits for a broadcast of 304 bytes from the other node. That one claims that they lie 8 bytes before the
+    // end.
     let mut steps = vec![3];
     steps.extend([0, 0, 38, 32, 1, 0]);
     steps.extend([9, 1, 2, 8, 0, 6, 0]);
@@ -111,13 +113,13 @@ fn words_for_half_a_cell_are_fatal() {
 
 #[test]
 fn a_collectives_message_of_a_kind_that_nobody_writes_is_fatal() {
-    // Node 0 receives a broadcast of 5,000 bytes from node 1, which it does not announce a place for.
+    // Node 0 receives a broadcast of 5,000 bytes from node 1, and does not announce a place for them.
     let bits = (0u32..1 << 20).find(|bits| bits % 7 == 0 && (bits >> 3) % 9 == 5 && bits >> 16 & 1 == 1).unwrap();
     let begin: Vec<u8> = [0, 0].into_iter().chain(bits.to_le_bytes()).collect();
     for (how, count) in [(0, 0), (1, 0), (4, 2), (4, 31), (5, 0), (7, 1)] {
         let mut steps = vec![3];
         steps.extend(&begin);
-        // The word that says how number 1 is sent, then a poll.
+        // The word that says how number 1 is sent, followed by a poll.
         let value = how | count << 3;
         steps.extend([9, 1, 3, value, 0, 0, 4]);
         let end = super::collectives::outcome(&steps);
@@ -125,7 +127,7 @@ fn a_collectives_message_of_a_kind_that_nobody_writes_is_fatal() {
     }
 }
 
-/// `at` and `len` are where a peer wants node 0 to read or write.
+/// Sends node 0 a request to read or write `len` bytes at `at`.
 fn asks_node_zero(handler: u8, at: impl Fn(usize) -> usize, len: usize) -> Result<bool, String> {
     let seats = seats(&Shape::new(2, 4), 64);
     let halves = |n: usize| [n as i32, (n >> 32) as i32];
@@ -169,7 +171,7 @@ fn an_answer_to_a_get_is_taken_once_as_it_was_asked_for() {
     };
     refused(LEN, asked); // nothing is under way
     let start = |seat: &super::scene::Seat| {
-        // SAFETY: lives as long as the test.
+        // SAFETY: the memory lives as long as the test.
         let landing = unsafe { Landing::new(to, LEN) };
         reference::get(&seat.node.am, 1, seat.node.bases[1], landing, Counted { id, op }).unwrap();
     };

@@ -1,5 +1,5 @@
-//! The binary interface that clients are compiled against, compared with ci/abi.txt. clang reads it in the tests of
-//! tests/abi/dump.rs, where the form of the text is explained.
+//! Compares the binary interface that clients are compiled against with ci/abi.txt. clang reads the interface in the
+//! tests of tests/abi/dump.rs, which explains the form of the text.
 
 use crate::repo::{Repo, outcome};
 use crate::verdicts::Verdicts;
@@ -10,7 +10,7 @@ use std::fs;
 
 const WRITTEN: &str = "ci/abi.txt";
 
-/// Shows the difference; with `update` writes the text anew, where lines are gone or changed only if `breaks`.
+/// Prints the difference. With `update`, writes the text anew; lines may go or change only if `breaks` is set.
 pub fn run(repo: &Repo, update: bool, breaks: bool) -> Result<bool> {
     repo.set_up("gcc libclang")?;
     let made = repo.target.join("tmp/abi.txt");
@@ -59,7 +59,7 @@ fn format_sections(text: &str) -> Vec<(Vec<&str>, Vec<&str>)> {
     pairs.map(|(names, items)| (names.split(' ').collect(), self::items(items))).collect()
 }
 
-// An item begins at the margin with a word or with its attributes.
+// An item starts at the margin, with a word or with its attributes.
 fn items(text: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let (mut at, mut in_attributes) = (0, false);
@@ -80,8 +80,9 @@ fn whole(items: Option<&BTreeSet<&str>>) -> String {
     items.into_iter().flatten().copied().collect()
 }
 
-/// The lines that some client saw and no longer sees, each with the first client that misses it: an object compiled before may
-/// not work with this library. Commas and brackets move when a list grows, so lines without a letter are no evidence.
+/// The lines that some client saw and no longer sees, each with the first client that misses it. An object that was
+/// compiled before may not work with this library. Lines without a letter do not count, because commas and brackets
+/// move when a list grows.
 fn gone(old: &str, new: &str) -> Vec<String> {
     let (old, new) = (clients(old), clients(new));
     let mut lines = BTreeMap::new();

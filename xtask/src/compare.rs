@@ -1,5 +1,5 @@
-//! `cargo xtask compare OLD`: is this build slower than another one? Both run `gasnet-sci bench` in turns, so that what else the
-//! machine does meets both alike; a row's verdict is the median of the rounds' own ratios.
+//! `cargo xtask compare OLD`: is this build slower than another one? Both run `gasnet-sci bench` in turns, so that
+//! other load on the machine hits both alike. The verdict on a row is the median of the ratios of the single rounds.
 
 use crate::repo::Repo;
 use anyhow::{Context, Result, bail};
@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A row that is slower by more than this share is worse; the noise of a quiet machine of two cores is about 2 %.
+/// A row that is slower by more than this share counts as worse. The noise of a quiet machine of two cores is about 2
+/// %.
 const WORSE: f64 = 0.03;
 
 pub fn command() -> Command {
@@ -38,7 +39,7 @@ pub fn command() -> Command {
         )
 }
 
-/// A row's name, and what is measured of it: the ratio to its limit where it has one, else the median. Smaller is better.
+/// A row's name and its figure: the ratio to its limit if it has one, else the median. Smaller is better.
 type Figures = BTreeMap<String, f64>;
 
 pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
@@ -49,7 +50,7 @@ pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
     let new = repo.target.join("release");
     let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for round in 0..rounds {
-        // Each goes first in every other round.
+        // The two builds take turns in going first.
         let (before, after) = if round % 2 == 0 {
             let before = measure(repo, old, &only)?;
             (before, measure(repo, &new, &only)?)
@@ -105,7 +106,7 @@ fn figure(row: &Value) -> Option<(String, f64)> {
         row["nodes"]
     );
     let value = row["ratio"].as_f64().or_else(|| row["median"].as_f64())?;
-    // Bandwidths are better when they are higher, alone or beside that of copies.
+    // For bandwidths higher is better, alone or as a ratio to that of copies.
     let rises = row["unit"] == "MB/s";
     Some((name, if rises { 1.0 / value } else { value }))
 }

@@ -1,4 +1,5 @@
-//! What a run may leave behind: processes, files. A run is marked by an environment variable, which its processes inherit.
+//! Finds what a run may leave behind: processes and files. A run is marked by an environment variable that its
+//! processes inherit.
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Where names of ours could come up that other programs use, too.
+/// Directories that other programs use too, and in which files with our names could appear.
 const COMMON: [&str; 4] = ["/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp"];
 
-/// Finds what marked processes leave.
+/// Finds what marked processes leave behind.
 pub struct Leftovers {
     pub marked: Marked,
-    /// The jobs' own place for temporary files.
+    /// A directory of the jobs' own for temporary files.
     temporary: TempDir,
     before: BTreeSet<PathBuf>,
 }
@@ -23,7 +24,7 @@ pub struct Leftovers {
 #[derive(Clone)]
 pub struct Marked {
     mark: String,
-    /// Programs outside it are none of ours, whatever they inherited.
+    /// Programs outside this directory are not ours, even if they inherited the mark.
     target: PathBuf,
 }
 
@@ -38,7 +39,7 @@ impl Leftovers {
         self.temporary.path()
     }
 
-    /// Makes what `command` starts recognisable, and takes settings of ours away.
+    /// Marks what `command` starts, and removes our settings from its environment.
     pub fn mark(&self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("GASNET_")) {
@@ -48,7 +49,8 @@ impl Leftovers {
         command.env("GASNET_CI_MARK", &self.marked.mark).env("TMPDIR", self.temporary());
     }
 
-    /// New names of ours in common places, and anything in the jobs' own; the latter is removed.
+    /// New files with our names in common directories, and all files in the jobs' own directory. The latter are
+    /// removed.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = our_names().difference(&self.before).cloned().collect();
         for entry in fs::read_dir(self.temporary()).into_iter().flatten().flatten() {
@@ -62,13 +64,13 @@ impl Leftovers {
 }
 
 impl Marked {
-    /// Marked processes that are alive.
+    /// Marked processes that are still alive.
     pub fn processes(&self) -> Vec<Pid> {
         let mark = format!("GASNET_CI_MARK={}", self.mark);
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         let ours = |number: &i32| {
-            // Of a process that is about to go, either may be unreadable.
+            // Both files may be unreadable if the process is just ending.
             let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
                 && fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|file| file.starts_with(&self.target))
@@ -78,13 +80,13 @@ impl Marked {
 
     /// Kills all marked processes.
     pub fn kill(&self) {
-        // One that has gone by itself meanwhile is as good.
+        // A process that has ended meanwhile makes the call fail, which does no harm.
         for pid in self.processes() {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 
-    /// What the marked processes are and what each of their threads does.
+    /// Describes the marked processes and what each of their threads does.
     pub fn describe(&self) -> String {
         let read = |path: String| fs::read_to_string(path).unwrap_or_default();
         let mut text = String::new();
@@ -104,7 +106,7 @@ impl Marked {
     }
 }
 
-/// What lies in common places under a name of ours. Our own cgroup and directories have other places.
+/// Files with our names in common directories. Our own cgroup and directories are elsewhere.
 fn our_names() -> BTreeSet<PathBuf> {
     let entries = COMMON.iter().filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
     let ours = |path: &PathBuf| {

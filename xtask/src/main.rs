@@ -1,7 +1,9 @@
-//! `cargo xtask`: what developers of this repository run, beside the small scripts of ci/. One module per subcommand.
+//! `cargo xtask`: the programs that developers of this repository run, beside the small scripts of ci/. One module
+//! per subcommand.
 
 #![forbid(unsafe_code)]
-// A tool of the repository reads the environment as scripts do; the library's one table of variables is not concerned.
+// A tool of the repository reads the environment as scripts do. The rule about the one table of variables is for the
+// library.
 #![allow(clippy::disallowed_methods)]
 
 mod abi;

@@ -1,4 +1,4 @@
-//! Where things are, and the tools of the shell that scripts and xtask share.
+//! Where things are in the repository, and the shell tools that scripts and xtask share.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub struct Repo {
     pub root: PathBuf,
     /// cargo's target directory.
     pub target: PathBuf,
-    /// What a user links against (lib, include, bin); `stage` fills it.
+    /// The directory that a user links against (lib, include, bin). `make_stage` fills it.
     pub stage: PathBuf,
     pub cores: usize,
 }
@@ -25,11 +25,12 @@ impl Repo {
         Ok(Repo { stage: target.join("stage"), target, root, cores })
     }
 
-    /// A command that runs in the repository and reads nothing, without what cargo tells the programs that it runs.
+    /// A command that runs in the repository, with empty input and without the variables that cargo sets for what it
+    /// runs.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root).stdin(Stdio::null());
-        // It would come before the paths of the libraries that client programs carry.
+        // The search path would come before the library paths in client programs.
         command.env_remove("LD_LIBRARY_PATH").env("CARGO_TARGET_DIR", &self.target);
         command
     }
@@ -38,12 +39,14 @@ impl Repo {
         self.command(&env::var("CARGO").unwrap_or("cargo".into()))
     }
 
-    /// Makes sure that the tools which `words` name are there; installs them as root on Debian. `set_up` of ci/lib.sh.
+    /// Makes sure that the tools named by `words` are installed. As root on Debian it installs them. This is `set_up`
+    /// of ci/lib.sh.
     pub fn set_up(&self, words: &str) -> Result<()> {
         self.library(&format!("set_up {words}"))
     }
 
-    /// Builds the release library, unless it is fresh, and puts what a user needs into the stage. `make_stage` of ci/lib.sh.
+    /// Builds the release library, unless it is fresh, and puts what a user needs into the stage. This is
+    /// `make_stage` of ci/lib.sh.
     pub fn make_stage(&self) -> Result<()> {
         self.library("make_stage")
     }
@@ -64,7 +67,7 @@ impl Repo {
         fs::write(self.root.join(path), text).with_context(|| format!("cannot write {path}"))
     }
 
-    /// The file of c-tests/ with this name, in whatever folder.
+    /// The file of c-tests/ with this name, in any of its folders.
     pub fn c_test(&self, name: &str) -> Result<PathBuf> {
         let mut folders = vec![self.root.join("c-tests")];
         while let Some(folder) = folders.pop() {
@@ -81,7 +84,7 @@ impl Repo {
     }
 }
 
-/// What a command prints on either stream, and whether it succeeded.
+/// The text that a command prints on either stream, and whether it succeeded.
 pub fn outcome(command: &mut Command) -> Result<(bool, String)> {
     let output = command.output().with_context(|| format!("cannot run {:?}", command.get_program()))?;
     let text = [output.stdout, output.stderr].concat();

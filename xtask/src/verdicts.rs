@@ -1,8 +1,8 @@
-//! How checks are counted and told: what failed as it comes, and a line at the end that scripts read.
+//! Counts checks and reports them: each failure when it happens, and at the end one line that scripts read.
 
 use std::sync::{Mutex, PoisonError};
 
-/// The checks of one subcommand; any thread may report.
+/// The checks of one subcommand. Any thread may report one.
 pub struct Verdicts {
     name: &'static str,
     counts: Mutex<Counts>,
@@ -14,7 +14,7 @@ struct Counts {
     failed: usize,
 }
 
-/// Failures whose findings are shown. One mistake in a header fails hundreds of checks.
+/// The number of failures whose findings are shown. One mistake in a header fails hundreds of checks.
 const SHOWN: usize = 20;
 
 impl Verdicts {
@@ -22,9 +22,9 @@ impl Verdicts {
         Verdicts { name, counts: Mutex::default() }
     }
 
-    /// A check that has passed if there are no findings. `lines` of them are shown.
+    /// Counts a check, which has passed if `findings` is empty. At most `lines` of the findings are shown.
     pub fn none(&self, check: &str, findings: &str, lines: usize) {
-        // A thread that panicked has told of it; the counts are whole.
+        // A thread that panicked has printed why, and the counts are consistent.
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if findings.is_empty() {
             counts.passed += 1;
@@ -36,7 +36,7 @@ impl Verdicts {
         findings.lines().take(shown).for_each(|line| println!("    {line}"));
     }
 
-    /// Tells the sum; true if nothing failed.
+    /// Prints the sum. Returns true if no check failed.
     pub fn finish(self) -> bool {
         let counts = self.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
         println!("{}: {} passed, {} failed", self.name, counts.passed, counts.failed);

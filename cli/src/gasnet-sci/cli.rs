@@ -1,4 +1,4 @@
-//! The command line as clap knows it. Needs nothing but clap, so that the man page is made from it too.
+//! The command line as clap knows it. This file uses clap only, so that the build can make the man page from it.
 
 use crate::bench::{JOBS, SECTIONS};
 use clap::builder::PossibleValuesParser;
@@ -17,7 +17,7 @@ pub fn command() -> Command {
         .subcommand(bench_node())
         .subcommand(page())
         .subcommand(tune())
-        // For ci/install and ci/docs.
+        // Used by ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
 }
@@ -91,7 +91,7 @@ fn bench() -> Command {
         )
 }
 
-// What the command starts its jobs with.
+// The hidden subcommand with which the command starts itself as a node of its jobs.
 fn bench_node() -> Command {
     let value = |id: &'static str| Arg::new(id).long(id).required(true);
     let number = |id| value(id).value_parser(value_parser!(u32));

@@ -1,4 +1,4 @@
-//! What this host allows, from /proc, /sys and the kernel itself.
+//! Finds out what this host allows, from /proc, /sys and the kernel itself.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -52,7 +52,7 @@ fn numa(id: usize, cpus: &[usize]) -> Numa {
     Numa { id, cpus: format_list(cpus), memory_bytes: total }
 }
 
-// Bytes in a line that ends with `N kB`.
+// The number of bytes in a line that ends with `N kB`.
 fn kib(line: &str) -> Option<u64> {
     line.strip_suffix("kB")?.split_whitespace().next_back()?.parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -91,7 +91,7 @@ fn pool(directory: &std::path::Path) -> Option<HugePool> {
 }
 
 fn cross_memory_attach() -> Allowed {
-    // Of its own memory any process may ask; that fails only if the system call is closed to it.
+    // Every process may read its own memory this way. If that fails, the system call is closed to this process.
     let word = 0x5c1u64;
     let mut copy = 0u64;
     // SAFETY: both words live across the call, and `copy` is writable.
@@ -111,7 +111,7 @@ fn cross_memory_attach() -> Allowed {
 }
 
 fn membarrier() -> Allowed {
-    // linux/membarrier.h: the command that asks which there are, and the two that a sleeping node uses.
+    // Commands of linux/membarrier.h: the one that asks which commands exist, and the two that a sleeping node uses.
     const QUERY: libc::c_long = 0;
     const EXPEDITED: libc::c_long = 1 << 1;
     const REGISTER: libc::c_long = 1 << 2;

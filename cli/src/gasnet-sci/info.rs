@@ -1,4 +1,4 @@
-//! `gasnet-sci info`.
+//! `gasnet-sci info`: the report about this installation and this host, as text or JSON.
 
 use crate::host;
 use crate::report::*;

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Who reads the first lines only, `| head`, is no error of ours.
+        // A reader that closes the pipe early, such as `| head`, is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("gasnet-sci: {error}");

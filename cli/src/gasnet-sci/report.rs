@@ -1,9 +1,10 @@
-//! What `gasnet-sci info` knows. The fields are the keys of its JSON: they stay, new ones may come.
+//! What `gasnet-sci info` reports. The field names are the keys of its JSON: existing ones stay, new ones may be
+//! added.
 
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Everything.
+/// The whole report.
 #[derive(Serialize)]
 pub struct Report {
     pub version: &'static str,
@@ -16,7 +17,7 @@ pub struct Report {
     pub host: Host,
 }
 
-/// What this installation is.
+/// Facts about this installation.
 #[derive(Serialize)]
 pub struct Configuration {
     pub conduit: &'static str,
@@ -26,13 +27,13 @@ pub struct Configuration {
     pub architecture: &'static str,
     pub pointer_bits: u32,
     pub page_bytes: u64,
-    /// Launcher and library must agree on it.
+    /// Version of the memory layout that launcher and library must agree on.
     pub job_layout: u32,
-    /// Nodes must agree on it.
+    /// Version of the regions' layout that all nodes must agree on.
     pub region_layout: u64,
 }
 
-/// What a program may ask for.
+/// The largest numbers that a program may ask for.
 #[derive(Serialize)]
 pub struct Limits {
     pub max_nodes: u32,
@@ -51,7 +52,7 @@ pub struct Regions {
     pub slot_bytes: usize,
     pub request_ring_bytes: usize,
     pub reply_ring_bytes: usize,
-    /// Queue of one ordered pair of nodes.
+    /// Bytes of the queue of one ordered pair of nodes.
     pub queue_bytes_per_peer: usize,
     pub command_bytes_per_node: usize,
     pub control_bytes_per_node: usize,
@@ -60,28 +61,28 @@ pub struct Regions {
     pub certain_memory_bytes_per_job: u64,
 }
 
-/// Where the library changes its way.
+/// Lengths and counts at which the library changes from one way to another.
 #[derive(Serialize)]
 pub struct Thresholds {
     pub dma_min_bytes: u64,
-    /// With GASNET_SCI_DMA.
+    /// The least length that goes to the DMA thread if GASNET_SCI_DMA is set.
     pub dma_thread_min_bytes: u64,
     pub vis_maxchunk_bytes: u64,
     /// `null`: never.
     pub bounce_min_bytes: Option<u64>,
-    /// `null`: by nodes per core.
+    /// `null`: chosen by the number of nodes per core.
     pub spin_polls: Option<u32>,
     pub exit_timeout_seconds: f64,
 }
 
-/// Where thresholds measured on this host come from.
+/// The file with thresholds measured on this host.
 #[derive(Serialize)]
 pub struct TuneFile {
-    /// Where this installation looks for it.
+    /// The path where this installation looks for it.
     pub default: PathBuf,
-    /// The file that counts; `null`: none.
+    /// The file that is used; `null`: none.
     pub read: Option<PathBuf>,
-    /// Why it does not count.
+    /// Why the file is not used.
     pub problem: Option<String>,
 }
 
@@ -92,14 +93,14 @@ pub struct Variable {
     pub aliases: &'static [&'static str],
     pub value: String,
     pub default: &'static str,
-    /// `default`, `tune file`, or the name under which the environment sets it.
+    /// The origin of the value: `default`, `tune file`, or the name under which the environment sets it.
     pub origin: String,
     pub valid: bool,
     pub form: &'static str,
     pub meaning: &'static str,
 }
 
-/// What this host allows.
+/// Facts about this host.
 #[derive(Serialize)]
 pub struct Host {
     pub name: String,
@@ -115,17 +116,17 @@ pub struct Host {
     pub shared_memory_files: SharedMemoryFiles,
 }
 
-/// Cores.
+/// CPUs of this host and of this process.
 #[derive(Serialize)]
 pub struct Cpus {
     pub online: usize,
     pub usable: usize,
-    /// As `taskset -c` writes it.
+    /// In the notation of `taskset -c`.
     pub affinity: String,
     pub cores: usize,
     /// CPUs of the cgroup's quota; `null`: none.
     pub quota: Option<f64>,
-    /// What the library reckons with.
+    /// The number that the library uses.
     pub counted: u32,
 }
 
@@ -137,13 +138,13 @@ pub struct Numa {
     pub memory_bytes: Option<u64>,
 }
 
-/// Memory.
+/// Memory of this host.
 #[derive(Serialize)]
 pub struct Memory {
     pub physical_bytes: u64,
     pub available_bytes: Option<u64>,
     pub cgroup: Option<GroupLimit>,
-    /// The limit that segments are cut to.
+    /// The limit to which segments are cut.
     pub limit_bytes: u64,
     pub limited_by: &'static str,
 }
@@ -159,13 +160,13 @@ pub struct GroupLimit {
 /// Huge pages.
 #[derive(Serialize)]
 pub struct HugePages {
-    /// The word in brackets of each setting; empty where the kernel has none.
+    /// The selected word (in brackets) of each setting; empty if the kernel has no such setting.
     pub transparent: String,
     pub transparent_shared: String,
     pub reserved: Vec<HugePool>,
 }
 
-/// Pages of one size that an administrator reserved.
+/// Pages of one size that the administrator reserved.
 #[derive(Serialize)]
 pub struct HugePool {
     pub page_bytes: u64,
@@ -173,7 +174,7 @@ pub struct HugePool {
     pub free: u64,
 }
 
-/// A service of the kernel.
+/// Whether the kernel lets this process use a service.
 #[derive(Serialize)]
 pub struct Allowed {
     pub allowed: bool,
@@ -189,7 +190,7 @@ pub struct Resource {
     pub unit: &'static str,
 }
 
-/// Files of shared memory: not needed.
+/// Files in /dev/shm. The library does not need them.
 #[derive(Serialize)]
 pub struct SharedMemoryFiles {
     pub used: bool,

@@ -1,9 +1,10 @@
-//! `gasnet-sci tune`: measures, on this host, the lengths from which another way of moving bytes is worth its start, and
-//! writes them where the library looks for them.
+//! `gasnet-sci tune`: measures on this host from which length on another way of moving bytes pays, and writes these
+//! lengths to the file where the library looks for them.
 //!
-//! Each length is decided by the ratio of two ways, timed right after each other, in turns, the median of several rounds: what
-//! else the host does at the time hits both. A threshold is the length from which on every longer one has the wanted ratio.
-//! A way that wins nowhere gets no line: the default stands.
+//! Each length is decided by the ratio of two ways. Both are timed right after each other, in turns, over several
+//! rounds, and the median ratio counts: other load on the host then hits both. A threshold is the least length from
+//! which on every longer length has the wanted ratio. A way that wins at no length gets no line in the file, and the
+//! default stands.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -25,18 +26,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Largest length tried.
+/// The largest length that is tried.
 const LARGEST: usize = 1 << 20;
-/// Bytes of the buffer that unequally aligned payloads bounce through.
+/// Size of the buffer through which payloads with unequal alignment are copied.
 const BOUNCE: usize = 64 << 10;
-/// DMA may cost so much more than PIO: from there on its start is lost in the copy.
+/// DMA counts as equal to PIO up to this ratio of times: its start is then lost in the copy.
 const AS_GOOD: f64 = 1.02;
-/// A detour through a buffer must win so much.
+/// A copy through the bounce buffer must take at most this fraction of the direct one.
 const BETTER: f64 = 0.97;
-/// Handing a transfer to the thread may take so much of making it at once: three quarters can be hidden then.
+/// Handing a transfer to the DMA thread must take at most this fraction of copying it at once: three quarters of the
+/// time can then be hidden.
 const WORTH_A_CALL: f64 = 0.25;
 
-/// Measures and writes; prints what it found.
+/// Measures, writes the file and prints what was found.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let out = match options.get_one::<String>("out") {
         Some(name) => PathBuf::from(name),
@@ -66,10 +68,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     Ok(())
 }
 
-/// One threshold.
+/// The result for one threshold.
 struct Finding {
     name: &'static str,
-    /// Bytes; `None`: the default.
+    /// Bytes; `None`: the default stands.
     value: Option<usize>,
     why: String,
 }
@@ -91,7 +93,7 @@ fn file(found: &[Finding]) -> String {
 
 // --- the file ------------------------------------------------------------------------------------
 
-/// Before anything is measured.
+/// Called before anything is measured, so that a bad path is reported early.
 fn check_writable(out: &Path) -> io::Result<()> {
     let probe = beside(out);
     let result = create(&probe).map(|_| ());
@@ -99,7 +101,7 @@ fn check_writable(out: &Path) -> io::Result<()> {
     result.map_err(|error| about(out, error))
 }
 
-/// Whole or not at all, and readable for all: jobs of any user take it.
+/// Writes the file whole or not at all. All users may read it, because jobs of any user use it.
 fn write(out: &Path, text: &str) -> io::Result<()> {
     let new = beside(out);
     let result = create(&new).and_then(|mut file| {
@@ -124,7 +126,7 @@ fn create(file: &Path) -> io::Result<std::fs::File> {
         std::fs::create_dir_all(directory)?;
     }
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)?;
-    // The umask may have taken more, or left others the right to write.
+    // The umask may have removed rights, or left others the right to write.
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     Ok(file)
 }
@@ -135,7 +137,7 @@ fn about(out: &Path, error: io::Error) -> io::Error {
 
 // --- measuring -----------------------------------------------------------------------------------
 
-/// A node's segment as its peer reaches it. Both are in this process, on one map each, as two nodes have it.
+/// A node's segment as its peer reaches it. Both ends are in this process, on one map each, as two nodes have it.
 struct Bench {
     remote: <Shm as Adapter>::RemoteSegment,
     map: <Shm as Adapter>::Remote,
@@ -159,7 +161,7 @@ impl Bench {
         segment.set_available()?;
         let remote = peer.connect(NodeId(0), SEGMENT, Duration::ZERO)?;
         let map = remote.map(0, 2 * LARGEST, Placement::Anywhere)?;
-        map.fill(0, 1, 2 * LARGEST)?; // all pages are there
+        map.fill(0, 1, 2 * LARGEST)?; // so that all pages exist
         let (rounds, round) = if quick { (3, Duration::from_micros(300)) } else { (15, Duration::from_millis(3)) };
         Ok(Bench {
             remote,
@@ -200,7 +202,7 @@ impl Bench {
 
     // --- ways of moving bytes --------------------------------------------------------------------
 
-    /// Stores `len` bytes from `skew` bytes into the source.
+    /// Stores `len` bytes into the segment, read from `skew` bytes into the source.
     fn pio(&self, skew: usize, len: usize) -> Result<(), SciError> {
         let from = self.source.as_ptr().cast::<u8>().wrapping_add(skew);
         // SAFETY: the source has 64 bytes more than the largest length.
@@ -215,19 +217,21 @@ impl Bench {
     }
 
     fn dma_from(&self, from: *const u8, offset: usize, len: usize) -> Result<(), SciError> {
-        // SAFETY: callers name the source or the buffer, which have as many bytes, and the transfer is waited for.
+        // SAFETY: callers pass the source or the buffer, both have `len` bytes from `from` on, and the transfer is
+        // waited for.
         let ticket = unsafe { self.queue.enqueue(from, &self.remote, offset, len) }?;
         self.queue.wait(ticket, Duration::from_secs(10)).map(|_| ())
     }
 
-    /// Piece by piece through the aligned buffer.
+    /// Copies piece by piece through the aligned buffer.
     fn bounce(&self, skew: usize, len: usize) -> Result<(), SciError> {
         let from = self.source.as_ptr().cast::<u8>().wrapping_add(skew);
         let buffer = self.buffer.as_ptr().cast_mut().cast::<u8>();
         let mut at = 0;
         while at < len {
             let piece = BOUNCE.min(len - at);
-            // SAFETY: the source as in `pio`; the buffer has as many bytes, and one thread uses it.
+            // SAFETY: the source has 64 bytes more than the largest length; the buffer has `piece` bytes, and one
+            // thread uses it.
             unsafe { from.wrapping_add(at).copy_to_nonoverlapping(buffer, piece) };
             self.dma_from(buffer, at, piece)?;
             at += piece;
@@ -235,19 +239,20 @@ impl Bench {
         Ok(())
     }
 
-    /// Time of handing a transfer to a thread that sleeps, as it does while the client computes, over that of copying it.
+    /// Time of handing a transfer to the sleeping DMA thread, divided by the time of copying it. While a client
+    /// computes, the thread sleeps too.
     fn hand_over(&self, engine: &Engine, len: usize) -> Result<f64, SciError> {
         let finished: &'static AtomicU64 = Box::leak(Box::default());
         let from = self.source.as_ptr().cast::<u8>();
         let to = self.map.memory().ok_or(SciError::FileLost)?;
         let mut ratios = Vec::new();
         for round in 1..=4 * self.rounds as u64 {
-            std::thread::sleep(Duration::from_micros(100)); // long enough that it sleeps
+            std::thread::sleep(Duration::from_micros(100)); // long enough that the thread sleeps
             let start = Instant::now();
             // SAFETY: source and map have as many bytes, and the copy is waited for right below.
             unsafe { engine.enqueue(from, to, len, finished) }?;
             let call = start.elapsed();
-            // ORDERING: Acquire ↔ Release in the engine, which is done with the memory then.
+            // ORDERING: Acquire ↔ Release in the engine: it no longer touches the memory once this count is seen.
             while finished.load(Ordering::Acquire) < round {
                 std::thread::yield_now();
             }
@@ -287,12 +292,12 @@ impl Bench {
     }
 }
 
-/// Powers of two.
+/// The powers of two from `least` on.
 fn lengths(least: usize) -> impl DoubleEndedIterator<Item = usize> {
     (least.ilog2()..=LARGEST.ilog2()).map(|log| 1 << log)
 }
 
-/// The least of `lengths` from which on every ratio is `wanted` or less.
+/// The least of `lengths` from which on every ratio is at most `wanted`.
 fn found(
     name: &'static str,
     what: &str,

@@ -1,4 +1,5 @@
-//! The launcher's command line as clap knows it. Needs nothing but clap, so that the man page is made from it too.
+//! The launcher's command line as clap knows it. This file uses clap only, so that the build can make the man page
+//! from it.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
@@ -6,7 +7,7 @@ use clap::{Arg, ArgAction, Command};
 /// Name of the command.
 pub const NAME: &str = "gasnetrun_sci";
 
-/// All options. The program and its arguments are none of them: see `options`.
+/// All options. The program and its arguments are not among them: see `options`.
 pub fn command() -> Command {
     let flag = |short: char, id: &'static str| Arg::new(id).short(short).long(id).action(ArgAction::Count);
     let value = |id: &'static str, name: &'static str| Arg::new(id).long(id).value_name(name);

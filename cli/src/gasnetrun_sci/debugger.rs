@@ -18,18 +18,18 @@ pub struct Plan {
 
 #[derive(Clone, Debug, PartialEq)]
 enum DebuggerStart {
-    // These words stand in front of the program.
+    // These words are put in front of the program.
     Prefix(Vec<String>),
-    // The same, in a window of its own.
+    // The same words, in a terminal window of the node's own.
     Window(Vec<String>),
-    // The same, with the launcher's terminal.
+    // The same words; the debugger uses the launcher's terminal.
     Terminal(Vec<String>),
     // The node waits at the end of gasnet_init.
     Wait,
 }
 
 impl Plan {
-    /// Chooses a way for a job of `nodes`, and says so where it is not the plainest one.
+    /// Chooses a way for a job of `nodes`. Prints a line if it is not the plainest way.
     pub fn new(debug: &Debug, nodes: u32) -> Result<Plan, Stop> {
         let has_window = has_display() && program::in_path("xterm").is_some();
         Self::choose(debug, nodes, has_window, |name| program::in_path(name).is_some())
@@ -90,7 +90,7 @@ impl Plan {
         self.way == DebuggerStart::Wait && self.includes(rank)
     }
 
-    /// The words in front of the program of node `rank`, of which `title` says what it is.
+    /// The words to put in front of the program of node `rank`. A window gets the title `title`.
     pub fn prefix(&self, rank: u32, title: &str) -> Vec<OsString> {
         let words = match &self.way {
             _ if !self.includes(rank) => return Vec::new(),

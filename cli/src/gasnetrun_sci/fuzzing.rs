@@ -1,12 +1,12 @@
-//! The launcher's arguments, as fuzzers make them: bytes between zero bytes. Every argument list gives an order that can be
-//! carried out, or a text and a status.
+//! Fuzz target for the launcher's arguments. The bytes between zero bytes are the arguments. Every argument list must
+//! give an order that can be carried out, or a text and an exit status.
 
 use super::cli::NAME;
 use super::options::parse;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// The target.
+/// Runs one input.
 pub fn run(data: &[u8]) {
     let arguments: Vec<OsString> = data.split(|byte| *byte == 0).map(|a| OsString::from_vec(a.to_vec())).collect();
     match parse(&arguments) {
@@ -36,7 +36,7 @@ mod tests {
         files.into_iter().for_each(|file| super::run(&fs::read(file.unwrap().path()).unwrap()));
     }
 
-    /// Options with and without values, and scraps.
+    /// Options with and without values, and fragments of options.
     fn word() -> impl Strategy<Value = Vec<u8>> {
         let known = prop::sample::select(&[
             "-n",

@@ -1,4 +1,4 @@
-//! From an [`Order`] to a job: checks that it fits, starts the nodes, supervises them.
+//! From an [`Order`] to a job: checks that the job fits the host, starts the nodes, supervises them.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -22,12 +22,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than anybody debugs.
+/// An exit timeout that no debugging session reaches.
 const DAYS: Duration = Duration::from_secs(100 * 86400);
 
-/// Runs the job; its status.
+/// Runs the job and returns the launcher's exit status.
 pub fn launch(order: Order) -> Result<i32, Stop> {
-    // Before anything else is opened: a pipe on the number of a closed stdout would get what the nodes print.
+    // This comes before anything else is opened. Otherwise a pipe could get the number of a closed stdout, and what
+    // the nodes print would go into it.
     spawn::fill_standard_descriptors().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?;
     let (file, zeroth) = program::find(&order.program)?;
     let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
@@ -47,7 +48,8 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     job.run(&config)
 }
 
-// The file of our own installation, unless the user names one; an error in it is reported here, once.
+// The tune file of this installation, for the nodes' environment; `None` if the user names one, or if there is none.
+// An error in it is reported here, once for the job.
 fn tune_file(config: &Config) -> Option<OsString> {
     if config.tune_file.is_some() {
         return None;
@@ -90,18 +92,19 @@ fn places(order: &Order) -> Result<Vec<Binding>, Stop> {
 
 // --- addresses -----------------------------------------------------------------------------------
 
-// Where the nodes' programs have their functions and data.
+// The addresses at which the nodes' programs have their functions and data.
 enum Addresses {
-    // Each where the system puts it: there is one node, or the user wants it so.
+    // The system puts each node where it likes: there is one node, or the user asked for `--aslr`.
     Random,
-    // All at the same addresses. `changed`: by us, so that nodes give it back to what they start.
+    // All nodes have the same addresses. `changed`: the launcher switched randomisation off, so nodes switch it on
+    // again for the programs that they start.
     Same { changed: bool },
-    // The system forbids to have them at the same addresses.
+    // The system forbids switching randomisation off.
     Refused(io::Error),
 }
 
 impl Addresses {
-    // Changes this process, from which the nodes inherit it.
+    // Changes this process; the nodes inherit the setting.
     fn choose(order: &Order) -> Addresses {
         if order.aslr || order.nodes == 1 {
             return Addresses::Random;
@@ -133,7 +136,7 @@ struct Job {
     addresses: Addresses,
 }
 
-// What a new process needs to become its node's program.
+// All that a new process needs in order to become its node's program.
 struct Start<'a> {
     header: &'a JobHeader,
     memory: OwnedFd,
@@ -175,7 +178,7 @@ impl Job {
         let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
-            // Ctrl-C is for the debugger: it must end neither the launcher nor the other nodes.
+            // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.
             sys::set_plain(libc::SIGINT, libc::SIG_IGN);
         }
         let stdin = terminal.unwrap_or(0);
@@ -194,7 +197,8 @@ impl Job {
                 let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
                 let tag = self.order.output == Output::Here { tag: true };
                 let options = supervisor::Options {
-                    // Who looks at one node in a debugger takes the time that it takes.
+                    // A node that is stopped in a debugger may keep the job's exit waiting for as long as the user
+                    // likes.
                     exit_time: if self.debug.is_some() { DAYS } else { exit_time },
                     exec_errors: Some(exec_errors),
                     time_limit: self.order.time_limit,
@@ -213,7 +217,7 @@ impl Job {
             _ if terminal == Some(rank) => Ok(Streams::Inherited),
             Output::Files(names) => {
                 let [out, err] = names.each_ref().map(|name| file_of(name, rank));
-                // Appending, so that two streams in one file don't overwrite each other.
+                // Append mode, so that two streams in one file do not overwrite each other.
                 let open = |file: &Path| OpenOptions::new().append(true).create(true).open(file);
                 Ok(Streams::Files([open(&out)?, open(&err)?]))
             }
@@ -222,7 +226,7 @@ impl Job {
         }
     }
 
-    // Creates or empties all files, so that a name that does not work is found before anything runs.
+    // Creates or empties all files. So a file name that does not work is reported before any node runs.
     fn prepare_files(&self) -> Result<(), Stop> {
         let Output::Files(names) = &self.order.output else { return Ok(()) };
         for rank in 0..self.order.nodes {
@@ -240,7 +244,7 @@ impl Job {
         Ok(())
     }
 
-    // In the new process.
+    // Runs in the new process.
     fn become_program(&self, start: Start<'_>, rank: u32, lifeline: OwnedFd) -> ! {
         let mut report = File::from(OwnedFd::from(start.exec_report));
         let line = match self.prepare_and_execute(start.header, start.memory, rank, lifeline) {
@@ -260,7 +264,7 @@ impl Job {
         sys::exit_now(NOT_EXECUTABLE.into())
     }
 
-    // Returns only on failure: what could not be executed and why, or what went wrong before.
+    // Returns only on failure: the program that could not be executed and the error, or the step before that failed.
     fn prepare_and_execute(
         &self,
         header: &JobHeader,
@@ -282,7 +286,7 @@ impl Job {
             unsafe { std::env::set_var("GASNET_VERBOSEENV", "1") };
         }
         if let Some(file) = &self.tune_file {
-            // A program that the library is linked into does not know the installation; we do.
+            // A program has the library linked into it and does not know the installation; the launcher does.
             // SAFETY: this process has one thread.
             unsafe { std::env::set_var(tune::VARIABLE, file) };
         }
@@ -299,9 +303,9 @@ impl Job {
         Ok((path.to_string_lossy().into_owned(), error))
     }
 
-    // Path and argument vector of what node `rank` executes.
+    // Path and argument vector of the program that node `rank` executes.
     fn words(&self, rank: u32) -> Result<(CString, Vec<CString>), String> {
-        // Words of a command line contain no zero bytes: they came as C strings.
+        // These words contain no zero bytes, because they came as C strings.
         let text = |word: &OsStr| CString::new(word.as_bytes()).map_err(|error| error.to_string());
         let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
         let arguments = self.order.arguments.iter();

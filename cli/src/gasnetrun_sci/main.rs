@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)] // system calls and C
 
-// Rust's start-up code would make SIGPIPE ignored, and then so would be every node's.
+// Rust's start-up code would ignore SIGPIPE, and every node would inherit that.
 #![cfg_attr(not(test), no_main)]
 
 mod cli;
@@ -30,7 +30,7 @@ pub extern "C" fn start() -> i32 {
     }
     match options::parse(&arguments).and_then(launch::launch) {
         Ok(status) => status,
-        Err(stop) => stop.tell(),
+        Err(stop) => stop.print(),
     }
 }
 
@@ -40,6 +40,6 @@ fn write_man() -> i32 {
         |name: &str| name.starts_with("GASNET_EXIT") || name == "GASNET_SCI_NODES" || name == "GASNET_VERBOSEENV";
     match man::page(cli::command(), wanted, "gasnet-sci").and_then(|page| io::stdout().write_all(&page)) {
         Ok(()) => 0,
-        Err(error) => stop::Stop::new(1, format!("{}: cannot write the man page: {error}", cli::NAME)).tell(),
+        Err(error) => stop::Stop::new(1, format!("{}: cannot write the man page: {error}", cli::NAME)).print(),
     }
 }

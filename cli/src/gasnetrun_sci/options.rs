@@ -1,4 +1,5 @@
-//! From the arguments to an [`Order`]: what other launchers of the family accept becomes clap's forms first.
+//! From the arguments to an [`Order`]. Spellings that other launchers of the family accept are first turned into
+//! clap's forms.
 
 use super::cli::{NAME, command};
 use super::stop::{Stop, advise};
@@ -7,12 +8,13 @@ use gasnet_sci::os::topology::Bind;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// What is to be done.
+/// The command line in a form that can be carried out.
 #[derive(Debug)]
 pub struct Order {
     pub nodes: u32,
     pub bind: Bind,
-    /// Without `--bind` too few CPUs are no error: other launchers take `-c` as a wish.
+    /// Too few CPUs are an error only with `--bind`. With this set they are none, because other launchers take `-c`
+    /// as a wish.
     pub bind_is_wish: bool,
     /// Nodes keep address space layout randomisation.
     pub aslr: bool,
@@ -25,19 +27,19 @@ pub struct Order {
     pub arguments: Vec<OsString>,
 }
 
-/// Where the nodes' output goes.
+/// The destination of the nodes' output.
 #[derive(Debug, PartialEq)]
 pub enum Output {
-    /// To the launcher's own streams, each line with the node in front or not.
+    /// To the launcher's own streams. With `tag`, each line has the node in front.
     Here { tag: bool },
-    /// To the files of these names, with `%n` for the node: stdout, stderr.
+    /// To files with these names, first stdout, then stderr. `%n` in a name stands for the node.
     Files([String; 2]),
 }
 
-/// What is to be debugged.
+/// The debugger and the nodes to be debugged.
 #[derive(Debug, PartialEq)]
 pub struct Debug {
-    /// Empty: the first debugger that there is.
+    /// The user's debugger; empty: the first known one that is installed.
     pub command: String,
     /// Only this node.
     pub node: Option<u32>,
@@ -128,8 +130,8 @@ fn debug(found: &ArgMatches, nodes: u32) -> Result<Option<Debug>, String> {
     Ok((command.is_some() || node.is_some()).then(|| Debug { command: command.unwrap_or_default(), node }))
 }
 
-// Other launchers of the family have long options with one dash, and values joined to them. All become clap's forms.
-// The second part is the program with its arguments.
+// Other launchers of the family have long options with one dash, and values joined to them. This turns all of them
+// into clap's forms. The second part of the result is the program with its arguments.
 fn normalise(arguments: &[OsString]) -> (Vec<OsString>, &[OsString]) {
     let mut options = vec![OsString::from(NAME)];
     let mut at = 0;
@@ -177,7 +179,7 @@ fn canonical(text: &str) -> String {
     }
 }
 
-// Does its value follow as an argument of its own?
+// Does the option take the next argument as its value?
 fn takes_value(option: &str) -> bool {
     let named = |argument: &&clap::Arg| option.strip_prefix("--").is_some_and(|name| argument.get_long() == Some(name));
     let command = command();

@@ -8,12 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The shell's status for a program that is not there.
+/// The exit status that shells use for a program that does not exist.
 const NOT_FOUND: u8 = 127;
-/// The shell's status for a program that cannot be run.
+/// The exit status that shells use for a program that cannot be executed.
 pub const NOT_EXECUTABLE: u8 = 126;
 
-/// As a path, in the current directory, then in PATH. The second part is the program's `argv[0]`.
+/// Looks for `program` as a path, then in the current directory, then in PATH. The second part is the program's
+/// `argv[0]`.
 pub fn find(program: &OsStr) -> Result<(PathBuf, OsString), Stop> {
     let name = program.to_string_lossy();
     if program.as_bytes().contains(&b'/') {

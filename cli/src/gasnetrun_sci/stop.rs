@@ -1,4 +1,4 @@
-//! The launcher's own words.
+//! Texts that the launcher prints on its own behalf.
 
 use super::cli::NAME;
 use std::io::{self, Write};
@@ -11,19 +11,19 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// With this exit status, and this text: on stdout if the status is 0, else on stderr.
+    /// Exit status and text. The text goes to stdout if the status is 0, else to stderr.
     pub fn new(status: u8, text: impl Into<String>) -> Stop {
         Stop { status, text: text.into() }
     }
 
-    /// What it says.
+    /// The text.
     #[cfg(test)]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Says it, and returns the status.
-    pub fn tell(self) -> i32 {
+    /// Prints the text and returns the status.
+    pub fn print(self) -> i32 {
         let text = self.text.trim_end();
         // A failure to write cannot be reported anywhere.
         let _ = if self.status == 0 { writeln!(io::stdout(), "{text}") } else { writeln!(io::stderr(), "{text}") };
@@ -31,7 +31,7 @@ impl Stop {
     }
 }
 
-/// One line on stderr.
+/// Prints one line on stderr.
 pub fn advise(text: &str) {
     let _ = writeln!(io::stderr(), "{NAME}: {text}");
 }

@@ -1,13 +1,15 @@
-//! Man pages of the commands, made from what clap and the table of variables know, so that they say what the commands do.
+//! Man pages of the commands. They are made from what clap and the table of variables know, so that they match the
+//! commands.
 
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use gasnet_sci::base::config::VARS;
 use std::io;
 
-/// The page of `command` in section 1, with the variables whose names `wanted` accepts, referring to the page `other`.
+/// Writes the man page of `command` in section 1.
 ///
-/// What clap prints after the options goes in as text.
+/// It lists the variables whose names `wanted` accepts, and refers to the page `other`. What clap prints after the
+/// options becomes text of the page.
 pub fn page(mut command: clap::Command, wanted: fn(&str) -> bool, other: &str) -> io::Result<Vec<u8>> {
     command.build();
     let version = command.get_version().unwrap_or_default().to_string();
@@ -77,7 +79,7 @@ fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }
 
-// Help lines have neither a capital nor a stop; text has both.
+// clap's help lines have neither a capital nor a full stop; text of a page has both.
 fn sentence(text: String) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
@@ -85,7 +87,7 @@ fn sentence(text: String) -> String {
     format!("{first}{rest}{}", if rest.ends_with('.') { "" } else { "." })
 }
 
-// Paragraphs are filled; lines that are set in stand as they are.
+// roff fills paragraphs. Indented lines stand as they are.
 fn prose(text: &mut Roff, lines: &str) {
     for paragraph in lines.split("\n\n") {
         text.control("PP", []);

@@ -1,16 +1,16 @@
-//! `--debug`, with programs that play debugger and terminal window: they write down how they were called, and then do the
-//! node's work.
+//! `--debug`, with programs that stand in for debugger and terminal window. They note how they were called, and then
+//! do the node's work.
 
 use super::driver::{self, Start, launched, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-// A directory with stand-ins for `names`, and the file that they write to.
+// Makes a directory with stand-ins for `names`, and returns it with the file that they write to.
 fn stand_ins(test: &str, names: &[&str]) -> (PathBuf, PathBuf) {
     let directory = driver::scratch(test);
     let calls = directory.join("calls");
     for name in names {
-        // Drops its own options, as far as the separator that each of the real ones has.
+        // The script drops its own options up to the separator that the real debugger has.
         let text = format!(
             "#!/bin/sh\necho \"{name} $*\" >> {}\nwhile [ $# -gt 0 ]; do case $1 in --args|--|-e) shift; break ;; esac; shift; done\nexec \"$@\"\n",
             calls.display()
@@ -65,7 +65,7 @@ fn ctrl_c_is_for_the_debugger_alone() {
     let (path, _) = stand_ins("debug-interrupt", &["gdb"]);
     let script = "join attach usr1_exits:7 fence ready sleep";
     let start = debugged(2, script, &["--debug-node", "1"], &path, "");
-    // SIGINT to the launcher ends nothing; what follows it does.
+    // SIGINT to the launcher ends nothing; the signal after it does.
     assert_eq!(run(start.with_signals(&[libc::SIGINT, libc::SIGUSR1])).status, 7);
 }
 
@@ -97,7 +97,7 @@ fn other_commands_stand_in_front_of_every_program() {
 fn real_debugger_runs_a_node_to_its_end() {
     let has_gdb = Path::new("/usr/bin/gdb").exists();
     if !has_gdb {
-        return; // the tests above do without
+        return; // nothing to test here; the tests above need no such program
     }
     let mut start = launched(2, "join attach fence exit:0");
     start.insert_option(&["--debug=gdb -nx -batch -ex run"]);

@@ -1,4 +1,4 @@
-//! Starts a job, plays its user, and looks for what it left behind.
+//! Starts a job, plays its user, and looks for processes that it left behind.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -13,29 +13,29 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Script for the node program.
+/// The variable with the script for the node program.
 pub const NODE: &str = "SCI_TEST_NODE";
 const TAG: &str = "SCI_TEST_TAG";
-/// Far beyond what any job here takes, so that only a job that hangs meets it.
+/// Far longer than any job here takes, so that only a job that hangs reaches it.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Who gets SIGKILL.
+/// Which process gets SIGKILL.
 #[derive(Clone, Copy, Debug)]
 pub enum Victim {
     Supervisor,
-    /// Some process of the job that is not the supervisor, if there is one yet.
+    /// Any process of the job except the supervisor, if there is one yet.
     Node,
-    /// The process that the launcher has between itself and the nodes.
+    /// The launcher's second process, which stands between it and the nodes.
     Deputy,
     Everybody,
 }
 
-/// What the user does to a job that is ready, one after the other.
+/// An act of the user, on a job that is ready.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    /// Sends this to the process that was started.
+    /// Sends this signal to the process that was started.
     Signal(i32),
-    /// Sends this to its process group, which is the job's own.
+    /// Sends this signal to that process's group, which only the job uses.
     Group(i32),
     /// Waits until every process of the job is stopped (true), or none is.
     Await(bool),
@@ -43,7 +43,7 @@ pub enum Act {
     Pause(Duration),
 }
 
-/// How to start a job and what its user does.
+/// How to start a job, and what its user does.
 #[derive(Debug, Default)]
 pub struct Start {
     argv: Vec<String>,
@@ -60,14 +60,13 @@ pub struct Start {
     refused_call: Option<i64>,
 }
 
-/// What the user saw.
+/// The outcome of a job, as the user sees it.
 #[derive(Debug)]
 pub struct Outcome {
-    /// As a shell reports it.
+    /// Exit status as a shell reports it.
     pub status: i32,
     /// stdout, without the lines of the operation `ready`.
     pub out: String,
-    /// stderr.
     pub err: String,
 }
 
@@ -75,14 +74,14 @@ fn this_program() -> String {
     std::env::current_exe().unwrap().display().to_string()
 }
 
-/// `script` under the launcher.
+/// `script` run by nodes under the launcher.
 pub fn launched(nodes: u32, script: &str) -> Start {
     let mut start = Start::launcher(&["-n", &nodes.to_string(), &this_program()]).with_env(NODE, script);
     start.nodes = nodes as usize;
     start
 }
 
-/// `script` in a program that forks at init.
+/// `script` run by a program that forks at init.
 pub fn forked(nodes: u32, script: &str) -> Start {
     let mut start = Start::alone(script).with_env("GASNET_SCI_NODES", &nodes.to_string());
     start.nodes = nodes as usize;
@@ -96,7 +95,7 @@ impl Start {
         Start { argv, ..Start::default() }
     }
 
-    /// The node program by itself.
+    /// The node program without a launcher.
     pub fn alone(script: &str) -> Start {
         Start { argv: vec![this_program()], ..Start::default() }.with_env(NODE, script)
     }
@@ -121,30 +120,30 @@ impl Start {
         self
     }
 
-    /// Sent to the supervisor, one after the other, when every node is `ready`.
+    /// Sends these signals to the supervisor, one after the other, when every node is `ready`.
     pub fn with_signals(self, signals: &[i32]) -> Start {
         self.with_acts(&signals.iter().map(|signal| Act::Signal(*signal)).collect::<Vec<_>>())
     }
 
-    /// Done when every node is `ready`.
+    /// Does these acts, one after the other, when every node is `ready`.
     pub fn with_acts(mut self, acts: &[Act]) -> Start {
         self.acts = acts.into();
         self
     }
 
-    /// Ignored when the job starts.
+    /// Starts the job with these signals ignored.
     pub fn with_ignored(mut self, signals: &[i32]) -> Start {
         self.ignored = signals.into();
         self
     }
 
-    /// The kernel refuses this system call (EPERM) to all processes of the job, as container runtimes do.
+    /// Makes the kernel refuse this system call (EPERM) to all processes of the job, as container runtimes do.
     pub fn with_call_refused(mut self, call: i64) -> Start {
         self.refused_call = Some(call);
         self
     }
 
-    /// SIGKILL after a while.
+    /// Sends SIGKILL after this time.
     pub fn with_kill(mut self, delay: Duration, victim: Victim) -> Start {
         self.kill = Some((delay, victim));
         self
@@ -156,31 +155,31 @@ impl Start {
         self
     }
 
-    /// Reads nothing at first.
+    /// Begins to read the job's output only after this time.
     pub fn with_reader_that_waits(mut self, time: Duration) -> Start {
         self.reader_waits = time;
         self
     }
 
-    /// stdout and stderr are one file.
+    /// Makes stdout and stderr one file.
     pub fn with_streams_joined(mut self) -> Start {
         self.joined = true;
         self
     }
 
-    /// The launcher starts a shell with `script`, and that the program (`"$@"`).
+    /// Makes the launcher start a shell with `script`; the script starts the program as `"$@"`.
     pub fn wrapped(mut self, script: &str) -> Start {
         let wrapper = ["sh", "-c", script, "sh"].map(String::from);
         self.argv.splice(3..3, wrapper);
         self
     }
 
-    /// Options of the launcher, in front of those there are.
+    /// Adds options of the launcher in front of the others.
     pub fn insert_option(&mut self, options: &[&str]) {
         self.argv.splice(1..1, options.iter().map(|option| option.to_string()));
     }
 
-    /// Another command starts the launcher.
+    /// Starts the launcher by another command.
     pub fn under(mut self, command: &[&str]) -> Start {
         self.argv.splice(0..0, command.iter().map(|word| word.to_string()));
         self
@@ -211,7 +210,7 @@ impl Start {
         command
     }
 
-    // stdout and stderr in one pipe, if asked for.
+    // Puts stdout and stderr into one pipe, if asked for.
     fn join_streams(&self, command: &mut Command) -> Option<OwnedFd> {
         self.joined.then(|| {
             let (reader, writer) = std::io::pipe().unwrap();
@@ -221,18 +220,18 @@ impl Start {
     }
 }
 
-// A filter that answers EPERM to one system call. Async-signal-safe.
+// Installs a filter that answers EPERM to one system call. Async-signal-safe.
 fn refuse_call(call: i64) -> std::io::Result<()> {
     use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
     let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut steps = [
-        step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0), // the call's number is the first word of what a filter sees
+        step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0), // the call's number is the first word of the data that a filter sees
         step(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call as u32),
         step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | libc::EPERM as u32),
         step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
     ];
     let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: takes integers.
+    // SAFETY: this call takes integers only.
     let first = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     // SAFETY: `filter` and its steps are valid; the kernel copies them.
     let second = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
@@ -244,7 +243,7 @@ pub fn both(nodes: u32, script: &str) -> [Start; 2] {
     [launched(nodes, script), forked(nodes, script)]
 }
 
-/// Runs `script` in both ways; the status must be this one.
+/// Runs `script` under the launcher and by fork. Both must end with this status.
 pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 2] {
     both(nodes, script).map(|start| {
         let text = format!("{start:?}");
@@ -254,20 +253,20 @@ pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 2] {
     })
 }
 
-/// Runs a job to its end. Panics when it hangs, and when a process of it is still there afterwards.
+/// Runs a job to its end. Panics if it hangs, or if one of its processes is still there afterwards.
 pub fn run(start: Start) -> Outcome {
     run_watched(start, |_| {})
 }
 
-/// The same; `watch` sees the output each time that there is more.
+/// Like `run`; `watch` gets the whole output so far each time there is more.
 pub fn run_watched(start: Start, mut watch: impl FnMut(&[u8]) + Send) -> Outcome {
     let tag = tag();
     let mut command = start.command(&tag);
     let joined = start.join_streams(&mut command);
     let mut child = command.spawn().unwrap();
-    drop(command); // it holds the writing ends of a joined pipe
+    drop(command); // the command holds the writing ends of a joined pipe
     let mut stdin = child.stdin.take().unwrap();
-    let _ = stdin.write_all(start.stdin.as_bytes()); // who does not read it may be gone
+    let _ = stdin.write_all(start.stdin.as_bytes()); // a node that does not read it may have ended
     drop(stdin);
     let (ready, readiness) = channel();
     let out: Box<dyn Read + Send> = match joined {
@@ -305,7 +304,7 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
         kill(victim, child.id() as i32, tag);
     }
     if !start.acts.is_empty() {
-        let _ = readiness.recv_timeout(PATIENCE / 2); // a job that is never ready fails by its status
+        let _ = readiness.recv_timeout(PATIENCE / 2); // a job that is never ready is noticed by its exit status
     }
     for (number, act) in start.acts.iter().enumerate() {
         match act {
@@ -315,7 +314,7 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
             Act::Group(signal) => drop(unsafe { libc::kill(-(child.id() as i32), *signal) }),
             Act::Signal(signal) => {
                 if number > 0 && matches!(start.acts[number - 1], Act::Signal(_)) {
-                    thread::sleep(Duration::from_millis(300)); // so that it is a second one and does not merge with the first
+                    thread::sleep(Duration::from_millis(300)); // so that two signals do not merge
                 }
                 send(*signal);
             }
@@ -324,7 +323,7 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
 }
 
 fn await_all(tag: &str, stopped: bool) {
-    // The state is the word behind the name, which ends with the last bracket.
+    // The state is the word behind the name, which ends at the last bracket.
     let is_stopped = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'));
     let deadline = Instant::now() + PATIENCE / 4;
     loop {
@@ -343,17 +342,17 @@ fn await_all(tag: &str, stopped: bool) {
 fn read_all(mut from: impl Read, leaves: bool, waits: Duration, mut look: impl FnMut(&[u8])) -> Vec<u8> {
     let mut text = Vec::new();
     let mut piece = [0; 1 << 16];
-    let mut told = false;
+    let mut is_long = false;
     thread::sleep(waits);
     while let Ok(n @ 1..) = from.read(&mut piece) {
         text.extend_from_slice(&piece[..n]);
         if leaves {
             break;
         }
-        if !told && text.len() < 1 << 16 {
+        if !is_long && text.len() < 1 << 16 {
             look(&text);
         }
-        told |= text.len() >= 1 << 16;
+        is_long |= text.len() >= 1 << 16;
     }
     text
 }
@@ -375,7 +374,7 @@ fn wait(child: &mut Child, start: &Start, tag: &str) -> i32 {
 }
 
 fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
-    // The supervisor clears up before it ends; when it is killed itself, the kernel's killing of its nodes takes a
+    // The supervisor cleans up before it ends. If it is killed itself, the kernel kills its nodes, which takes a
     // moment.
     let deadline = Instant::now() + Duration::from_secs(5);
     while !processes_with(tag).is_empty() {
@@ -431,7 +430,7 @@ fn tag() -> String {
     format!("{}-{:x}", std::process::id(), RandomState::new().build_hasher().finish())
 }
 
-/// An empty directory for one test.
+/// Makes an empty directory for one test.
 pub fn scratch(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&directory);
@@ -439,7 +438,7 @@ pub fn scratch(name: &str) -> PathBuf {
     directory
 }
 
-/// A file with `mode`; returns its path.
+/// Writes a script with these permissions and returns its path.
 pub fn write_script(path: &Path, text: &str, mode: u32) -> String {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -1,4 +1,5 @@
-//! The node program: does the operations of its script one after the other, `@1,2:operation` on these ranks only.
+//! The node program. It does the operations of its script one after the other; `@1,2:operation` runs on these ranks
+//! only.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -20,7 +21,7 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
-// Before the test harness, and before Rust's start-up code changes the disposition of SIGPIPE.
+// Runs before the test harness, and before Rust's start-up code changes the disposition of SIGPIPE.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static TAKE_OVER: extern "C" fn() = take_over;
@@ -60,7 +61,7 @@ fn boot() -> &'static dyn Bootstrap {
 }
 
 fn leave_main(code: i32) -> ! {
-    // SAFETY: as a return from main.
+    // SAFETY: the same as returning from main.
     unsafe { libc::exit(code) }
 }
 
@@ -75,7 +76,7 @@ fn perform(name: &str, value: &str) {
         "exchange" => exchange(value.parse().unwrap()),
         "exit" => job::exit(number()),
         "return" => leave_main(number()),
-        // SAFETY: ends the process.
+        // SAFETY: `_exit` takes an integer and ends the process.
         "_exit" => unsafe { libc::_exit(number()) },
         "fatal" => job::fatal(format_args!("told")),
         "panic" => panic!("panicked here"),
@@ -107,7 +108,7 @@ fn perform(name: &str, value: &str) {
         "atexit_fence" => drop(unsafe { libc::atexit(at_exit) }),
         "daemon" => drop(std::process::Command::new("setsid").args(["sleep", "1000"]).spawn().unwrap()),
         "twice" => twice(),
-        // A shell command becomes the process.
+        // The shell command replaces this process.
         "exec" => panic!("{}", std::process::Command::new("sh").args(["-c", value]).exec()),
         _ => print_something(name, value),
     }
@@ -120,12 +121,12 @@ fn print_something(name: &str, value: &str) {
             Ok(text) => write_whole(format!("{value}={text}\n").as_bytes()),
             Err(_) => write_whole(format!("{value} unset\n").as_bytes()),
         },
-        // Of a function, of static data, and of a function of a library.
+        // The addresses of a function, of static data, and of a function of a library.
         "layout" => {
             let library = libc::getpid as *const libc::c_void;
             write_whole(format!("{:p} {:p} {library:p}\n", take_over as *const u8, &raw const CODE).as_bytes());
         }
-        // As a program that this one starts has it.
+        // The personality of a program that this node starts.
         "personality" => {
             let found = std::process::Command::new("cat").arg("/proc/self/personality").output().unwrap();
             write_whole(&found.stdout);
@@ -149,7 +150,7 @@ fn print_something(name: &str, value: &str) {
         // SAFETY: C's stdout.
         "flush" => drop(unsafe { libc::fflush(stdout) }),
         "lines" => lines(value.parse().unwrap()),
-        // Megabytes of one line.
+        // One line of this many megabytes.
         "long" => (0..value.parse().unwrap()).for_each(|_| write_whole(&[b'y'; 1 << 20])),
         "dispositions" => dispositions(),
         _ => panic!("unknown operation {name}"),
@@ -158,7 +159,7 @@ fn print_something(name: &str, value: &str) {
 
 // --- joining -------------------------------------------------------------------------------------
 
-// As gasnet_init does it.
+// Joins as gasnet_init does.
 fn try_join() -> Result<Joined, String> {
     let config = Config::from_env().map_err(|e| e.to_string())?.0;
     let joined = boot::join(&config, limits::check).map_err(|e| e.to_string())?;
@@ -201,10 +202,10 @@ fn exchange(rounds: u64) {
 fn twice() {
     let handoff = std::env::var("GASNET_SCI_BOOT").unwrap();
     join();
-    // SAFETY: one thread; the child runs this program's code only.
+    // SAFETY: this process has one thread; the child runs this program's code only.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: one thread.
+        // SAFETY: this process has one thread.
         unsafe { std::env::set_var("GASNET_SCI_BOOT", handoff) };
         join();
     }
@@ -225,10 +226,10 @@ fn raise(signal: i32) {
     unsafe { libc::raise(signal) };
 }
 
-// From another process, as a user does it, so that only this thread can take them.
+// Another process sends the signals, as a user does, so that only this thread can take them.
 fn raise_twice(signal: i32) {
     let node = std::process::id() as i32;
-    // SAFETY: one thread; the child makes system calls only.
+    // SAFETY: this process has one thread; the child makes system calls only.
     if unsafe { libc::fork() } > 0 {
         return;
     }
@@ -237,7 +238,7 @@ fn raise_twice(signal: i32) {
         unsafe { libc::kill(node, signal) };
         thread::sleep(Duration::from_millis(200));
     }
-    // SAFETY: ends the process.
+    // SAFETY: `_exit` takes an integer and ends the process.
     unsafe { libc::_exit(0) }
 }
 
@@ -325,7 +326,7 @@ fn write_to(fd: i32, mut bytes: &[u8]) {
 
 const PIECE: usize = 1000;
 
-// Every tenth line to stderr; in pieces that end anywhere, as a stream's buffer does.
+// Every tenth line goes to stderr. Lines are written in pieces that end anywhere, as a stream's buffer does it.
 fn lines(count: usize) {
     let mut held = [String::new(), String::new()];
     for number in 0..count {
@@ -340,8 +341,8 @@ fn lines(count: usize) {
     held.iter().zip([1, 2]).for_each(|(text, fd)| write_to(fd, text.as_bytes()));
 }
 
-/// Every line of `lines:count` from every node that went to stdout is there, whole and in order; lines of stderr may be
-/// among them.
+/// Checks that every line of `lines:count` that nodes wrote to stdout is there, whole and in order. Lines of stderr
+/// may be among them.
 pub fn check_lines(out: &str, nodes: usize, count: usize) {
     let mut next = vec![[0, 9]; nodes];
     for line in out.lines() {

@@ -1,4 +1,4 @@
-//! What nodes print, and where it goes.
+//! The output of nodes, and where it goes.
 
 use super::driver::{self, Start, both, expect, launched, run};
 use super::node;
@@ -86,7 +86,7 @@ fn tagged_last_lines_without_newline_are_lines_of_their_own() {
 fn every_node_may_have_files_of_its_own() {
     let directory = driver::scratch("output-dir").join("made/here");
     for _ in 0..2 {
-        // The second job begins with empty files.
+        // The second job starts with empty files.
         let mut start = launched(3, "join fence lines:1000 exit:0");
         start.insert_option(&["--output-dir", directory.to_str().unwrap()]);
         let outcome = run(start);
@@ -135,7 +135,7 @@ fn file_that_cannot_be_written_is_told_before_anything_runs() {
     }
 }
 
-/// The moments at which `text` had appeared in a job's output, which is read as it comes.
+/// Runs a job, reads its output as it comes, and notes when each of `texts` appeared.
 fn watch(start: Start, texts: &[&str]) -> (driver::Outcome, Vec<Option<Duration>>) {
     let begin = Instant::now();
     let mut seen = vec![None; texts.len()];
@@ -163,7 +163,7 @@ fn prompt_of_node_zero_appears_while_it_waits() {
 
 #[test]
 fn lines_of_others_are_not_torn_by_a_prompt_nor_kept_for_ever() {
-    // Node 1 writes while node 0's line is open: first it waits, then it gets a line of its own.
+    // Node 1 writes while node 0's line is open. At first it waits, then it gets a line of its own.
     let script =
         "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:100 @0:sleep_ms:3000 fence @0:buffer:end exit:0";
     for start in both(2, script) {
@@ -188,7 +188,7 @@ fn line_that_is_ended_in_time_stays_whole() {
 
 #[test]
 fn unfinished_lines_of_several_ended_nodes_behind_a_prompt_all_appear() {
-    // Node 0's line is open when the others leave theirs unfinished and end: nobody else ends those.
+    // Node 0's line is open when the others end with unfinished lines. Only node 0 may continue its line.
     let script = "join fence @0:buffer:name? @0:flush @0:sleep_ms:700 @1,2,3:sleep_ms:300 @1:buffer:one @2:buffer:two \
                   @3:buffer:three exit:0";
     for start in both(4, script) {
@@ -203,7 +203,7 @@ fn unfinished_lines_of_several_ended_nodes_behind_a_prompt_all_appear() {
 
 #[test]
 fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
-    // What the nodes print must not land in a pipe of the launcher's that has the number of a closed stream.
+    // The nodes' output must not go into a pipe of the launcher that got the number of a closed stream.
     for closed in [">&-", "<&- >&-", "<&-"] {
         let shell = ["sh", "-c", &format!("exec \"$@\" {closed}"), "sh"];
         for start in both(3, "join attach fence buffer:x flush fence exit:5") {
@@ -216,7 +216,7 @@ fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
 #[test]
 fn output_that_cannot_be_written_is_no_success() {
     for (code, status) in [(0, 1), (3, 3)] {
-        // Of one node only: who writes after the failure gets SIGPIPE.
+        // Only one node writes, because one that writes after the failure gets SIGPIPE.
         for start in both(2, &format!("join attach fence @0:buffer:x @0:flush fence exit:{code}")) {
             let outcome = run(start.under(&["sh", "-c", "exec \"$@\" >/dev/full", "sh"]));
             assert_eq!(outcome.status, status, "{outcome:?}");

@@ -1,4 +1,4 @@
-//! The suite that every start-up exchange passes, here for processes as nodes.
+//! The suite that every start-up exchange must pass, here with processes as nodes.
 
 pub use gasnet_sci::boot::*;
 

@@ -1,15 +1,15 @@
-//! Variables of collectives. Contract: coll.md §10. Which algorithm moves the bytes is fixed (`coll::select`), so variables
-//! that would choose another one are read, checked and reported, but have no effect.
+//! Variables of collectives. Contract: coll.md §10. `coll::select` alone chooses the algorithm. Variables that would
+//! choose another one are read, checked and reported, but have no effect.
 
 use super::{Var, memory_size, parse, put};
 
-/// How such a row's value must look.
+/// The form of a size.
 const SIZE: &str = "a memory size";
 const NUMBER: &str = "an integer, 0 or more";
 const TREE: &str =
     "FLAT_TREE, or one of NARY_TREE, KNOMIAL_TREE, RECURSIVE_TREE and FORK_TREE with numbers behind commas";
 
-/// A variable without effect.
+/// A row for a variable without effect.
 const fn ignored(
     name: &'static str,
     default: &'static str,
@@ -36,7 +36,7 @@ const fn tree(name: &'static str, default: &'static str, doc: &'static str) -> V
     ignored(name, default, doc, TREE, |_, v| is_tree(v).then_some(()))
 }
 
-/// `KNOMIAL_TREE,2`: a kind of tree in any case, and numbers, which a flat one need not have.
+/// Checks texts such as `KNOMIAL_TREE,2`: a kind of tree, then numbers, which may be missing for a flat one.
 fn is_tree(text: &str) -> bool {
     let mut words = text.split(',').map(str::trim);
     let kind = words.next().unwrap_or_default().to_ascii_uppercase();
@@ -52,7 +52,7 @@ fn is_tree(text: &str) -> bool {
     }
 }
 
-/// Rows of the table.
+/// This part of the table.
 pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_COLL_SCRATCH_SIZE",

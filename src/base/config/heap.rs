@@ -2,28 +2,28 @@
 
 use super::{NodeSet, Var, parse, put};
 
-/// Settings of this file's variables.
+/// Settings of the debug heap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heap {
-    /// New memory is filled with this, repeated.
+    /// The pattern with which new memory is filled.
     pub init: Option<u64>,
-    /// Freed memory is filled with this.
+    /// The pattern with which freed memory is filled.
     pub clobber: Option<u64>,
-    /// Nothing is given back.
+    /// Whether freed memory is never given back.
     pub leak_all: bool,
-    /// Freed memory is kept, and looked at for changes.
+    /// Whether freed memory is kept, and checked for changes.
     pub scan_freed: bool,
-    /// Each call looks at everything.
+    /// Whether each call checks everything.
     pub extra_check: bool,
-    /// At exit, what was not freed goes there; `%` is the node.
+    /// The file that lists, at exit, what was not freed. `%` in it stands for the node.
     pub file: Option<String>,
-    /// Nodes that write it.
+    /// The nodes that write this file.
     pub nodes: NodeSet,
     init_value: u64,
     clobber_value: u64,
 }
 
-/// What memory is filled with unless a variable says otherwise: a quiet NaN with a payload that is easy to see.
+/// The pattern unless a variable gives another: a quiet NaN with a payload that is easy to see.
 const FILL: u64 = 0x7ff8_dead_beef_dead;
 
 impl Default for Heap {
@@ -50,7 +50,7 @@ impl Heap {
     }
 }
 
-/// 64 bits: a number, or `NAN`. Of a number that fits a byte each byte has the value.
+/// 64 bits: a number, or `NAN`. A number that fits into a byte is repeated in each byte.
 fn pattern(text: &str) -> Option<u64> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("nan") {
@@ -65,7 +65,7 @@ fn pattern(text: &str) -> Option<u64> {
 
 const PATTERN: &str = "a number of 64 bits, a byte such as 0xA5, or NAN";
 
-/// The table's part.
+/// This part of the table.
 pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_MALLOC_INIT",

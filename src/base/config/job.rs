@@ -2,7 +2,7 @@
 
 use super::{Dma, NodeSet, Unmapped, Var, memory_size, parse, put};
 
-/// Bytes; the least that GASNET_SCI_DMA_THREAD_MIN may be: `GASNETI_SCI_IS_QUEUED` of the header counts on it.
+/// The least value of GASNET_SCI_DMA_THREAD_MIN in bytes. `GASNETI_SCI_IS_QUEUED` in the header relies on it.
 const DMA_THREAD_LEAST: u64 = 64;
 
 pub(super) const VARS: &[Var] = &[
@@ -83,7 +83,7 @@ pub(super) const VARS: &[Var] = &[
         default: "64K",
         doc: "bytes; with a DMA thread (GASNET_SCI_DMA), a non-blocking transfer this large or larger is its",
         form: "a memory size, 64 bytes or more",
-        // Shorter ones of constant size are inline whatever the variable says.
+        // Shorter transfers of constant size are inline, whatever the variable says.
         set: |c, v| put(&mut c.dma_thread_min, memory_size(v, 1).filter(|n| *n >= DMA_THREAD_LEAST)),
     },
     Var {

@@ -1,40 +1,41 @@
-//! What is seen of a job from outside: traces, statistics, stack traces, freezing. Contract: environment.md §2.2.
+//! What can be seen of a job from outside: traces, statistics, stack traces, freezing. Contract: environment.md §2.2.
 
 use super::{NodeSet, Var, parse, put};
 
-/// Settings of this file's variables.
+/// Settings of these variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observe {
-    /// Each event, as it happens.
+    /// The trace: each event when it happens.
     pub trace: Record,
-    /// Totals per kind of operation, at exit.
+    /// The statistics: totals per kind of operation, at exit.
     pub stats: Record,
-    /// Each line of the trace is written at once.
+    /// Whether each line of the trace is written at once.
     pub flush: bool,
-    /// Transfers of a node with itself are not recorded.
+    /// Whether transfers of a node with itself are left out.
     pub no_local: bool,
-    /// Mechanisms for stack traces, in order of preference, in capitals; empty = all there are.
+    /// Mechanisms for stack traces in order of preference, in capitals; empty: all that there are.
     pub backtrace_types: Vec<String>,
-    /// Mechanisms that show all threads come first.
+    /// Whether mechanisms that show all threads come first.
     pub backtrace_threads: bool,
-    /// Signal that prints a stack trace.
+    /// The signal that prints a stack trace.
     pub backtrace_signal: Option<i32>,
-    /// Signal that freezes the process.
+    /// The signal that freezes the process.
     pub freeze_signal: Option<i32>,
-    /// sync(2) when streams are flushed.
+    /// Whether flushing streams calls sync(2).
     pub fs_sync: bool,
-    /// Values of variables are taken as they are, `%0HH` or not.
+    /// Whether values of variables are taken as they are, even with `%0HH` in them.
     pub raw_values: bool,
 }
 
-/// Where records of events go, and which.
+/// The file for records of events, and the kinds that are recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// `None`: nowhere. `%` in it stands for the node; `stdout`, `stderr` and `-` (= stderr) are the streams.
+    /// The file's name; `None`: nothing is recorded. `%` in it stands for the node. `stdout`, `stderr` and `-`
+    /// (stderr) are the streams.
     pub file: Option<String>,
-    /// Kinds that are recorded.
+    /// The kinds that are recorded.
     pub mask: Mask,
-    /// Nodes that record.
+    /// The nodes that record.
     pub nodes: NodeSet,
 }
 
@@ -58,18 +59,19 @@ impl Mask {
         Mask(bits)
     }
 
-    /// Nothing but what cannot be switched off.
+    /// Only what cannot be switched off.
     pub const fn none() -> Mask {
         Mask(1 << (b'U' - b'A'))
     }
 
-    /// The letters of `text`, any case; blanks and commas between them. `None`: another character is in it.
+    /// The letters of `text` in any case, with blanks and commas between them. `None` if there is any other
+    /// character.
     pub fn parse(text: &str) -> Option<Mask> {
         let letters = text.chars().filter(|c| !c.is_whitespace() && *c != ',').map(|c| c.to_ascii_uppercase());
         letters.map(|c| Self::LETTERS.contains(c).then_some(c)).try_fold(Mask::none(), |mask, c| Some(mask.with(c?)))
     }
 
-    /// The letters that `text` has of ours.
+    /// The known letters in `text`; others are ignored.
     pub fn of(text: &str) -> Mask {
         let letters = text.chars().map(|c| c.to_ascii_uppercase()).filter(|c| Self::LETTERS.contains(*c));
         letters.fold(Mask::none(), Mask::with)
@@ -83,7 +85,7 @@ impl Mask {
         1 << (letter - b'A')
     }
 
-    /// Is the kind `letter` in it?
+    /// Whether the set has the kind `letter`.
     pub const fn has(self, letter: u8) -> bool {
         self.0 & Self::bit(letter) != 0
     }
@@ -93,12 +95,12 @@ impl Mask {
         self.0
     }
 
-    /// As [`Self::bits`] gave it.
+    /// The set that [`Self::bits`] was called on.
     pub const fn from_bits(bits: u32) -> Mask {
         Mask(bits)
     }
 
-    /// Its letters.
+    /// The letters of the set.
     pub fn letters(self) -> String {
         Self::LETTERS.chars().filter(|letter| self.has(*letter as u8)).collect()
     }
@@ -118,7 +120,7 @@ fn catchable(text: &str) -> Option<i32> {
     parse::signal_number(text).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
 }
 
-/// The table's part.
+/// This part of the table.
 pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_FREEZE_SIGNAL",

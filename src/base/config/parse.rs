@@ -1,8 +1,8 @@
-//! Forms of values in environment variables (contract: environment.md §1). `None` = not of the form.
+//! Forms of values in environment variables (contract: environment.md §1). `None`: the text does not have the form.
 
 use super::SignalSet;
 
-/// The words of [`yes_no`], for an error message.
+/// The words that [`yes_no`] accepts, for an error message.
 pub const YES_NO: &str = "yes or no (Y, YES, 1, N, NO, 0)";
 
 /// `Y`, `YES`, `1`, `N`, `NO`, `0` in any case.
@@ -23,7 +23,7 @@ pub(super) fn integer(text: &str, min: u64, max: u64) -> Option<u32> {
     (min..=max).contains(&value).then_some(value.try_into().ok()?)
 }
 
-/// A floating number, or a fraction such as `3/8`. Finite and not negative.
+/// A floating-point number, or a fraction such as `3/8`. It must be finite and not negative.
 pub(super) fn float(text: &str) -> Option<f64> {
     let one = |s: &str| s.trim().parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
     match text.split_once('/') {
@@ -32,7 +32,7 @@ pub(super) fn float(text: &str) -> Option<f64> {
     }
 }
 
-/// `1.5G`, `64 KB`, `0x1000`, `4096`: bytes; without a suffix the number counts in `unit`s.
+/// A number of bytes, such as `1.5G`, `64 KB`, `0x1000`, `4096`. Without a suffix the number counts in `unit`s.
 pub fn memory_size(text: &str, unit: u64) -> Option<u64> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -51,7 +51,7 @@ pub fn memory_size(text: &str, unit: u64) -> Option<u64> {
         _ => return None,
     };
     match number.parse::<u64>() {
-        Ok(whole) => whole.checked_mul(factor), // exact: no way through floating point
+        Ok(whole) => whole.checked_mul(factor), // exact, without floating point
         Err(_) => {
             let value = number.parse::<f64>().ok()? * factor as f64;
             (value < u64::MAX as f64).then_some(value as u64)
@@ -59,7 +59,7 @@ pub fn memory_size(text: &str, unit: u64) -> Option<u64> {
     }
 }
 
-/// Nodes named by a list such as `0,2-4`; empty or `*` = all.
+/// A set of nodes from a list such as `0,2-4`; empty or `*`: all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeSet {
     ranges: Option<Vec<(u32, u32)>>,
@@ -79,13 +79,13 @@ impl NodeSet {
         Some(NodeSet { ranges: Some(text.split(',').map(range).collect::<Option<_>>()?) })
     }
 
-    /// Is `node` in the set?
+    /// Whether `node` is in the set.
     pub fn contains(&self, node: u32) -> bool {
         self.ranges.as_ref().is_none_or(|list| list.iter().any(|(low, high)| (*low..=*high).contains(&node)))
     }
 }
 
-/// Names of the signals that a setting may name, with their numbers.
+/// Names of the signals that a setting may use, with their numbers.
 const SIGNALS: &[(&str, i32)] = &[
     ("HUP", libc::SIGHUP),
     ("INT", libc::SIGINT),
@@ -113,7 +113,7 @@ const SIGNALS: &[(&str, i32)] = &[
     ("SYS", libc::SIGSYS),
 ];
 
-/// `SIGSEGV`, `SEGV`, `segv` or `11` → 11.
+/// The number of a signal: `SIGSEGV`, `SEGV`, `segv` or `11` → 11.
 pub fn signal_number(text: &str) -> Option<i32> {
     let name = text.trim().to_ascii_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name);
@@ -121,7 +121,8 @@ pub fn signal_number(text: &str) -> Option<i32> {
     named.or_else(|| name.parse().ok().filter(|n| (1..=64).contains(n)))
 }
 
-/// A list divided by commas or blanks; `*` = all. Unknown names are skipped: such signals can't be caught either.
+/// A list with commas or blanks between the signals; `*`: all. Unknown names are skipped, because such signals cannot
+/// be caught anyway.
 pub(super) fn signals(text: &str) -> Option<SignalSet> {
     let words = text.split([',', ' ', '\t']).filter(|w| !w.is_empty());
     let mut set = SignalSet::default();

@@ -1,9 +1,9 @@
-//! The environment as a whole: for people who look at their settings, and for nodes that take another's. Must not know
-//! which code uses a value.
+//! The environment as a whole, for users who look at their settings, and for nodes that take over that of another
+//! node. Must not know: which code uses a value.
 
 use super::{Config, Tuned, VARS, Var, find_tuned};
 
-/// The process environment as it is now: entries `name=value`, each ended by a zero byte, and one more at the end.
+/// This process's environment: entries `name=value`, each ended by a zero byte, and one more zero byte at the end.
 pub fn environment() -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     let mut block = Vec::new();
@@ -14,32 +14,32 @@ pub fn environment() -> Vec<u8> {
     block
 }
 
-/// What the environment says about one variable, for people who look at their settings.
+/// What the environment and the tune file say about one variable.
 pub struct Setting {
     /// The row of the table.
     pub var: &'static Var,
-    /// Name under which it is set, which may be an alias, and its value; `None`: the default stands.
+    /// The name under which it is set, which may be an alias, and its value. `None`: it is not set.
     pub found: Option<(String, String)>,
-    /// The tune file's value, if it has one and the environment does not set it.
+    /// The tune file's value, if the file has one and the environment does not set the variable.
     pub tuned: Option<String>,
-    /// The value makes sense.
+    /// Whether the value makes sense.
     pub valid: bool,
 }
 
-/// The settings of this process.
+/// All settings of this process.
 pub struct Survey {
-    /// What results.
+    /// The resulting settings.
     pub config: Config,
     /// Every variable.
     pub settings: Vec<Setting>,
-    /// The tune file that counts.
+    /// The tune file that is used.
     pub tuned: Option<Tuned>,
-    /// What is wrong with it, so that none counts.
+    /// The fault in a tune file that is therefore not used.
     pub problem: Option<String>,
 }
 
 impl Config {
-    /// Every variable as the process environment and the tune file have it, and the settings that result. An invalid value
+    /// Reads every variable from the environment and the tune file, and the settings that result. An invalid value
     /// counts as unset.
     pub fn survey() -> Survey {
         let (tuned, problem) = find_tuned();

@@ -1,8 +1,9 @@
-//! The table of variables as a document shows it.
+//! The table of variables in the form of the documents.
 
 use super::VARS;
 
-/// Markdown: name and aliases, default, accepted values, meaning. `docs/environment.md` holds it; `ci/docs` keeps it there.
+/// The table in Markdown: name and aliases, default, accepted values, meaning. `docs/environment.md` has a copy,
+/// which `ci/docs` keeps up to date.
 pub fn markdown() -> String {
     let cell =
         |text: &str| if text.is_empty() { "–".to_string() } else { text.replace('*', "\\*").replace('|', "\\|") };

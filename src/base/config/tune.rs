@@ -1,10 +1,15 @@
-//! Thresholds measured on this host: a small file that `gasnet-sci tune` writes. Its values stand in for the defaults; the
-//! environment goes before both.
+//! Thresholds measured on this host: a small file that `gasnet-sci tune` writes. Its values replace the defaults.
+//! Values in the environment come before both.
 //!
-//! Rules: 1. A file is read only if nobody but its owner can have written it; where nobody named it, its owner must be root, this
-//! user, or the owner of the library. 2. A process with other rights than its user's (setuid) reads none. 3. A file with anything
-//! wrong in it is ignored as a whole, and reported once. 4. A file that the user did not name may be missing.
-//! Must not know how values are measured.
+//! Rules:
+//!
+//! 1. A file is read only if only its owner can have written it. If no user named it, its owner must be root, this
+//!    user, or the owner of the library.
+//! 2. A process with other rights than its user's (setuid) reads no file.
+//! 3. A file with any fault in it is ignored as a whole, and reported once.
+//! 4. A file that the user did not name may be missing.
+//!
+//! Must not know: how values are measured.
 
 use super::{Config, VARS};
 #[cfg(not(loom))]
@@ -16,21 +21,21 @@ use std::path::{Path, PathBuf};
 
 /// The variable that names the file.
 pub const VARIABLE: &str = "GASNET_SCI_TUNE_FILE";
-/// Its value that stands for no file.
+/// The value of that variable that means no file.
 pub const NONE: &str = "none";
-/// Where it lies below the prefix of an installation, or below / for what is not installed.
+/// The place of the file below the prefix of an installation, or below / for code that is not installed.
 const PLACE: &str = "etc/gasnet-sci/tune.conf";
-/// Bytes; a larger file is none of ours.
+/// The most bytes of a file; a larger one cannot be a tune file.
 const LARGEST: u64 = 64 << 10;
 
-/// Variables that a file may set: lengths from which another way of moving bytes is faster.
+/// The variables that a file may set. Each is a length from which another way of moving bytes is faster.
 pub const NAMES: &[&str] =
     &["GASNET_SCI_DMA_MIN", "GASNET_SCI_BOUNCE_MIN", "GASNET_SCI_DMA_THREAD_MIN", "GASNET_VIS_MAXCHUNK"];
 
-/// A file's values.
+/// A tune file that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tuned {
-    /// The file.
+    /// Its name.
     pub file: PathBuf,
     pub(super) values: Vec<(&'static str, String)>,
 }
@@ -41,33 +46,34 @@ impl Tuned {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Names and values.
+    /// All names with their values.
     pub fn values(&self) -> &[(&'static str, String)] {
         &self.values
     }
 }
 
-/// What is known of the process that asks.
+/// What must be known of the process that reads.
 #[derive(Clone, Debug)]
 pub struct Asker {
-    /// It has other rights than its user's.
+    /// Whether it has other rights than its user's.
     pub is_privileged: bool,
     /// Effective user id.
     pub user: u32,
-    /// The file that this code was loaded from: the shared library, a command, or the client's program.
+    /// The file from which this code was loaded: the shared library, a command, or the client's program.
     pub code: Option<PathBuf>,
 }
 
 impl Asker {
-    /// This process.
+    /// The process that calls this.
     #[cfg(not(loom))]
     pub fn here() -> Asker {
         Asker { is_privileged: sys::is_privileged(), user: sys::effective_user(), code: sys::own_code() }
     }
 }
 
-/// The file of the installation that `code` belongs to: `PREFIX/etc/gasnet-sci/tune.conf`; `/etc/gasnet-sci/tune.conf` for what
-/// lies below /usr, and for code that is not installed as ours, such as a client's program that the library is linked into.
+/// The file of the installation that `code` belongs to: `PREFIX/etc/gasnet-sci/tune.conf`. It is
+/// `/etc/gasnet-sci/tune.conf` for code below /usr, and for code that is not in such an installation, such as a
+/// client's program with the library linked in.
 pub fn place(code: Option<&Path>) -> PathBuf {
     let prefix = code.and_then(prefix).filter(|prefix| *prefix != Path::new("/usr"));
     prefix.unwrap_or(Path::new("/")).join(PLACE)
@@ -90,24 +96,24 @@ fn prefix(code: &Path) -> Option<&Path> {
     if is_ours && is(directory, &["bin"]) { directory.parent() } else { None }
 }
 
-/// The file that this process reads, if there is one. On an error it reads none, and the error is one line for the user.
-/// `named`: the value of [`VARIABLE`].
+/// The file that this process uses, if there is one. If there is an error it uses none, and the error is one line for
+/// the user. `named`: the value of [`VARIABLE`].
 pub fn find(named: Option<&str>, asker: &Asker) -> Result<Option<Tuned>, String> {
     let named = named.map(str::trim).filter(|name| !name.is_empty());
     if asker.is_privileged || named == Some(NONE) {
         return Ok(None);
     }
     let file = named.map_or_else(|| place(asker.code.as_deref()), PathBuf::from);
-    let told = |problem: String| format!("tune file {}: {problem}; thresholds are the defaults", file.display());
+    let unusable = |problem: String| format!("tune file {}: {problem}; thresholds are the defaults", file.display());
     let open = OpenOptions::new().read(true).custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK).open(&file);
     let open = match open {
         Ok(open) => open,
-        // A user who named no file need not hear why a default one cannot be read.
+        // The user named no file, so it does not matter that a default one cannot be read.
         Err(_) if named.is_none() => return Ok(None),
-        Err(error) => return Err(told(error.to_string())),
+        Err(error) => return Err(unusable(error.to_string())),
     };
-    let text = read(open, named.is_some(), asker).map_err(told)?;
-    let values = parse(&text).map_err(told)?;
+    let text = read(open, named.is_some(), asker).map_err(unusable)?;
+    let values = parse(&text).map_err(unusable)?;
     Ok(Some(Tuned { file, values }))
 }
 
@@ -131,7 +137,7 @@ fn read(mut file: File, is_named: bool, asker: &Asker) -> Result<String, String>
     Ok(text)
 }
 
-/// Lines `NAME = VALUE`; empty ones, and what follows a `#`, are skipped.
+/// Reads lines `NAME = VALUE`. Empty lines are skipped, and so is all that follows a `#`.
 pub fn parse(text: &str) -> Result<Vec<(&'static str, String)>, String> {
     let mut values: Vec<(&'static str, String)> = Vec::new();
     let mut scratch = Config::default();
@@ -156,7 +162,7 @@ pub fn parse(text: &str) -> Result<Vec<(&'static str, String)>, String> {
     Ok(values)
 }
 
-// Whatever the file is, it makes one line.
+// Makes one line of a text, whatever the file holds.
 fn shown(text: &str) -> String {
     text.chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -170,7 +176,7 @@ mod tests {
         Asker { is_privileged: false, ..Asker::here() }
     }
 
-    /// A file of this test, gone at the end.
+    /// A file of one test, removed at the end.
     struct Written(PathBuf);
     impl Written {
         fn new(name: &str, text: &str) -> Written {
@@ -243,7 +249,7 @@ mod tests {
         if asker().user != 0 {
             assert!(read(open(), false, &stranger).unwrap_err().contains("is owned by"));
         }
-        assert!(read(open(), true, &stranger).is_ok(), "who names a file trusts its owner");
+        assert!(read(open(), true, &stranger).is_ok(), "a user who names a file trusts its owner");
         assert!(read(File::open("/").unwrap(), true, &asker()).unwrap_err().contains("regular"));
     }
 

@@ -1,16 +1,17 @@
-//! Variables that look like ours and are not: most often a spelling mistake, so the message names the nearest variable.
+//! Variables that look like ours but are not. Most often they are misspelt, so the message names the nearest
+//! variable.
 
 use super::VARS;
 
-/// What all names of ours begin with; those of GASNet in general are other conduits' as well.
+/// The prefix of all our names. General names of GASNet may belong to other conduits too.
 const PREFIX: &str = "GASNET_SCI_";
-/// What all known names begin with. Our prefix in front of a general name is a slip as well.
+/// The prefix of all known names. Our prefix in front of a general name is a mistake too.
 const FAMILY: &str = "GASNET_";
-/// Not settings, so not in the table: what the launcher hands to nodes.
+/// Variables that are not settings, and so not in the table: the launcher passes them to nodes.
 const INTERNAL: &[&str] = &[super::HANDOFF];
 
-/// The variables in `environment` that begin as ours do but are read by nothing. Each comes with the known name that the
-/// user probably meant, or `None` if no known name is near.
+/// The variables in `environment` that have our prefix but that nothing reads. Each comes with the known name that
+/// the user probably meant, or `None` if no known name is near.
 pub fn unknown(environment: impl Iterator<Item = String>) -> Vec<(String, Option<&'static str>)> {
     let known = || VARS.iter().flat_map(|var| std::iter::once(&var.name).chain(var.aliases)).copied();
     let strangers = environment.filter(|name| {
@@ -23,23 +24,23 @@ pub fn unknown(environment: impl Iterator<Item = String>) -> Vec<(String, Option
     strangers.map(|name| (name.clone(), near(&name))).collect()
 }
 
-/// A name without what all names begin with: a slip is in the rest.
+/// A name without the common prefix. A spelling mistake is expected in the rest.
 fn stem(name: &str) -> &str {
     name.strip_prefix(PREFIX).or_else(|| name.strip_prefix(FAMILY)).unwrap_or(name)
 }
 
-/// How many edits still make a slip of `stem`: about a third of its letters. With more, another thing was meant.
+/// The most edits that still count as a misspelt `stem`: about a third of its letters.
 fn bound(stem: &str) -> usize {
     (stem.len() + 1) / 3
 }
 
-/// Of this process.
+/// The unknown variables of this process.
 pub fn unknown_here() -> Vec<(String, Option<&'static str>)> {
     #[allow(clippy::disallowed_methods)] // src/base/config is the place that reads it
     unknown(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
 }
 
-/// Letters to insert, remove or replace to make one of the other.
+/// The number of letters to insert, remove or replace in order to get from one text to the other.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Fatal errors that tests and fuzzers look at instead of ending with them.
+//! Fatal errors that tests and fuzzers catch and look at.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,8 +8,8 @@ thread_local!(static CATCHING: Cell<bool> = const { Cell::new(false) });
 
 struct Fatal(String);
 
-/// Runs `f`. A fatal error of this thread ends `f` and becomes the result; a panic unwinds further. Neither can pass an
-/// `extern "C"` function, so handlers have a `catch` of their own.
+/// Runs `f`. A fatal error of this thread ends `f` and becomes the result. A panic unwinds further. Neither can pass
+/// through an `extern "C"` function, so handlers have a `catch` of their own.
 pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     let before = CATCHING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(f));
@@ -20,7 +20,7 @@ pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     })
 }
 
-/// Returns unless somebody catches. Runs no panic hook, which would end the process.
+/// Returns unless a caller catches. Runs no panic hook, because that would end the process.
 pub(super) fn throw(text: fmt::Arguments<'_>) {
     if CATCHING.get() {
         resume_unwind(Box::new(Fatal(text.to_string())));

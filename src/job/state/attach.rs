@@ -11,16 +11,16 @@ use crate::job::{Phase, limits, signals};
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
-/// Where a node's segment is at home, its length, and the node's process id.
+/// Key of a node's segment: its address at the owner, its length, and the node's process id.
 const SEGMENT: Key = Key::new("segment");
-/// Whether a node has mapped all segments.
+/// Key of whether a node has mapped all segments.
 const REACHED: Key = Key::new("reached");
 
 type Exchanged = (SegmentInfo, Box<[Payload<Host>]>);
 
 impl Job {
-    /// Creates and exchanges the segments, registers the handlers. Blocks until all nodes attach. Errors in arguments
-    /// are found before anything is created, so that the client may exit or try again.
+    /// Creates and exchanges the segments, and registers the handlers. Blocks until all nodes attach. Errors in
+    /// arguments are found before anything is created, so the client may exit or try again.
     pub fn attach(
         &'static self,
         entries: &mut [Entry],
@@ -49,7 +49,7 @@ impl Job {
         hook(own.base, own.len);
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
-        // ORDERING: Release ↔ Acquire in `attached`.
+        // ORDERING: Release ↔ Acquire in `attached`: the job is complete before its pointer is seen.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.boot.fence()?;
         let mut maps_all = true;
@@ -62,7 +62,8 @@ impl Job {
         Ok(())
     }
 
-    /// Creates the own segment and connects the others'; returns where the own one is, and all by rank.
+    /// Creates this node's segment and connects the others. Returns the place of its own one, and all segments by
+    /// rank.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
         let own = self.create_segment(size)?;
@@ -106,7 +107,7 @@ impl Job {
         let [base, len, pid] = boot::get_words(&*self.boot, node, SEGMENT)?;
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.rank {
-            // Not from the bulletin, which others can write as well.
+            // The values do not come from the bulletin, because other nodes can write that too.
             return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
         let is_hidden = self.config.unmapped.hides(self.rank, node);
@@ -140,7 +141,7 @@ impl Job {
     }
 }
 
-/// May a peer's segment be `[base, base + len)` in its memory, with that agreed on its place?
+/// Whether a peer's segment can be `[base, base + len)` in its memory, given what was agreed about its place.
 pub(crate) fn is_possible(base: usize, len: usize, place: Placement) -> bool {
     let whole = |n: usize| (n as u64).is_multiple_of(limits::PAGE);
     let placed = match place {

@@ -1,4 +1,5 @@
-//! What nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the address window.
+//! The things that nodes make, connect and agree on in `gasnet_init`: regions, queues, the environment, the window of
+//! addresses.
 
 #![allow(unsafe_code)] // regions and client memory
 
@@ -18,7 +19,7 @@ use crate::supervise::spawn::HIGH;
 use crate::xfer::overlap::Overlap;
 use std::os::fd::AsFd;
 
-/// An own region of `len` bytes, which peers can connect to.
+/// Makes a region of `len` bytes in this node that peers can connect to.
 pub(super) fn create(
     adapter: &Host,
     id: SegmentId,
@@ -35,40 +36,41 @@ pub(super) fn create(
     Ok((segment, map))
 }
 
-/// Node 0's environment, for all. What is returned keeps it until all have it.
+/// Publishes node 0's environment to all. The caller keeps the result until all nodes have read it.
 pub(super) fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
     let block = crate::base::config::environment();
     environment::keep(&block);
     let (segment, map) = create(adapter, ENVIRONMENT, block.len())?;
-    // SAFETY: the map has that many bytes; nobody else touches them before the fence.
+    // SAFETY: the map has that many bytes; no other process touches them before the fence.
     unsafe { map.ptr(0).copy_from_nonoverlapping(block.as_ptr(), block.len()) };
-    Ok((map, segment)) // the map goes first
+    Ok((map, segment)) // in this order, so that the map is dropped first
 }
 
 pub(super) fn fetch_environment(adapter: &Host) -> Result<(), Error> {
     let segment = adapter.connect(NodeId(0), ENVIRONMENT, CONNECT)?;
     let map = segment.map(0, segment.len(), Placement::Anywhere)?;
     let mut block = vec![0; segment.len()];
-    // SAFETY: both have that many bytes; node 0 wrote them before the fence and leaves them alone.
+    // SAFETY: both have that many bytes; node 0 wrote them before the fence and does not change them.
     unsafe { map.address().copy_to_nonoverlapping(block.as_mut_ptr(), block.len()) };
     environment::keep(&block);
     Ok(())
 }
 
-/// A node that is bound to a NUMA node has its regions and its segment there, also what its peers touch first.
+/// Gives a node that is bound to a NUMA node its regions and its segment there, even the pages that peers touch
+/// first.
 pub(super) fn apply_memory_policy(base: *mut u8, len: usize) {
-    // SAFETY: a map of ours, of that length, which lives as long as the job.
+    // SAFETY: a map of this process, of that length, which lives as long as the job.
     unsafe { sys::apply_memory_policy(base.cast(), len) };
 }
 
-/// The node's DMA engine, if the user wants one and it is of use. `cores`: those that all nodes have together.
+/// The node's DMA engine, if the user wants one and it can help. `cores`: those that all nodes have together.
 pub(super) fn overlap(config: &Config, client: &Client, me: u32, nodes: u32, cores: u32) -> Option<Overlap> {
     let why = match config.dma {
         Dma::Sync => return None,
         _ if !config.native => "GASNET_SCI_EXTENDED=ref transfers by messages".to_string(),
         _ if client.everything => "in GASNET_SEGMENT_EVERYTHING no memory is mapped".to_string(),
         Dma::Always => String::new(),
-        // Threads run where their process may: one that is bound to a core has no other for them.
+        // A thread runs where its process may. A process that is bound to one core has no other core for it.
         Dma::Thread if wait::cores() < 2 => {
             "each node has one core; GASNET_SCI_DMA=always starts a thread all the same".into()
         }
@@ -86,7 +88,7 @@ pub(super) fn overlap(config: &Config, client: &Client, me: u32, nodes: u32, cor
     None
 }
 
-/// Connects the regions that all nodes made before the first fence.
+/// Connects to the regions that all nodes made before the first fence.
 pub(super) struct Regions {
     pub adapter: Host,
     pub layout: Layout,
@@ -117,26 +119,27 @@ impl Connector<Host> for Regions {
     }
 }
 
-/// Programs that close all descriptors that they don't know, as daemons do, close the one of the job's memory too.
+/// Opens the job's memory again if the client closed it. Programs such as daemons close all descriptors that they do
+/// not know.
 pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Error> {
     if adapter.has_file() {
         return Ok(());
     }
     let again = if header.nodes() == 1 { sys::memfd() } else { header.reopen() };
-    // High up, because the client has reasons to count on the lowest numbers.
+    // With a high number, because the client may expect the lowest ones.
     let again = again.and_then(|fd| sys::duplicate_high(fd.as_fd(), HIGH));
     let again = again.map_err(|_| Error::from(SciError::FileLost))?;
     Ok(adapter.take_file(again)?)
 }
 
-/// Under which a node puts its [`Card`].
+/// The key under which a node puts its [`Card`].
 pub(super) const CARD: Key = Key::new("card");
 
-/// What each node tells all others in `gasnet_init`: the client's configuration; the layout's version, slots and bytes of a
-/// ring; the largest segment that it could have.
+/// What each node tells all others in `gasnet_init`: the client's configuration, the version of the layout, its slots
+/// and ring bytes, and the largest segment that it could have.
 pub(crate) type Card = [u64; 5];
 
-/// All nodes must run the same library, with the same region sizes, from the same client build.
+/// Checks that all nodes run the same library, with the same region sizes, from the same build of the client.
 pub(crate) fn check_agreement(me: u32, cards: &[Card]) -> Result<(), Error> {
     let own = &cards[me as usize];
     for (node, other) in cards.iter().enumerate() {
@@ -157,7 +160,8 @@ pub(crate) fn check_agreement(me: u32, cards: &[Card]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Under which a node says whether a candidate's window is free in its process, and whether it wants one at all.
+/// The key under which a node says whether a candidate's window is free in its process, and whether it wants one at
+/// all.
 const WINDOW: Key = Key::new("window");
 
 /// Finds a window that is free in every process. `None`: each process maps where it can.

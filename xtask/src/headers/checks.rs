@@ -1,4 +1,4 @@
-//! The list of all runs of compilers, and how they are run, as many at a time as there are cores.
+//! The list of all compiler runs. They run at the same time, as many as there are cores.
 
 use super::compile::{Check, Expected, Extent, command};
 use crate::repo::{Repo, outcome};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{fs, thread};
 
-/// Lines of a compiler's output that are shown.
+/// The number of lines of a compiler's output that are shown.
 const LINES: usize = 12;
 
 pub struct Checks<'a> {
@@ -19,7 +19,7 @@ pub struct Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
-    /// No checks yet; `directory` takes the files to compile.
+    /// An empty list. The files to compile go to `directory`.
     pub fn new(repo: &'a Repo, directory: &'a Path) -> Checks<'a> {
         Checks { repo, directory, list: Vec::new() }
     }
@@ -31,12 +31,12 @@ impl<'a> Checks<'a> {
         Ok(path)
     }
 
-    /// The compiler must have nothing against the file.
+    /// Adds a check: the compiler must accept the file without a warning.
     pub fn clean(&mut self, name: String, compiler: &str, standard: &str, extent: Extent, flags: &[&str], file: &Path) {
         self.add(name, compiler, standard, extent, flags, file, Expected::Clean);
     }
 
-    /// The compiler must refuse the file with a line that matches `says`.
+    /// Adds a check: the compiler must refuse the file with a line that matches `says`.
     pub fn refused(
         &mut self,
         name: &str,
@@ -66,7 +66,7 @@ impl<'a> Checks<'a> {
         self.list.push(Check { name, arguments, expected });
     }
 
-    /// Runs all.
+    /// Runs all checks.
     pub fn run(self, verdicts: &Verdicts) -> Result<()> {
         let repo = self.repo;
         let queue = Mutex::new(self.list.into_iter());
@@ -84,7 +84,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// What is wrong with the outcome of a check; nothing if it is as expected.
+/// The faults in the outcome of a check; empty if the outcome is as expected.
 fn findings(repo: &Repo, check: &Check) -> Result<String> {
     let (program, arguments) = check.arguments.split_first().context("a command has a program")?;
     let (success, text) = outcome(repo.command(&program.to_string_lossy()).args(arguments))?;

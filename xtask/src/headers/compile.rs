@@ -4,7 +4,7 @@ use regex::Regex;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// A run of a compiler, and what must come of it.
+/// A run of a compiler, and the outcome that it must have.
 pub struct Check {
     pub name: String,
     pub arguments: Vec<OsString>,
@@ -12,7 +12,7 @@ pub struct Check {
 }
 
 pub enum Expected {
-    /// The compiler has nothing against it.
+    /// The compiler accepts the file without a warning.
     Clean,
     /// The compiler fails with a line that matches.
     Refusal(Regex),
@@ -22,7 +22,7 @@ pub enum Expected {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Extent {
     Syntax,
-    /// Code is made, and thrown away: some warnings come only then.
+    /// It makes code, which is thrown away: some warnings come only then.
     Code,
 }
 

@@ -1,4 +1,5 @@
-//! Every dialect and mode, alone, twice, inside extern "C", in every order, and with what clients' build systems define.
+//! The headers in every dialect and mode: alone, twice, inside extern "C", in every order, and with the definitions
+//! that clients' build systems make.
 
 use super::checks::Checks;
 use super::compile::Extent::Syntax;
@@ -19,18 +20,18 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     program(checks)
 }
 
-/// A file that includes these headers, each twice.
+/// A C file that includes each of these headers twice.
 pub fn includes(headers: &[&str]) -> String {
     let lines: String = headers.iter().chain(headers).map(|header| format!("#include <{header}>\n")).collect();
     lines + "extern int file_is_not_empty;\n"
 }
 
-// gasnet_tools.h is the only header with an order.
+// The text that must come before a header. Only gasnet_tools.h needs one.
 fn before(header: &str) -> &'static str {
     if header == "gasnet_tools.h" { "#include <gasnet.h>\n" } else { "" }
 }
 
-/// What a client includes that has `header` twice.
+/// A client's file that includes `header` twice.
 pub fn twice(header: &str) -> String {
     format!("{}#include <{header}>\n#include <{header}>\n#include <gasnet.h>\n", before(header))
 }
@@ -42,7 +43,7 @@ fn in_extern_c(header: &str) -> String {
     )
 }
 
-/// All modes in the oldest dialects that are promised; in the newer ones the two extremes.
+/// All modes in the oldest promised dialects. In the newer ones only the two extreme modes.
 fn modes(checks: &mut Checks) -> Result<()> {
     let values = format!("#include <gasnet.h>\n{}", checks.repo.read("ci/headers.c")?);
     let values = checks.file("values.c", &values)?;
@@ -77,7 +78,7 @@ fn modes(checks: &mut Checks) -> Result<()> {
         let flags = [mode, "-DEXPECT_SEQ", "-DEXPECT_FAST"];
         checks.clean(format!("thread mode as {mode}"), "gcc", "c99", Syntax, &flags, &values);
     }
-    // These do not depend on the other choices.
+    // These headers do not depend on the other choices.
     for header in PUBLIC {
         let twice = checks.file(&format!("twice-{header}.c"), &twice(header))?;
         let inside = checks.file(&format!("extern-{header}.c"), &in_extern_c(header))?;
@@ -107,7 +108,7 @@ fn modes(checks: &mut Checks) -> Result<()> {
     Ok(())
 }
 
-/// What client build systems pass.
+/// The definitions that build systems of clients pass.
 fn definitions(checks: &mut Checks) -> Result<()> {
     let file = checks.file("definitions.c", &twice("gasnet.h"))?;
     let definitions: [(&str, &[&str]); 8] = [
@@ -158,7 +159,7 @@ fn permute(words: &mut Vec<&'static str>, from: usize, found: &mut Vec<Vec<&'sta
     }
 }
 
-/// gasnet_tools.h without gasnet.h, which programs without a job include.
+/// gasnet_tools.h without gasnet.h, as programs without a job include it.
 fn tools_alone(checks: &mut Checks) -> Result<()> {
     let file = checks.file("alone.c", &includes(&["gasnet_tools.h"]))?;
     let words = "-DGASNET_DEBUG -DGASNETT_USE_TRUE_MUTEXES=1 -Dused=ERR -Dnoinline=ERR -Dhot=ERR -Dunused=ERR";
@@ -181,7 +182,7 @@ fn tools_alone(checks: &mut Checks) -> Result<()> {
     Ok(())
 }
 
-/// A program that uses what C++ clients use, in each C++.
+/// A program with the parts that C++ clients use, in each version of C++.
 fn program(checks: &mut Checks) -> Result<()> {
     let file = checks.repo.c_test("testcxx.cc")?;
     for compiler in ["g++", "clang++"] {

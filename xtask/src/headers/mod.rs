@@ -1,5 +1,5 @@
-//! The headers that clients include: the generated part is fresh, all are clean in every dialect and mode, and have every name
-//! of the contract with its type.
+//! Checks the headers that clients include. The generated part must be fresh. All headers must compile without
+//! warnings in every dialect and mode, and must have every name of the contract with its type.
 
 mod checks;
 mod compile;
@@ -16,7 +16,7 @@ use similar::TextDiff;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The headers that build.rs makes of src/api.
+/// The headers that build.rs makes from src/api.
 const MADE: [&str; 3] = ["gasnet_sci_abi.h", "gasnet_sci_tools_abi.h", "gasnet_sci_tools_lib_abi.h"];
 
 /// Checks the headers; with `update` writes the generated ones instead.
@@ -56,7 +56,7 @@ fn made(repo: &Repo) -> Result<PathBuf> {
     let check = ["check", "--package", "gasnet-sci", "--lib", "--quiet", "--message-format=json"];
     let output = repo.cargo().args(check).output()?;
     let messages = String::from_utf8_lossy(&output.stdout);
-    // Dependencies have build scripts, too; they come from a registry.
+    // Dependencies have build scripts too; those come from a registry.
     let ours = |message: &Value| {
         message["reason"] == "build-script-executed"
             && message["package_id"].as_str().is_some_and(|id| id.starts_with("path+file:"))
@@ -68,7 +68,8 @@ fn made(repo: &Repo) -> Result<PathBuf> {
     }
 }
 
-/// Build systems take the release's numbers from the third field of the only line that has the name.
+/// Build systems read the release's numbers from the third field of the line with the name, so there must be one such
+/// line.
 fn version_lines(repo: &Repo, verdicts: &Verdicts) -> Result<()> {
     let text = repo.read("include/gasnet_config.h")?;
     for part in ["MAJOR", "MINOR", "PATCH"] {

@@ -1,5 +1,6 @@
-//! Every name of the contract with its type: tables such as c-tests/names-core.txt, whose heads say what a line may be, as C
-//! files. Everything is used in functions of its own, never called; the file is for a compiler that is told to warn.
+//! Checks every name of the contract with its type. Tables such as c-tests/names-core.txt become C files; the heads
+//! of the tables say what a line may be. Everything is used in functions that are never called. The compiler only has
+//! to warn.
 
 use super::checks::Checks;
 use super::compile::Extent::Code;
@@ -10,7 +11,7 @@ use std::path::Path;
 const TABLES: [&str; 5] =
     ["names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt"];
 
-/// Lines that say what is not so, one of each kind.
+/// Wrong lines, one of each kind: the compiler must find each.
 const WRONG: [&str; 8] = [
     "is int :: gasnet_mynode()",
     "void gasnet_AMPoll()",
@@ -22,7 +23,7 @@ const WRONG: [&str; 8] = [
     "statement gasnet_AMNoSuch%M(node%A);",
 ];
 
-/// A table: its name, for the compiler's messages, and its text.
+/// A table: its name for the compiler's messages, and its text.
 struct Table {
     name: String,
     text: String,
@@ -51,7 +52,7 @@ pub fn add(checks: &mut Checks) -> Result<()> {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let flags = format!("-DEXPECT_ATTRIBUTES=1 {flags}");
         let name = format!("{stem}: {compiler} {standard} {flags}");
-        // In these files no cast is written as C has it, and nothing is converted unseen.
+        // These files contain no C-style cast and no implicit conversion that could lose a value.
         let warnings = if standard.starts_with("c++") { "-Wconversion -Wold-style-cast" } else { "-Wconversion" };
         let all: Vec<&str> = flags.split(' ').chain(warnings.split(' ')).collect();
         checks.clean(name, compiler, standard, Code, &all, file);
@@ -72,14 +73,14 @@ pub fn add(checks: &mut Checks) -> Result<()> {
         add(compiler, "c99", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ", &heap);
         add(compiler, "c++11", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ -DGASNET_DEBUG", &heap);
     }
-    // All features off: what is written must still be valid.
+    // With all features switched off the text must still be valid.
     let off: Vec<String> = features(&tables).iter().map(|feature| format!("-D{feature}=0")).collect();
     let rest = ["-DEXPECT_ATTRIBUTES=0", "-Wno-unused", "-Wno-implicit-fallthrough", "-DGASNET_SEQ"];
     let flags: Vec<&str> = off.iter().map(String::as_str).chain(rest).collect();
     for compiler in ["gcc", "clang"] {
         checks.clean(format!("names-seq: {compiler}, features off"), compiler, "c99", Code, &flags, &seq);
     }
-    // The tables are not empty promises: what has another type, or is missing, is found.
+    // This tests the tables themselves: a name with another type, or a missing name, must be found.
     for (number, line) in WRONG.iter().enumerate() {
         let table = Table { name: "wrong".into(), text: format!("[all]\n{line}\n") };
         let file = checks.file(&format!("wrong{number}.c"), &program(&[core], "all", &[table]))?;
@@ -96,10 +97,10 @@ fn features(tables: &[Table]) -> Vec<&str> {
     conditions.map(|(feature, _)| feature).filter(|feature| feature.starts_with("GASNETT_USE_")).collect()
 }
 
-/// The lines of these sections as C.
+/// The C text for the lines of these sections.
 fn c_of(tables: &[Table], sections: &[&str]) -> String {
     let mut text = String::new();
-    let mut number = 0; // makes names
+    let mut number = 0; // makes names unique
     for table in tables {
         let mut active = false;
         for (line, at) in table.text.lines().zip(1..) {
@@ -121,7 +122,7 @@ fn c_of(tables: &[Table], sections: &[&str]) -> String {
     text
 }
 
-/// The C of one line; none if it is of no known kind.
+/// The C text for one line; `None` if the line is of no known kind.
 fn code(kind: &str, rest: &str, n: usize, place: &str) -> Option<String> {
     let body = match kind {
         "if" => {
@@ -134,7 +135,7 @@ fn code(kind: &str, rest: &str, n: usize, place: &str) -> Option<String> {
         "string" => {
             format!("extern const char name_string{n}[]; const char name_string{n}[] = \"<\" {rest} \">\";")
         }
-        // As a token it does not begin or end with a quote, and is something else than its own name.
+        // Turned into a string, it must not begin or end with a quote, and must differ from its own name.
         "token" => format!(
             "extern char name_token{n}[sizeof(NAME_STRING({rest})) > 1 && \
              sizeof(NAME_STRING({rest})) != sizeof(\"{rest}\") ? 1 : -1];"
@@ -151,7 +152,7 @@ fn code(kind: &str, rest: &str, n: usize, place: &str) -> Option<String> {
         "is" | "result" => {
             let (name, expression) = rest.split_once(" :: ")?;
             let result = if kind == "is" { format!("((void)({expression}), 1)") } else { "1".into() };
-            // Two declarations of one object: they must agree.
+            // Two declarations of one object must agree.
             format!(
                 "extern {name} name_like{n}; extern __typeof__({expression}) name_like{n}; extern int name_is{n}(void);\n\
                  {place}int name_is{n}(void) {{\n\
@@ -168,7 +169,8 @@ fn code(kind: &str, rest: &str, n: usize, place: &str) -> Option<String> {
     Some(format!("{place}{body}\n"))
 }
 
-/// A function with the statement; with `%M` and `%A` in it, for every number of arguments that a message may have.
+/// A function with the statement. If that contains `%M` and `%A`, one for every number of arguments that a message
+/// may have.
 fn statements(statement: &str, n: usize, place: &str) -> String {
     let mut text = format!("extern void name_statement{n}(void);\nvoid name_statement{n}(void) {{\n");
     let mut arguments = String::new();

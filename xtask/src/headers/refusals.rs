@@ -1,4 +1,4 @@
-//! What must not compile, and what the compiler says of it.
+//! Files that must not compile, and the text with which the compiler must refuse each.
 
 use super::checks::Checks;
 use super::dialects::{PUBLIC, includes, twice};
@@ -42,7 +42,7 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     format_checking(checks)
 }
 
-/// A header that is part of another one must not be included by itself.
+/// A header that is part of another one must refuse to be included by itself.
 fn parts(checks: &mut Checks) -> Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(checks.repo.root.join("include"))? {
@@ -56,7 +56,7 @@ fn parts(checks: &mut Checks) -> Result<()> {
     Ok(())
 }
 
-/// A format that does not fit, through the macro for the checking of printf.
+/// A format that does not fit its arguments, given to functions with the macro for checking printf formats.
 fn format_checking(checks: &mut Checks) -> Result<()> {
     let text = "#include <gasnet_tools.h>\n\
         GASNETT_FORMAT_PRINTF(f, 1, 2, extern void f(const char *s, ...));\n\

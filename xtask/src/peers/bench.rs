@@ -1,4 +1,4 @@
-//! Running one way of one peer, and what happens if it fails.
+//! Runs one way of one peer, and decides what happens if it fails.
 
 use super::options::Options;
 use super::programs::Programs;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Our own way. Without it there is nothing to compare.
+/// The name of our own library. Without its figures there is nothing to compare.
 pub const OURS: &str = "gasnet-sci";
 
 pub struct Bench<'a> {
@@ -23,7 +23,7 @@ pub struct Bench<'a> {
     pub samples: Samples,
     pub directory: TempDir,
     leftovers: Leftovers,
-    /// Ways that have never worked with so many nodes; they are left out.
+    /// Ways that failed with this many nodes before they ever worked. They are left out from then on.
     broken: HashSet<(String, usize)>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// A command that may take so many seconds, without settings of the caller's for any of the libraries.
+    /// A command with a time limit in seconds. The caller's settings for any of the libraries are removed.
     pub fn command(&self, seconds: u64, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", &seconds.to_string()]).stdin(std::process::Stdio::null());
@@ -79,7 +79,8 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// A way that fails is left out from then on; one that has worked before may have met a machine that is busy.
+    /// Leaves out a way that fails from then on, unless it has worked before: then the machine may just have been
+    /// busy.
     pub fn failed(&mut self, how: &str, nodes: usize, what: &str, err: &str) {
         let later = if self.samples.has(how) {
             "; the other rounds count"

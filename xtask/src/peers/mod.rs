@@ -1,7 +1,8 @@
-//! How fast are we beside OpenMPI (messages, one-sided, collectives), OpenSHMEM and UCX? All run the same patterns on the same
-//! cores in one run, in turns, so that drift hits everybody; the result is one table, and a file that the page shows.
+//! Compares our speed with that of OpenMPI (messages, one-sided, collectives), OpenSHMEM and UCX. All libraries run
+//! the same patterns on the same cores in one run. They take turns, so that drift of the machine hits all alike. The
+//! result is one table, and a file for the page of results.
 //!
-//! Each peer may use the best of what it has: the values are those of the best of its ways, cell by cell.
+//! Each peer may use its best way: in each cell the value of the best one counts.
 
 mod bench;
 mod options;
@@ -44,15 +45,15 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     show(repo, &options, &bench)
 }
 
-/// Says where we are, if somebody looks.
+/// Shows which step is under way, if stdout is a terminal.
 fn progress(text: &str) {
     if stdout().is_terminal() {
         print!("\r{text:40}\r");
-        let _ = stdout().flush(); // a terminal that is gone is told nothing
+        let _ = stdout().flush(); // a closed terminal does no harm
     }
 }
 
-/// Writes the file of results and has `gasnet-sci page` show it.
+/// Writes the file of results and lets `gasnet-sci page` show it.
 fn show(repo: &Repo, options: &Options, bench: &Bench) -> Result<bool> {
     let cpus = fs::read_to_string("/proc/cpuinfo")?;
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -10,7 +10,7 @@ pub struct Options {
     pub quick: bool,
     pub rounds: u64,
     pub sections: Vec<String>,
-    /// Each run has the cores for itself.
+    /// Run with real-time priority, so that no other process takes the cores.
     pub realtime: bool,
     pub json: Option<PathBuf>,
     pub html: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The programs, one per library, that run the patterns: c-tests/peers.
+//! The programs of c-tests/peers that run the patterns, one per library.
 
 use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, bail};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 pub struct Programs {
     pub gasnet: PathBuf,
     pub mpi: PathBuf,
-    /// Debian's OpenMPI has OpenSHMEM; another's may not.
+    /// Debian's OpenMPI includes OpenSHMEM; other builds may not.
     pub shmem: Option<PathBuf>,
 }
 
 impl Programs {
-    /// Builds them against the stage, unless they are fresh.
+    /// Builds the programs against the stage, unless they are fresh.
     pub fn build(repo: &Repo) -> Result<Programs> {
         let (include, library) = (repo.stage.join("include"), repo.stage.join("lib"));
         let ours = [

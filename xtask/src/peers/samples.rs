@@ -1,15 +1,15 @@
-//! What was measured, and the rows made of it: the median, least and most of each cell; of each peer's ways the one with the
-//! best median. Limits are ours to compare with.
+//! The samples, and the rows that are made from them: median, minimum and maximum of each cell. For a peer with
+//! several ways, the row is that of the way with the best median. Only gasnet-sci's rows name limits.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// One value of one cell.
+/// One measured value of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The peer's way, or ours.
+    /// The way, of a peer or our own.
     pub how: String,
-    /// The peer; "limit" for what the hardware can do.
+    /// The library; "limit" for what the hardware can do.
     pub who: String,
     pub section: String,
     pub operation: String,
@@ -20,7 +20,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A line of a program of c-tests/peers: WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE.
+    /// Reads a line of a program of c-tests/peers: WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE.
     pub fn parse(how: &str, line: &str) -> Option<Sample> {
         let fields: Vec<&str> = line.split('|').collect();
         let [who, section, operation, nodes, bytes, unit, value] = fields[..] else { return None };
@@ -37,7 +37,8 @@ impl Sample {
     }
 }
 
-/// Where a row stands: operations in the order in which they were measured, then nodes, bytes, unit and who.
+/// The key by which rows are sorted: the operation's place in the order of measuring, then nodes, bytes, unit and
+/// library.
 type Cell = (usize, usize, usize, String, String);
 
 #[derive(Default)]
@@ -45,7 +46,7 @@ pub struct Samples {
     all: Vec<Sample>,
 }
 
-/// The best way of one peer in one cell.
+/// The best way of one library in one cell.
 struct Best {
     sample: Sample,
     median: f64,
@@ -58,7 +59,7 @@ impl Samples {
         self.all.push(sample);
     }
 
-    /// Has this way ever worked?
+    /// Whether this way has ever given a sample.
     pub fn has(&self, how: &str) -> bool {
         self.all.iter().any(|sample| sample.how == how)
     }
@@ -70,7 +71,7 @@ impl Samples {
             let sample = &found.sample;
             let limit_cell = (cell.0, cell.1, cell.2, cell.3.clone(), "limit".to_owned());
             let limit = best.get(&limit_cell).filter(|_| sample.who.starts_with("gasnet-sci"));
-            // What gasnet-sci bench has under the same name is measured in another way, beside its own limit.
+            // `gasnet-sci bench` measures operations with the same names in another way, each with its own limit.
             let beside = if sample.section == "am" { "" } else { ", beside peers" };
             json!({
                 "section": sample.section, "operation": format!("{}{beside}", sample.operation), "who": sample.who,
@@ -116,7 +117,7 @@ impl Samples {
     }
 }
 
-/// What the limit of an operation is.
+/// The name of the limit that an operation is compared with.
 fn limit_name(operation: &str) -> &'static str {
     let round_trip = operation.contains("round trip");
     if round_trip && (operation.starts_with("medium") || operation.starts_with("long")) {

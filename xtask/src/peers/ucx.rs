@@ -1,4 +1,5 @@
-//! ucx_perftest, which has its own patterns: a file of tests, whose names say which cell a result is of, and its figures.
+//! ucx_perftest, which has patterns of its own. It reads a file of tests. Their names say which cell a result belongs
+//! to.
 
 use super::bench::Bench;
 use super::samples::Sample;
@@ -8,21 +9,21 @@ use std::fs::{self, File};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Which of its interfaces is measured.
+/// Which of UCX's interfaces is measured.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Layer {
     Uct,
     Ucp,
 }
 
-/// Bandwidths are measured three times: its figure is over the whole of a test.
+/// Bandwidths are measured three times, because ucx_perftest gives one figure for a whole test.
 const REPEAT: usize = 3;
 
 const SMALL: [usize; 6] = [8, 64, 512, 1024, 4096, 8192];
 const MESSAGES: [usize; 8] = [8, 64, 512, 1024, 4096, 8192, 32768, 65536];
 const TRANSFERS: [usize; 9] = [8, 64, 512, 4096, 32768, 65536, 262_144, 1_048_576, 4_194_304];
 
-/// The tests of a section, a line each; none where the layer has nothing alike.
+/// The tests of a section, one per line. Empty if the layer has nothing comparable.
 fn tests(layer: Layer, section: &str) -> String {
     let mut text = String::new();
     let mut line = |times: usize, cell: &str, bytes: usize, test: &str, options: &str| {
@@ -75,9 +76,9 @@ fn tests(layer: Layer, section: &str) -> String {
     text
 }
 
-/// The samples in what it prints with -f -v, a line per test: name, iterations, latency at the median (one way, microseconds),
-/// average, overall, bandwidth twice (2^20 bytes per second), rate twice (messages per second). Of repetitions the best
-/// counts: what else the machine does can only slow it down.
+/// The samples in what ucx_perftest prints with -f -v. It prints a line per test: name, iterations, latency at the
+/// median (one way, microseconds), average, overall, bandwidth twice (2^20 bytes per second), rate twice (messages
+/// per second). Of repetitions the best counts, because other load on the machine can only slow one down.
 fn figures(how: &str, section: &str, text: &str) -> Vec<Sample> {
     let mut best: BTreeMap<(String, usize, &str), f64> = BTreeMap::new();
     for line in text.lines() {
@@ -109,9 +110,10 @@ fn figures(how: &str, section: &str, text: &str) -> Vec<Sample> {
     best.into_iter().map(sample).collect()
 }
 
-/// One turn of a layer: a server and a client.
+/// One turn of a layer, with a server and a client.
 pub fn ucx(bench: &mut Bench, section: &str, nodes: usize, layer: Layer) -> Result<()> {
-    // Both sides read the tests; the first one also stands on the command line, without which ucx_perftest does not start.
+    // Both sides read the file of tests. The first test is also given on the command line, because ucx_perftest does
+    // not start without one.
     let (how, first) = match layer {
         Layer::Uct => ("ucx, uct", "-t am_lat -x posix -d memory"),
         Layer::Ucp => ("ucx, ucp", "-t tag_lat"),

@@ -1,4 +1,4 @@
-//! Who runs when, and in which ways.
+//! Decides which library runs when, and in which ways.
 
 use super::bench::{Bench, OURS};
 use super::ucx::{Layer, ucx};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const OB1: [&str; 6] = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader"];
 
-/// Everybody's turn at one section with so many nodes.
+/// Runs every way of every library once, for one section and number of nodes.
 pub fn all(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
     let mut words: Vec<OsString> = ["-n".into(), nodes.to_string().into()].into();
     words.extend(program(bench, &bench.programs.gasnet.clone(), section));
@@ -46,8 +46,9 @@ fn program(bench: &Bench, program: &Path, section: &str) -> Vec<OsString> {
     [program.into(), section.into()].into_iter().chain(quick).collect()
 }
 
-/// How mpirun and oshrun are told to start `nodes` processes. The programs pin themselves, all alike; Open MPI is told to leave
-/// the cores to them. More processes than cores have to be allowed, and make it yield while it waits.
+/// The options with which mpirun and oshrun start `nodes` processes. All programs pin themselves in the same way, so
+/// Open MPI is told not to bind them. It has to be allowed to start more processes than cores, and then yields while
+/// it waits.
 fn launch(bench: &Bench, nodes: usize) -> Vec<OsString> {
     let mut words: Vec<OsString> = ["--bind-to", "none"].map(Into::into).into();
     if rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! Faults that were once answered wrongly: what mended them must stay.
+//! Faults to which a job once gave a wrong answer. These runs check that the repairs still work.
 
 use super::job::Run;
 use super::plan::{How, Plan, Trouble};
@@ -11,7 +11,7 @@ pub struct Case {
     /// PROCESS CALL NTH ERRNO TIMES, for c-tests/soak/faults.c.
     fault: &'static str,
     status: i32,
-    /// What stderr must match; nothing is asked for if it is empty.
+    /// A pattern that a line of stderr must match. Empty: nothing is required.
     says: &'static str,
 }
 
@@ -61,7 +61,7 @@ impl Case {
         }
     }
 
-    /// What of the run is not as it was mended.
+    /// The differences between the run and the repaired behaviour.
     pub fn findings(&self, run: &Run) -> Vec<String> {
         let mut wrong = Vec::new();
         if run.fault.is_empty() {

@@ -1,4 +1,4 @@
-//! What happens to the running job: signals, cores, priorities.
+//! Disturbs the running job: signals, cores, priorities.
 
 use super::plan::{Plan, Trouble, Victim};
 use rustix::process::{Pid, Signal, kill_process, setpriority_process};
@@ -7,17 +7,17 @@ use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-/// What has been done to the job.
+/// The disturbances so far.
 #[derive(Default)]
 pub struct Done {
-    /// When the fault struck, if its moment is known.
+    /// When the fault happened, if that is known.
     pub fault_at: Option<SystemTime>,
     pub injected: bool,
 }
 
 /// A job that may still run.
 pub struct Target<'a> {
-    /// The process that was started. Its number stays its own until it is waited for.
+    /// The process that was started. Its number cannot be reused until it is waited for.
     pub launcher: Pid,
     pub ended: &'a dyn Fn() -> bool,
 }
@@ -34,7 +34,7 @@ impl Target<'_> {
         }
     }
 
-    /// The processes of a victim; waits until there is one. None if the job ends first.
+    /// The processes of a victim. Waits until there is one. Empty if the job ends first.
     fn choose(&self, victim: Victim) -> Vec<Pid> {
         while !(self.ended)() {
             let nodes = self.children();
@@ -67,7 +67,7 @@ fn is_launcher(process: Pid) -> bool {
     name.is_ok_and(|name| name.trim_end() == "gasnetrun_sci")
 }
 
-// True if any was there to get it.
+// Returns true if one of the processes existed.
 fn send(signal: Signal, victims: &[Pid]) -> bool {
     victims.iter().map(|pid| kill_process(*pid, signal).is_ok()).fold(false, |any, sent| any | sent)
 }
@@ -85,7 +85,7 @@ fn milliseconds(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Does to the job what the plan says; returns when the last of it is done, or the job has ended.
+/// Does to the job what the plan says. Returns after the last of it, or when the job has ended.
 pub fn disturb(plan: &Plan, target: &Target) -> Done {
     let mut done = Done::default();
     match &plan.trouble {
@@ -121,7 +121,7 @@ pub fn disturb(plan: &Plan, target: &Target) -> Done {
     done
 }
 
-/// Stops the victim again and again; a node by turns with the others.
+/// Stops the victim again and again. If it is a node, the nodes are stopped in turn, beginning with it.
 fn stop(plan: &Plan, target: &Target, victim: Victim, times: u64, pause: u64) -> bool {
     let mut stopped = false;
     for turn in 0..times as usize {
@@ -140,8 +140,8 @@ fn stop(plan: &Plan, target: &Target, victim: Victim, times: u64, pause: u64) ->
     stopped
 }
 
-/// Puts the nodes on one core, or gives them different priorities. `processes` begins with the launcher. What may not be done
-/// here is left out: no run depends on it.
+/// Puts the nodes on one core, or gives them different priorities. `processes` begins with the launcher. What this
+/// process is not allowed to do is skipped, because no run depends on it.
 fn crowd(processes: &[Pid], one_core: bool, nice: Option<&[i32]>) {
     let nodes = processes.get(1..).unwrap_or_default();
     for (rank, pid) in nodes.iter().enumerate() {

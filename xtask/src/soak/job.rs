@@ -1,4 +1,4 @@
-//! One run: the command, its end, what it printed and what it left.
+//! One run: the command, how it ended, what it printed and what it left.
 
 use super::disturb::{Done, Target, disturb};
 use super::plan::{How, Plan, Trouble};
@@ -12,25 +12,25 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long a job may take that nothing ends.
+/// How long a job may take if nothing ends it.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Default)]
 pub struct Run {
-    /// 128 and the signal's number where one ended the job; none if the job did not end.
+    /// 128 and the signal's number if a signal ended the job; `None` if the job did not end.
     pub status: Option<i32>,
-    /// Did the fault happen?
+    /// Whether the fault happened.
     pub injected: bool,
-    /// From the fault to the end of all processes; nothing if there was no fault.
+    /// Time from the fault to the end of all processes; zero if there was no fault.
     pub took: Duration,
     pub out: String,
     pub err: String,
-    /// The shim's log: process, pid, call, time.
+    /// The log of the LD_PRELOAD library: process, pid, call, time.
     pub fault: String,
-    /// The processes that should not have been there any more.
+    /// The processes that should have ended by then.
     pub stuck: String,
-    /// What was wrong with the end.
+    /// Faults in the way the job ended.
     pub wrong: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Run {
     }
 }
 
-/// The variables of the job, without its mark.
+/// The environment variables of the job, except its mark.
 fn variables(site: &Site, plan: &Plan) -> Vec<(String, String)> {
     let split = |setting: &&str| setting.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut variables: Vec<(String, String)> = plan.settings.iter().filter_map(split).collect();
@@ -70,13 +70,13 @@ fn words(site: &Site, plan: &Plan) -> Vec<String> {
     words
 }
 
-/// What a user can type to run the job without disturbance.
+/// A command that a user can type to run the job without disturbance.
 pub fn command_line(site: &Site, plan: &Plan) -> String {
     let variables: String = variables(site, plan).iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
     variables + &words(site, plan).join(" ")
 }
 
-/// The command; one that sets its limits itself before it becomes the job, if the plan has limits.
+/// The command. If the plan has limits, it sets them for itself before it becomes the job.
 fn command(site: &Site, plan: &Plan) -> Result<Command> {
     let words = words(site, plan);
     let limit = match plan.trouble {
@@ -107,7 +107,7 @@ fn command(site: &Site, plan: &Plan) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs the plan. After the job's end its processes may take `limit` to go.
+/// Runs the plan. After the job's end its processes may take `limit` to end.
 pub fn run(site: &Site, plan: &Plan, limit: Duration) -> Result<Run> {
     let log = site.work.path().join("fault");
     let _ = fs::remove_file(&log); // mostly there is none
@@ -119,11 +119,11 @@ pub fn run(site: &Site, plan: &Plan, limit: Duration) -> Result<Run> {
     let mut run = Run::default();
     let mut done = thread::scope(|scope| {
         scope.spawn(|| {
-            // Without reaping: as long as nobody waits for it, no other process gets its number.
+            // Does not reap the process, so that no other one can get its number.
             while waitid(WaitId::Pid(launcher), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
                 .is_err_and(|error| error == rustix::io::Errno::INTR)
             {}
-            let _ = ended.set(SystemTime::now()); // nobody else sets it
+            let _ = ended.set(SystemTime::now()); // only this thread sets it
         });
         let done = disturb(plan, &Target { launcher, ended: &|| ended.get().is_some() });
         let patience = Instant::now() + PATIENCE;
@@ -134,7 +134,7 @@ pub fn run(site: &Site, plan: &Plan, limit: Duration) -> Result<Run> {
             run.wrong.push(format!("no end within {} s", PATIENCE.as_secs()));
             run.stuck = site.leftovers.marked.describe();
             site.leftovers.marked.kill();
-            let _ = child.kill(); // it may be outside the target directory yet, a shell
+            let _ = child.kill(); // a shell may still be outside the target directory
         }
         done
     });
@@ -143,7 +143,7 @@ pub fn run(site: &Site, plan: &Plan, limit: Duration) -> Result<Run> {
         run.status = status.code().or(status.signal().map(|signal| 128 + signal));
     }
     run.fault = fs::read_to_string(&log).unwrap_or_default();
-    told(plan, &run, started_at, &mut done);
+    note_fault(plan, &run, started_at, &mut done);
     run.injected = done.injected || done.fault_at.is_some();
     let ended_at = *ended.get().context("the job has been waited for")?;
     let gone_at = all_gone(site, ended_at, limit, &mut run);
@@ -160,8 +160,8 @@ pub fn run(site: &Site, plan: &Plan, limit: Duration) -> Result<Run> {
     Ok(run)
 }
 
-/// The moment of faults that the job brings about itself.
-fn told(plan: &Plan, run: &Run, started_at: SystemTime, done: &mut Done) {
+/// Notes the moment of a fault that the job causes itself.
+fn note_fault(plan: &Plan, run: &Run, started_at: SystemTime, done: &mut Done) {
     let seconds = run.fault.lines().next().and_then(|line| line.split_whitespace().nth(3)?.parse::<f64>().ok());
     if let Some(seconds) = seconds {
         done.fault_at = Some(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds));
@@ -171,7 +171,8 @@ fn told(plan: &Plan, run: &Run, started_at: SystemTime, done: &mut Done) {
     }
 }
 
-/// Nobody may outlive the job for long; what was killed with it has a moment. The time when the last was gone.
+/// Waits until all processes of the job have ended, and returns the time when the last one did. One
+/// that still lives `limit` after the job's end is noted as wrong and killed.
 fn all_gone(site: &Site, ended_at: SystemTime, limit: Duration, run: &mut Run) -> SystemTime {
     let mut gone_at = ended_at;
     while !site.leftovers.marked.processes().is_empty() {

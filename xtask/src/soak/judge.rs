@@ -1,21 +1,21 @@
-//! Was a run right? In the answer, in its moment, in the line that says the cause.
+//! Decides whether a run was right: its answer, its duration, and the line that names the cause.
 
 use super::job::Run;
 use super::plan::{Kind, Plan, Trouble, Victim};
 use regex::Regex;
 use std::time::Duration;
 
-/// Every program of ours that can speak of a fault.
+/// A pattern for every program of ours that may report a fault.
 const SPEAKER: &str = "(node [0-9]+|gasnetrun_sci|gasnet-sci)";
 
-/// More time where it is counted from the job's start.
+/// Added to the limit if time is counted from the job's start.
 const FROM_START: Duration = Duration::from_secs(2);
 
 fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(&format!("(?m){pattern}")).expect("patterns are constants of this file").is_match(text)
 }
 
-/// What was wrong; nothing if all is well.
+/// The faults of a run; empty if there were none.
 pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
     let mut wrong = run.wrong.clone();
     let bad = r"CHECK\(|: FAIL \(|internal error";
@@ -48,7 +48,7 @@ pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
     wrong
 }
 
-/// What a line on stderr must match. A launcher that was killed cannot speak any more, and need not.
+/// A pattern that a line of stderr must match. `None` if a killed launcher could not report the cause.
 fn cause(plan: &Plan, status: i32) -> Option<String> {
     let signal_of_node = |signal: &str| format!("SIG{signal}.* on node [0-9]+/|node [0-9]+/.*SIG{signal}");
     match &plan.trouble {
@@ -58,12 +58,12 @@ fn cause(plan: &Plan, status: i32) -> Option<String> {
         Trouble::Call { call, .. } => Some(match *call {
             "pthread_create" => format!("{SPEAKER}.*(pthread_create|thread)|no thread"),
             "futex_wait" | "futex_wake" => format!("{SPEAKER}.*futex"),
-            // Which of the system calls that come by syscall(2), the shim does not say.
+            // The LD_PRELOAD library does not know which call syscall(2) was used for.
             "syscall" => SPEAKER.into(),
             "open64" => format!("{SPEAKER}.*(open|/dev/|/proc/|/sys/|cannot)"),
             call => format!("{SPEAKER}.*{call}"),
         }),
-        // The kernel may kill the launcher.
+        // The kernel may have killed the launcher.
         Trouble::Cgroup(_) if status == 137 => None,
         Trouble::Cgroup(_) => Some(format!("{SPEAKER}.*(memory|SIG)|wanted, [0-9]+ possible")),
         Trouble::Memory(_) => Some("memory|RLIMIT_AS|limit|no thread|failed to map|wanted, [0-9]+ possible".into()),

@@ -1,9 +1,9 @@
-//! Jobs under faults: random mixes of all operations whose every byte is verified, while nodes and the launcher are killed and
-//! stopped, memory and descriptors run out, system calls fail, cores are taken away.
+//! Jobs under faults. The jobs run random mixes of all operations and verify every byte. Meanwhile nodes and the
+//! launcher are killed and stopped, memory and descriptors run out, system calls fail, and cores are taken away.
 //!
-//! A run ends in the right answer, or non-zero with a line that names node, call and cause, within the limit; then nothing of
-//! it is left. A node that is stopped, delayed or moved is no fault: such a run must end in the right answer. The same seed
-//! makes the same plan: program, nodes, settings, fault, moment.
+//! A run must end within the limit, either with the right answer, or non-zero with a line that names node, call and
+//! cause. After that nothing of it may be left. A node that is stopped, delayed or moved is not a fault: such a run
+//! must end with the right answer. The same seed makes the same plan: program, nodes, settings, fault, moment.
 
 mod cases;
 mod disturb;
@@ -42,7 +42,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
             let run = job::run(&site, &plan, options.limit)?;
             let wrong = [verdict(&plan, &run, options.limit), case.findings(&run)].concat();
             tally.count(&plan, &run, &wrong);
-            tell(&site, &plan, &run, &wrong, "a case of --cases", "--cases --runs 0");
+            print_failure(&site, &plan, &run, &wrong, "a case of --cases", "--cases --runs 0");
         }
     }
     let (mut number, mut left) = (0, u64::MAX);
@@ -62,7 +62,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         tally.count(&plan, &run, &wrong);
         let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
         let again = format!("--seed {} --only {number}{words}", options.seed);
-        tell(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
+        print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
         if let Extent::Only(_) = options.extent {
             println!("run {number}: {}: {}, {} ms", plan.describe(), run.status_text(), run.took.as_millis());
             print!("{}", run.err);
@@ -80,7 +80,8 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     Ok(tally.failed() == 0)
 }
 
-/// What to choose from. Without a cgroup of our own, limits of addresses take the place of limits of memory.
+/// The kinds of faults to choose from. If no cgroup could be made, limits of address space take the place of limits
+/// of memory.
 fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
     let mut kinds = if options.kinds.is_empty() { plan::WEIGHTS.to_vec() } else { options.kinds.clone() };
     if site.group.is_none() && kinds.contains(&Kind::Cgroup) {
@@ -90,7 +91,7 @@ fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
     kinds
 }
 
-fn tell(site: &Site, plan: &Plan, run: &Run, wrong: &[String], which: &str, again: &str) {
+fn print_failure(site: &Site, plan: &Plan, run: &Run, wrong: &[String], which: &str, again: &str) {
     if wrong.is_empty() {
         return;
     }

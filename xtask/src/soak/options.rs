@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How much is run.
+/// How many runs there are.
 pub enum Extent {
     Time(Duration),
     Runs(u64),
@@ -16,12 +16,12 @@ pub enum Extent {
 pub struct Options {
     pub extent: Extent,
     pub seed: u64,
-    /// Those asked for; none means all.
+    /// The kinds that the user asked for; empty: all.
     pub kinds: Vec<Kind>,
     pub json: Option<PathBuf>,
-    /// From the fault to the end of the job.
+    /// The longest time from the fault to the end of the job.
     pub limit: Duration,
-    /// First the faults that were once answered wrongly.
+    /// Run the faults of `cases` first.
     pub cases: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that a run does, made from the seed and the number of the run alone.
+//! Everything that a run does. It is made from the seed and the number of the run alone.
 
 use fastrand::Rng;
 
@@ -49,13 +49,14 @@ impl Kind {
         }
     }
 
-    /// Is the job under a limit from its start on? Then nobody knows when the limit strikes.
+    /// Whether the job is under a limit from its start on. Then the moment at which the limit strikes is unknown.
     pub fn is_limit(self) -> bool {
         matches!(self, Kind::Memory | Kind::Cgroup | Kind::Descriptors)
     }
 }
 
-/// How often each kind comes when all are wanted. Calls that fail are the most different from each other.
+/// How often each kind comes if all are wanted. Failing calls come most often, because they differ most from each
+/// other.
 pub const WEIGHTS: [Kind; 13] = [
     Kind::Kill,
     Kind::Call,
@@ -79,7 +80,7 @@ pub enum How {
     Launcher,
 }
 
-/// Whom a signal is for. Node is a rank.
+/// The target of a signal. A node is given by its rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victim {
     Node(usize),
@@ -89,7 +90,7 @@ pub enum Victim {
     Everything,
 }
 
-/// What happens to the job. Times are in milliseconds after its start.
+/// A fault or disturbance of the job. Times are in milliseconds after its start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trouble {
     None,
@@ -98,19 +99,19 @@ pub enum Trouble {
         victim: Victim,
         delay: u64,
     },
-    /// The node after `node` is stopped, then `node` is killed.
+    /// Stops the node after `node`, then kills `node`.
     StopKill {
         node: usize,
         delay: u64,
     },
-    /// So many times the victim is stopped for `pause`.
+    /// Stops the victim for `pause`, this many times.
     Stop {
         victim: Victim,
         times: u64,
         pause: u64,
         delay: u64,
     },
-    /// The same with one node, while all nodes are on one core, or have the priorities `nice`.
+    /// Does that to one node, while all nodes are on one core or have the priorities `nice`.
     Scheduling {
         node: usize,
         times: u64,
@@ -119,7 +120,7 @@ pub enum Trouble {
         one_core: bool,
         nice: Option<Vec<i32>>,
     },
-    /// What c-tests/soak/faults.c is told: PROCESS CALL NTH ERRNO TIMES.
+    /// The setting of c-tests/soak/faults.c: PROCESS CALL NTH ERRNO TIMES.
     Call {
         call: &'static str,
         fault: String,
@@ -133,7 +134,7 @@ pub enum Trouble {
     Cgroup(u64),
     /// RLIMIT_NOFILE.
     Descriptors(u64),
-    /// The client closes all descriptors, or takes them, as its argument says.
+    /// The client closes all descriptors or uses them all up, as its argument says.
     Close(&'static str),
 }
 
@@ -141,7 +142,7 @@ pub enum Trouble {
 pub struct Plan {
     pub trouble: Trouble,
     pub how: How,
-    /// Directory of the program: thread mode, segment mode.
+    /// Directory of the program, named after thread mode and segment mode.
     pub build: &'static str,
     pub nodes: usize,
     pub program_seed: u32,
@@ -186,7 +187,7 @@ fn one<T: Copy>(random: &mut Rng, of: &[T]) -> T {
 impl Plan {
     /// The plan of run `number`.
     pub fn make(seed: u64, number: u64, kinds: &[Kind]) -> Plan {
-        // Neighbours differ in all bits of what the generator starts with.
+        // Plans of neighbouring runs must differ, so the generator's start differs in all bits.
         let start = (seed ^ number.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let random = &mut Rng::with_seed(start);
         let kind = one(random, kinds);
@@ -203,13 +204,13 @@ impl Plan {
         plan
     }
 
-    // May change rounds, nodes and build, so that the fault strikes a job that is still there.
+    // May change rounds, nodes and build, so that the job still runs when the fault strikes.
     fn trouble(&mut self, kind: Kind, random: &mut Rng) -> Trouble {
         let node = random.usize(..self.nodes);
         match kind {
             Kind::None => Trouble::None,
             Kind::Kill | Kind::StopKill => {
-                // Start-up and attach; in the middle; close to the end of a short program.
+                // During start-up and attach; in the middle; close to the end of a short program.
                 let (delay, rounds) = match random.u8(..3) {
                     0 => (random.u64(..40), 100_000),
                     1 => (50 + random.u64(..400), 100_000),
@@ -232,7 +233,7 @@ impl Plan {
                 Trouble::Stop { victim, times, pause, delay }
             }
             Kind::Scheduling => {
-                // Many threads on one core of a busy machine are slow, not wrong.
+                // Many threads on one core of a busy machine are slow, which is not a fault.
                 self.nodes = self.nodes.min(5);
                 let trick = random.u8(..4);
                 let nice = (trick & 2 != 0).then(|| (0..self.nodes).map(|_| random.i32(0..20)).collect());
@@ -266,7 +267,7 @@ impl Plan {
         (100 + random.u64(..200)) * 4 / (self.nodes as u64 + 2)
     }
 
-    /// A call fails where it is made at all, and about as often as it is made.
+    /// Chooses a call that fails, in a process that makes it, and about as often as it is made.
     fn failing_call(&mut self, node: usize, random: &mut Rng) -> Trouble {
         let call = one(random, &CALLS);
         let error = one(random, &[12, 12, 22, 1, 38, 4, 24, 11]);
@@ -342,7 +343,7 @@ impl Plan {
     }
 }
 
-/// Settings that send the job other ways; each is left at its default in two of three runs, or three of four.
+/// Settings that make the job use other ways. Each keeps its default in two of three runs, or in three of four.
 fn settings(random: &mut Rng) -> Vec<&'static str> {
     let rare: [(u8, &[&str]); 6] = [
         (3, &["GASNET_SCI_EXTENDED=ref"]),

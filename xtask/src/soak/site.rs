@@ -1,4 +1,4 @@
-//! What all runs share: programs, directories, a cgroup.
+//! The site that all runs share: programs, directories, a cgroup.
 
 use super::plan::BUILDS;
 use crate::leftovers::Leftovers;
@@ -15,10 +15,11 @@ pub struct Site {
     /// The LD_PRELOAD library that makes system calls fail.
     pub shim: PathBuf,
     programs: PathBuf,
-    /// What the runs print, and the shim's log. Not where the jobs put temporary files, which must stay empty.
+    /// For what the runs print, and for the log of the shim. The jobs' temporary files go elsewhere, to a directory
+    /// that must stay empty.
     pub work: TempDir,
     pub leftovers: Leftovers,
-    /// A cgroup with memory control, if this process may make one.
+    /// A cgroup with memory control, if this process could make one.
     pub group: Option<Group>,
 }
 
@@ -59,7 +60,7 @@ impl Site {
         self.programs.join(build).join("testsoak")
     }
 
-    /// A signal that ends this process first ends the job, and removes what would stay.
+    /// Makes a signal that ends this process end the job first, and remove files and cgroup.
     fn clear_on_signals(&self) -> Result<()> {
         let marked = self.leftovers.marked.clone();
         let directories = [self.work.path().to_path_buf(), self.leftovers.temporary().to_path_buf()];
@@ -68,7 +69,7 @@ impl Site {
         thread::spawn(move || {
             if signals.forever().next().is_some() {
                 marked.kill();
-                // What cannot be removed stays; the process ends anyway.
+                // Directories that cannot be removed stay, because the process ends anyway.
                 directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
                 group.iter().for_each(|group| drop(fs::remove_dir(group)));
                 process::exit(130);
@@ -78,7 +79,7 @@ impl Site {
     }
 }
 
-/// Builds a program or library, unless it is newer than what it is made of.
+/// Builds a program or library, unless it is newer than its sources.
 fn compile(repo: &Repo, out: &Path, flags: &[String], source: &Path) -> Result<()> {
     let library = repo.stage.join("lib");
     let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
@@ -97,11 +98,11 @@ fn compile(repo: &Repo, out: &Path, flags: &[String], source: &Path) -> Result<(
     }
 }
 
-/// A cgroup, removed with this value.
+/// A cgroup that is removed when this value is dropped.
 pub struct Group(PathBuf);
 
 impl Group {
-    /// Version 2 beside this process or at the root, or version 1.
+    /// Makes a cgroup of version 2, beside this process's or at the root, or one of version 1.
     fn make() -> Option<Group> {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let path =
@@ -120,16 +121,16 @@ impl Group {
         })
     }
 
-    /// The file that takes the processes.
+    /// The file to which processes are written that join the cgroup.
     pub fn processes(&self) -> PathBuf {
         self.0.join("cgroup.procs")
     }
 
-    /// Sets the limit of what all its processes have together.
+    /// Sets the limit for the memory of all its processes together.
     pub fn limit(&self, megabytes: u64) -> Result<()> {
         if self.0.join("memory.max").exists() {
             fs::write(self.0.join("memory.max"), format!("{megabytes}M"))?;
-            // A kernel without accounting of swap has no such file.
+            // A kernel without swap accounting has no such file.
             let _ = fs::write(self.0.join("memory.swap.max"), "0");
         } else {
             fs::write(self.0.join("memory.limit_in_bytes"), format!("{megabytes}M"))?;
@@ -140,7 +141,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The kernel may take a moment to forget the last process.
+        // The kernel may take a moment to remove the last process from it.
         for _ in 0..50 {
             if fs::remove_dir(&self.0).is_ok() {
                 return;

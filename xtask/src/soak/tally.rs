@@ -1,4 +1,4 @@
-//! How many runs of each row came to which end.
+//! Counts for each row of the table how its runs ended.
 
 use super::job::Run;
 use super::plan::Plan;
@@ -45,7 +45,7 @@ impl Tally {
                 Some(0) => row.right += 1,
                 _ => row.ended += 1,
             }
-            // Counted from the start, the time says nothing where nobody knows when the limit struck.
+            // With a limit the moment of the fault is unknown, so a time from the job's start would mean nothing.
             if !plan.kind().is_limit() && run.status != Some(0) && !run.took.is_zero() {
                 row.slowest = row.slowest.max(Some(run.took));
             }
@@ -64,7 +64,7 @@ impl Tally {
         self.total.failed
     }
 
-    /// In Markdown.
+    /// The table in Markdown.
     pub fn table(&self) -> String {
         let mut text =
             "| fault | runs | faults | right answer | ended with a line | slowest end, ms | failed |\n".to_owned();

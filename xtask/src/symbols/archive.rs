@@ -1,4 +1,4 @@
-//! The archive, as the linker reads it.
+//! The static library, as the linker reads it.
 
 use anyhow::{Context, Result};
 use object::read::archive::ArchiveFile;
@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What a client may define itself; then its definition must win in a static link as it does in a shared one.
+/// Names that a client may define itself. The client's definition must win in a static link, as it does in a shared
+/// one.
 const OVERRIDABLE: [&str; 2] = ["gasnet_max_segsize", "gasnett_backtrace_user"];
 
-/// The global definitions, and whether they are weak. Any name that is not ours could be a client's own, or another Rust
-/// library's.
+/// The global definitions, and whether they are weak. A name without our prefix could be one of the client's own, or
+/// belong to another Rust library.
 pub struct Archive(BTreeMap<String, bool>);
 
 impl Archive {
@@ -28,12 +29,12 @@ impl Archive {
         Ok(Archive(definitions))
     }
 
-    /// The names, a line each.
+    /// The names, one per line.
     pub fn names(&self) -> String {
         self.0.keys().map(|name| format!("{name}\n")).collect()
     }
 
-    /// What a client could not define.
+    /// Names that a client should be able to define, but cannot.
     pub fn strong_overridables(&self) -> String {
         let strong = OVERRIDABLE.iter().filter(|name| self.0.get(**name) != Some(&true));
         strong.map(|name| format!("{name}\n")).collect()

@@ -1,5 +1,5 @@
-//! What the other checks read by eye, tried: clients that define common names, settings of their own, or that bring another
-//! Rust library with a standard library of its own.
+//! Tries out what the other checks only read: clients that define common names, that have their own settings, or that
+//! bring another Rust library with a standard library of its own.
 
 use crate::repo::{Repo, outcome};
 use anyhow::Result;
@@ -10,7 +10,7 @@ const OWN: &str = include_str!("clients/own.c");
 const TWO: &str = include_str!("clients/two.c");
 const OTHER: &str = include_str!("clients/other.rs");
 
-/// Seconds that a client may take.
+/// Seconds that a client may take to run.
 const PATIENCE: &str = "20";
 
 pub fn check(repo: &Repo, none: &dyn Fn(&str, &str)) -> Result<()> {
@@ -40,7 +40,7 @@ pub fn check(repo: &Repo, none: &dyn Fn(&str, &str)) -> Result<()> {
     Ok(())
 }
 
-/// Builds a client and runs it; what the compiler and the client say, and how that failed.
+/// Builds a client and runs it. Returns what the compiler and the client print, and how they failed.
 fn client(repo: &Repo, directory: &Path, name: &str, libraries: &[String]) -> Result<String> {
     let program = directory.join(name);
     let mut gcc = repo.command("gcc");

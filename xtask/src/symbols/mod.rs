@@ -1,4 +1,5 @@
-//! What the libraries show to the linker and the loader, compared with ci/symbols.txt (style.md §2, contract environment.md §5).
+//! Compares what the libraries show to the linker and the loader with ci/symbols.txt (style.md §2, contract
+//! environment.md §5).
 
 mod archive;
 mod clients;

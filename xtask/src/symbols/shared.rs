@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Libraries that every program has or can have; nothing else may be needed.
+/// Libraries that every program has or can have. The library may need no others.
 const NEEDED: [&str; 5] = ["libc.so.6", "libgcc_s.so.1", "libm.so.6", "libdl.so.2", "libpthread.so.0"];
 
-/// Functions that make objects with names. ci/test looks for names of ours in common places only: a job has no others, for
-/// nothing could make them.
+/// Functions that make objects with names. The library must use none of them. So a job has no names outside the
+/// common places in which ci/test looks for them.
 const MAKERS: [&str; 11] = [
     "shm_open", "sem_open", "mq_open", "shmget", "semget", "msgget", "mkfifo", "mkstemp", "mkdtemp", "tmpfile", "bind",
 ];
 
-/// What the checks are about.
+/// The facts about the shared library that the checks need.
 pub struct Shared {
     pub exports: BTreeSet<String>,
     imports: BTreeSet<String>,
@@ -26,9 +26,9 @@ pub struct Shared {
     flags: u64,
     flags_1: u64,
     has_text_relocations: bool,
-    /// Relocations of thread-local variables at a fixed place.
+    /// Relocations that give thread-local variables a fixed place.
     static_tls: Vec<String>,
-    /// Flags of the segments that say what the stack may do.
+    /// Flags of the program headers that describe the stack.
     stacks: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ impl Shared {
         };
         for symbol in file.dynamic_symbols() {
             let name = symbol.name()?.to_owned();
-            // A definition that is local to the library is no export.
+            // A symbol with local binding is not exported.
             let outside = matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info >> 4 != elf::STB_LOCAL);
             match symbol.is_undefined() {
                 true => shared.imports.insert(name),
@@ -99,7 +99,7 @@ fn is_static_tls(machine: u16, r_type: u32) -> bool {
     }
 }
 
-/// All that is asked of the library beside the list of its exports.
+/// All checks of the library except the list of its exports.
 pub fn check(shared: &Shared, none: &dyn Fn(&str, &str)) {
     let list = |names: &mut dyn Iterator<Item = &String>| names.map(|name| format!("{name}\n")).collect::<String>();
     let unless = |right: bool, findings: String| if right { String::new() } else { findings };
@@ -109,10 +109,11 @@ pub fn check(shared: &Shared, none: &dyn Fn(&str, &str)) {
     let soname = soname();
     none(&format!("soname is not {soname}"), &list(&mut shared.sonames.iter().filter(|name| **name != soname)));
     none("no soname", &unless(!shared.sonames.is_empty(), "missing".into()));
-    // Code of ours may still run when a client closes the library: in exit handlers and signal handlers.
+    // The library must stay loaded when a client closes it, because exit handlers and signal handlers may still run
+    // its code.
     let stays = shared.flags_1 & u64::from(elf::DF_1_NODELETE) != 0;
     none("no NODELETE flag", &unless(stays, format!("FLAGS_1 {:#x}", shared.flags_1)));
-    // Such a library cannot be loaded with dlopen once the static TLS space is used up.
+    // A library with static TLS cannot be loaded with dlopen once that space is used up.
     let loadable = shared.flags & u64::from(elf::DF_STATIC_TLS) == 0;
     let flag = unless(loadable, "STATIC_TLS\n".into());
     none("initial-exec TLS", &(flag + &list(&mut shared.static_tls.iter())));
@@ -127,7 +128,8 @@ pub fn check(shared: &Shared, none: &dyn Fn(&str, &str)) {
     none("calls that make objects with names", &list(&mut shared.imports.iter().filter(makers)));
 }
 
-/// A library of another major version, or another minor one before 1.0, is another library to the loader.
+/// The name changes with the major version, and before 1.0 with the minor one, so that the loader keeps such
+/// libraries apart.
 fn soname() -> String {
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
     if major == "0" { format!("libgasnet_sci.so.0.{minor}") } else { format!("libgasnet_sci.so.{major}") }

@@ -1,4 +1,4 @@
-//! Starting the command itself as a job, and what is seen of jobs from outside.
+//! Starts the command itself as a job, and measures what can be seen of jobs from outside.
 
 use super::node::{Samples, Touched};
 use super::plan::{self, Job};
@@ -9,19 +9,19 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What all jobs have in common.
+/// Settings that all jobs have in common.
 #[derive(Clone)]
 pub struct Settings {
     pub rounds: u32,
     pub quick: bool,
-    /// One of each core that is used.
+    /// One CPU of each core that is used.
     pub cpus: Vec<usize>,
     pub sections: String,
-    /// Nodes of the largest job.
+    /// Number of nodes of the largest job.
     pub most: u32,
 }
 
-/// What node 0 of a job printed.
+/// The lines that node 0 of a job printed.
 #[derive(Default)]
 pub struct Printed {
     pub samples: Vec<Samples>,
@@ -29,7 +29,8 @@ pub struct Printed {
 }
 
 impl Settings {
-    // Microseconds of a batch. Nodes that share cores need longer ones: each has its turn only every few milliseconds.
+    // Microseconds per batch. Nodes that share cores need longer batches, because each gets its turn only every few
+    // milliseconds.
     fn budget(&self, job: Job) -> u32 {
         match (job, self.quick) {
             (Job::Crowd(_), true) => 4000,
@@ -39,7 +40,7 @@ impl Settings {
         }
     }
 
-    // The node's command line, after the name of the command.
+    // The node's command line without the name of the command.
     fn arguments(&self, job: Job) -> Vec<String> {
         let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
         let options = [
@@ -59,12 +60,12 @@ impl Settings {
         command.args(self.arguments(job)).stdin(Stdio::null());
         command.env("GASNET_SCI_NODES", job.nodes().to_string());
         command.env("GASNET_SCI_EXTENDED", if job == Job::Reference { "ref" } else { "native" });
-        // Limits that are copies need the peer's segment mapped.
+        // Limits that are copies need the peer's segment to be mapped.
         command.env("GASNET_SUPERNODE_MAXSIZE", "0");
         Ok(command)
     }
 
-    /// Runs a job to its end.
+    /// Runs a job to its end and returns what node 0 printed.
     pub fn run(&self, job: Job) -> io::Result<Printed> {
         progress(&format!("{} nodes, {}", job.nodes(), job.name()));
         let output = self.command(job)?.stderr(Stdio::inherit()).output()?;
@@ -84,7 +85,7 @@ impl Settings {
     }
 }
 
-// The measurement under way, for a user who waits at a terminal.
+// Shows the measurement under way to a user at a terminal.
 fn progress(what: &str) {
     if io::stderr().is_terminal() {
         eprintln!("gasnet-sci bench: {what} ...");
@@ -95,7 +96,7 @@ fn powers(most: u32) -> impl Iterator<Item = u32> {
     (1..).map(|power| 1 << power).take_while(move |nodes| *nodes <= most)
 }
 
-/// Idle polls.
+/// Rows of idle polls.
 pub fn polls(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
     let played = [64, plan::PLAYED].into_iter().map(Job::Played);
     let mut rows = Vec::new();
@@ -108,12 +109,12 @@ pub fn polls(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<V
     Ok(rows)
 }
 
-/// Nodes of the job that larger ones are compared with: with fewer, less is touched that is none of a peer's, for four peers'
-/// queues are looked at in each poll, whatever the number of nodes.
+/// Number of nodes of the small job that larger ones are compared with. Smaller jobs would not do: each poll looks at
+/// the queues of four peers whatever the number of nodes, so with few nodes some of that memory would be missing.
 const FEW: u32 = 8;
 
-/// The memory that a node touches for each peer that is silent: what it has more than in a small job, by how many more
-/// nodes there are.
+/// Rows of the memory that a node touches per silent peer: the memory beyond that of the small job, divided by the
+/// number of nodes beyond it.
 pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
     let settings = Settings { sections: "memory".into(), ..settings.clone() };
     let touched = |nodes| {
@@ -121,10 +122,10 @@ pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
         printed.touched.map(|t| t.touched).ok_or_else(|| io::Error::other("node 0 did not say what it has touched"))
     };
     let mut rows = Vec::new();
-    // Memory comes in pages: few peers more tell nothing about one.
+    // Memory comes in pages, so a few peers more do not show what one takes.
     for nodes in powers(settings.most).filter(|nodes| *nodes >= 4 * FEW) {
-        // Page tables depend on where the system puts the maps, which chance decides, for all nodes of a job at once: 8 KiB more
-        // or less. Hence several jobs.
+        // The size of page tables depends on where the system puts the maps. That is random, but the same for all
+        // nodes of a job, and makes 8 KiB more or less. Hence several jobs.
         let per_peer = |_| Ok((touched(nodes)? - touched(FEW)?) / f64::from(nodes - FEW));
         let per_peer = (0..settings.rounds.min(9)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
         let target = (nodes == 64).then_some(1.0);
@@ -133,7 +134,7 @@ pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Seconds from the start of a job that does nothing to its end, with the launcher and by fork.
+/// Rows of the seconds from start to end of a job that does nothing, with the launcher and by fork.
 pub fn starts(settings: &Settings) -> io::Result<Vec<Row>> {
     let launcher = current_exe()?.with_file_name("gasnetrun_sci");
     let launcher: Option<PathBuf> = if launcher.exists() { Some(launcher) } else { None };

@@ -1,5 +1,5 @@
-//! The kernels, compiled by cli/build.rs from `kernels/*.c`: what a node does while it is measured. `kernels/bench.h` says what
-//! they have in common.
+//! The kernels: C functions that a node runs while it is measured. cli/build.rs compiles them from `kernels/*.c`;
+//! `kernels/bench.h` says what they have in common.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -15,8 +15,8 @@ type Raw = unsafe extern "C" fn(n: c_long, bytes: usize) -> f64;
 pub struct Kernel(Raw);
 
 impl Kernel {
-    /// Nanoseconds that `n` operations with `bytes` bytes of payload took at `node`, this one. With payload the segments have
-    /// `SEGMENT` bytes, and a payload no more than `MAX_BYTES`.
+    /// Nanoseconds that `n` operations with `bytes` bytes of payload took at `node`, which is this node. A payload
+    /// needs segments of `SEGMENT` bytes and has at most `MAX_BYTES`.
     pub fn run(self, node: &Node, n: u64, bytes: usize) -> f64 {
         assert!(bytes == 0 || node.segment == SEGMENT && bytes <= MAX_BYTES);
         // SAFETY: the job has been started, and transfers fit their buffers.
@@ -24,11 +24,11 @@ impl Kernel {
     }
 }
 
-/// Largest transfer; MAXBYTES in bench.h.
+/// Largest transfer; MAXBYTES in bench.h is the same.
 pub const MAX_BYTES: usize = 4 << 20;
-/// Bytes of segment that the kernels with payloads need; SEGMENT in bench.h.
+/// Bytes of segment that kernels with payloads need; SEGMENT in bench.h is the same.
 pub const SEGMENT: u64 = 4 * MAX_BYTES as u64;
-/// Nodes of a job; MAXNODES in bench.h.
+/// Most nodes of a job; MAXNODES in bench.h is the same.
 pub const MAX_NODES: u32 = 1024;
 
 macro_rules! kernels {
@@ -41,8 +41,8 @@ macro_rules! kernels {
             fn bench_numnodes() -> c_uint;
             fn bench_barrier();
             fn bench_touch();
-            fn bench_tell(figure: f64);
-            fn bench_told(node: c_uint) -> f64;
+            fn bench_store_figure(figure: f64);
+            fn bench_figure(node: c_uint) -> f64;
             fn bench_sleep();
             fn bench_await_sleepers();
             fn bench_wake();
@@ -105,30 +105,30 @@ kernels! {
     REDUCE = bench_reduce;
 }
 
-/// Nanoseconds of `n` polls of an engine that is no job's, as a client makes them. `None`: it is for threads.
-pub fn polls_played(am: &Am<Host>, n: u64) -> Option<f64> {
+/// Nanoseconds of `n` polls of an engine that belongs to no job, made as a client makes them.
+pub fn polls_played(am: &Am<Host>, n: u64) -> f64 {
     extern "C" fn look(engine: *const c_void) {
-        // SAFETY: from `polls_played`, which outlives the call.
+        // SAFETY: the pointer comes from `polls_played`, whose reference outlives the call.
         let am = unsafe { &*engine.cast::<Am<Host>>() };
         am.poll_in_loop();
     }
     let watch = std::ptr::from_ref(am.watch()).cast_mut().cast();
-    // SAFETY: the engine's own, and this is its one thread.
-    Some(unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) })
+    // SAFETY: `watch` and `look` belong to `am`, which only this thread uses.
+    unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) }
 }
 
 /// This process as a node of a started job.
 pub struct Node {
-    /// Its number.
+    /// The node's number.
     pub me: u32,
-    /// How many there are.
+    /// The number of nodes.
     pub nodes: u32,
     /// Bytes of its segment.
     segment: u64,
 }
 
 impl Node {
-    /// Joins the job that the environment describes; call it first. The library has said why if it fails.
+    /// Joins the job that the environment describes. Call it first. If it fails, the library has printed why.
     pub fn start(segment: u64) -> io::Result<Node> {
         // SAFETY: called once, before anything else of the library.
         let failed = unsafe { bench_start(segment) };
@@ -143,32 +143,32 @@ impl Node {
         Ok(Node { me, nodes, segment })
     }
 
-    /// Of all nodes.
+    /// A barrier of all nodes.
     pub fn barrier(&self) {
         // SAFETY: the job has started.
         unsafe { bench_barrier() };
     }
 
-    /// First touch of everything that transfers use. Needs a segment of `SEGMENT` bytes.
+    /// Touches everything that transfers use for the first time. Needs a segment of `SEGMENT` bytes.
     pub fn touch(&self) {
         assert_eq!(self.segment, SEGMENT);
         // SAFETY: the job has started, with the segment that this needs.
         unsafe { bench_touch() };
     }
 
-    /// Collects a figure of each node, in a barrier; node 0 gets them all, others nothing.
+    /// Collects one figure of each node, in a barrier. Node 0 gets them all, the others get nothing.
     pub fn gather(&self, figure: f64) -> Vec<f64> {
         // SAFETY: the job has started; there is room for MAX_NODES, which `start` checks.
-        unsafe { bench_tell(figure) };
+        unsafe { bench_store_figure(figure) };
         self.barrier();
         let nodes = if self.me == 0 { self.nodes } else { 0 };
         // SAFETY: the job has started, and the nodes wrote before the barrier.
-        let told = (0..nodes).map(|node| unsafe { bench_told(node) }).collect();
+        let figures = (0..nodes).map(|node| unsafe { bench_figure(node) }).collect();
         self.barrier();
-        told
+        figures
     }
 
-    /// Runs `measure` at node 0 while all others sleep outside the library.
+    /// Runs `measure` at node 0 while all other nodes sleep outside the library.
     pub fn alone<T>(&self, measure: impl FnOnce() -> T) -> Option<T> {
         self.barrier();
         if self.me > 0 {
@@ -184,7 +184,7 @@ impl Node {
         Some(result)
     }
 
-    /// Did a pattern arrive at the peer and come back? Needs `touch`.
+    /// Whether a pattern arrived at the peer and came back. Call `touch` before.
     pub fn verify(&self) -> bool {
         assert_eq!(self.segment, SEGMENT);
         // SAFETY: the job has started, with room for the pattern.

@@ -1,17 +1,18 @@
-//! How much memory a node has touched: counted by the system, page by page.
+//! How much memory a node has touched, counted page by page by the kernel.
 //!
-//! Not counted: code and constants of files, which all processes share, and what the kernel keeps of each map.
+//! Not counted are code and constants of files, which all processes share, and what the kernel keeps for each map.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-/// What this process has touched, in KiB: pages of its own that it has written, its page tables, and its part of the job's
-/// memory, which is all that there is of it by the number of nodes.
+/// What this process has touched, in KiB: the pages of its own that it has written, its page tables, and its share of
+/// the job's memory. The share is the job's memory divided by the number of nodes.
 ///
-/// The job's memory is not taken from the `Pss:` of its maps, which is rounded down map by map: of a page that 64 nodes have
-/// mapped each has 64 bytes, and so the regions that all nodes map came to nothing.
+/// The `Pss:` lines of the maps would not do for the job's memory, because the kernel rounds them down map by map. Of
+/// a page that 64 nodes have mapped, each node has 64 bytes, so the regions that all nodes map would count as
+/// nothing.
 pub fn touched(nodes: u32) -> io::Result<f64> {
     let written = written(open("/proc/self/smaps")?)?;
     let tables = tables(open("/proc/self/status")?)?;
@@ -22,8 +23,8 @@ fn open(file: &str) -> io::Result<BufReader<File>> {
     File::open(file).map(BufReader::new)
 }
 
-/// Calls `look` with each line. One at a time: the list of maps is longer the more nodes there are, and a text with all of it
-/// would be touched memory as well: it was 1.5 of the 1.8 KiB for each peer that were once found here.
+/// Calls `look` with each line, one at a time. The list of maps is longer the more nodes there are, and a text with
+/// all of it would be touched memory as well: 1.5 of the 1.8 KiB per peer that a former version found were this text.
 fn each_line(mut lines: impl BufRead, mut look: impl FnMut(&str)) -> io::Result<()> {
     let mut line = String::with_capacity(1024);
     while lines.read_line(&mut line)? > 0 {
@@ -33,13 +34,13 @@ fn each_line(mut lines: impl BufRead, mut look: impl FnMut(&str)) -> io::Result<
     Ok(())
 }
 
-/// The number of "NAME: NUMBER kB", if the line has this name.
+/// The number of a line "NAME: NUMBER kB", if the line has this name.
 fn kib(line: &str, name: &str) -> Option<f64> {
     line.strip_prefix(name)?.split_whitespace().next()?.parse().ok()
 }
 
-/// Pages that this process has written in maps of its own. The job's memory does not count, even if only this process has
-/// mapped it.
+/// Pages that this process has written in private maps. The job's memory does not count, even if only this process
+/// has mapped it.
 fn written(smaps: impl BufRead) -> io::Result<f64> {
     let (mut sum, mut private) = (0.0, false);
     each_line(smaps, |line| {
@@ -60,7 +61,7 @@ fn tables(status: impl BufRead) -> io::Result<f64> {
     tables.ok_or_else(|| io::Error::other("the system does not say how large page tables are"))
 }
 
-/// Pages that there are of the job's memory, whoever touched them first.
+/// KiB of the job's memory that exist, whichever node touched them first.
 fn file() -> io::Result<f64> {
     for entry in fs::read_dir("/proc/self/fd")? {
         let path = entry?.path();

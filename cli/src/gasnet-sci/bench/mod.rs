@@ -1,7 +1,7 @@
-//! `gasnet-sci bench`: what operations cost, each beside what the machine can do, measured in the same run.
+//! `gasnet-sci bench`: what operations cost, each beside what the machine can do. Both are measured in the same run.
 //!
-//! The command starts itself as jobs (`jobs`), whose nodes run C kernels compiled like a client (`kernels`) in the order that
-//! `plan` lays down, and prints what they found (`result`, `table`).
+//! The command starts itself as jobs (`jobs`). Their nodes run C kernels that are compiled like a client (`kernels`),
+//! in the order that `plan` gives. The command prints the figures (`result`, `table`).
 
 mod jobs;
 mod kernels;
@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Names of jobs, for the hidden subcommand.
+/// Names of the kinds of jobs, for the hidden subcommand.
 pub const JOBS: [&str; 6] = ["native", "ref", "crowd", "silent", "played", "start"];
 
 /// Measures and prints.

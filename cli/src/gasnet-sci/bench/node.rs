@@ -1,4 +1,4 @@
-//! A node of a measuring job: the hidden subcommand that `gasnet-sci bench` starts itself with.
+//! A node of a measuring job. It is the hidden subcommand with which `gasnet-sci bench` starts itself.
 
 use super::kernels::{MAX_BYTES, Node, SEGMENT};
 use super::memory;
@@ -9,23 +9,23 @@ use gasnet_sci::os::sys;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// What node 0 prints, one per line: a measure's samples, in nanoseconds per operation, a round each.
+/// A line that node 0 prints: the samples of one measure in nanoseconds per operation, one sample per round.
 #[derive(Serialize, Deserialize)]
 pub struct Samples {
-    /// Its place in the list of the job.
+    /// Place of the measure in the job's list.
     pub measure: usize,
     pub ours: Vec<f64>,
-    /// Of the limit; empty if there is none.
+    /// Samples of the limit; empty if there is none.
     pub limit: Vec<f64>,
 }
 
-/// Another line of a job of silent nodes: KiB that one node has touched, on average.
+/// Another kind of line, from a job of silent nodes: KiB that one node has touched, on average.
 #[derive(Serialize, Deserialize)]
 pub struct Touched {
     pub touched: f64,
 }
 
-/// Runs the node; returns only if it is none of a job, or could not become one.
+/// Runs the node. Returns only if this process is not a node of a job, or could not join it.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let number = |name: &str| *options.get_one::<u32>(name).expect("clap has it");
     let text = |name: &str| options.get_one::<String>(name).expect("clap has it").as_str();
@@ -43,7 +43,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         }
         return Ok(());
     }
-    // Before the library counts its cores; a node's own core after.
+    // The library must count the job's cores; after that this node is bound to its own core.
     sys::bind_to_cpus(&cpus)?;
     let pair = matches!(job, Job::Native | Job::Reference);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 })?;
@@ -68,20 +68,21 @@ fn print(line: &impl Serialize) -> io::Result<()> {
     Ok(())
 }
 
-// Nanoseconds per operation, once the caches have what the batch uses.
+// Nanoseconds per operation. A first run fills the caches with what the batch uses.
 fn run_batch(node: &Node, (kernel, n, bytes): Batch) -> f64 {
     node.barrier();
     kernel.run(node, n / 8 + 3, bytes);
     kernel.run(node, n, bytes) / n as f64
 }
 
-// The mean of the nodes that ask: those with even numbers.
+// The mean of the nodes that ask. These are the nodes with even numbers.
 fn asked(node: &Node, figure: f64) -> f64 {
     let all = node.gather(figure);
     all.iter().step_by(2).sum::<f64>() / all.len().div_ceil(2).max(1) as f64
 }
 
-// Rounds are the outer loop: a disturbance hits one round of many rows, not all rounds of one. Who comes first changes.
+// Rounds are the outer loop, so that a disturbance hits one round of many rows and not all rounds of one row. The
+// order within a round changes.
 fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
     let empty = |measure| Samples { measure, ours: Vec::new(), limit: Vec::new() };
     let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
@@ -103,7 +104,7 @@ fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Re
 }
 
 fn silent(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
-    // Who is silent sends no message, but comes to barriers.
+    // A silent node sends no message, but takes part in barriers.
     node.barrier();
     let here = memory::touched(node.nodes)?;
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len().max(1) as f64;

@@ -1,21 +1,21 @@
-//! What is measured: every row of the result, the limit that it stands beside, and its target.
+//! The plan of all measurements: every row of the result, the limit that it is compared with, and its target.
 //!
-//! The command and the nodes of its jobs make the same list, so that a node names a measure by its place in it.
+//! The command and the nodes of its jobs make the same list. So a node names a measure by its place in the list.
 
 use super::kernels::{self as k, Kernel};
 
 /// Sections, in the order of the result.
 pub const SECTIONS: [&str; 9] = ["limit", "am", "rma", "barrier", "poll", "lock", "coll", "start", "memory"];
 
-/// Jobs with more nodes than these cores measure how nodes share cores.
+/// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;
-/// Nodes of such jobs.
+/// Numbers of nodes of such jobs.
 pub const CROWDS: [u32; 3] = [4, 8, 16];
 
-/// Nodes of a job whose peers are played.
+/// Number of nodes of the job whose peers are not processes, but regions of memory alone (`played`).
 pub const PLAYED: u32 = 1024;
 
-/// What a job is for.
+/// The purpose of a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Job {
     /// Two nodes, each on a core of its own, with the Extended API's native implementation.
@@ -24,16 +24,16 @@ pub enum Job {
     Reference,
     /// More nodes than cores, all busy.
     Crowd(u32),
-    /// This many nodes that know each other and say nothing.
+    /// This many nodes that have joined and send each other nothing.
     Silent(u32),
-    /// One node that has the regions of a job of this many.
+    /// One node with the regions of a job of this many nodes.
     Played(u32),
-    /// This many nodes that start and exit.
+    /// This many nodes that start and exit at once.
     Start(u32),
 }
 
 impl Job {
-    /// As the nodes are told it.
+    /// The name that the nodes' command line uses.
     pub fn name(self) -> &'static str {
         match self {
             Job::Native => "native",
@@ -60,13 +60,13 @@ impl Job {
         }
     }
 
-    /// Who is measured, as the result says it.
+    /// The name of what is measured, as the result says it.
     pub fn who(self) -> &'static str {
         if self == Job::Reference { "gasnet-sci ref" } else { "gasnet-sci native" }
     }
 }
 
-/// What a figure is given in.
+/// Unit of a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds per operation.
@@ -75,7 +75,7 @@ pub enum Unit {
     Us,
     /// Megabytes (10^6) per second; more is better.
     Rate,
-    /// Nanoseconds per operation above those of the limit.
+    /// Nanoseconds per operation more than the limit takes.
     NsOver,
 }
 
@@ -90,11 +90,11 @@ impl Unit {
     }
 }
 
-/// What the machine itself can do.
+/// A limit: an operation that shows what the machine itself can do.
 pub struct Limit {
     pub operation: &'static str,
     kernel: Kernel,
-    /// 0: of any size, as the measure beside it.
+    /// Bytes of payload. 0: as many as the measure beside it.
     bytes: usize,
     pub unit: Unit,
     cost: f64,
@@ -115,30 +115,31 @@ static COPY_BLOCK: Limit = limit("copies of a block, both nodes", k::COPY_BLOCK,
 static COPY_BLOCKS: Limit = limit("copies of two blocks, both nodes", k::COPY_BLOCKS, 0, Unit::Us, 6.0);
 static BARE_LOCK: Limit = limit("bare lock, exchange and store", k::BARE_LOCK, 8, Unit::Ns, 10.0);
 
-/// One way to show what a measure gave: a row.
+/// One row that is made from what a measure gave.
 pub struct View {
     pub operation: String,
     pub unit: Unit,
     pub target: Option<f64>,
 }
 
-/// What nodes measure in turns with its limit.
+/// A measure. Nodes run it in turns with its limit.
 pub struct Measure {
     pub section: &'static str,
-    /// A limit too, one that stands beside another.
+    /// A limit that has a row of its own, as others are compared with it too.
     pub bare: bool,
     pub bytes: usize,
     pub limit: Option<&'static Limit>,
     pub views: Vec<View>,
     kernel: Kernel,
-    /// Nanoseconds, about, that one operation takes besides its bytes.
+    /// Nanoseconds, about, that one operation takes apart from its bytes.
     cost: f64,
 }
 
-/// Nanoseconds per byte, about: only the length of a batch depends on it.
+/// Nanoseconds per byte, about. Only the length of a batch depends on it.
 const BYTE: f64 = 0.12;
 
-/// A part of a measure that is run: the kernel, how often in a batch of `budget` nanoseconds, and the bytes.
+/// A part of a measure that is run: the kernel, the number of operations that fit a budget of nanoseconds, and the
+/// bytes.
 pub type Batch = (Kernel, u64, usize);
 
 fn batch(kernel: Kernel, cost: f64, bytes: usize, budget: f64) -> Batch {
@@ -146,12 +147,12 @@ fn batch(kernel: Kernel, cost: f64, bytes: usize, budget: f64) -> Batch {
 }
 
 impl Measure {
-    /// What is measured.
+    /// The batch of the measure itself.
     pub fn ours(&self, budget: f64) -> Batch {
         batch(self.kernel, self.cost, self.bytes, budget)
     }
 
-    /// What is measured beside it.
+    /// The batch of its limit.
     pub fn beside(&self, budget: f64) -> Option<Batch> {
         self.limit.map(|limit| batch(limit.kernel, limit.cost, self.limit_bytes(limit), budget))
     }
@@ -176,7 +177,7 @@ impl Plan<'_> {
         }
     }
 
-    // Another row of the measure that was added last, if it was.
+    // Adds another row to the measure that was added last. Does nothing if that one was left out.
     fn view(&mut self, section: &str, operation: &str, unit: Unit, target: Option<f64>) {
         if (self.wanted)(section) {
             let views = &mut self.list.last_mut().expect("a measure was added").views;
@@ -201,7 +202,7 @@ impl Plan<'_> {
     }
 }
 
-/// What a job measures in the sections that are wanted.
+/// All that a job measures in the wanted sections.
 pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
     let mut plan = Plan { wanted, list: Vec::new() };
     match job {
@@ -228,7 +229,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
                 plan.row("poll", operation, k::POLL_BESIDE, 2e3, 0, None, Unit::Ns, None);
             }
         }
-        // Of this one the kernel is `played`'s; the rest of the row is the same.
+        // The kernel of this measure is in `played`; the rest of the row is like any other.
         Job::Played(nodes) => {
             plan.row("poll", "idle poll, peers played", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));
         }
@@ -252,7 +253,7 @@ const MEDIUM: [usize; 7] = [8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 const LONG: [usize; 7] = [8, 64, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 4 << 20];
 const TRANSFERS: [usize; 10] = [8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 
-// The target of one of a row's sizes.
+// The target of a row for one size.
 fn of(bytes: usize, targets: &[(usize, f64)]) -> Option<f64> {
     targets.iter().find(|(size, _)| *size == bytes).map(|(_, target)| *target)
 }
@@ -273,7 +274,7 @@ fn messages(plan: &mut Plan<'_>) {
         plan.row("am", "medium flood, request-reply", k::MEDIUM_REPLY_FLOOD, 100.0, bytes, ring, Unit::Rate, None);
     }
     for bytes in LONG {
-        // A small one is bounded by the line that announces it, as a Medium is.
+        // The time of a small one is bounded by the line that announces it, as that of a Medium is.
         let copy = Some(if bytes > 64 << 10 { &COPY_TO } else { &COPY_STREAM });
         let full = of(bytes, &[(1 << 20, 0.95)]);
         let trip = of(bytes, &[(64, 1.6), (4 << 10, 4.6)]);
@@ -297,7 +298,7 @@ fn transfers(plan: &mut Plan<'_>, native: bool) {
     for (name, kernel, copy) in forms {
         let blocking = name == "put" || name == "get";
         for bytes in TRANSFERS {
-            // Small transfers over messages are bounded by the line's way, not by the copy.
+            // Small transfers over messages are bounded by the line that carries them, not by the copy.
             let (limit, cost) = match native {
                 true => (copy, 3.0),
                 false if bytes < 1 << 10 => (&LINE_TRIP, 300.0),

@@ -1,6 +1,8 @@
-//! An idle poll with more peers than there can be processes: the engine of one node, whose peers are silent.
+//! An idle poll with more peers than there can be processes. It is measured on the engine of one node, whose peers
+//! are silent.
 //!
-//! What a poll that finds nothing looks at lies in the node's own regions, and these are as in a job of that many nodes.
+//! What a poll that finds nothing looks at lies in the node's own regions. These have the size that they have in a
+//! job of that many nodes.
 
 #![allow(unsafe_code)] // system calls and C
 
@@ -22,8 +24,7 @@ const ME: NodeId = NodeId(0);
 /// Nanoseconds per poll of batches of `n`, with `nodes` - 1 silent peers.
 pub fn polls(nodes: u32, batches: u32, n: u64) -> io::Result<Vec<f64>> {
     let am = engine(nodes).map_err(|error| io::Error::other(error.to_string()))?;
-    let batch = |_| polls_played(&am, n).map(|time| time / n as f64);
-    Ok((0..batches).filter_map(batch).collect())
+    Ok((0..batches).map(|_| polls_played(&am, n) / n as f64).collect())
 }
 
 fn engine(nodes: u32) -> Result<Am<Host>, Error> {
@@ -35,7 +36,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         let segment = adapter.create(id, len)?;
         let map = segment.map(Placement::Anywhere)?;
         segment.set_available()?;
-        std::mem::forget(segment); // it stays for the life of the process
+        std::mem::forget(segment); // it stays mapped for the life of the process
         Ok(map)
     };
     let control = own(CONTROL, layout.control_len())?;
@@ -55,7 +56,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
 }
 
-/// Nobody is ever sent anything.
+/// A connector that is never asked, because the node sends nothing.
 struct Silence;
 
 type Remote = <Host as Adapter>::Remote;

@@ -4,7 +4,7 @@ use super::plan::{Job, Measure, Unit, View};
 use serde::Serialize;
 use std::fs;
 
-/// All of it. The form is fixed: other programs read it.
+/// The whole result. Its form is fixed, because other programs read it.
 #[derive(Serialize)]
 pub struct Report {
     pub version: u32,
@@ -13,7 +13,7 @@ pub struct Report {
     pub results: Vec<Row>,
 }
 
-/// Where it was measured.
+/// The host of the measurement.
 #[derive(Serialize)]
 pub struct Host {
     pub cpu: String,
@@ -23,7 +23,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// This one.
+    /// The host that this process runs on.
     pub fn look(cores: usize) -> Host {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let info = read("/proc/cpuinfo");
@@ -44,25 +44,25 @@ pub struct Row {
     pub operation: String,
     pub who: &'static str,
     pub nodes: u32,
-    /// Of payload; 0: none.
+    /// Bytes of payload; 0: none.
     pub bytes: usize,
     pub unit: &'static str,
     pub median: f64,
-    /// A tenth of the rounds is below.
+    /// A tenth of the rounds is below this.
     pub low: f64,
-    /// A tenth of the rounds is above.
+    /// A tenth of the rounds is above this.
     pub high: f64,
-    /// Operation of the row that this one stands beside.
+    /// Operation of the row that is this row's limit.
     pub limit: Option<String>,
     pub limit_median: Option<f64>,
-    /// The median of the rounds' ratios to the limit: not quite that of the medians.
+    /// The median of the rounds' ratios to the limit. It differs a little from the ratio of the medians.
     pub ratio: Option<f64>,
     /// What the ratio should be, or the median where there is no ratio.
     pub target: Option<f64>,
 }
 
 impl Row {
-    /// A row without limit.
+    /// A row without a limit.
     pub fn plain(
         section: &'static str,
         operation: &str,
@@ -89,32 +89,32 @@ impl Row {
         }
     }
 
-    /// What is compared with the target.
+    /// The figure that is compared with the target.
     pub fn got(&self) -> f64 {
         self.ratio.unwrap_or(self.median)
     }
 
-    /// Is the target reached? `None`: there is none.
+    /// Whether the target is reached. `None`: there is none.
     pub fn met(&self) -> Option<bool> {
         self.target.map(|target| if self.unit == "MB/s" { self.got() >= target } else { self.got() <= target })
     }
 }
 
-/// The quantile `q` of sorted values, between two of them where it falls there.
+/// The quantile `q` of sorted values, interpolated between two of them.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let place = q * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
     below + (above - below) * place.fract()
 }
 
-/// Lowest tenth, median, highest tenth. Some values are there.
+/// Lowest tenth, median, highest tenth. `values` must not be empty.
 fn spread(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     (quantile(&sorted, 0.1), quantile(&sorted, 0.5), quantile(&sorted, 0.9))
 }
 
-// `ns` nanoseconds for one operation of `bytes` bytes.
+// Converts `ns` nanoseconds for one operation of `bytes` bytes to `unit`.
 fn convert(unit: Unit, ns: f64, bytes: usize) -> f64 {
     match unit {
         Unit::Ns | Unit::NsOver => ns,
@@ -123,7 +123,7 @@ fn convert(unit: Unit, ns: f64, bytes: usize) -> f64 {
     }
 }
 
-/// The row of a view. `ours` and `limit` are of the same rounds.
+/// The row of a view. `ours` and `limit` come from the same rounds.
 pub fn row(job: Job, measure: &Measure, view: &View, ours: &[f64], limit: &[f64]) -> Row {
     let in_unit = |samples: &[f64]| samples.iter().map(|ns| convert(view.unit, *ns, measure.bytes)).collect::<Vec<_>>();
     let (mut values, limits) = (in_unit(ours), in_unit(limit));
@@ -144,7 +144,7 @@ pub fn row(job: Job, measure: &Measure, view: &View, ours: &[f64], limit: &[f64]
     }
 }
 
-/// The rows of limits themselves: each once per size, from all rounds of all measures beside it.
+/// The rows of the limits themselves: one per limit and size, from all rounds of all measures beside it.
 pub fn limits(measured: &[(Measure, super::node::Samples)]) -> Vec<Row> {
     let mut all: Vec<(&'static str, usize, Unit, Vec<f64>)> = Vec::new();
     for (measure, samples) in measured {

@@ -1,9 +1,9 @@
-//! The result for people: a table per section, and the targets.
+//! The result as text: a table per section, then the targets.
 
 use super::result::{Report, Row};
 use std::io::{self, Write};
 
-/// Writes all of it.
+/// Writes the whole result.
 pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let host = &report.host;
     writeln!(out, "gasnet-sci {}: {}, {} cores, Linux {}", host.library, host.cpu, host.cores, host.kernel)?;
@@ -59,7 +59,7 @@ fn targets(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     writeln!(out, "{met} of {} targets met", judged.len())
 }
 
-// Three digits that count, and no exponent.
+// Three significant digits, and no exponent.
 fn figure(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 => 0,

@@ -1,14 +1,14 @@
-//! Verdicts: ours beside the peers', and beside the targets.
+//! Verdicts: our rows compared with the peers' and with the targets.
 
 use super::model::{Bench, Row};
 
-/// Whose rows are compared with the peers'.
+/// The library whose rows are compared with the peers'.
 pub const OURS: &str = "gasnet-sci native";
 
-/// A smaller difference than this counts as none: rounds differ by more.
+/// Differences smaller than this count as none, because rounds differ by more.
 const EVEN: f64 = 0.05;
 
-/// Who has the better median.
+/// Which library has the better median.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Ahead,
@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// One word.
+    /// The verdict in one word.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Ahead => "ahead",
@@ -32,9 +32,9 @@ pub struct Cell<'a> {
     pub ours: &'a Row,
     /// In the order of the file.
     pub peers: Vec<&'a Row>,
-    /// The best of them.
+    /// The best row of the peers.
     pub best: &'a Row,
-    /// How many times better than `best` we are; below 1 it is better.
+    /// How many times better than `best` our row is. Below 1, `best` is better.
     pub factor: f64,
     pub verdict: Verdict,
 }
@@ -60,7 +60,7 @@ fn cell<'a>(bench: &'a Bench, ours: &'a Row) -> Option<Cell<'a>> {
     Some(Cell { ours, peers, best, factor, verdict })
 }
 
-/// A row that has a target, and whether it is met.
+/// A row that has a target, and whether it reaches the target.
 pub struct Goal<'a> {
     pub row: &'a Row,
     pub target: f64,

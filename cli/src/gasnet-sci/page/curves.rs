@@ -1,9 +1,9 @@
-//! Which rows make which chart.
+//! Decides which rows make which chart.
 
 use super::model::{Bench, Row};
 use super::show;
 
-/// What a chart's horizontal axis counts.
+/// The quantity on a chart's horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
     Bytes,
@@ -14,7 +14,7 @@ pub enum Axis {
 pub struct Chart {
     pub title: String,
     pub unit: String,
-    /// Number of nodes, where the axis is the size.
+    /// Number of nodes, if the axis is the size.
     pub nodes: Option<u32>,
     pub axis: Axis,
     pub more_is_better: bool,
@@ -27,7 +27,7 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One value; `x` in bytes or nodes.
+/// One value; `x` is in bytes or nodes.
 #[derive(Clone, Copy)]
 pub struct Point {
     pub x: u64,
@@ -36,18 +36,19 @@ pub struct Point {
     pub high: f64,
 }
 
-/// What is shown of one section of the results.
+/// The charts and bars of one section of the results.
 pub struct Section<'a> {
     pub name: String,
     pub charts: Vec<Chart>,
-    /// Operations with a value or two each, which make no curve: the rows of each, ready for bars.
+    /// Operations with too few values for a curve: the rows of each, to be shown as bars.
     pub singles: Vec<Vec<&'a Row>>,
 }
 
-/// Fewer values make no curve.
+/// The least number of values that make a curve.
 const CURVE: usize = 3;
 
-/// All sections, in the order of the file; the bare hardware, which charts of the others show too, comes last.
+/// All sections, in the order of the file. The section of the bare hardware comes last, because the other charts show
+/// it too.
 pub fn sections(bench: &Bench) -> Vec<Section<'_>> {
     let mut names: Vec<&String> = distinct(bench.results.iter().map(|row| &row.section)).collect();
     names.sort_by_key(|name| *name == "limit");
@@ -100,7 +101,7 @@ fn chart(rows: &[&Row], axis: Axis) -> Chart {
             None => series.push(Series { name: name.into(), points: vec![point] }),
         }
     };
-    // The limit as rows of its own, or as what our rows say it was.
+    // The limit is shown from rows of its own, or else from what our rows say it was.
     let has_limit = rows.iter().any(|row| row.who == "limit");
     for row in rows {
         add(&row.who, Point { x: x(row), median: row.median, low: row.low, high: row.high });
@@ -109,7 +110,7 @@ fn chart(rows: &[&Row], axis: Axis) -> Chart {
         }
     }
     for series in &mut series {
-        // What is not positive has no place on a logarithmic scale.
+        // A logarithmic scale has no place for values that are not positive.
         series.points.retain(|point| point.x > 0 && point.median > 0.0);
         series.points.sort_by_key(|point| point.x);
     }

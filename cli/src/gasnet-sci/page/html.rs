@@ -1,4 +1,4 @@
-//! The page: one file, nothing loaded from elsewhere.
+//! The page: one HTML file that loads nothing from elsewhere.
 
 use super::compare::{self, Cell, Verdict};
 use super::curves::{self, Chart, Section};
@@ -252,7 +252,7 @@ fn figure(out: &mut String, chart: &Chart) {
     out.push_str("</div></details></figure>");
 }
 
-// The values of a chart: a line per size, a column per series.
+// The values of a chart as a table: a line per size, a column per series.
 fn numbers(out: &mut String, chart: &Chart) {
     let mut xs: Vec<u64> = chart.series.iter().flat_map(|series| series.points.iter().map(|point| point.x)).collect();
     xs.sort_unstable();
@@ -274,7 +274,7 @@ fn numbers(out: &mut String, chart: &Chart) {
     out.push_str("</tbody></table>");
 }
 
-// An operation without sizes: a bar per row, all of one length scale, and one for each limit that rows name.
+// An operation without sizes: one bar per row, all on one scale, and one bar for each limit that the rows name.
 fn bars(out: &mut String, rows: &[&Row]) {
     let first = rows[0];
     let direction = if first.more_is_better() { "more is better" } else { "less is better" };
@@ -300,7 +300,7 @@ fn bars(out: &mut String, rows: &[&Row]) {
     }
     let limits = rows.iter().filter_map(|row| Some((format!("limit: {}", row.limit.as_deref()?), row.limit_median?)));
     for (label, median) in limits {
-        // Where the limit has rows of its own, or another row has named it, it is there already.
+        // Skip the limit if it has a row of its own, or if another row has named it before.
         if !bars.iter().any(|(other, ..)| *other == label || other.split(',').next() == Some("limit")) {
             bars.push((label, median, "measured in turns with it".into()));
         }

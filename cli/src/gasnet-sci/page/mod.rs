@@ -1,7 +1,7 @@
-//! `gasnet-sci page`: results of `gasnet-sci bench` and `ci/bench-peers` as tables, and as one page of HTML.
+//! `gasnet-sci page`: shows results of `gasnet-sci bench` and `ci/bench-peers` as tables, and as one page of HTML.
 //!
-//! Data goes one way: `model` reads and merges files, `compare` judges rows, `curves` sorts them into charts; `text` prints, and
-//! `html` writes the page with the help of `svg`. Nothing here measures.
+//! Data goes one way. `model` reads and merges files, `compare` judges rows, `curves` sorts them into charts. `text`
+//! prints, and `html` writes the page with the help of `svg`. Nothing here measures.
 
 mod compare;
 mod curves;
@@ -31,15 +31,15 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes the page of results that were just measured, as JSON of the format, to `path`.
+/// Writes the page of results that were just measured to `path`. `json` holds them in the file format.
 ///
 /// # Errors
-/// JSON of another format, or a file that cannot be written; the message says which.
+/// `json` has another format, or the file cannot be written. The message says which.
 pub fn write_results(json: &str, path: &Path) -> io::Result<()> {
     write_file(path, &html::page(&model::Bench::parse(json).map_err(io::Error::other)?))
 }
 
-/// Writes a file; unlike that of `std::fs` its error says which.
+/// Writes a file. The error names the file, unlike that of `std::fs`.
 pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }

@@ -1,5 +1,5 @@
-//! The file format of results: what `gasnet-sci bench --json` and `ci/bench-peers --json` write. Fields stay, new ones may come;
-//! readers pass over those they do not know.
+//! The file format of results, as `gasnet-sci bench --json` and `ci/bench-peers --json` write it. Existing fields
+//! stay and new ones may be added. Readers skip fields that they do not know.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -18,7 +18,7 @@ pub struct Bench {
     pub results: Vec<Row>,
 }
 
-/// Where it was measured.
+/// The host of the measurement.
 #[derive(Serialize, Deserialize, PartialEq)]
 pub struct Host {
     pub cpu: String,
@@ -36,28 +36,30 @@ pub struct Row {
     pub who: String,
     pub nodes: u32,
     pub bytes: u64,
-    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`. Of MB/s more is better, of all others less.
+    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`. For MB/s more is better, for all others less.
     pub unit: String,
-    /// Median, least and most of the rounds.
+    /// Median, minimum and maximum of the rounds.
     pub median: f64,
     pub low: f64,
     pub high: f64,
-    /// What the hardware gives, measured in the same run: its name, its median in the row's unit, and the row's median over it.
+    /// The hardware limit, measured in the same run: its name, its median in the row's unit, and the row's median
+    /// divided by it.
     pub limit: Option<String>,
     pub limit_median: Option<f64>,
     pub ratio: Option<f64>,
-    /// What `ratio` should reach; where there is no ratio, what `median` should.
+    /// What `ratio` should reach. In a row without ratio: what `median` should reach.
     pub target: Option<f64>,
-    /// Which of a peer's ways this is, where it has several.
+    /// Which of a peer library's ways this is, if it has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
 }
 
 impl Bench {
-    /// Reads the files. A row of a later file replaces an earlier one of the same cell; host and rounds are the first file's.
+    /// Reads the files. A row of a later file replaces a row of the same cell in an earlier one. Host and rounds come
+    /// from the first file.
     ///
     /// # Errors
-    /// A file that cannot be read, is not of this format, or has no rows; the message names it.
+    /// A file that cannot be read, has another format, or has no rows. The message names the file.
     pub fn read(files: &[impl AsRef<Path>]) -> io::Result<Bench> {
         let mut all: Option<Bench> = None;
         for file in files {
@@ -85,10 +87,10 @@ impl Bench {
         all.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no files"))
     }
 
-    /// Results as one text of JSON.
+    /// Reads results from one JSON text.
     ///
     /// # Errors
-    /// What is wrong with it: no JSON, another format, no rows.
+    /// The text is not JSON, has another format, or has no rows.
     pub fn parse(json: &str) -> Result<Bench, String> {
         let bench: Bench = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if bench.version != VERSION {
@@ -100,10 +102,10 @@ impl Bench {
         Ok(bench)
     }
 
-    /// The text of a file of this format, a line for each row.
+    /// Writes the text of a file of this format, one line per row.
     ///
     /// # Errors
-    /// A number that JSON does not have.
+    /// A value is a number that JSON cannot express.
     pub fn to_json(&self) -> serde_json::Result<String> {
         let host = serde_json::to_string(&self.host)?;
         let rows: serde_json::Result<Vec<String>> = self.results.iter().map(serde_json::to_string).collect();
@@ -123,12 +125,12 @@ impl Bench {
 }
 
 impl Row {
-    /// Whether both are about the same thing.
+    /// Whether both rows are the same operation of the same library, at one size and number of nodes.
     pub fn same_cell(&self, other: &Row) -> bool {
         self.who == other.who && self.comparable(other)
     }
 
-    /// Whether both are the same operation at the same size, maybe of different libraries.
+    /// Whether both rows are the same operation at the same size. The libraries may differ.
     pub fn comparable(&self, other: &Row) -> bool {
         self.section == other.section
             && self.operation == other.operation
@@ -142,7 +144,7 @@ impl Row {
         self.unit == "MB/s"
     }
 
-    /// Whether the row is of a library that is not ours, and not of the hardware.
+    /// Whether the row belongs to another library: neither to gasnet-sci nor to the hardware.
     pub fn is_peer(&self) -> bool {
         self.who != "limit" && !self.who.starts_with("gasnet-sci")
     }
@@ -152,7 +154,7 @@ impl Row {
 pub mod tests {
     use super::*;
 
-    /// Results of one round on a host that does not matter.
+    /// Results of one round; the host is a placeholder.
     pub fn bench(results: Vec<Row>) -> Bench {
         let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
         Bench { version: 1, host, rounds: 1, results }

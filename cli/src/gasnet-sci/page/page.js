@@ -8,7 +8,7 @@
     root.dataset.theme = dark ? "light" : "dark";
   });
 
-  // The values of all lines at the size that is nearest to the pointer.
+  // Shows the values of all lines at the size that is nearest to the pointer.
   function show(chart, event) {
     const svg = chart.querySelector("svg");
     const box = svg.getBoundingClientRect();
@@ -73,7 +73,7 @@
     behind.addEventListener("change", () => table.classList.toggle("only-behind", behind.checked));
   }
 
-  // Rows that have all words, in any column.
+  // Shows the rows that contain all words, in any column.
   const search = document.getElementById("search");
   const rows = [...document.querySelectorAll("#rows .row")];
   function look() {

@@ -1,6 +1,6 @@
 //! Numbers, sizes and names for people.
 
-/// Three digits that matter: `0.00331`, `0.338`, `4.21`, `42.1`, `421`, `42100`.
+/// Three significant digits: `0.00331`, `0.338`, `4.21`, `42.1`, `421`, `42100`.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     let decimals = match magnitude {
@@ -20,7 +20,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// `µs` for `us`; others as they are.
+/// `µs` for `us`; other units stay as they are.
 pub fn unit(unit: &str) -> &str {
     if unit == "us" { "µs" } else { unit }
 }
@@ -41,12 +41,12 @@ pub fn section(name: &str) -> &str {
     }
 }
 
-/// An operation's name where it is clear that peers stand beside it.
+/// An operation's name for places where it is clear that peers stand beside it.
 pub fn beside(operation: &str) -> &str {
     operation.strip_suffix(", beside peers").unwrap_or(operation)
 }
 
-/// Text inside HTML, in attributes too.
+/// Escapes text for HTML, attributes included.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

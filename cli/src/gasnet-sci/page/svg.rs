@@ -1,5 +1,5 @@
-//! One chart as SVG: logarithmic axes, grid, lines with marks and the spread of the rounds. Colours and type come from the page's
-//! style sheet, by classes; the script finds values in `data-` attributes.
+//! One chart as SVG: logarithmic axes, grid, lines with marks, and the spread of the rounds. The page's style sheet
+//! gives colours and fonts by class. The script finds values in `data-` attributes.
 
 use super::curves::{Axis, Chart, Point, Series};
 use super::show;
@@ -25,7 +25,7 @@ pub fn class(name: &str) -> &'static str {
     }
 }
 
-/// From values to places on paper, logarithmically.
+/// From values to positions on the page, logarithmically.
 struct Scale {
     low: f64,
     high: f64,
@@ -50,7 +50,7 @@ pub fn chart(chart: &Chart) -> String {
     let bytes = if chart.axis == Axis::Bytes { "yes" } else { "no" };
     let _ = write!(svg, r#"<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" data-bytes="{bytes}">"#);
     grid(&mut svg, chart, &x, &y);
-    // Ours last, so that they are on top.
+    // Our series come last, so that they are drawn on top.
     let mut order: Vec<usize> = (0..chart.series.len()).collect();
     order.sort_by_key(|&index| match class(&chart.series[index].name) {
         "limit" => 0,
@@ -68,7 +68,7 @@ pub fn chart(chart: &Chart) -> String {
 fn horizontal<'a>(points: impl Iterator<Item = &'a Point> + Clone) -> Scale {
     let low = points.clone().map(|point| point.x).min().unwrap_or(1) as f64;
     let high = points.map(|point| point.x).max().unwrap_or(2) as f64;
-    // A little air, and never a scale of no width.
+    // Some space at both ends, so that the scale always has a width.
     Scale { low: low / 1.25, high: high * 1.25, from: LEFT, to: WIDTH - RIGHT }
 }
 
@@ -78,7 +78,7 @@ fn vertical<'a>(points: impl Iterator<Item = &'a Point> + Clone) -> Scale {
     Scale { low: low / 1.2, high: high * 1.2, from: HEIGHT - BOTTOM, to: TOP }
 }
 
-// A round that was disturbed may be far off: the scale follows the medians.
+// The scale follows the medians: a disturbed round may be far off.
 fn shown_low(point: &Point) -> f64 {
     point.low.max(point.median / 2.0)
 }
@@ -111,7 +111,8 @@ fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale) {
     let _ = write!(svg, r#"<text class="name" x="4" y="{TOP}" dominant-baseline="hanging">{unit}</text></g>"#);
 }
 
-// 1, 2 and 5 of each power of ten between; only the powers where there are many. Which are powers: `true`.
+// The values 1, 2 and 5 times each power of ten in the range, or only the powers if there are many. `true` marks a
+// power.
 fn decades(low: f64, high: f64) -> Vec<(f64, bool)> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = match last - first {
@@ -127,12 +128,12 @@ fn tick(value: f64) -> String {
     match value {
         1_000_000.0.. => format!("{}M", value / 1e6),
         1000.0.. => format!("{}k", value / 1e3),
-        // The power of ten may be a hair beside.
+        // The power of ten may be off by a rounding error.
         _ => format!("{}", (value * 1e9).round() / 1e9),
     }
 }
 
-// The sizes that have values; every second or third where they would touch.
+// The sizes that have values; only every second or third one if their texts would touch.
 fn stops(chart: &Chart) -> Vec<u64> {
     let mut all: Vec<u64> = chart.series.iter().flat_map(|series| series.points.iter().map(|point| point.x)).collect();
     all.sort_unstable();
@@ -140,7 +141,7 @@ fn stops(chart: &Chart) -> Vec<u64> {
     let mut kept: Vec<u64> = Vec::new();
     let (Some(&low), Some(&high)) = (all.first(), all.last()) else { return kept };
     let width = (high as f64 / low as f64).ln().max(f64::MIN_POSITIVE);
-    // From the right: the largest size is always named.
+    // From the right, so that the largest size always has its text.
     for value in all.into_iter().rev() {
         let apart = |last: u64| (last as f64 / value as f64).ln() / width > 0.1;
         if kept.last().is_none_or(|last| apart(*last)) {
@@ -178,7 +179,7 @@ fn line(svg: &mut String, index: usize, series: &Series, unit: &str, x: &Scale, 
     svg.push_str("</g>");
 }
 
-// Shapes differ as well as colours: a disc, a square, a diamond, triangles.
+// Series differ in shape as well as colour: a disc, a square, a diamond, triangles.
 fn mark(class: &str, x: f64, y: f64) -> String {
     let polygon = |corners: &[(f64, f64)]| {
         let mut path = String::new();

@@ -1,11 +1,11 @@
-//! The tables on a terminal.
+//! Prints the tables to a terminal.
 
 use super::compare::{self, Verdict};
 use super::model::Bench;
 use super::show;
 use std::io::{self, Write};
 
-/// Targets if there are any, then ours beside the peers' if there are any.
+/// Writes the table of targets, if there are any, then our results beside the peers', if there are any.
 pub fn write(out: &mut impl Write, bench: &Bench) -> io::Result<()> {
     let host = &bench.host;
     writeln!(

@@ -1,3 +1,4 @@
+//! A Rust library with a standard library of its own, which `clients` links with a client.
 
 #![allow(unsafe_code)] // system calls
 

@@ -35,8 +35,8 @@ void bench_am_table(gasnet_handlerentry_t *table) {
   memcpy(table, all, sizeof all);
 }
 
-/* What the kernels so far have made of the counters, which are never set back: a peer that is ahead may have sent messages of
- * the next kernel. */
+/* Values of the counters after the kernels so far. The counters are never set back, because a peer that is ahead may already
+ * have sent messages of the next kernel. */
 static long seen, served;
 
 /* One set of kernels per category; SEND(handler) makes a request. */
@@ -58,7 +58,7 @@ static long seen, served;
   }                                                                                                                  \
   struct bench_semicolon
 #define EACH for (i = 0; i < n; i++)
-/* Until `more` messages have come than so far. */
+/* Polls until `more` further messages have come. */
 #define AWAIT(counter, more)                                                                                         \
   do {                                                                                                               \
     counter += (more);                                                                                               \

@@ -1,8 +1,8 @@
-/* Kernels of `gasnet-sci bench`: what the nodes of a measuring job do, as a client compiled against gasnet.h.
+/* Kernels of `gasnet-sci bench`: the code that nodes of a measuring job run, as a client compiled against gasnet.h.
  *
- * A kernel is double bench_NAME(long n, size_t bytes): all nodes call it with the same arguments between two barriers, and it
- * returns the nanoseconds that one of n operations took at the node that calls. Where only node 0 works, the others return at
- * once and wait in the barrier, which serves messages. kernels.rs has the same list. */
+ * A kernel is double bench_NAME(long n, size_t bytes). All nodes call it with the same arguments between two barriers. It
+ * returns the nanoseconds that n operations took at the node that calls. If only node 0 works, the others return at once and
+ * wait in the barrier, which serves messages. kernels.rs has the same list. */
 #ifndef GASNET_SCI_BENCH_H
 #define GASNET_SCI_BENCH_H
 
@@ -20,15 +20,15 @@ typedef struct {
   uint64_t word[8];
 } line_t;
 
-/* Plain shared memory of the nodes, mapped before gasnet_init forks them: nothing of the library's is in it. */
+/* Plain shared memory of the nodes, mapped before gasnet_init forks them. The library does not use it. */
 typedef struct {
   line_t line[2][LINES];  /* [node]: looked at by that node, written by its peer */
   line_t flag[2][LINES];
   line_t credit[2];
   unsigned char bytes[2][RING];
-  double result[MAXNODES]; /* what the nodes tell node 0 */
-  sem_t gate;              /* nodes that shall be silent sleep here */
-  uint32_t asleep;         /* how many of them have come there */
+  double result[MAXNODES]; /* figures of the nodes, for node 0 */
+  sem_t gate;              /* silent nodes sleep here */
+  uint32_t asleep;         /* number of nodes that are about to sleep there */
 } shared_t;
 
 extern shared_t *bench_shared;
@@ -40,7 +40,7 @@ extern unsigned char *bench_mapped; /* the peer's, as it is mapped here; null if
 extern volatile long bench_seen, bench_served;
 
 #define FENCE() __asm__ __volatile__("" ::: "memory")
-/* In loops that look at a line: with it the line comes 5 to 10 % sooner (Xeon, 2026-11, 285 -> 267 ns there and back). */
+/* For loops that look at a line. With it the line comes 5 to 10 % sooner (Xeon, 2026-11, 285 -> 267 ns there and back). */
 #if defined(__x86_64__)
 #define PAUSE() __builtin_ia32_pause()
 #elif defined(__aarch64__)

@@ -7,8 +7,8 @@ shared_t *bench_shared;
 gasnet_node_t bench_me, bench_nodes, bench_peer;
 unsigned char *bench_local, *bench_mine, *bench_remote, *bench_mapped;
 
-/* Initialises and attaches with a segment of `segment` bytes. 0, or a number that says where it failed; the library has
- * said why. */
+/* Initialises and attaches with a segment of `segment` bytes. Returns 0, or a number that says which step failed; the library
+ * has printed why. */
 int bench_start(uint64_t segment) {
   gasnet_handlerentry_t table[BENCH_HANDLERS];
   gasnet_seginfo_t *segments;
@@ -41,7 +41,7 @@ int bench_start(uint64_t segment) {
   return 0;
 }
 
-/* For kernels.rs, which has the same numbers. */
+/* kernels.rs has the same numbers and compares them with these. */
 uint64_t bench_max_bytes(void) { return MAXBYTES; }
 uint64_t bench_segment(void) { return SEGMENT; }
 uint64_t bench_max_nodes(void) { return MAXNODES; }
@@ -54,7 +54,7 @@ void bench_barrier(void) {
   gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-/* Touches what transfers use: every node its own segment, so that nothing is measured on fresh pages. */
+/* Touches all memory that transfers use, in every node its own segment, so that nothing is measured on fresh pages. */
 void bench_touch(void) {
   memset(bench_local, 1, MAXBYTES);
   memset(bench_mine, 2, SEGMENT);
@@ -62,17 +62,17 @@ void bench_touch(void) {
   bench_coll_start();
 }
 
-/* Every node tells a figure; after a barrier node 0 reads them. */
-void bench_tell(double figure) { bench_shared->result[bench_me] = figure; }
-double bench_told(unsigned node) { return bench_shared->result[node]; }
+/* Every node stores a figure; after a barrier node 0 reads them. */
+void bench_store_figure(double figure) { bench_shared->result[bench_me] = figure; }
+double bench_figure(unsigned node) { return bench_shared->result[node]; }
 
-/* Nodes other than 0 sleep, out of the library, until node 0 has done what it measures. */
+/* Nodes other than 0 sleep outside the library until node 0 has measured. */
 void bench_sleep(void) {
   __atomic_add_fetch(&bench_shared->asleep, 1, __ATOMIC_RELAXED);
   while (sem_wait(&bench_shared->gate) != 0) continue;
 }
 void bench_await_sleepers(void) {
-  do usleep(5000); /* the last one, too, gets as far as its sem_wait */
+  do usleep(5000); /* time for the last one to reach its sem_wait */
   while (__atomic_load_n(&bench_shared->asleep, __ATOMIC_RELAXED) < bench_nodes - 1);
 }
 void bench_wake(void) {
@@ -82,7 +82,7 @@ void bench_wake(void) {
 
 void bench_exit(int code) { gasnet_exit(code); }
 
-/* Moves a pattern there and back by a put and a get: what was measured moves bytes. 0 if they differ. */
+/* Moves a pattern there and back by a put and a get, to check that transfers do move bytes. 0 if they differ. */
 int bench_verify(void) {
   const size_t words = MAXBYTES / 8;
   uint64_t *local = (uint64_t *)(void *)bench_local;

@@ -1,4 +1,4 @@
-/* What the machine gives without the library: lines and bytes through plain shared memory, copies between the same buffers. */
+/* The limits of the machine without the library: lines and bytes through plain shared memory, copies between the same buffers. */
 #include "bench.h"
 
 /* ---- lines: each node writes into the other's ring and looks at its own; a line is not written again before the other
@@ -74,7 +74,7 @@ static uint64_t next(stream_t *stream, size_t bytes, size_t *at) {
 
 static stream_t echoes[2]; /* to node 0, to node 1 */
 
-/* A payload there, and what arrived back; like a Medium and its reply it ends where it arrives. */
+/* A payload there, and the arrived bytes back. As with a Medium and its reply, they stay where they arrive. */
 double bench_copy_trip(long n, size_t bytes) {
   const unsigned me = bench_me;
   const double start = bench_now();
@@ -99,7 +99,7 @@ double bench_copy_trip(long n, size_t bytes) {
 static stream_t copies;
 static uint64_t copies_known, copies_told;
 
-/* One way; the receiver, like a handler that has nothing to do with them, leaves the bytes where they are. */
+/* One way. The receiver leaves the bytes where they are, like a handler that does not use them. */
 double bench_copy_stream(long n, size_t bytes) {
   line_t *ring = bench_shared->flag[0], *credit = &bench_shared->credit[1];
   const double start = bench_now();

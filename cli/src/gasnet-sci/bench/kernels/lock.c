@@ -1,5 +1,5 @@
-/* Handler-safe locks as clients with threads have them. They need no job, so that this object, alone of its mode here, does
- * not tell the library its mode: a job of mixed modes would not start. */
+/* Handler-safe locks as clients with threads have them. They need no job. This object is the only one of its mode
+ * here, so it must not tell the library its mode: a job of mixed modes would not start. */
 #define GASNET_PAR 1
 #define __constructor__ __unused__
 #include <gasnet.h>
@@ -26,7 +26,7 @@ double bench_lock(long n, size_t bytes) {
   return now() - start;
 }
 
-/* The least that excludes other threads: one exchange, one store. */
+/* The cheapest code that excludes other threads: one exchange, one store. */
 double bench_bare_lock(long n, size_t bytes) {
   static uint32_t word;
   const double start = now();

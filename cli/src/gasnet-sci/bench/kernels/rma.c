@@ -1,7 +1,7 @@
-/* Puts, gets, memsets and values between node 0 and its peer, who waits in a barrier. */
+/* Puts, gets, memsets and values between node 0 and its peer, which waits in a barrier. */
 #include "bench.h"
 
-#define WINDOW 32 /* handles at once */
+#define WINDOW 32 /* handles under way at a time */
 
 #define LOOP(call, sync)                                                                                             \
   do {                                                                                                               \
@@ -15,7 +15,7 @@
     sync;                                                                                                            \
     return bench_now() - start;                                                                                      \
   } while (0)
-/* As a client has it: WINDOW of them under way, then all are waited for. */
+/* As a client does it: starts WINDOW operations, then waits for all of them. */
 #define WINDOWS(call)                                                                                                \
   do {                                                                                                               \
     const double start = bench_now();                                                                                \

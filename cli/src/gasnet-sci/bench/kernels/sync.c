@@ -13,8 +13,8 @@ double bench_barriers(long n, size_t bytes) {
   return bench_now() - start;
 }
 
-/* Processor time: after many polls in vain the library gives the core to whoever wants it, and how long they keep it is no
- * property of the poll. */
+/* Processor time. After many polls that find nothing the library yields the core, and how long other processes keep it is not
+ * a property of the poll. */
 double bench_processor_time(void) { return bench_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 double bench_poll(long n, size_t bytes) {
@@ -25,7 +25,7 @@ double bench_poll(long n, size_t bytes) {
   return bench_processor_time() - start;
 }
 
-/* The same of an engine that is no job's: `look` is what a poll calls that is not done by the header. */
+/* The same for an engine that belongs to no job. A poll that the header cannot do itself calls `look`. */
 double bench_poll_played(long n, void *watch, void (*look)(const void *), const void *engine) {
   const double start = bench_processor_time();
   for (; n > 0; n--)
@@ -33,7 +33,7 @@ double bench_poll_played(long n, void *watch, void (*look)(const void *), const 
   return bench_processor_time() - start;
 }
 
-/* Something else wants the core: a thread that computes, on the CPU where the caller is bound meanwhile. */
+/* A thread that competes for the core: it computes on the CPU to which the caller is bound meanwhile. */
 static volatile int bench_busy;
 static void *bench_compute(void *unused) {
   while (bench_busy) continue;
@@ -50,7 +50,7 @@ static double bench_computing(long n, int polls) {
   return bench_processor_time() - start;
 }
 
-/* Processor time of a poll, with a yield if it makes one: computing with polls less computing alone. */
+/* Processor time of polls, with the yields that they make: computing with polls minus computing alone. */
 double bench_poll_beside(long n, size_t bytes) {
   cpu_set_t before, here;
   pthread_t other;
@@ -71,7 +71,7 @@ double bench_poll_beside(long n, size_t bytes) {
   return took;
 }
 
-/* ---- collectives: the root goes round, so that nobody runs ahead; each call is complete when it returns ---- */
+/* ---- collectives: the root goes round, so that no node runs ahead; each call is complete when it returns ---- */
 
 #define LOCALLY (GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC)
 
