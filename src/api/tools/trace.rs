@@ -29,7 +29,7 @@ pub(in crate::api) fn tell_header() {
     }
 }
 
-/// Writes a message to the trace if category H is on, or in any case if `force` is not 0.
+/// Writes a message to the trace, in category H; in category U, which is always on, if `force` is not 0.
 ///
 /// # Safety
 /// `text` is a C string.
