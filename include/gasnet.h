@@ -7,7 +7,7 @@
 #ifndef _GASNET_H
 #define _GASNET_H
 #define _INCLUDED_GASNET_H
-/* C++98 has no variadic macros, but its compilers have them. The pragma keeps -pedantic from warning clients of ours. */
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC system_header
 #endif

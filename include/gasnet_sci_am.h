@@ -4,7 +4,7 @@
  * the exact parameters, so that a client's macro may expand to the argument list. The macro casts each argument to
  * gasnet_handlerarg_t and packs two of them into a 64-bit word. Messages have the same form, and words are stored as
  * wide as they are read, which avoids a store-forwarding stall (about 5 ns). Each row forwards to the inline
- * function for its number of words, which makes one call of the library. */
+ * function for its number of words, which sends the message inline or makes one call of the library. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_am.h"
 #endif

@@ -22,7 +22,7 @@
  *                                       const size_t srcstrides[], const size_t count[], size_t stridelevels); */
 #ifndef _GASNET_VIS_H
 #define _GASNET_VIS_H
-/* C++98 has no variadic macros, but its compilers have them. The pragma keeps -pedantic from warning clients of ours. */
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC system_header
 #endif
