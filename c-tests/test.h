@@ -1,4 +1,4 @@
-/* What every C test shares: checks, patterns, timing, the last line. Public GASNet names only.
+/* Shared by every C test: checks, patterns, timing, the last line. Public GASNet names only.
  *
  * A test calls test_begin() after gasnet_attach and test_end() instead of gasnet_exit. Every node ends with one line
  *   NAME: node I/N: PASS (C checks)      or      NAME: node I/N: FAIL (E errors in C checks)

@@ -1,4 +1,4 @@
-/* What the programs of collectives share: images (threads in PAR, one per node otherwise), memory whose addresses all images
+/* Shared by the programs of collectives: images (threads in PAR, one per node otherwise), memory whose addresses all images
  * know, one data-movement collective as a value, with its preparation, start and verification. Public names only. */
 #ifndef GASNET_SCI_TESTCOLL_H
 #define GASNET_SCI_TESTCOLL_H

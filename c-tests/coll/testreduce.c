@@ -1,4 +1,4 @@
-/* Reductions and scans with the client's functions: values, order of operands, what the function is given, all roots, sync
+/* Reductions and scans with the client's functions: values, order of operands, the arguments of the function, all roots, sync
  * modes and sizes; functions that are not AMSAFE may communicate (behaviours M1-M4).
  *
  *   testreduce [ROUNDS [SEED]] */

@@ -1,4 +1,4 @@
-/* Contract items 45–48 with one client thread: who waits inside GASNet keeps answering; GASNET_BLOCKUNTIL.
+/* Contract items 45–48 with one client thread: a node that waits inside GASNet keeps answering; GASNET_BLOCKUNTIL.
  *
  * usage: testcoreblock [iterations] */
 #include "../testcore.h"

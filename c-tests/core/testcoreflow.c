@@ -2,7 +2,7 @@
  *
  * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default 20000 times it
  *
- * Nothing here polls explicitly while it sends: a request that must wait has to serve others meanwhile. */
+ * The programs do not poll while they send, because a request that waits must serve other messages meanwhile. */
 #include "testcoream.h"
 
 enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP };

@@ -3,8 +3,9 @@
  *
  *   testbarrierconf [iterations]
  *
- * Each phase runs with wait, with a try loop, where possible with the blocking form, alone and with puts and messages under way;
- * in PAR also while another thread polls. GASNET_BARRIER is up to the caller. Odd nodes, and pairs of them, are tried all. */
+ * Each phase runs with wait, with a try loop, where possible with the blocking form, alone and with puts and messages in flight;
+ * in PAR also while another thread polls. The caller chooses GASNET_BARRIER. Every node, and every pair of nodes, is once the
+ * one that passes a different name. */
 #include "../testrma.h"
 
 #ifdef GASNET_PAR

@@ -2,8 +2,8 @@
  *
  *   testgasnet [iterations [MiB]]      MiB: the largest transfer, default 4
  *
- * Every node works with itself, its neighbour and, for the small sizes, all others at once. Around each destination lie guard
- * bytes, which a get brings back together with the data. */
+ * Every node works with itself, its neighbour and, for the small sizes, all others at once. Each destination has guard bytes
+ * around it, which a get brings back together with the data. */
 #include "../testrma.h"
 
 enum { GUARD = 32, MIDDLE = 70000 };

@@ -1,8 +1,8 @@
-/* Which memory transfers may touch, and who sees it when: list E, items 67, 68, 74, 75, 88, 89, 91.
+/* The memory that transfers may touch, and when nodes see the bytes: list E, items 67, 68, 74, 75, 88, 89, 91.
  *
  *   testgasnetmem [iterations]
  *
- * Under EVERYTHING static, heap, mapped and stack memory of the peers is the remote side as well; they announce it by AM. */
+ * Under EVERYTHING the remote side is also static, heap, mapped and stack memory of the peers, which they announce by AM. */
 #include "../testrma.h"
 
 #if defined(GASNET_SEGMENT_EVERYTHING)

@@ -262,8 +262,8 @@ static void item86_region(int way) {
   for (i = 54; i < 60; i++) check_got(i, "after a region");
 }
 
-/* Nothing but the handle's own sync stands between a region and its data, nor between earlier gets and theirs. Large, so that they
- * are under way for a while. */
+/* The data of a region is complete after the sync of its handle alone, and so is the data of earlier gets after theirs. The
+ * transfers are large, so that they are in flight for a while. */
 static void item86_nothing_else(int way) {
   const gasnet_node_t p = node_of(1);
   gasnet_handle_t region;

@@ -1,6 +1,5 @@
-/* What testsmall and testlarge share: options, pairs of nodes, one function that performs any form of put and get,
- * rows that are timed and then compared byte by byte. The programs define which sections there are and how a row is
- * printed. */
+/* Shared by testsmall and testlarge: options, pairs of nodes, one function that performs any form of put and get, rows
+ * that are timed and then compared byte by byte. The programs define their sections and print the rows. */
 #ifndef GASNET_SCI_TESTPERF_H
 #define GASNET_SCI_TESTPERF_H
 

@@ -3,9 +3,11 @@
  *   testrmabad NAME [FUNCTION]      testrmabad -l      lists the misuses and the functions
  *
  * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node
- * and cause, and SIGABRT (134). If nobody objects the job ends with 3 and prints MISSED. For "below", "above", "wrap" and "rank"
- * FUNCTION says which transfer goes outside the segment of node 0, for "value0" and "value9" which value form gets an impossible
- * size, for "...-transfer" what is called in a forbidden place; "legal" does what is just allowed and passes. */
+ * and cause, and SIGABRT (134). If the library does not notice the misuse, the job ends with 3 and prints MISSED. FUNCTION is
+ *   "below", "above", "wrap", "rank"   the transfer that goes outside the segment of node 0
+ *   "value0", "value9"                 the value form that gets an impossible size
+ *   "...-transfer"                     the transfer that is called in a forbidden place
+ * "legal" makes calls that are just allowed, and passes. */
 #include "../testrma.h"
 
 #ifndef GASNET_SEQ

@@ -3,7 +3,7 @@
  *   testtoolslib              every group of functions
  *   testtoolslib report       reports settings before and after init, for GASNET_VERBOSEENV
  *   testtoolslib work         a known number of operations of each kind, for traces and statistics
- *   testtoolslib freeze-init  for GASNET_FREEZE and one node: goes on when a child sends SIGCONT
+ *   testtoolslib freeze-init  for GASNET_FREEZE and one node: continues when a child sends SIGCONT
  *   testtoolslib WAY          node 0 ends in the way that testtoolslib.h knows by that name */
 #include "../test.h"
 

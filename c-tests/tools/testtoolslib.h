@@ -1,4 +1,4 @@
-/* What testtoolslib (with gasnet.h, in a job) and testtoolslib_alone (gasnet_tools.h only) share: each group of functions of the
+/* Shared by testtoolslib (with gasnet.h, in a job) and testtoolslib_alone (gasnet_tools.h only): each group of functions of the
  * library half of the tools, with values checked, and the ways to end that scenarios.txt judges.
  *
  * The includer provides CHECK. Contract: tools.md sections 9-13; behaviours E1-E8, F1-F13. */

@@ -209,8 +209,8 @@ static void empty(void) {
   CHECK(memcmp(in, out, 8) == 0, "an entry between empty ones");
 }
 
-/* ---- few pieces of one size, which the header may copy itself: every size that it knows, and some others; around the most
-        that it takes. Lists are of a type of our own (vis.md 1). ---- */
+/* ---- few pieces of one size, which the header may copy itself: every size that it knows and some others, with numbers of pieces
+        around the largest that it copies. Lists are of a type of this file (vis.md 1). ---- */
 
 struct pair {
   void *addr;

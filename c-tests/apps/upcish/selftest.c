@@ -1,4 +1,4 @@
-/* Does the runtime do what upcish.h says? Layouts, pointer arithmetic, transfers, locks and collectives, against plain loops. */
+/* Tests the runtime against upcish.h: layouts, pointer arithmetic, transfers, locks and collectives, compared with plain loops. */
 #include "upcish.h"
 
 #include <stdio.h>
