@@ -1,5 +1,6 @@
-/* Shared by the programs of collectives: images (threads in PAR, one per node otherwise), memory whose addresses all images
- * know, one data-movement collective as a value, with its preparation, start and verification. Public names only. */
+/* Shared by the programs of collectives: images (threads in PAR, one per node otherwise), memory whose addresses all
+ * images know, one data-movement collective as a value, with its preparation, start and verification. Public names
+ * only. */
 #ifndef GASNET_SCI_TESTCOLL_H
 #define GASNET_SCI_TESTCOLL_H
 

@@ -1,5 +1,5 @@
-/* Reductions and scans with the client's functions: values, order of operands, the arguments of the function, all roots, sync
- * modes and sizes; functions that are not AMSAFE may communicate (behaviours M1-M4).
+/* Reductions and scans with the client's functions: values, order of operands, the arguments of the function, all
+ * roots, sync modes and sizes; functions that are not AMSAFE may communicate (behaviours M1-M4).
  *
  *   testreduce [ROUNDS [SEED]] */
 #include "testcoll.h"

@@ -1,5 +1,5 @@
-/* Barriers of teams and of images: no node leaves before all have arrived; names and mismatches; several teams in different
- * phases; the team of all nodes shares its state with the plain barrier (behaviours M10-M15).
+/* Barriers of teams and of images: no node leaves before all have arrived; names and mismatches; several teams in
+ * different phases; the team of all nodes shares its state with the plain barrier (behaviours M10-M15).
  *
  *   testteambarrier [ROUNDS] */
 #include "testcoll.h"

@@ -3,8 +3,9 @@
  *
  * usage: testcore [iterations]
  *
- * A message does not say which one it is. Each node sends the same sequence to every node, one message at a time, so the
- * receiver knows by its own count which one must come next from that node. So all arguments are free for test patterns. */
+ * A message does not say which one it is. Each node sends the same sequence to every node, one message at a time, so
+ * the receiver knows by its own count which one must come next from that node. So all arguments are free for test
+ * patterns. */
 #include "testcoream.h"
 
 enum { HIDX_SHORT = 128, HIDX_MEDIUM = HIDX_SHORT + 17, HIDX_LONG = HIDX_MEDIUM + 17 };

@@ -1,6 +1,7 @@
 /* Contract items 36, 37 and 40–44: long streams, floods, windows; every message handled exactly once.
  *
- * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default 20000 times it
+ * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default
+ * 20000 times it
  *
  * The programs do not poll while they send, because a request that waits must serve other messages meanwhile. */
 #include "testcoream.h"

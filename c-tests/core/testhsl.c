@@ -3,9 +3,9 @@
  *
  *   testhsl [ROUNDS]
  *
- * In PAR several threads call GASNet at the same time, in PARSYNC one at a time (enter, leave); SEQ has one thread. In
- * PARSYNC a lock that another thread or a handler waits for is taken and released between one enter and leave: otherwise
- * its holder could not enter to unlock it. */
+ * In PAR several threads call GASNet at the same time, in PARSYNC one at a time (enter, leave); SEQ has one thread.
+ * In PARSYNC a lock that another thread or a handler waits for is taken and released between one enter and leave:
+ * otherwise its holder could not enter to unlock it. */
 #include "../test.h"
 
 #if defined(GASNET_SEQ)

@@ -7,8 +7,9 @@
  *   -f   the arguments that follow must be the ones of `fixed` below, to the byte
  *   -q   print nothing: a job that succeeds is silent (list H, item 132)
  *
- * Always checked: every node has node 0's arguments and node 0's values of the variables. A variable that the process set
- * before gasnet_init is there. gasnet_init does not change the caller's vector and strings, which it may free afterwards. */
+ * Always checked: every node has node 0's arguments and node 0's values of the variables. A variable that the
+ * process set before gasnet_init is there. gasnet_init does not change the caller's vector and strings, which it may
+ * free afterwards. */
 #include "../test.h"
 
 #include <stdint.h>

@@ -12,9 +12,9 @@
  *   -n        ignore SIGINT and SIGHUP from the start, as nohup and background jobs do
  *   -s        say nothing: no lines, no unflushed text
  *
- * Without -s each node first writes a long text without newline to stdout and does not flush it. Its end, "tail of node I
- * of N;", must appear once, however the node ends, unless it crashes or calls _exit itself. scenarios.txt says which
- * status and output each case must have. No case may leave anything of the job behind. */
+ * Without -s each node first writes a long text without newline to stdout and does not flush it. Its end, "tail of
+ * node I of N;", must appear once, however the node ends, unless it crashes or calls _exit itself. scenarios.txt
+ * says which status and output each case must have. No case may leave anything of the job behind. */
 #include "../test.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* The collectives of gasnet.c and mpi.c: one table and one verification, so that both do the same. The file that includes this
- * defines the patterns first. */
+/* The collectives of gasnet.c and mpi.c: one table and one verification, so that both do the same. The file that
+ * includes this defines the patterns first. */
 #ifndef GASNET_SCI_PEERS_COLL_H
 #define GASNET_SCI_PEERS_COLL_H
 

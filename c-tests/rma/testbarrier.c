@@ -20,9 +20,9 @@ static void nap(long microseconds) {
   nanosleep(&t, NULL);
 }
 
-/* Item 93: each node has a counter, which it raises right before notify. A node that has left the wait of phase k finds no counter
- * below k and none above k + 1. Item 94: the counters are plain stores before notify. Every node also puts its number to its
- * neighbour. */
+/* Item 93: each node has a counter, which it raises right before notify. A node that has left the wait of phase k
+ * finds no counter below k and none above k + 1. Item 94: the counters are plain stores before notify. Every node
+ * also puts its number to its neighbour. */
 static void item93_order(long phases, double seconds) {
   uint64_t k, seen;
   double begin = test_now();
@@ -84,8 +84,8 @@ static void item94_late(int round) {
   test_barrier();
 }
 
-/* Items 94, 95: the last node notifies only after all others have told it that they are past their notify and their try. So
- * notify must not block, and try must return NOT_READY. */
+/* Items 94, 95: the last node notifies only after all others have told it that they are past their notify and their
+ * try. So notify must not block, and try must return NOT_READY. */
 static volatile int raised;
 static void raise_h(gasnet_token_t token) { (void)token, raised++; }
 

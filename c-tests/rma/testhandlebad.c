@@ -1,11 +1,12 @@
-/* Misuse of handles and regions: extended.md sections 3, 4, 6, 7. Debug builds name the call and its place, release builds the call.
+/* Misuse of handles and regions: extended.md sections 3, 4, 6, 7. Debug builds name the call and its place, release
+ * builds the call.
  *
  *   testhandlebad NAME      testhandlebad -l      lists the misuses      testhandlebad legal
  *
- * The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node, call and cause, and SIGABRT
- * (134). If the library does not notice the misuse, the job ends with 3 and prints MISSED. Most cases need an operation that is
- * in flight when its call returns; if there is none (mapped memory, one node), the program ends with 4. "legal" makes calls that
- * are just allowed, and passes. */
+ * The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node, call and cause,
+ * and SIGABRT (134). If the library does not notice the misuse, the job ends with 3 and prints MISSED. Most cases
+ * need an operation that is in flight when its call returns; if there is none (mapped memory, one node), the program
+ * ends with 4. "legal" makes calls that are just allowed, and passes. */
 #include "../testrma.h"
 
 #ifndef GASNET_SEQ

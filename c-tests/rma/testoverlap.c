@@ -1,5 +1,5 @@
-/* Long non-blocking transfers and computing at the same time: the part of a transfer that is hidden behind work without GASNet
- * calls, and the rules that must hold while the DMA thread, and not a client's call, moves the bytes.
+/* Long non-blocking transfers and computing at the same time: the part of a transfer that is hidden behind work
+ * without GASNet calls, and the rules that must hold while the DMA thread, and not a client's call, moves the bytes.
  *
  * usage: testoverlap [-t] [-m] [rounds [KiB]]
  *   rounds  of each measure, default 15
@@ -8,10 +8,11 @@
  *           they would keep all others off
  *   -m      machine: testoverlap,form,bytes,compute us,transfer us,both us,call us,hidden
  *
- * Every round times the work alone, the transfer alone, and the transfer with the work between start and sync. "hidden" is the
- * time saved, divided by the shorter of work and transfer: 0 = nothing, 1 = all of it. The columns are medians; the program does
- * not check speed. Node 0 works with node 1 (with itself if it is alone), the others wait in a barrier. Without GASNET_SCI_DMA
- * nothing is hidden. With it each node needs a second core while its peer waits. */
+ * Every round times the work alone, the transfer alone, and the transfer with the work between start and sync.
+ * "hidden" is the time saved, divided by the shorter of work and transfer: 0 = nothing, 1 = all of it. The columns
+ * are medians; the program does not check speed. Node 0 works with node 1 (with itself if it is alone), the others
+ * wait in a barrier. Without GASNET_SCI_DMA nothing is hidden. With it each node needs a second core while its peer
+ * waits. */
 #include "../testcore.h"
 
 #include <pthread.h>
@@ -31,8 +32,8 @@ static int is(const char *name, const char *value) {
   const char *found = gasnet_getenv(name);
   return found && strcmp(found, value) == 0;
 }
-/* True if transfers must progress without calls of this program. Transfers that are messages need calls: those in EVERYTHING mode
- * and in `ref`, and those with the peers that GASNET_SCI_UNMAPPED names. */
+/* True if transfers must progress without calls of this program. Transfers that are messages need calls: those in
+ * EVERYTHING mode and in `ref`, and those with the peers that GASNET_SCI_UNMAPPED names. */
 static int has_engine(void) {
   int mapped = 1;
 #if defined(GASNET_SEGMENT_EVERYTHING)

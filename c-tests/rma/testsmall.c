@@ -2,8 +2,8 @@
  *
  * usage: testsmall [-in|-out] [-a] [-c] [-f] [-s] [-m] [-x] [iters [maxsize [sections]]]      (see perf_usage())
  *
- * The latency of a round trip is the time of one call (or of call and sync); that of a flood, the time of all divided by their
- * number. */
+ * The latency of a round trip is the time of one call (or of call and sync); that of a flood, the time of all
+ * divided by their number. */
 #include "testperf.h"
 
 enum { HIDX_ASK = 201, HIDX_ANSWER, HIDX_LOOK, HIDX_GO };

@@ -1,6 +1,6 @@
-/* Makes a known number of vector, indexed and strided transfers and of collectives. vis/scenarios.txt and coll/scenarios.txt say
- * what statistics and traces must show of them. Every blocking form is called once, every form with a handle twice, every
- * implicit one three times. Transfers have 24 bytes, collectives 8 bytes a block.
+/* Makes a known number of vector, indexed and strided transfers and of collectives. vis/scenarios.txt and
+ * coll/scenarios.txt say what statistics and traces must show of them. Every blocking form is called once, every
+ * form with a handle twice, every implicit one three times. Transfers have 24 bytes, collectives 8 bytes a block.
  *
  *   testcount vis | coll       default: both */
 #include "../testarea.h"

@@ -1,5 +1,5 @@
-/* The cost of small calls: one line per item. It has the best time of several rounds in ns, the time of the bare instruction,
- * builtin or system call that does the same, measured in turns, and the median of the rounds' ratios.
+/* The cost of small calls: one line per item. It has the best time of several rounds in ns, the time of the bare
+ * instruction, builtin or system call that does the same, measured in turns, and the median of the rounds' ratios.
  *
  *   testmisc [iterations per round]        default 20000; every node measures, node 0 prints
  *

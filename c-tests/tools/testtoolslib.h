@@ -1,5 +1,5 @@
-/* Shared by testtoolslib (with gasnet.h, in a job) and testtoolslib_alone (gasnet_tools.h only): each group of functions of the
- * library half of the tools, with values checked, and the ways to end that scenarios.txt judges.
+/* Shared by testtoolslib (with gasnet.h, in a job) and testtoolslib_alone (gasnet_tools.h only): each group of
+ * functions of the library half of the tools, with values checked, and the ways to end that scenarios.txt judges.
  *
  * The includer provides CHECK. Contract: tools.md sections 9-13; behaviours E1-E8, F1-F13. */
 #ifndef GASNET_SCI_TESTTOOLSLIB_H

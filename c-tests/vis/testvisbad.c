@@ -2,9 +2,9 @@
  *
  *   testvisbad NAME [FORM]      FORM: bulk (default), nb, nbi      testvisbad -l      lists the misuses
  *
- * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with the
- * call, the cause, this file and the line, and SIGABRT (134). If the library does not notice the misuse, the job ends with 3 and
- * prints MISSED. "legal" makes calls that are just allowed, and passes. */
+ * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL
+ * ERROR:" with the call, the cause, this file and the line, and SIGABRT (134). If the library does not notice the
+ * misuse, the job ends with 3 and prints MISSED. "legal" makes calls that are just allowed, and passes. */
 #include <gasnet_vis.h>
 
 #include "../testrma.h"

@@ -1,5 +1,5 @@
-/* Locks, by active messages. The threads that want a lock form a queue that is spread over them: the lock's home knows only
- * the last thread, and each thread in the queue knows the next one.
+/* Locks, by active messages. The threads that want a lock form a queue that is spread over them: the lock's home
+ * knows only the last thread, and each thread in the queue knows the next one.
  *
  *   take   The thread asks home. Home notes it as the last, and answers with the thread that was last before. If there was
  *          none, the thread has the lock. Else it tells that thread that it follows, and waits until that thread grants.

@@ -1,4 +1,5 @@
-/* Tests the runtime against upcish.h: layouts, pointer arithmetic, transfers, locks and collectives, compared with plain loops. */
+/* Tests the runtime against upcish.h: layouts, pointer arithmetic, transfers, locks and collectives, compared with
+ * plain loops. */
 #include "upcish.h"
 
 #include <stdio.h>

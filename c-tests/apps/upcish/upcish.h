@@ -1,8 +1,8 @@
-/* upcish: a small runtime in the manner of UPC. Threads are processes; each has a part of a global heap, in which arrays lie
- * in blocks, dealt out to the threads in turn.
+/* upcish: a small runtime in the manner of UPC. Threads are processes; each has a part of a global heap, in which
+ * arrays lie in blocks, dealt out to the threads in turn.
  *
- * Every thread calls the functions named `all` or marked "collective", with equal arguments. An error ends the program, with
- * a line on stderr. This header does not show which network layer is underneath. */
+ * Every thread calls the functions named `all` or marked "collective", with equal arguments. An error ends the
+ * program, with a line on stderr. This header does not show which network layer is underneath. */
 #ifndef UPCISH_H
 #define UPCISH_H
 
