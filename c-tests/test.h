@@ -40,7 +40,7 @@
 
 static const char *test_name = "test";
 static long test_checks, test_errors;
-/* What random choices of this run began with, for the last line; set before test_end by programs that take a seed. */
+/* The seed of this run, for the last line; programs that take a seed set it before test_end. */
 static const char *test_seeded = "";
 static void TEST_UNUSED test_seed(unsigned seed) {
   static char text[32];

@@ -1,4 +1,4 @@
-/* What core.md section 2 promises of the macros that gasnet.h defines, in the preprocessor and as types. Compiled by
+/* The promises of core.md section 2 for the macros that gasnet.h defines, in the preprocessor and as types. Compiled by
  * cargo xtask headers after #include <gasnet.h>, never linked. EXPECT_* say how. */
 
 #if GASNET_SPEC_VERSION_MAJOR != 1 || GASNET_SPEC_VERSION_MINOR != 8 || GASNET_VERSION != GASNET_SPEC_VERSION_MAJOR
@@ -214,7 +214,8 @@ int uses(int argc, char **argv, void *memory) {
   }
 }
 
-/* gasnet_vis.h after gasnet.h: the eighteen names, pasted too, as statements and as expressions; lists written in place. */
+/* gasnet_vis.h after gasnet.h: the eighteen names, pasted too, as statements and as expressions; lists written in
+ * place. */
 #include <gasnet_vis.h>
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)

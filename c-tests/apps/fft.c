@@ -207,7 +207,7 @@ static void backward(int variant) {
 
 /* ---- input and checks ---- */
 
-/* What the grid has in a place: between -1 and 1. */
+/* The grid's value in a place: between -1 and 1. */
 static number noise(size_t x, size_t y, size_t z, unsigned salt) {
   const unsigned long long bits = core_word(salt + 1, (x * size[Y] + y) * size[Z] + z);
   number value;

@@ -12,7 +12,7 @@ enum { HIDX_SHORT = 128, HIDX_MEDIUM = HIDX_SHORT + 17, HIDX_LONG = HIDX_MEDIUM 
 enum { HIDX_RSHORT = HIDX_LONG + 17, HIDX_RMEDIUM = HIDX_RSHORT + 17, HIDX_RLONG = HIDX_RMEDIUM + 17 };
 #define MAXBYTES 512 /* what every implementation accepts as Medium and Long */
 
-/* What message number k of a sequence is. */
+/* Message number k of a sequence. */
 struct step {
   int request, reply, numargs, spelling;
   size_t nbytes;

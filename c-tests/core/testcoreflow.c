@@ -165,7 +165,7 @@ static void item42_floods(void) {
   check_no_more("all to all", count);
 }
 
-/* ---- who does nothing but send, to one that keeps up or to itself, serves the others too ---- */
+/* ---- a node that only sends, to a peer that keeps up or to itself, also serves the others ---- */
 
 static volatile int stopped;
 static void stop_h(gasnet_token_t token) {

@@ -16,7 +16,7 @@ enum { HIDX_REQUEST = 201, HIDX_REQUEST_LONG, HIDX_REPLY, HIDX_REPLY_LONG, HIDX_
 #define MIDDLE 65537                           /* … up to this the same room as one slot; above, the huge places */
 #define ROOM (SLOTS * SLOTBYTES)
 
-/* Who the huge places are for. */
+/* Numbers of the huge places, by the sender that fills them. */
 enum { FROM_SELF, FROM_NEIGHBOUR, HUGE_PLACES };
 
 static size_t huge;             /* bytes of the largest Long */

@@ -270,7 +270,7 @@ static void item34_longasync(gasnet_node_t to) {
   free(src);
 }
 
-/* ---- 35: who sent it ---- */
+/* ---- 35: the sender ---- */
 
 static void check_who(gasnet_token_t token, gasnet_handlerarg_t from) {
   int n;

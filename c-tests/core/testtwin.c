@@ -18,7 +18,7 @@ static uint32_t next_random(void) {
 /* Half of all operations go by a call. */
 static int called(void) { return (int)(next_random() & 1); }
 
-/* What argument `k` of message `number` is. */
+/* Argument `k` of message `number`. */
 static gasnet_handlerarg_t argument(uint32_t number, uint32_t k) {
   return (gasnet_handlerarg_t)(number * 2654435761u + k * 40503u);
 }

@@ -18,7 +18,7 @@ enum { H_BLOCK = 200 };
 
 static gasnet_node_t me, nodes;
 
-/* What a shell or a launcher gets wrong. scenarios.txt spells them for the shell, in this order. */
+/* Arguments that shells and launchers easily get wrong. scenarios.txt spells them for the shell, in this order. */
 static const char *const fixed[] = {
     "",       "a b",   " ",         "two  blanks ",   "'single'", "\"double\"", "$HOME", "$(id)", "`id`", "*",
     "?.c",    "%s%n",  "%041",      "back\\slash",    "\\",       "semi;",      "a&b",   "<in",   "|",    "#no",

@@ -22,7 +22,7 @@ static void coll_expect(const char *what, size_t bytes, int block, int from, int
   }
 }
 
-/* Roots go round, so that nobody runs ahead; a single call has root 0. */
+/* Roots take turns, so that no node runs ahead; a single call has root 0. */
 static void coll(const char *who) {
   static const struct {
     const char *name;

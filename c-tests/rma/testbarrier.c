@@ -62,7 +62,7 @@ static void item93_order(long phases, double seconds) {
   test_barrier();
 }
 
-/* Item 94, 95: a late node's absence lets nobody through. */
+/* Items 94, 95: while one node is late, no node leaves the barrier. */
 static void item94_late(int round) {
   gasnet_node_t late = (gasnet_node_t)round % nodes;
   uint64_t seen;
@@ -112,7 +112,7 @@ static void item95_not_ready(int round) {
   test_barrier();
 }
 
-/* Nobody needs a node that has notified: it sleeps, while the others go through the phase and tell each other. */
+/* The others do not need a node that has notified: it sleeps, while they finish the phase and tell each other. */
 static void sleepers(int round) {
   gasnet_node_t sleeper = (gasnet_node_t)round % nodes;
   gasnet_barrier_notify(0, ANON);

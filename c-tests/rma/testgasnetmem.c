@@ -137,7 +137,7 @@ static void item75_coinciding(void) {
   }
 }
 
-/* ---- items 88, 89: who sees a completed put
+/* ---- items 88, 89: the nodes that see a completed put
  * ------------------------------------------------------------------------------------ */
 
 static volatile int told;                 /* by the node two before us */

@@ -65,7 +65,7 @@ static void by_try_some_nopoll(void) { (void)gasnet_try_syncnb_some_nopoll(h, 2)
 static void by_valget(void) { (void)gasnet_wait_syncnb_valget(value); }
 static void by_nested_call(void) { gasnet_wait_syncnb((gasnet_wait_syncnb_all(NULL, 0), h[0])); }
 
-/* ---- what is wrong with it ---- */
+/* ---- the misuses ---- */
 
 static void (*sync_it)(void);
 

@@ -178,7 +178,7 @@ static void item82_some(size_t every) {
   }
 }
 
-/* Parts of an array, from the end; what is outside the part is left alone. */
+/* Parts of an array, from the end; syncs must not change handles outside the part. */
 static void arrays_in_parts(void) {
   gasnet_handle_t h[LIVE], before[LIVE];
   size_t at;

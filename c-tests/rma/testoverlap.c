@@ -43,7 +43,7 @@ static int has_engine(void) {
   return mapped && (is("GASNET_SCI_DMA", "thread") || is("GASNET_SCI_DMA", "always")) && !is("GASNET_SCI_EXTENDED", "ref");
 }
 
-/* ---- a transfer goes on while its node, and every other one, makes no call ---- */
+/* ---- a transfer progresses while no node makes a call ---- */
 
 /* The last byte of `at` becomes `value`, without a call; false after a minute. */
 static int arrives(volatile unsigned char *at, unsigned char value) {
@@ -58,7 +58,7 @@ static void check_same(const void *at, unsigned seed, const char *what) {
   CHECK(wrong == size, "%s: byte %lu of %lu", what, (unsigned long)wrong, (unsigned long)size);
 }
 
-/* Every node puts to its right neighbour and waits for what its left one puts: a ring in which nobody calls. */
+/* Every node puts to its right neighbour and waits for the bytes of its left one, without a call: a ring. */
 static void put_without_calls(unsigned seed, int implicit) {
   const gasnet_node_t left = (me + nodes - 1) % nodes;
   gasnet_handle_t h = GASNET_INVALID_HANDLE;
@@ -95,7 +95,7 @@ static void get_without_calls(int form) {
   check_same(local, 7000u + right, "get");
 }
 
-/* The source of a put that is not bulk is free at its return, whoever makes the transfer. */
+/* The source of a put that is not bulk is free at its return, whether the caller or the DMA thread makes the transfer. */
 static void source_is_free(unsigned seed) {
   gasnet_handle_t h;
   core_fill(local, size, seed);
@@ -227,7 +227,7 @@ int main(int argc, char **argv) {
   if (me == 0) measure(1), measure(0);
   test_barrier();
 
-  /* What is in flight at the end keeps nobody: these are never synchronised. */
+  /* Transfers in flight do not delay the end of the job: these are never synchronised. */
   for (form = 0; form < 8; form++) gasnet_put_nbi_bulk(right, written(right), local, size);
   test_end();
   return 0;

@@ -117,7 +117,7 @@ static void item84_implicit(size_t depth, size_t count) {
   CHECK(k == 0, "after %lu implicit operations %lu words are wrong", (unsigned long)count, (unsigned long)k);
 }
 
-/* What is in flight takes memory; what was does not. */
+/* Operations in flight take memory; earlier ones do not. */
 static void no_growth(size_t depth, long blocks) {
   long block, first = 0, now = 0;
   size_t i;

@@ -129,7 +129,7 @@ static void result_inside(void) {
   notify(), (void)gasnet_barrier_result(&id);
 }
 
-/* What is just allowed, in every function. */
+/* Calls that are just allowed, of every function. */
 static void legal(void) {
   for (function = 0; function < FUNCTIONS; function++) {
     transfer(0, core_area[0], 4);

@@ -24,7 +24,7 @@ static void print_row(const struct perf_section *s, const char *name, size_t nby
   fflush(stdout);
 }
 
-/* ---- messages: what is asked of another node ---- */
+/* ---- messages: requests to another node ---- */
 
 static int asked, answered; /* requests that came here, answers to those of this node */
 static volatile int go_size, go_seed, go_came;

@@ -114,7 +114,7 @@ pid_t fork(void) {
   state.forks++;
   pid = state.fork();
   if (state.process == 0 && state.forks == 1 && !strcmp(program_invocation_short_name, "gasnetrun_sci")) {
-    /* the launcher's first fork: the child goes on as the launcher */
+    /* the launcher's first fork: the child continues as the launcher */
     if (pid == 0) state.forks = 0, state.count = 0, state.told = 0;
     else if (pid > 0) state.process = -2;
   } else if (pid == 0) {

@@ -116,7 +116,7 @@ static gasnet_coll_handle_t collective(int operation, int blocking, int *dst, in
 static void collectives(void) {
   int *dst = (int *)calloc(nodes, 8), *src = (int *)calloc(nodes, 8), operation, i;
   const int n = (int)nodes, before = (int)me + 1;
-  /* What comes first: the root's number, that of node 0, or a sum. */
+  /* The first value: the root's number, that of node 0, or a sum. */
   const int want[OPERATIONS] = {n, n, 1, 1, 1, n * (n + 1) / 2, before * (before + 1) / 2};
   gasnet_coll_fn_entry_t table[1];
   if (!dst || !src) gasnet_exit(98);

@@ -26,7 +26,7 @@ static gasnet_seginfo_t *segments;
 
 static void stats_callback(void (*print)(const char *fmt, ...)) { print("the client says %d", 42); }
 
-/* What one node does to its neighbour; the numbers are in scenarios.txt. */
+/* The operations of a node with its neighbour; their numbers are in scenarios.txt. */
 static void work(void) {
 #if defined(GASNET_SEGMENT_EVERYTHING)
   gasnet_exit(77); /* there are no segments */

@@ -259,7 +259,7 @@ static void check_memory(void) {
 
 /* ---- F9: stack traces ---- */
 
-/* Runs `function` with a pipe, and says what came out of it; `result` is what it returned. */
+/* Runs `function` with a pipe, and returns its output; `result` gets its return value. */
 static const char *traced(int (*function)(int), int *result) {
   static char text[65536];
   int ends[2];
@@ -334,7 +334,7 @@ static void *fatal_in_thread(void *unused) {
   return unused;
 }
 
-/* A child that lets this process, which is about to freeze, go on in a moment. */
+/* Forks a child that lets this process, which is about to freeze, continue after a moment. */
 static void resume_soon(void) {
   pid_t parent = getpid();
   fflush(NULL);

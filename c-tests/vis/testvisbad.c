@@ -148,7 +148,7 @@ static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static void in_lock(void) { gasnet_hsl_lock(&lock), inside(); }
 static void in_section(void) { gasnet_hold_interrupts(), inside(); }
 
-/* ---- what is just allowed ---- */
+/* ---- calls that are just allowed ---- */
 
 static void legal(void) {
   const size_t zero[3] = {4, 0, 3}, any[2] = {1, 1}, rows[2] = {4, 3};

@@ -100,7 +100,7 @@ static long enough(const struct row *r) {
   return once > 1e-4 ? 1 : (long)(1e-4 / once) + 1;
 }
 
-/* What the loop leaves at the destination, and what the call leaves there. */
+/* The bytes at the destination after the loop, and after the call. */
 static void compare(const struct row *r, size_t room) {
   unsigned char *wanted = (unsigned char *)rma_malloc(room), *got = (unsigned char *)rma_malloc(room);
   unsigned char *source = r->put ? here : reached, *target = r->put ? reached : here;

@@ -249,7 +249,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_destroy_debug(hsl: *mut gasnet_hsl_t, f
     if unsafe { hsl::gasneti_sci_hsl_trylock(hsl) } == 0 {
         fatal(format_args!("gasnet_hsl_destroy of a locked lock {place}"));
     }
-    // SAFETY: we hold it, and nobody may use it any more.
+    // SAFETY: this thread holds the lock, and no other thread may use it any more.
     let lock = unsafe { &mut *hsl };
     lock.gasneti_magic = 0;
 }
@@ -299,7 +299,7 @@ unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
         if held == hsl {
             fatal(format_args!("{call} on a lock that this thread holds {place}"));
         }
-        // SAFETY: held by this thread, hence in place and changed by nobody else.
+        // SAFETY: this thread holds the lock, so it is in place and no other thread changes it.
         held = unsafe { (*held).gasneti_below }.cast();
     }
 }

@@ -1,5 +1,5 @@
-//! Handler-safe locks (contract: core.md §11.2). The header takes a free lock inline, and releases a lock that nobody
-//! waits for. This module has the other cases.
+//! Handler-safe locks (contract: core.md §11.2). The header takes a free lock inline, and releases a lock that no
+//! thread waits for. This module has the other cases.
 //!
 //! State: 0 free, 1 locked, 2 locked and a thread may sleep. A lock excludes threads of one process only.
 

@@ -126,7 +126,7 @@ static void collectives(void) {
   free(all);
 }
 
-/* What is freed is used again, whole. */
+/* Freed memory is used again, all of it. */
 static void heap(void) {
   upcish_array a = upcish_all_alloc(1000, 8, 10), b = upcish_all_alloc(500, 8, 0), c = upcish_all_alloc(77, 3, 5), d;
   uint64_t lowest = a.base.offset;

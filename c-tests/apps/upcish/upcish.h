@@ -79,7 +79,7 @@ void upcish_fence(void);
 typedef struct upcish_lock upcish_lock;
 /* Collective. */
 upcish_lock *upcish_all_lock_alloc(void);
-/* Nobody holds it. Collective. */
+/* No thread may hold the lock. Collective. */
 void upcish_all_lock_free(upcish_lock *lock);
 /* Waits for the lock. Transfers that were made under it are complete for the next thread that has it. */
 void upcish_lock_take(upcish_lock *lock);

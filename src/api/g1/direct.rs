@@ -195,7 +195,7 @@ pub extern "C" fn gasneti_sci_wait_watched(failed: u32, is_reply: c_int) -> u32 
 /// `way` is one of `gasneti_sci_direct.ways`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wake(way: *const c_void) {
-    // SAFETY: the caller promises that `way` is one of ours; they live for ever.
+    // SAFETY: the caller promises that `way` is one of the library's ways, which live for ever.
     let peer = unsafe { &*way.cast::<Peer<Host>>() };
     peer.bell.trigger();
 }

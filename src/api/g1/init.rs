@@ -121,7 +121,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
 /// Makes freezing use `gasnet_frozen`.
 pub(in crate::api) fn show_frozen() {
     let frozen = &raw mut gasnet_frozen;
-    // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
+    // SAFETY: the cell is a static of the library, which only debuggers write besides it.
     unsafe { job::debug::set_frozen_cell(frozen) };
 }
 

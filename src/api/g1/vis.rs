@@ -98,7 +98,7 @@ fn start(on: Engines<'static, Host>, to: Target, call: Verb, how: u32, what: &Wh
 /// A client's array. `BadArg`: NULL, or more elements than memory holds.
 ///
 /// # Safety
-/// `array` points to `n` elements that nobody writes while the slice is used, or is NULL.
+/// `array` is NULL, or points to `n` elements that no thread writes while the slice is used.
 #[inline(always)]
 unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T], Error> {
     if n == 0 {
@@ -107,7 +107,7 @@ unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T],
     if array.is_null() || n > isize::MAX as usize / size_of::<T>() {
         return bad_array(name, array.is_null(), n);
     }
-    // SAFETY: not NULL, so the caller promises `n` elements that nobody writes meanwhile.
+    // SAFETY: not NULL, so the caller promises `n` elements that no thread writes meanwhile.
     Ok(unsafe { std::slice::from_raw_parts(array, n) })
 }
 

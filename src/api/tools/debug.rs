@@ -30,7 +30,7 @@ pub static mut gasnett_backtrace_user: gasnett_backtrace_type_t =
 /// Passes the client's own mechanism to the engine. It must come before the settings are read.
 pub(in crate::api) fn take_own_mechanism() {
     let place = &raw const gasnett_backtrace_user;
-    // SAFETY: the client's variable, or ours; volatile since another's definition may have taken the place of ours.
+    // SAFETY: the library's variable or the client's. Volatile, because the linker may have chosen the client's.
     let own = unsafe { place.read_volatile() };
     let Some(print) = own.fnp else { return };
     let name = if own.name.is_null() {

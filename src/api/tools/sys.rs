@@ -152,7 +152,7 @@ pub extern "C" fn gasnett_reghandler(sig: c_int, fp: gasnett_sighandlerfn_t) -> 
         place.store(before.sa_sigaction, Ordering::Relaxed); // Relaxed: as in `chained`
         chained as *const () as usize
     };
-    // SAFETY: SIG_DFL is None; the others are handlers, or SIG_IGN, which is not NULL and which nobody calls.
+    // SAFETY: SIG_DFL is None; the others are handlers, or SIG_IGN, which is not NULL and is never called.
     unsafe { std::mem::transmute::<usize, gasnett_sighandlerfn_t>(given) }
 }
 
@@ -168,7 +168,7 @@ unsafe fn slice<'a>(at: *const c_void, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: the caller promises `len` readable bytes at `at`, which nobody changes meanwhile.
+    // SAFETY: the caller promises `len` readable bytes at `at`, which no thread changes meanwhile.
     unsafe { std::slice::from_raw_parts(at.cast(), len) }
 }
 
