@@ -1,4 +1,4 @@
-/* Our side of ci/bench-peers: the same patterns as mpi.c, shmem.c and ucx_perftest, in GASNet's words. Public names
+/* The GASNet side of ci/bench-peers: the same patterns as mpi.c, shmem.c and ucx_perftest, in GASNet's words. Public names
  * only. */
 #include <gasnet.h>
 
