@@ -514,12 +514,12 @@ extern uint64_t gasnet_max_segsize;
 extern void (*gasnet_client_attach_hook)(void*, size_t);
 
 /*
- See [`gasneti_sci_direct_t`].
+ The values for this process; see `gasneti_sci_direct_t`.
  */
 extern gasneti_sci_direct_t gasneti_sci_direct;
 
 /*
- See [`gasneti_sci_reach_t`].
+ The values for this process; see `gasneti_sci_reach_t`.
  */
 extern gasneti_sci_reach_t gasneti_sci_reach;
 

@@ -146,7 +146,7 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
     gap: 1,
 };
 
-/// See [`gasneti_sci_direct_t`].
+/// The values for this process; see `gasneti_sci_direct_t`.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
     gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };

@@ -25,7 +25,7 @@ pub struct gasneti_sci_reach_t {
     pub whole: u32,
 }
 
-/// See [`gasneti_sci_reach_t`].
+/// The values for this process; see `gasneti_sci_reach_t`.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
     gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null(), whole: 0 };
