@@ -1,4 +1,4 @@
-/* What every C test shares: checks, patterns, timing, the last line. Public GASNet names only.
+/* Shared by every C test: checks, patterns, timing, the last line. Public GASNet names only.
  *
  * A test calls test_begin() after gasnet_attach and test_end() instead of gasnet_exit. Every node ends with one line
  *   NAME: node I/N: PASS (C checks)      or      NAME: node I/N: FAIL (E errors in C checks)
@@ -40,7 +40,7 @@
 
 static const char *test_name = "test";
 static long test_checks, test_errors;
-/* What random choices of this run began with, for the last line; set before test_end by programs that take a seed. */
+/* The seed of this run, for the last line; programs that take a seed set it before test_end. */
 static const char *test_seeded = "";
 static void TEST_UNUSED test_seed(unsigned seed) {
   static char text[32];

@@ -1,6 +1,6 @@
-/* Where a peer's memory is, in either segment mode: core_attach (testcore.h) gives every node one area, its segment,
- * or heap memory in EVERYTHING mode. This header adds memory that is announced later, and loads and stores between
- * threads. */
+/* The addresses of peers' memory, in either segment mode. core_attach (testcore.h) gives every node one area: its
+ * segment, or heap memory in EVERYTHING mode. This header adds memory that nodes announce later, and loads and
+ * stores between threads. */
 #ifndef GASNET_SCI_TESTAREA_H
 #define GASNET_SCI_TESTAREA_H
 
@@ -39,8 +39,8 @@ static void TEST_UNUSED area_attach(const gasnet_handlerentry_t *table, int n, s
   free(all);
 }
 
-/* Collective, once per slot: every node says where its memory of that slot is. Returns the table, one address per node.
- * Unless `mine` is in the segment, only EVERYTHING mode lets others use it. */
+/* Collective, once per slot: every node announces the address of its memory for that slot. Returns the table, one
+ * address per node. If `mine` is outside the segment, other nodes may use it in EVERYTHING mode only. */
 static unsigned char TEST_UNUSED **area_announce(int slot, void *mine) {
   gasnet_node_t i;
   for (i = 0; i < nodes; i++)

@@ -1,5 +1,5 @@
-/* What the testcore programs share beside test.h: start-up with one memory area per node in either segment
- * mode, argument and payload patterns. Public names only. */
+/* Shared by the testcore programs, besides test.h: start-up with one memory area per node in either segment mode,
+ * argument and payload patterns. Public names only. */
 #ifndef GASNET_SCI_TESTCORE_H
 #define GASNET_SCI_TESTCORE_H
 

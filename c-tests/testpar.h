@@ -13,8 +13,8 @@
 #endif
 #define PAR_MOST 64
 
-/* Runs fn(number) for 0 … n-1, each on a thread of its own, and waits for all. While the caller waits it does not
- * poll: the threads that still run do. */
+/* Runs fn(number) for 0 … n-1, each on a thread of its own, and waits for all. The caller does not poll while it
+ * waits; the threads that still run do. */
 static void TEST_UNUSED par_run(void (*fn)(int), int n);
 
 #if defined(GASNET_PAR)

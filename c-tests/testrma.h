@@ -1,8 +1,8 @@
-/* What the programs of the Extended API share beside test.h and testcore.h: every form of put, get and memset and every way
- * to synchronise it as values, and where a peer's memory is. Public names only.
+/* Shared by the programs of the Extended API, besides test.h and testcore.h: every form of put, get and memset and
+ * every way to synchronise it, as values, and the addresses of peers' memory. Public names only.
  *
- * core_attach gives each node an area (its segment, or announced heap under EVERYTHING). rma_attach divides it into one slice
- * per initiator: rma_slice(p) is the part of p's area that only this node writes. */
+ * core_attach gives each node an area (its segment, or announced heap under EVERYTHING). rma_attach divides it into
+ * one slice per initiator: rma_slice(p) is the part of p's area that only this node writes. */
 #ifndef GASNET_SCI_TESTRMA_H
 #define GASNET_SCI_TESTRMA_H
 

@@ -4,11 +4,12 @@
 # on, how it starts, and further environment, which may end with a command that runs the program. Every program of a list runs
 # in every row of its table.
 
-# Pairs instead of products. A test that fails for one setting, or for two together, fails here too: every thread mode meets
-# every segment mode, debugging, compiler, kind of library, number of nodes, start and environment, and so does each of these
-# with each other. Only numbers of nodes meet those environments that `base_pairs` and `transfer_pairs` list: one node has no
-# peer, and many (5, 7, 8) take long. Made by simulated annealing over the ten builds below, for the least number of rows; then 2 and 4 nodes
-# were added to the default build. Whoever changes a row runs ci/pairs, which says what pair is missing; so does `ci/test fmt`.
+# The tables hold pairs instead of products. A test that fails for one setting, or for two together, fails here, too: every value
+# of thread mode, segment mode, debugging, compiler, kind of library, number of nodes, start and environment occurs together with
+# every value of each other. Exception: a number of nodes meets only the environments that `base_pairs` and `transfer_pairs` list,
+# because one node has no peer, and many (5, 7, 8) take long. Simulated annealing over the ten builds below found the least number
+# of rows; then 2 and 4 nodes were added to the default build. After a change of a row run ci/pairs, which prints missing pairs;
+# `ci/test fmt` runs it, too.
 base_pairs=' :1 :2 :3 :4 :many '
 for environment in GASNET_SCI_CMA=no GASNET_SCI_WINDOW=no GASNET_SCI_MEMBARRIER=no GASNET_SCI_SLOTS=4 \
   GASNET_SCI_DMA_MIN=2K+GASNET_SCI_BOUNCE_MIN=2K; do base_pairs+="$environment:2 $environment:3 $environment:4 "; done
@@ -76,13 +77,13 @@ transfer_builds='
 --cc clang --segment large              | parsync | 5     | fork     | GASNET_SCI_UNMAPPED=odd
 '
 
-# Settings of theirs that are tried in one build.
+# More settings for these programs, tried in one build.
 other_transfer_builds='
                                         | seq     | 4     | fork     | GASNET_SCI_UNMAPPED=higher GASNET_SCI_WINDOW=no
 '
 
-# The programs that have long non-blocking transfers, with the DMA engine's thread: for nearly all lengths, and for long
-# ones; with and without the window; where it says that it is of no use.
+# The programs with long non-blocking transfers, with the DMA thread: for nearly all lengths, and for long ones only; with and
+# without the window; and where the library says that the thread is of no use.
 overlap_builds='
                                 | seq par         | 2         | fork          | GASNET_SCI_DMA=always GASNET_SCI_DMA_THREAD_MIN=64
                                 | par             | 3         | launcher      | GASNET_SCI_DMA=always
@@ -92,19 +93,19 @@ overlap_builds='
 --debug                         | parsync         | 2         | fork          | GASNET_SCI_DMA=always GASNET_SCI_DMA_THREAD_MIN=64
 '
 
-# With our inline code under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The programs, with the headers' inline code in them, under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize_builds='
 --sanitize address,undefined    | par             | 2         | launcher      |
 '
 
-# What our library and our inline code read and write, by every instruction. A row's environment may end with a command that
-# runs the program.
+# Checks every access of the library and of the headers' inline code. A row's environment may end with a command that runs the
+# program.
 memcheck_builds='
                                 | par             | 2         | fork          | valgrind --quiet --error-exitcode=9
 '
 
-# What ci/test --thorough runs beside these: products of what clients choose most. To the library PARSYNC is SEQ, so that it is
-# not in every row.
+# More rows for ci/test --thorough: products of the settings that clients choose most. The library treats PARSYNC like SEQ, so not
+# every row has it.
 product_builds='
                                 | seq parsync par | 1 2 3 4 8 | fork          |
                                 | seq par         | 2 4       | launcher      |
@@ -146,7 +147,7 @@ scenario_builds='
 --segment everything --debug            | par             |
 '
 
-# What ci/test quick runs.
+# The rows of ci/test quick.
 quick_builds='
                                         | seq par         | 2         | fork     |
                                         | par             | 4         | launcher |

@@ -1,5 +1,5 @@
-# Citations of the contract and of docs/design.md: does what they cite exist? Called by ci/docs with these pages first, then any
-# other files. Prints a line per citation that leads nowhere. The forms are in docs/contract/README.md, "How to cite".
+# Checks that citations of the contract and of docs/design.md cite things that exist. ci/docs calls it with these pages first, then
+# any other files. Prints a line per citation that leads nowhere. The forms are in docs/contract/README.md, "How to cite".
 
 function index_page(line,    n, word) {
   if (match(line, /^##+ [0-9]+(\.[0-9]+)?/)) {

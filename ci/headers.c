@@ -1,4 +1,4 @@
-/* What core.md section 2 promises of the macros that gasnet.h defines, in the preprocessor and as types. Compiled by
+/* The promises of core.md section 2 for the macros that gasnet.h defines, in the preprocessor and as types. Compiled by
  * cargo xtask headers after #include <gasnet.h>, never linked. EXPECT_* say how. */
 
 #if GASNET_SPEC_VERSION_MAJOR != 1 || GASNET_SPEC_VERSION_MINOR != 8 || GASNET_VERSION != GASNET_SPEC_VERSION_MAJOR
@@ -101,7 +101,7 @@ HOLDS(handle, sizeof(gasnet_handle_t) <= sizeof(gasnet_register_value_t));
 HOLDS(valget_handle, sizeof(gasnet_valget_handle_t) <= sizeof(gasnet_register_value_t));
 HOLDS(token_pasting, sizeof(_STRINGIFY(GASNET_CONDUIT_NAME)) == sizeof(GASNET_CONDUIT_NAME_STR));
 
-/* Each name of the Extended API gives the type that is documented (contract: extended.md sections 2-8), and takes what is. */
+/* Each name of the Extended API returns and takes the types that are documented (contract: extended.md sections 2-8). */
 typedef struct {
   gasnet_handle_t handle;
   gasnet_valget_handle_t valget;
@@ -173,7 +173,7 @@ void syncs(int argc, gasnet_handle_t *h, size_t n, results *r) {
   r->handle = GASNET_INVALID_HANDLE;
 }
 
-/* String literals: they join their neighbours. */
+/* These are string literals: they can be joined with their neighbours. */
 extern const char *const config_text;
 const char *const config_text = "[" GASNET_CONFIG_STRING "|" GASNET_CORE_NAME_STR GASNET_CORE_VERSION_STR
     GASNET_EXTENDED_NAME_STR GASNET_EXTENDED_VERSION_STR GASNET_CONDUIT_NAME_STR PLATFORM_COMPILER_VERSION_STR
@@ -184,7 +184,7 @@ extern gasnet_hsl_t lock_global, lock_array[2];
 gasnet_hsl_t lock_global = GASNET_HSL_INITIALIZER;
 gasnet_hsl_t lock_array[2] = {GASNET_HSL_INITIALIZER, GASNET_HSL_INITIALIZER};
 
-/* The calls that take no address parse in this dialect, with the system headers that come with ours. */
+/* Calls without pointers compile in this dialect, with only the system headers that gasnet.h includes. */
 extern int uses(int argc, char **argv, void *memory);
 int uses(int argc, char **argv, void *memory) {
   static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
@@ -214,7 +214,8 @@ int uses(int argc, char **argv, void *memory) {
   }
 }
 
-/* gasnet_vis.h after gasnet.h: the eighteen names, pasted too, as statements and as expressions; lists written in place. */
+/* gasnet_vis.h after gasnet.h: the eighteen names, pasted too, as statements and as expressions; lists written in
+ * place. */
 #include <gasnet_vis.h>
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)

@@ -1,8 +1,8 @@
-# What the scripts in ci/ share; sourced by them, never run. Bash.
+# Shared by the scripts in ci/, which source it; it is never run. Bash.
 #
-# started_in: where the caller was. root, target, stage: the repository, cargo's target directory, and what a user links
-# against (lib, include, bin). CI_PROFILE: the profile of the library, release unless it says quick, which takes a third of the
-# time to build; a quick library has a stage and C programs of its own.
+# started_in: the caller's directory. root, target, stage: the repository, cargo's target directory, and the files that a user
+# links against (lib, include, bin). CI_PROFILE: the profile of the library. It is release unless it says quick, which takes a
+# third of the time to build. A quick library has a stage and C programs of its own.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 started_in=$PWD
@@ -21,7 +21,7 @@ command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
 say() { printf '%s\n' "$*"; }
 die() { say "$(basename "$0"): $*" >&2; exit 1; }
 
-# Debian packages that hold what the words name; nothing is installed that is there already.
+# The Debian packages that provide the tools named by the words, without those that are there already.
 missing_packages() {
   local word
   for word in "$@"; do
@@ -41,7 +41,7 @@ has_libclang() {
     compgen -G '/usr/lib*/libclang[-.]*so*' >/dev/null || compgen -G '/usr/lib/*/libclang[-.]*so*' >/dev/null
 }
 
-# Makes sure that cargo and the tools named by the words are there: installs them as root on Debian, else says what lacks.
+# Makes sure that cargo and the tools named by the words are there: installs them as root on Debian, else prints what is missing.
 set_up() {
   local packages install log
   command -v cargo >/dev/null || die "cargo is not found: install Rust, https://rustup.rs"
@@ -79,8 +79,8 @@ make_archive() { # OUT
   rm "$names"
 }
 
-# The exports that programs of gasnet_tools.h without gasnet.h can name, in flavour $1, seq or par: what the preprocessor
-# leaves and every macro it has seen, in debug builds and others. The link checks name the flavour.
+# The exports that programs of gasnet_tools.h without gasnet.h can name, in flavour $1, seq or par: all names in the output of
+# the preprocessor and in the macros that it has seen, in debug and other builds. The link checks name the flavour.
 tools_exports() {
   local flavour=-DGASNETT_THREAD_SINGLE debug
   [ "$1" = seq ] || flavour=-DGASNETT_THREAD_SAFE
@@ -90,8 +90,8 @@ tools_exports() {
   done | grep -oE 'gasnet[A-Za-z0-9_]+' | LC_ALL=C sort -u | comm -12 - <(exports)
 }
 
-# Builds the library once and puts what a user needs into $stage. A script that has done so says it to those that it starts by
-# CI_STAGED.
+# Builds the library once and puts the files that a user needs into $stage. A script that has done so sets CI_STAGED for the
+# scripts that it starts.
 make_stage() {
   local soname file
   [ "${CI_STAGED:-}" != "$stage" ] || return 0
@@ -109,7 +109,7 @@ make_stage() {
   chmod +x "$stage"/bin/*
 }
 
-# Everything that a run may leave behind. A run is marked by an environment variable, which its processes inherit.
+# The rest finds anything that a run leaves behind. An environment variable, which its processes inherit, marks a run.
 mark_runs() {
   export GASNET_CI_MARK=$$.$RANDOM
   TMPDIR=$(mktemp -d) || die "no temporary directory"
@@ -122,7 +122,7 @@ mark_runs() {
 # Process ids of the runs, one per line: of this mark, and of marks that begin with it.
 marked() { grep -lzE "^GASNET_CI_MARK=${GASNET_CI_MARK//./\\.}(\.|\$)" /proc/[0-9]*/environ 2>/dev/null | grep -v "/$BASHPID/" | cut -d/ -f3; }
 
-# Processes of the runs that are alive $1 tenths of a second from now. Whoever is about to end has that long.
+# Processes of the runs that are still alive after $1 tenths of a second. A process that is about to end has that long.
 left_processes() {
   local pids
   for _ in $(seq "$1"); do
@@ -148,12 +148,12 @@ stop_runs() {
   [ -z "$pids" ] || kill -9 $pids 2>/dev/null
 }
 
-# What lies in common places under a name of ours. Other programs of the machine have names there too, which come and go.
+# Names of this library in common places. Other programs of the machine also have names there, which come and go.
 our_names() {
   find /dev/shm /dev/mqueue /tmp /var/tmp -maxdepth 1 \( -iname '*gasnet*' -o -iname '*gasnt*' \) 2>/dev/null | sort
 }
 
-# New names of ours in common places, and anything in the runs' own TMPDIR.
+# New names of this library in common places, and anything in the runs' own TMPDIR.
 left_files() {
   comm -13 <(printf '%s\n' "$names_before") <(our_names)
   ls -A "$TMPDIR" | sed "s,^,$TMPDIR/,"

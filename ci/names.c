@@ -1,7 +1,8 @@
-/* What the expressions of c-tests/names-*.txt are made of; cargo xtask headers puts it between the headers and the generated part. */
+/* Variables that the expressions of c-tests/names-*.txt use. cargo xtask headers puts this between the headers and the generated
+ * part. */
 #define NAME_STRING_(x) #x
 #define NAME_STRING(x) NAME_STRING_(x)
-/* A cast that no compiler warns of: what it warns of then is in the headers. */
+/* A cast that no compiler warns of, so that every warning is about the headers. */
 #if defined(__cplusplus)
 #define NAME_AS(type, value) static_cast<type>(value)
 #else

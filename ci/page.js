@@ -1,5 +1,5 @@
-// What ci/page lets the browser find out about the page. Appended to a copy of it; the result is an element that --dump-dom
-// shows: "ok WHAT" or "WHAT" for each check, separated by ";".
+// Checks that the browser makes in the page, for ci/page, which appends this to a copy of it. The result is an element that
+// --dump-dom shows: "ok WHAT" or "WHAT" for each check, separated by ";".
 "use strict";
 (function () {
   const results = [];

@@ -1,10 +1,10 @@
-# Checks, sections of checks, and what came of them; sourced by ci/test after lib.sh. Bash.
+# Checks, sections of checks, and their results; sourced by ci/test after lib.sh. Bash.
 #
 # A section is a function test_NAME. It runs in a process of its own, with a directory TMPDIR and a mark of its own, so that
 # sections may run beside each other; its counts come back in a file. Runs of a section may go beside each other, too: `pool`.
 #
-# scratch: a directory for what this run of ci/test writes down. $target/ci-times.txt gets a line per run: section, seconds, seconds of
-# processors, what it was.
+# scratch: a directory for the notes of this run of ci/test. $target/ci-times.txt gets a line per run: section, seconds, seconds of
+# processor time, and the run.
 
 passed=0 failed=0
 pass() { passed=$((passed + ${1:-1})); }
@@ -17,7 +17,7 @@ times=$target/ci-times.txt
 mkdir -p "$target" && : >"$times"
 
 # --- one check -------------------------------------------------------------------------------------------------------------
-# NAME, COMMAND; what it prints is shown if it fails, behind the command to try it again.
+# NAME, COMMAND: one check. If it fails, the command to repeat it is shown, and then its output.
 check() {
   local name=$1
   shift
@@ -29,7 +29,7 @@ check() {
   rm -f "$TMPDIR/log"
 }
 
-# A script of ours that shows its failures itself and ends with "NAME: N passed, M failed".
+# Runs a script that shows its failures itself and ends with "NAME: N passed, M failed".
 count_script() {
   local counts
   timeout -k 5 1800 "$@" </dev/null >"$TMPDIR/log" 2>&1
@@ -46,7 +46,7 @@ count_script() {
   [ "${counts#* }" = 0 ] || say "again: $*"
 }
 
-# After each group of runs: nothing of ours may be left. Removes what is, so that the next group is judged by itself.
+# After each group of runs nothing of them may be left. Removes anything that is, so that the next group is judged by itself.
 nothing_left() {
   local left
   left=$(left_processes 30)$(left_files)
@@ -60,9 +60,9 @@ nothing_left() {
 }
 
 # --- runs beside each other ------------------------------------------------------------------------------------------------
-# Runs WORK LINE for each line of standard input. A line begins with its weight, which WORK does not see: runs go beside each
-# other as long as their weights come to no more than SLOTS; one that is heavier runs alone. A run passes if WORK ends with
-# status 0 and leaves its TMPDIR empty. What the others print is shown at the end, in the order of the lines.
+# Runs WORK LINE for each line of standard input. A line begins with its weight, which WORK does not get. Runs go at the same time
+# as long as the sum of their weights is at most SLOTS; a heavier one runs alone. A run passes if WORK ends with status 0 and
+# leaves its TMPDIR empty. The output of those that fail is shown at the end, in the order of the lines.
 pool() { # SLOTS WORK
   local slots=$1 work=$2 used=0 n=0 i weight line ended directory
   local -A weights=()
@@ -111,10 +111,10 @@ section_body() { # NAME [ARGUMENT...]
   say "$passed $failed" >"$scratch/counts.$1"
 }
 
-# A function of its own, for `time` before parentheses counts inside them, and prints there.
+# A function of its own, because `time` before parentheses counts inside them, and prints there.
 section_process() { (section_body "$@") >&3 2>&3 3>&-; }
 
-# Runs section NAME, and says what came of it.
+# Runs section NAME, and prints its result.
 run_section() { # NAME [ARGUMENT...]
   local TIMEFORMAT='%R %U %S' counts
   { time section_process "$@"; } 2>"$scratch/clock.$1" 3>&1
@@ -128,8 +128,8 @@ run_section() { # NAME [ARGUMENT...]
     "$scratch/clock.$1"
 }
 
-# Sections one after the other, beside other lanes. The lines of a section stay together. "+NAME" waits for the end of section
-# NAME, which another lane runs.
+# Runs sections one after the other, at the same time as other lanes. The lines of a section stay together. "+NAME" waits for the
+# end of section NAME, which another lane runs.
 lane() { # WHAT...
   local what
   for what in "$@"; do

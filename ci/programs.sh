@@ -1,6 +1,6 @@
 # The C programs that pass by themselves, and how a run of one is judged; sourced after lib.sh. Bash.
 
-# Name, arguments of a short run, and "noise" where refused calls are part of the test, so that lines on stderr are right.
+# Name, arguments of a short run, and "noise" if refused calls are part of the test, so that it prints lines on stderr.
 programs='
 testhello        |               |
 testlayout       |               |
@@ -69,7 +69,7 @@ testcollperf     | 20 65536      |
 testsoak         | 1 24          |
 '
 
-# Those of them that have long non-blocking transfers.
+# Programs of this list with long non-blocking transfers.
 overlap_programs='
 testgasnet
 testgasnetstress
@@ -88,7 +88,7 @@ testvis
 fft
 '
 
-# Those that have threads of their own; not testcorethreads, whose handlers set plain flags on purpose, as clients' do.
+# Programs with threads of their own; not testcorethreads, whose handlers set plain flags on purpose, as those of clients do.
 threaded_programs='
 testhsl
 testthreads
@@ -104,7 +104,7 @@ testam
 testgasnet
 '
 
-# A dozen for ci/test quick: something of everything.
+# A dozen for ci/test quick: a few from each area.
 quick_programs='
 testhello
 testam
@@ -128,8 +128,8 @@ arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs" | cut -
 noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs" | cut -d'|' -f3)"; }
 
 # Runs PROGRAM (a path) with NODES, started by HOW (launcher or fork), with further environment assignments. Succeeds if
-# the status is 0, every node said PASS once, and stderr is empty unless noise is right. Else leaves $program, $command, the reason in $why,
-# and what was printed in $TMPDIR/stdout and $TMPDIR/stderr.
+# the status is 0, every node said PASS once, and stderr is empty, except in a "noise" run. Else leaves $program, $command, the reason in
+# $why, and the output in $TMPDIR/stdout and $TMPDIR/stderr.
 run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
   local nodes=$2 how=$3 name lines expected status arguments
   program=$1
@@ -161,7 +161,7 @@ run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
 tell_failure() {
   say "FAILED: $command: $why"
   tail -n 15 "$TMPDIR/stdout" | cut -c 1-200 | sed 's/^/    out: /'
-  # Refused calls are what the noisy programs are about; the checks that failed are not.
+  # Noisy programs print lines about refused calls, as they should. Lines about failed checks are shown.
   { [ "$(noise_of "$(basename "$program")")" = noise ] && grep -v 'returning GASNET_ERR' "$TMPDIR/stderr" || cat "$TMPDIR/stderr"; } |
     head -n 15 | cut -c 1-300 | sed 's/^/    err: /'
   rm -f "$TMPDIR/stdout" "$TMPDIR/stderr"

@@ -1,6 +1,7 @@
-/* What ci/security runs as two users. The job: security job FILE — nodes exchange a secret and check it until FILE is there.
- * The stranger: security attack PID — tries every door to process PID; prints each that opens, and exits with their number.
- * security secure — exit status 0 if the kernel takes this process for one with more rights than its caller. */
+/* The program that ci/security runs as two users. The job: security job FILE — nodes exchange a secret and check it
+ * until FILE is there. The stranger: security attack PID — tries every door to process PID; prints each that opens,
+ * and exits with their number. security secure — exit status 0 if the kernel takes this process for one with more
+ * rights than its caller. */
 #include <gasnet.h>
 #include <dirent.h>
 #include <errno.h>

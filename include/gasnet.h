@@ -1,12 +1,13 @@
 /* gasnet-sci: the header that GASNet-1 clients include (Core and Extended API; contract: core.md, extended.md).
  *
- * Define exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR. Optional: GASNET_DEBUG (misuse is detected and ends the job
- * with the client's file and line), GASNET_SEGMENT_LARGE or GASNET_SEGMENT_EVERYTHING (default: FAST). Link with
- * libgasnet_sci. C99 and C++11; may be included inside extern "C". */
+ * The client defines exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR before it includes this file. Optional:
+ *   GASNET_DEBUG                 the library detects misuse, and ends the job with the client's file and line
+ *   GASNET_SEGMENT_LARGE, GASNET_SEGMENT_EVERYTHING    the segment mode; default: FAST
+ * Link with libgasnet_sci. For C99 and C++11; may be included inside extern "C". */
 #ifndef _GASNET_H
 #define _GASNET_H
 #define _INCLUDED_GASNET_H
-/* C++98 has no variadic macros, but its compilers do: -pedantic need not tell clients about ours. */
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC system_header
 #endif

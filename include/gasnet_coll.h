@@ -1,6 +1,6 @@
-/* gasnet-sci: collectives, teams, team barriers. gasnet.h includes it; clients may include it too, before or after.
- * Contract: coll.md. Everything here is a function; in debug builds macros of the same names, which count their arguments
- * after expansion, check the place of the call and remember it for messages. */
+/* gasnet-sci: collectives, teams, team barriers. gasnet.h includes it; clients may include it, too, before or after.
+ * Contract: coll.md. Each name is a function. In debug builds a macro of the same name first passes the place of the
+ * call to the library, which checks that the call is legal there and names the place in its messages. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
 #include "gasnet.h"
@@ -82,7 +82,7 @@ typedef struct {
 #define GASNET_COLL_AMSAFE (1 << 0)
 #define GASNET_COLL_NONCOMM (1 << 1)
 
-/* ---- the calls of sections 4 and 8: each fills in the structure that the library takes ---- */
+/* ---- the calls of sections 4 and 8: each fills in the structure that the library reads ---- */
 enum { GASNETI_SCI_BROADCAST, GASNETI_SCI_SCATTER, GASNETI_SCI_GATHER, GASNETI_SCI_GATHER_ALL, GASNETI_SCI_EXCHANGE,
        GASNETI_SCI_REDUCE, GASNETI_SCI_SCAN };
 
@@ -128,7 +128,7 @@ GASNETI_SCI_INLINE size_t gasneti_sci_combine(uint32_t kind, uint32_t lists, gas
   return gasneti_sci_coll_run(&call, blocking);
 }
 
-/* NAME, list or not, PARAMETERS, ARGUMENTS for `do`: the blocking and the non-blocking form. */
+/* Defines the blocking and the non-blocking form of a call: `done` makes the first, `started` the second. */
 #define GASNETI_SCI_COLL(name, params, done, started)                                                                \
   GASNETI_SCI_INLINE void name params { (void)done; }                                                                \
   GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gasnet_coll_handle_t name##_nb params {                                  \
@@ -250,7 +250,7 @@ GASNETI_SCI_INLINE int gasnet_coll_barrier_result(gasnet_team_handle_t team, int
 #define gasnete_coll_team_free(team) gasneti_sci_coll_team_free(team)
 #define GASNETE_THREAD_GET
 
-/* ---- tuning (section 10): the library has one table of algorithms and no search, so there is nothing to keep ---- */
+/* ---- tuning (section 10): the library has one table of algorithms and no search, so these calls store nothing ---- */
 GASNETI_SCI_INLINE void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team) {
   gasneti_sci_coll_load(filename, (uintptr_t)team);
 }

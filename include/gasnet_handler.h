@@ -1,17 +1,18 @@
-/* Handlers whose arguments hold pointers, written once for 32 and 64 bits: a helper that some clients include (contract: core.md
- * appendix B). The client writes what handler h does as a plain function h_inner(token, pointer); then
+/* A helper that some clients include (contract: core.md appendix B): they write a handler whose arguments hold
+ * pointers once, for 32 and 64 bits. The client writes the work of handler h as a plain function h_inner(token,
+ * pointer). Then
  *
  *   SHORT_HANDLER(h, 1, 2, (token, UNPACK(a0)), (token, UNPACK2(a0, a1)));    defines the handler, which calls h_inner:
  *                                      h_32 with 1 argument where pointers have 32 bits, h_64 with 2 where they have 64
  *   gasneti_handler_tableentry_with_bits(h)                                   is its entry, at index gasneti_handleridx(h)
  *   SHORT_REQ(1, 2, (node, gasneti_handleridx(h), PACK(pointer)))             sends to it
  *
- * In the lists stand token, a0, a1, ..., and for Mediums and Longs addr and nbytes. A handler without pointers is the plain
- * function h, with the entry gasneti_handler_tableentry_no_bits(h); SHORT_HANDLER_NOBITS_DECL(h, 2); declares it.
- */
+ * The lists may name token, a0, a1, ..., and in Mediums and Longs addr and nbytes. A handler without pointers is the
+ * plain function h. Its entry is gasneti_handler_tableentry_no_bits(h), and SHORT_HANDLER_NOBITS_DECL(h, 2);
+ * declares it. */
 #ifndef _GASNET_HANDLER_H
 #define _GASNET_HANDLER_H
-/* C++98 has no variadic macros, but its compilers do: -pedantic need not tell clients about ours. */
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC system_header
 #endif
@@ -86,7 +87,7 @@ typedef void (*gasneti_sci_fnptr_t)();
 #define ARGNAMES15 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14
 #define ARGNAMES16 , a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15
 
-/* Handlers may be of one file only: define this as static. */
+/* A client whose handlers are all in one file may define this as static. */
 #ifndef GASNETI_HANDLER_SCOPE
 #define GASNETI_HANDLER_SCOPE extern
 #endif
@@ -104,7 +105,7 @@ typedef void (*gasneti_sci_fnptr_t)();
   GASNETI_SCI_WIDTH(GASNETI_SCI_LONG_HEAD(name##_32, count32), GASNETI_SCI_LONG_HEAD(name##_64, count64))
 #define LONG_HANDLER_DECL(name, count32, count64) MEDIUM_HANDLER_DECL(name, count32, count64)
 
-/* A definition, and something behind it that wants the client's semicolon. */
+/* The definition of a handler. The declaration after it takes the client's semicolon. */
 #define SHORT_HANDLER(name, count32, count64, args32, args64)                                                        \
   SHORT_HANDLER_DECL(name, count32, count64);                                                                        \
   SHORT_HANDLER_DECL(name, count32, count64) { name##_inner GASNETI_SCI_WIDTH(args32, args64); }                     \
@@ -115,7 +116,7 @@ typedef void (*gasneti_sci_fnptr_t)();
   struct gasneti_sci_semicolon
 #define LONG_HANDLER(name, count32, count64, args32, args64) MEDIUM_HANDLER(name, count32, count64, args32, args64)
 
-/* int: what the request or reply returns. */
+/* int: the value that the request or reply returns. */
 #if defined(GASNETI_SCI_PTR_64)
 #define SHORT_REQ(count32, count64, args) gasnet_AMRequestShort##count64 args
 #define MEDIUM_REQ(count32, count64, args) gasnet_AMRequestMedium##count64 args

@@ -48,17 +48,17 @@
 #define GASNETI_SCI_MAX_LONG 2147483647
 
 /*
- Bytes; segments are whole pages of this size.
+ Bytes of a page. Segments are whole pages.
  */
 #define GASNETI_SCI_PAGESIZE 4096
 
 /*
- Most nodes of a job: SCI node ids have 16 bits.
+ `GASNET_MAXNODES`. SCI node ids have 16 bits, so a job has 65,535 nodes at most.
  */
 #define GASNETI_SCI_MAXNODES 65536
 
 /*
- Thread modes in [`super::g1::init::gasneti_sci_client_t`].
+ Thread modes in `gasneti_sci_client_t.modes`.
  */
 #define GASNETI_SCI_MODE_SEQ 1
 
@@ -76,7 +76,7 @@
 #define GASNETI_SCI_MODE_EVERYTHING 64
 
 /*
- Debug or not, in the same word.
+ Debug mode or not, in the same word.
  */
 #define GASNETI_SCI_MODE_DEBUG 256
 
@@ -92,16 +92,28 @@
 #define GASNETI_SCI_VIS_NBI 2
 
 /*
- Rules that a debug client's call asks to be checked before it runs.
+ Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler.
  */
 #define GASNETI_SCI_RULE_NO_HANDLER 1
 
+/*
+ Not while the thread holds a handler-safe lock.
+ */
 #define GASNETI_SCI_RULE_NO_LOCK 2
 
+/*
+ Not in a no-interrupt section.
+ */
 #define GASNETI_SCI_RULE_NO_NIS 4
 
+/*
+ Only after `gasnet_attach`.
+ */
 #define GASNETI_SCI_RULE_ATTACHED 8
 
+/*
+ Only in an AM handler.
+ */
 #define GASNETI_SCI_RULE_IN_HANDLER 16
 
 /*
@@ -115,7 +127,7 @@
 #define GASNETI_SCI_HSL_INIT 1213418569
 
 /*
- A look of a wait, which has a gap behind it, weighs as much as so many polls.
+ Weight of a look by a wait, in polls: a wait makes a gap between looks, in which other peers' messages wait.
  */
 #define GASNETI_SCI_WAIT_WEIGHT 4
 
@@ -125,46 +137,46 @@
 #define GASNETI_SCI_SLOT_BYTES 128
 
 /*
- Words of arguments that a Short of one line has at most, behind its first word.
+ Most words of arguments in a Short of one line, after its meta word.
  */
 #define GASNETI_SCI_LINE_WORDS 7
 
 /*
- Slots from the request that is sent to the one whose line is claimed, in a flood.
+ In a flood, the header claims the line of the slot this far ahead of the request that it sends.
  */
 #define GASNETI_SCI_CLAIM_AHEAD 8
 
 /*
- The first word of a Short: a sequence, which is this bit and the lap below it, and from these bits on the handler's index
+ Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.
  */
 #define GASNETI_SCI_META_SEQUENCE 32768
 
 /*
- See `GASNETI_SCI_META_SEQUENCE`.
+ Lowest bit of the handler's index in a Short's meta word.
  */
 #define GASNETI_SCI_META_HANDLER 16
 
 /*
- See `GASNETI_SCI_META_SEQUENCE`.
+ Lowest bit of the number of arguments in a Short's meta word.
  */
 #define GASNETI_SCI_META_NUMARGS 24
 
 /*
- `answered` of a request that has its reply.
+ Value of `gasneti_sci_answer_t.answered` after the reply was sent, by the header or by the library.
  */
 #define GASNETI_SCI_ANSWERED 1
 
 /*
- In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so that each transfer is a call.
+ In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so each transfer is a call.
  */
 #define GASNETI_SCI_FAR 1
 
 /*
- How a client object was compiled, as its headers tell.
+ How a client object was compiled. Its headers fill it in.
  */
 typedef struct {
   /*
-   `GASNETI_SCI_MODE_*`: one thread mode, one segment mode, one of DEBUG and NDEBUG.
+   `GASNETI_SCI_MODE_*`, or-ed: one thread mode, one segment mode, one of DEBUG and NDEBUG.
    */
   uint32_t modes;
   /*
@@ -176,7 +188,7 @@ typedef struct {
    */
   const uint64_t *max_segsize;
   /*
-   Strings that tools look for in the executable; here so that the linker keeps them.
+   Strings that tools look for in the executable. This reference makes the linker keep them.
    */
   const char *ident;
 } gasneti_sci_client_t;
@@ -186,7 +198,7 @@ typedef struct {
  */
 typedef struct {
   /*
-   0 = assign one, written back; else 128–255.
+   128–255; 0: attach assigns an index and stores it here.
    */
   uint8_t index;
   /*
@@ -200,11 +212,11 @@ typedef struct {
  */
 typedef struct {
   /*
-   Address of the segment at its owner; NULL = none.
+   Address of the segment in its owner's process; NULL: the node has no segment.
    */
   void *addr;
   /*
-   Bytes.
+   Its length in bytes.
    */
   size_t size;
 } gasnet_seginfo_t;
@@ -214,21 +226,21 @@ typedef struct {
  */
 typedef struct {
   /*
-   Physical machine, dense from 0 in rank order.
+   Number of the physical machine; numbers count up from 0 in rank order.
    */
   uint32_t host;
   /*
-   Group of nodes that share memory through us, dense from 0 in rank order.
+   Number of the supernode (nodes that map each other's segments); they count up from 0 in rank order.
    */
   uint32_t supernode;
   /*
-   What to add to an address in that node's segment to reach the byte from this process.
+   Number to add to an address in that node's segment, to get the address of the same byte in this process.
    */
   size_t offset;
 } gasnet_nodeinfo_t;
 
 /*
- `gasnet_hsl_t`. Release clients use `state` only; debug clients the rest as well.
+ `gasnet_hsl_t`. Release clients use `gasneti_state` only; debug clients use all fields.
  */
 typedef struct {
   /*
@@ -236,31 +248,31 @@ typedef struct {
    */
   uint32_t gasneti_state;
   /*
-   Says whether and how it was initialised.
+   How the lock was initialised: `GASNETI_SCI_HSL_STATIC`, `GASNETI_SCI_HSL_INIT`; another value: not at all.
    */
   uint32_t gasneti_magic;
   /*
-   Own address, when initialised by call: tells a copy, or a leftover on the stack, from the lock.
+   The lock's own address, if `gasnet_hsl_init` initialised it. It differs in a copy of the lock.
    */
   void *gasneti_self;
   /*
-   Thread that holds it.
+   The thread that holds the lock.
    */
   size_t gasneti_holder;
   /*
-   The lock that this thread took before.
+   The lock that the holder took before this one and still holds.
    */
   void *gasneti_below;
   /*
-   Milliseconds, monotonic: since when it is held.
+   The time at which it was taken, in milliseconds of the monotonic clock.
    */
   uint64_t gasneti_since;
   /*
-   Where it was taken.
+   The client's file whose code took it.
    */
   const char *gasneti_file;
   /*
-   See `gasneti_file`.
+   The line in `gasneti_file`.
    */
   int gasneti_line;
 } gasnet_hsl_t;
@@ -280,7 +292,7 @@ typedef struct {
 } gasneti_sci_coll_fn_t;
 
 /*
- One collective, as its caller wrote it. Of the addresses, those that the operation does not have are not looked at.
+ One collective as its caller wrote it. The library ignores the fields that the operation does not use.
  */
 typedef struct {
   /*
@@ -296,23 +308,23 @@ typedef struct {
    */
   const void *src;
   /*
-   Bytes of a block, or of an element.
+   Bytes of a block; in reduce and scan, of an element.
    */
   size_t nbytes;
   /*
-   Elements of a vector.
+   Elements of a vector, in reduce and scan.
    */
   size_t count;
   /*
-   Block size and offset of the destination, block size and offset of the source: all must be 0.
+   Block size and offset of the destination, then of the source. All must be 0.
    */
   size_t layout[4];
   /*
-   Which: 0 broadcast, 1 scatter, 2 gather, 3 gather_all, 4 exchange, 5 reduce, 6 scan.
+   The operation: 0 broadcast, 1 scatter, 2 gather, 3 gather_all, 4 exchange, 5 reduce, 6 scan.
    */
   uint32_t kind;
   /*
-   1: lists (the M forms).
+   1 if `dst` or `src` is a list of addresses (the M forms), else 0.
    */
   uint32_t lists;
   /*
@@ -320,15 +332,15 @@ typedef struct {
    */
   uint32_t flags;
   /*
-   Root image.
+   The root's image.
    */
   uint32_t root;
   /*
-   Index of the function.
+   Index of the reduction function in the table of `gasnet_coll_init`.
    */
   int32_t func;
   /*
-   Its argument.
+   The argument that the client gives to that function.
    */
   int32_t func_arg;
 } gasneti_sci_coll_call_t;
@@ -342,15 +354,15 @@ typedef struct {
    */
   uint8_t *slots;
   /*
-   Our ready counts at the peer: requests, then replies.
+   This node's ready counts at the peer: of requests, then of replies.
    */
   uint32_t *ready;
   /*
-   Not 0 while the peer sleeps, or is about to.
+   The peer's sleep word: not 0 while the peer sleeps or is about to.
    */
   const uint32_t *bell;
   /*
-   Ring position behind the payload of the request in each slot.
+   For each slot, the ring position after the payload of its request.
    */
   uint64_t *ends;
   /*
@@ -358,11 +370,11 @@ typedef struct {
    */
   const uint64_t *head;
   /*
-   Requests sent.
+   Number of requests sent to the peer.
    */
   uint32_t sent;
   /*
-   Requests retired.
+   Number of requests retired: the peer has run them, and this node their replies.
    */
   uint32_t retired;
   /*
@@ -370,25 +382,25 @@ typedef struct {
    */
   uint32_t mask;
   /*
-   Its number of bits.
+   Number of bits in `mask`.
    */
   uint32_t shift;
   /*
-   Requests that may be outstanding; 0 where each is a call.
+   Most requests that may be outstanding; 0 if each request is a call.
    */
   uint32_t room;
   /*
-   Not 0: a message of the peer was run since the last request to it.
+   Not 0 if this node has run a message of the peer since its last request to it.
    */
   uint32_t heard;
 } gasneti_sci_way_t;
 
 /*
- The head of a request's token.
+ The first fields of a request's token.
  */
 typedef struct {
   /*
-   Where the reply goes; null when it is a call, and once there was one.
+   The slot that the reply goes to; null if the reply is a call, or was sent.
    */
   uint64_t *slot;
   /*
@@ -396,75 +408,75 @@ typedef struct {
    */
   const gasneti_sci_way_t *way;
   /*
-   What the reply's meta word begins with.
+   Sequence for the meta word of the reply.
    */
   uint32_t sequence;
   /*
-   Replies to the requester, this one included.
+   Number of replies to the requester, including this one.
    */
   uint32_t count;
   /*
-   0 before there is an answer; `GASNETI_SCI_ANSWERED`.
+   0 before the reply; `GASNETI_SCI_ANSWERED` after it was sent.
    */
   uint8_t answered;
 } gasneti_sci_answer_t;
 
 /*
- What a poll in vain looks at.
+ The words that an inline poll looks at, and how many polls may do so.
  */
 typedef struct {
   /*
-   Polls that may look here and nowhere else, before one is a call.
+   Number of polls that may still be inline before one must call the library.
    */
   uint32_t left;
   /*
-   Those of them that pause first.
+   Number of next empty polls that pause before they return.
    */
   uint32_t pauses;
   /*
-   A wait that has failed so often, or more, is a call.
+   Steps of one wait that may be inline; later steps call the library.
    */
   uint32_t spins;
   /*
-   Low half of the next request's meta word.
+   Sequence of the next request, as in the low half of its meta word.
    */
   uint16_t request_sequence;
   /*
-   Low half of the next reply's meta word.
+   Sequence of the next reply, as in the low half of its meta word.
    */
   uint16_t reply_sequence;
   /*
-   Slot of the next request.
+   Slot in which the next request of the watched peer will be.
    */
   const uint64_t *request;
   /*
-   Slot of the next reply.
+   Slot in which the next reply of the watched peer will be.
    */
   const uint64_t *reply;
   /*
-   Pauses between two looks.
+   Number of pause instructions between two looks.
    */
   uint32_t gap;
 } gasneti_sci_watch_t;
 
 /*
- What is sent and looked for inline. Filled by attach, constant afterwards.
+ Where the header finds what it needs for inline messages and polls. Filled by attach, constant afterwards.
  */
 typedef struct {
   /*
-   Where the ways to the nodes are told; null for a node to which each message is a call.
+   For each node, the way to it; null if each message to it is a call.
    */
   gasneti_sci_way_t *const *ways;
   /*
-   The token of a request's handler, if it may be answered inline.
+   The token of the request handler that runs; the header may reply to it inline.
    */
   gasneti_sci_answer_t *answer;
   /*
-   What polls look at.
+   The words that polls look at.
    */
   gasneti_sci_watch_t *watch;
   /*
-   Number of nodes; 0 where each message is a call.
+   Number of entries of `ways`; 0 if each message is a call.
    */
   uint32_t nodes;
 } gasneti_sci_direct_t;
@@ -474,60 +486,60 @@ typedef struct {
  */
 typedef struct {
   /*
-   Nodes below this one have their segments mapped here at their own addresses.
+   The segments of all nodes below this rank are mapped here at their owners' addresses.
    */
   uint32_t window;
   /*
-   Number of nodes that `offset` knows; 0 where every transfer is a call.
+   Number of entries of `offset`; 0 if every transfer is a call.
    */
   uint32_t mapped;
   /*
-   What to add to an address in each node's segment, or `GASNETI_SCI_FAR`.
+   For each node, the number to add to an address in its segment, or `GASNETI_SCI_FAR`.
    */
   const size_t *offset;
   /*
-   Not 0: the segments of all nodes are mapped, so that the handle of a value get is the value.
+   Not 0 if the segments of all nodes are mapped. Then the handle of a value get is the value.
    */
   uint32_t whole;
 } gasneti_sci_reach_t;
 
 /*
- `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
+ `gasnet_max_segsize`, bytes. A client may define its own variable; its header then passes that one to init.
  */
 extern uint64_t gasnet_max_segsize;
 
 /*
- `gasnet_client_attach_hook`: called by attach with the local segment, if set.
+ `gasnet_client_attach_hook`: if set, attach calls it with address and bytes of the local segment.
  */
 extern void (*gasnet_client_attach_hook)(void*, size_t);
 
 /*
- See [`gasneti_sci_direct_t`].
+ The values for this process; see `gasneti_sci_direct_t`.
  */
 extern gasneti_sci_direct_t gasneti_sci_direct;
 
 /*
- See [`gasneti_sci_reach_t`].
+ The values for this process; see `gasneti_sci_reach_t`.
  */
 extern gasneti_sci_reach_t gasneti_sci_reach;
 
 /*
- Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. The largest number
+ Bytes from which non-blocking bulk puts, and gets, call the library, because the DMA thread may take them.
  */
 extern size_t gasneti_sci_queued;
 
 /*
- Vector, indexed and strided transfers of so many pieces or fewer, of a few common sizes, are inline; 0 where every one
+ Largest number of pieces of an inline vector, indexed or strided transfer; 0 if each of them is a call.
  */
 extern size_t gasneti_sci_few;
 
 /*
- Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
+ Announces the modes of a client object. A constructor in every such object calls it before `main`.
  */
 void gasneti_sci_object_0_1(uint32_t modes);
 
 /*
- Joins the job. `argc` and `argv` are left as they are. Contract: core.md §6.1.
+ Joins the job. Leaves `argc` and `argv` as they are. Contract: core.md §6.1.
  */
 int gasneti_sci_init(int *argc, char ***argv, const gasneti_sci_client_t *client);
 
@@ -537,147 +549,147 @@ int gasneti_sci_init(int *argc, char ***argv, const gasneti_sci_client_t *client
 int gasneti_sci_attach(gasneti_sci_handlerentry_t *table, int numentries, size_t segsize, size_t minheapoffset);
 
 /*
- Ends the job with `code`. Any thread, any time after init. Contract: core.md §6.3.
+ Ends the job with status `code`. Any thread, any time after init. Contract: core.md §6.3.
  */
 void gasneti_sci_exit(int code) GASNETI_SCI_NORETURN;
 
 /*
- Ends the job with a line `*** FATAL ERROR: …`. `text` is a C string.
+ Ends the job with a line `*** FATAL ERROR: `, followed by `text`.
  */
 void gasneti_sci_fatal(const char *text) GASNETI_SCI_NORETURN;
 
 /*
- Own rank, 0 … nodes − 1. From init on.
+ This node's rank, from 0 to nodes − 1. Allowed from init on.
  */
 uint32_t gasneti_sci_mynode(void);
 
 /*
- Number of nodes. From init on.
+ Number of nodes of the job. Allowed from init on.
  */
 uint32_t gasneti_sci_nodes(void);
 
 /*
- Bytes; the largest segment that this node may ask for.
+ The largest segment that this node may ask for, in bytes. Allowed from init on.
  */
 size_t gasneti_sci_max_local_segment(void);
 
 /*
- Bytes; the least of all nodes' largest segments.
+ The smallest of all nodes' largest segments, in bytes. Allowed from init on.
  */
 size_t gasneti_sci_max_global_segment(void);
 
 /*
- Fills the first `n` entries of `table`, as many as there are nodes at the most. After attach.
+ Fills the first `n` entries of `table`, or as many as there are nodes. Allowed after attach.
  */
 int gasneti_sci_segment_info(gasnet_seginfo_t *table, int n);
 
 /*
- As [`gasneti_sci_segment_info`], about hosts and supernodes. From init on; offsets are 0 before attach.
+ Fills the first `n` entries of `table` with hosts and supernodes. Allowed from init on; offsets are 0 before attach.
  */
 int gasneti_sci_node_info(gasnet_nodeinfo_t *table, int n);
 
 /*
- `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
+ `getenv` on the job's environment, then on the process's own; NULL if the variable is unset in both.
  */
 char *gasneti_sci_getenv(const char *name);
 
 /*
- Name of this host, never NULL. Any time, any thread.
+ Name of this host, never NULL. Allowed at any time, in any thread.
  */
 const char *gasneti_sci_gethostname(void);
 
 /*
- `gasnet_set_waitmode`. From init on.
+ `gasnet_set_waitmode`. Allowed from init on.
  */
 int gasneti_sci_set_waitmode(int mode);
 
 /*
- Name of an error code, `"*unknown*"` for other numbers. Any time, anywhere.
+ Name of an error code; `"*unknown*"` for other numbers. Allowed at any time, in any thread.
  */
 const char *gasneti_sci_error_name(int code);
 
 /*
- Description of an error code. Any time, anywhere.
+ Description of an error code. Allowed at any time, in any thread.
  */
 const char *gasneti_sci_error_desc(int code);
 
 /*
- A value that differs between live threads and is never NULL (`GASNET_GET_THREADINFO` in PAR and PARSYNC).
+ A value that differs between live threads and is never NULL: `GASNET_GET_THREADINFO` in PAR and PARSYNC.
  */
 void *gasneti_sci_thread_info(void);
 
 /*
- Waits until the lock is free, and takes it. Runs no handlers: the caller may be one.
+ Waits until the lock is free, and takes it. It runs no handlers, because its caller may be a handler.
  */
 void gasneti_sci_hsl_lock(gasnet_hsl_t *hsl);
 
 /*
- Takes the lock if it is free: 1, else 0. Never waits.
+ Takes the lock if it is free and returns 1; otherwise returns 0. Never waits.
  */
 int32_t gasneti_sci_hsl_trylock(gasnet_hsl_t *hsl);
 
 /*
- Releases the lock and wakes sleepers.
+ Releases the lock, and wakes the threads that sleep for it.
  */
 void gasneti_sci_hsl_unlock(gasnet_hsl_t *hsl);
 
 /*
- Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal. What the library finds later in the
+ Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`. A broken rule ends the job.
  */
 void gasneti_sci_check(const char *name, const char *file, int line, uint32_t rules);
 
 /*
- Checks that `token` may be answered now; else fatal.
+ Checks that the calling handler may reply to `token` now. If not, it ends the job.
  */
 void gasneti_sci_check_reply(const char *name, const char *file, int line, void *token);
 
 /*
- Starts a no-interrupt section. Ignored in handlers and while holding a lock.
+ `gasnet_hold_interrupts`. Ignored in handlers and while the thread holds a lock; fatal inside a section.
  */
 void gasneti_sci_hold_debug(const char *file, int line);
 
 /*
- Ends it.
+ `gasnet_resume_interrupts`. Ignored in handlers and while the thread holds a lock; fatal outside a section.
  */
 void gasneti_sci_resume_debug(const char *file, int line);
 
 /*
- `gasnet_hsl_init`; on a live lock fatal.
+ `gasnet_hsl_init`. Fatal on a lock that is initialised.
  */
 void gasneti_sci_hsl_init_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
- `gasnet_hsl_destroy`; on a locked or uninitialised lock fatal.
+ `gasnet_hsl_destroy`. Fatal on a locked or uninitialised lock.
  */
 void gasneti_sci_hsl_destroy_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
- `gasnet_hsl_lock`; recursion is fatal.
+ `gasnet_hsl_lock`. Fatal if the thread holds the lock already, or if the lock is not initialised.
  */
 void gasneti_sci_hsl_lock_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
- `gasnet_hsl_trylock`: 1 when taken; recursion is fatal.
+ `gasnet_hsl_trylock`: returns 1 if it took the lock, else 0. Fatal in the same cases as `gasnet_hsl_lock`.
  */
 int gasneti_sci_hsl_trylock_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
- `gasnet_hsl_unlock`; of a free lock, by another thread or out of order fatal.
+ `gasnet_hsl_unlock`. Fatal on a free lock, on another thread's lock, and out of order.
  */
 void gasneti_sci_hsl_unlock_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
- A poll that has seen a message of the peer that is watched: a reply, or a request. Always `GASNET_OK`.
+ Runs the message of the watched peer that an inline poll has seen. Always `GASNET_OK`.
  */
 int gasneti_sci_poll_watched(int is_reply);
 
 /*
- As `gasneti_sci_wait_step`, after a look that has seen a message of the peer that is watched.
+ Like `gasneti_sci_wait_step`, after an inline look has seen a message of the watched peer.
  */
 uint32_t gasneti_sci_wait_watched(uint32_t failed, int is_reply);
 
 /*
- Wakes the peer at the end of `way`.
+ Wakes the peer to which `way` leads, if it sleeps.
  */
 void gasneti_sci_wake(const void *way);
 
@@ -697,7 +709,7 @@ int gasneti_sci_request_medium(uint32_t node,
                                uint32_t numargs);
 
 /*
- Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`. Serves
+ Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`.
  */
 int gasneti_sci_request_long(uint32_t node,
                              uint8_t handler,
@@ -708,12 +720,12 @@ int gasneti_sci_request_long(uint32_t node,
                              uint32_t numargs);
 
 /*
- Short reply to the request that `token` stands for. In its handler only, once. Contract: core.md §9.5.
+ Short reply to the request of `token`. Allowed once, in that request's handler. Contract: core.md §9.5.
  */
 int gasneti_sci_reply_short(void *token, uint8_t handler, const uint64_t *args, uint32_t numargs);
 
 /*
- Medium reply; `src` is free for reuse at return, and may be the request's own buffer.
+ Medium reply. `src` is free for reuse at return, and may be the buffer of the request.
  */
 int gasneti_sci_reply_medium(void *token,
                              uint8_t handler,
@@ -734,42 +746,42 @@ int gasneti_sci_reply_long(void *token,
                            uint32_t numargs);
 
 /*
- Stores the rank of the sender of the message that `token` stands for. In its handler, any number of times.
+ Stores the sender's rank of the message of `token` to `*node`. Allowed in its handler, any number of times.
  */
 int gasneti_sci_msg_source(void *token, uint32_t *node);
 
 /*
- Serves incoming messages: runs zero or more handlers, bounded work. Not in handlers.
+ Serves incoming messages: runs zero or more handlers, a bounded number. Not allowed in handlers.
  */
 int gasneti_sci_poll(void);
 
 /*
- One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond), according to `failed`,
+ One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
  */
 uint32_t gasneti_sci_wait_step(uint32_t failed);
 
 /*
- Announces arrival. Never blocks. Misuse is fatal.
+ Announces this node's arrival at the barrier. Never blocks. Misuse is fatal.
  */
 void gasneti_sci_barrier_notify(int id, int flags);
 
 /*
- `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
+ Waits until all nodes have arrived: `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH`. Serves messages meanwhile.
  */
 int gasneti_sci_barrier_wait(int id, int flags);
 
 /*
- As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+ Like wait, but returns `GASNET_ERR_NOT_READY` at once while a node is missing. Polls once.
  */
 int gasneti_sci_barrier_try(int id, int flags);
 
 /*
- Notify and wait in one.
+ Notify and wait in one call.
  */
 int gasneti_sci_barrier(int id, int flags);
 
 /*
- 0, and the name in `id`, when the last phase was named; else non-zero.
+ If the last phase had a name, stores it to `*id` and returns 0; else returns a value that is not 0.
  */
 int gasneti_sci_barrier_result(int *id);
 
@@ -781,127 +793,127 @@ extern void *memmove(void *to, const void *from, size_t nbytes);
 void gasneti_sci_memcpy(void *to, const void *from, size_t nbytes);
 
 /*
- Blocking put.
+ Blocking put of `nbytes` bytes, complete at the target when it returns. Serves messages while it waits.
  */
 void gasneti_sci_put(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
- Blocking get.
+ Blocking get of `nbytes` bytes. Serves messages while it waits.
  */
 void gasneti_sci_get(void *dest, uint32_t node, const void *src, size_t nbytes);
 
 /*
- Blocking memset; the low byte of `val`.
+ Blocking memset: stores the low byte of `val` `nbytes` times.
  */
 void gasneti_sci_memset(uint32_t node, void *dest, int val, size_t nbytes);
 
 /*
- Put with an explicit handle; 0 when complete. The source is free for reuse at return.
+ Put with an explicit handle, which is 0 if the put is complete. The source is free for reuse at return.
  */
 size_t gasneti_sci_put_nb(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
- As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
+ Put with an explicit handle, whose source must not change until the handle is synced.
  */
 size_t gasneti_sci_put_nb_bulk(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
- Get with an explicit handle.
+ Get with an explicit handle, which is 0 if the get is complete.
  */
 size_t gasneti_sci_get_nb(void *dest, uint32_t node, const void *src, size_t nbytes);
 
 /*
- Memset with an explicit handle.
+ Memset with an explicit handle, which is 0 if the memset is complete.
  */
 size_t gasneti_sci_memset_nb(uint32_t node, void *dest, int val, size_t nbytes);
 
 /*
- Put counted by this thread's implicit set, or its open region.
+ Put with an implicit handle: a sync of this thread's implicit puts, or its open region, waits for it.
  */
 void gasneti_sci_put_nbi(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
- As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
+ Put with an implicit handle, whose source must not change until the put is synced.
  */
 void gasneti_sci_put_nbi_bulk(uint32_t node, void *dest, const void *src, size_t nbytes);
 
 /*
- Get counted by this thread's implicit set, or its open region.
+ Get with an implicit handle: a sync of this thread's implicit gets, or its open region, waits for it.
  */
 void gasneti_sci_get_nbi(void *dest, uint32_t node, const void *src, size_t nbytes);
 
 /*
- Memset counted by this thread's implicit puts, or its open region.
+ Memset with an implicit handle, which counts as one of this thread's puts.
  */
 void gasneti_sci_memset_nbi(uint32_t node, void *dest, int val, size_t nbytes);
 
 /*
- Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
+ Starts a get of a value of 1 to 8 bytes. The caller must wait for the handle exactly once.
  */
 uint64_t gasneti_sci_get_nb_val(uint32_t node, const void *src, size_t nbytes);
 
 /*
- The value form `name` was called with an impossible size: ends the job.
+ Ends the job, because the value form `name` was called with an impossible size.
  */
 void gasneti_sci_bad_value(const char *name, size_t nbytes) GASNETI_SCI_NORETURN;
 
 /*
- Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
+ Serves messages; does nothing in a handler. The header calls it after every 256th inline transfer, or sooner.
  */
 void gasneti_sci_tick_poll(void);
 
 /*
- Waits for a value get.
+ Waits for a get of a value, and returns the value.
  */
 uint64_t gasneti_sci_wait_valget(uint64_t handle);
 
 /*
- `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
+ `GASNET_OK`, after which the handle is invalid, or `GASNET_ERR_NOT_READY`.
  */
 int gasneti_sci_try_nb(size_t handle, int poll);
 
 /*
- Waits for one handle.
+ Waits until the operation of one handle is complete. Serves messages meanwhile.
  */
 void gasneti_sci_wait_nb(size_t handle);
 
 /*
- `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; complete ones are overwritten.
+ `GASNET_OK` if all of `n` handles are complete, else `GASNET_ERR_NOT_READY`.
  */
 int gasneti_sci_try_array(size_t *handles, size_t n, int all, int poll);
 
 /*
- Waits for all, or for one at least, of `n` handles.
+ Waits until all of `n` handles are complete, or at least one if `all` is 0. Overwrites complete ones with 0.
  */
 void gasneti_sci_wait_array(size_t *handles, size_t n, int all);
 
 /*
- `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
+ `GASNET_OK` if all implicit operations of this thread in `sets` are complete, else `GASNET_ERR_NOT_READY`.
  */
 int gasneti_sci_try_nbi(int sets);
 
 /*
- Waits for this thread's implicit operations.
+ Waits until all implicit operations of this thread in `sets` (1 puts, 2 gets, 3 both) are complete.
  */
 void gasneti_sci_wait_nbi(int sets);
 
 /*
- Opens an access region.
+ Opens an access region of this thread. Fatal if one is open.
  */
 void gasneti_sci_begin_region(void);
 
 /*
- Closes it: the handle of what was started inside, 0 when that is complete.
+ Closes the access region and returns the handle of its operations, 0 if they are complete.
  */
 size_t gasneti_sci_end_region(void);
 
 /*
- Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
+ Ends the job unless `[address, address + nbytes)` is in the segment of `node`. Only debug clients call it.
  */
 void gasneti_sci_check_range(const char *name, uint32_t node, const void *address, size_t nbytes);
 
 /*
- Put from a list of pieces to a list of pieces; `how` is `GASNETI_SCI_VIS_*`. The lists are free for reuse at return.
+ Put from a list of pieces to a list of pieces. Returns the handle of the NB form, 0 if it is complete.
  */
 size_t gasneti_sci_putv(uint32_t how,
                         uint32_t node,
@@ -911,7 +923,7 @@ size_t gasneti_sci_putv(uint32_t how,
                         const gasnet_memvec_t *srclist);
 
 /*
- Get; otherwise as [`gasneti_sci_putv`].
+ Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_putv`.
  */
 size_t gasneti_sci_getv(uint32_t how,
                         size_t dstcount,
@@ -921,7 +933,7 @@ size_t gasneti_sci_getv(uint32_t how,
                         const gasnet_memvec_t *srclist);
 
 /*
- Put from a list of addresses to a list of addresses; otherwise as [`gasneti_sci_putv`].
+ Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
  */
 size_t gasneti_sci_puti(uint32_t how,
                         uint32_t node,
@@ -933,7 +945,7 @@ size_t gasneti_sci_puti(uint32_t how,
                         size_t srclen);
 
 /*
- Get; otherwise as [`gasneti_sci_puti`].
+ Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
  */
 size_t gasneti_sci_geti(uint32_t how,
                         size_t dstcount,
@@ -945,7 +957,7 @@ size_t gasneti_sci_geti(uint32_t how,
                         size_t srclen);
 
 /*
- Put of a regular section; otherwise as [`gasneti_sci_putv`].
+ Put of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
  */
 size_t gasneti_sci_puts(uint32_t how,
                         uint32_t node,
@@ -957,7 +969,7 @@ size_t gasneti_sci_puts(uint32_t how,
                         size_t levels);
 
 /*
- Get; otherwise as [`gasneti_sci_puts`].
+ Get of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
  */
 size_t gasneti_sci_gets(uint32_t how,
                         void *dstaddr,
@@ -969,7 +981,7 @@ size_t gasneti_sci_gets(uint32_t how,
                         size_t levels);
 
 /*
- `put` is not 0 when the destination is the remote side.
+ Checks the lists of a vector transfer; an error ends the job. `put`: not 0 if the destination is remote.
  */
 void gasneti_sci_check_vector(const char *name,
                               int put,
@@ -980,7 +992,7 @@ void gasneti_sci_check_vector(const char *name,
                               const gasnet_memvec_t *srclist);
 
 /*
- As [`gasneti_sci_check_vector`].
+ Checks the lists of an indexed transfer, like `gasneti_sci_check_vector`.
  */
 void gasneti_sci_check_indexed(const char *name,
                                int put,
@@ -993,7 +1005,7 @@ void gasneti_sci_check_indexed(const char *name,
                                size_t srclen);
 
 /*
- As [`gasneti_sci_check_vector`].
+ Checks the arrays of a strided transfer, like `gasneti_sci_check_vector`.
  */
 void gasneti_sci_check_strided(const char *name,
                                int put,
@@ -1006,7 +1018,7 @@ void gasneti_sci_check_strided(const char *name,
                                size_t levels);
 
 /*
- A debug client is about to make the call `name`: as `gasneti_sci_check`, and remembers the place.
+ Debug clients call it before the call `name`: like `gasneti_sci_check`, and it remembers the place.
  */
 void gasneti_sci_coll_at(const char *name, const char *file, int line, uint32_t rules);
 
@@ -1019,83 +1031,82 @@ void gasneti_sci_coll_init(const uint32_t *images,
                            size_t count);
 
 /*
- Does a collective. Non-blocking: the handle, 0 when it is done.
+ Starts a collective, and completes it if `blocking`. Returns the handle, 0 when it is complete. Errors are fatal.
  */
 size_t gasneti_sci_coll_run(const gasneti_sci_coll_call_t *call, int blocking);
 
 /*
- `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. Polls.
+ Polls once; returns `GASNET_OK`, after which the handle is invalid, or `GASNET_ERR_NOT_READY`.
  */
 int gasneti_sci_coll_try(size_t handle);
 
 /*
- Waits for one handle.
+ Waits until the collective of one handle is complete. Serves messages meanwhile.
  */
 void gasneti_sci_coll_wait(size_t handle);
 
 /*
- `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; those done are overwritten. Polls.
+ Polls once; returns `GASNET_OK` if all of `n` handles are complete, else `GASNET_ERR_NOT_READY`.
  */
 int gasneti_sci_coll_try_array(size_t *handles, size_t n, int all);
 
 /*
- Waits for all, or for one at least, of `n` handles.
+ Waits until all of `n` handles are complete, or at least one if `all` is 0. Overwrites complete ones with 0.
  */
 void gasneti_sci_coll_wait_array(size_t *handles, size_t n, int all);
 
 /*
- `gasnet_coll_loadTuningState`: there is one table of algorithms, and it is not tuned; but a file that is not there is an
+ `gasnet_coll_loadTuningState`: changes nothing, but a file that does not exist is an error.
  */
-void gasneti_sci_coll_load(const char *name,
-                           size_t team);
+void gasneti_sci_coll_load(const char *name, size_t team);
 
 /*
- Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
+ Splits `parent` by `color` and returns the handle of the caller's new team. Blocks until all members have called.
  */
 size_t gasneti_sci_team_split(size_t parent, uint32_t color, uint32_t relrank, const void *clientdata);
 
 /*
- Ends a team. All its members call; blocks until they have.
+ Ends a team. All its members must call. Blocks until they have.
  */
 void gasneti_sci_team_free(size_t team);
 
 /*
- Number of members.
+ Number of the team's members.
  */
 uint32_t gasneti_sci_team_size(size_t handle);
 
 /*
- Node of the member with that rank.
+ Node of the member with rank `rank` in the team.
  */
 uint32_t gasneti_sci_team_node(size_t handle, int rank);
 
 /*
- Rank of a node; one that is no member is fatal.
+ Rank of a node in the team. Fatal if the node is not a member.
  */
 uint32_t gasneti_sci_team_rank(size_t handle, uint32_t node);
 
 /*
- Announces arrival at the team's barrier. Never blocks; with IMAGES, when all images of the node have called.
+ Announces arrival at the team's barrier. Never blocks.
  */
 void gasneti_sci_team_notify(size_t team, int id, int flags);
 
 /*
- `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once all members have arrived.
+ Waits until all members have arrived: `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH`. Serves messages meanwhile.
  */
 int gasneti_sci_team_wait(size_t team, int id, int flags);
 
 /*
- As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+ Like wait, but returns `GASNET_ERR_NOT_READY` at once while a member is missing. Polls once.
  */
 int gasneti_sci_team_try(size_t team, int id, int flags);
 
 /*
- Notify and wait in one.
+ Notify and wait in one call.
  */
 int gasneti_sci_team_barrier(size_t team, int id, int flags);
 
 /*
- 0, and the name in `id`, when the last phase was named; else non-zero.
+ If the last phase had a name, stores it to `*id` and returns 0; else returns a value that is not 0.
  */
 int gasneti_sci_team_result(size_t team, int *id);
 

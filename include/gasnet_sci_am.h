@@ -1,9 +1,10 @@
 /* Active Messages and polling. Part of gasnet.h. Contract: core.md sections 9, 10.
  *
- * gasnet_AMRequestShort2(node, handler, a0, a1) and its like are variadic macros over a macro with the exact parameters, so
- * that an argument list may itself come out of a macro. Arguments are cast to gasnet_handlerarg_t and packed two per 64-bit
- * word: the form in which they travel, stored as wide as they are read, which avoids a store-forwarding stall (about 5 ns).
- * Every row forwards to one inline function per number of words, and that makes one call. */
+ * gasnet_AMRequestShort2(node, handler, a0, a1) and the other numbered forms are variadic macros over a macro with
+ * the exact parameters, so that a client's macro may expand to the argument list. The macro casts each argument to
+ * gasnet_handlerarg_t and packs two of them into a 64-bit word. Messages have the same form, and words are stored as
+ * wide as they are read, which avoids a store-forwarding stall (about 5 ns). Each row forwards to the inline
+ * function for its number of words, which sends the message inline or makes one call of the library. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_am.h"
 #endif
@@ -47,7 +48,7 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
 #define GASNETI_SCI_FILL6 GASNETI_SCI_FILL5, w5
 #define GASNETI_SCI_FILL7 GASNETI_SCI_FILL6, w6
 #define GASNETI_SCI_FILL8 GASNETI_SCI_FILL7, w7
-/* A Short that is not inline. */
+/* The call of the library for a Short. */
 #define GASNETI_SCI_CALL0(verb) gasneti_sci_##verb(to, handler, NULL, numargs)
 #define GASNETI_SCI_CALL(verb, n)                                                                                    \
   const uint64_t words[n] = {GASNETI_SCI_FILL##n};                                                                   \
@@ -87,7 +88,7 @@ GASNETI_SCI_WORDS(6);
 GASNETI_SCI_WORDS(7);
 GASNETI_SCI_WORDS(8);
 
-/* Shorts of one line are stored here, if they can be. */
+/* Shorts of one line are sent inline, if that is possible. */
 #if GASNETI_SCI_DIRECT
 #if GASNETI_SCI_LINE_WORDS != 7
 #error "a line has another number of words: the rows below"
@@ -157,7 +158,7 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 7);
 GASNETI_SCI_SHORT(request_short, gasnet_node_t, 8);
 GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
 
-/* ---- 1 to 16 arguments as their number and words ---- */
+/* ---- 1 to 16 arguments become their number and their words ---- */
 #define GASNETI_SCI_ARGS1(a0) 1, GASNETI_SCI_ARG(a0)
 #define GASNETI_SCI_ARGS2(a0, a1) 2, GASNETI_SCI_PAIR(a0, a1)
 #define GASNETI_SCI_ARGS3(a0, a1, a2) 3, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_ARG(a2)
@@ -734,7 +735,7 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
 #define GASNETI_SCI_ReplyLong_X(t, ...) gasneti_sci_reply_long_va(GASNETI_SCI_TOKEN("gasnet_AMReplyLong", t), __VA_ARGS__)
 #define gasnet_AMReplyLong(...) GASNETI_SCI_ReplyLong_X(__VA_ARGS__)
 
-/* The same by the names of an engine, which small programs call (contract: core.md appendix B). */
+/* The same functions by other names, which small programs call (contract: core.md appendix B). */
 #define gasnetc_AMRequestShortM gasnet_AMRequestShort
 #define gasnetc_AMRequestMediumM gasnet_AMRequestMedium
 #define gasnetc_AMRequestLongM gasnet_AMRequestLong
@@ -747,10 +748,11 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
 #define gasnet_AMGetMsgSource(token, node) gasneti_sci_msg_source((token), (node))
 #define gasnet_AMPoll() GASNETI_SCI_REQUEST("gasnet_AMPoll", gasneti_sci_do_poll())
 
-/* Serves messages until `cond`, any scalar expression, is true; evaluated at least once, first before any poll. Values that
- * handlers, other threads or peers' puts change are read anew each time; sleeps at most a millisecond at a time. */
+/* Serves messages until `cond`, any scalar expression, is true. Evaluates `cond` before the first poll and after
+ * each one, and reads values anew each time that handlers, other threads or peers' puts may change. Sleeps at most a
+ * millisecond at a time. */
 #define GASNET_BLOCKUNTIL(cond) GASNETI_SCI_BLOCKUNTIL((void)0, (cond))
-/* The same, with `func` evaluated before every look at `cond`. */
+/* The same; evaluates `func` each time before it evaluates `cond`. */
 #define GASNET_BLOCKUNTIL2(func, cond) GASNETI_SCI_BLOCKUNTIL((func), (cond))
 #define GASNETI_SCI_BLOCKUNTIL(func, cond)                                                                           \
   do {                                                                                                               \

@@ -1,4 +1,4 @@
-/* What gasnet.h and gasnet_tools.h have in common: debug mode, system headers, sizes, helper macros. Part of both.
+/* The common part of gasnet.h and gasnet_tools.h: debug mode, system headers, sizes, helper macros.
  * Contract: core.md sections 1, 2; tools.md sections 1.3, 1.4. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h or gasnet_tools.h, not gasnet_sci_base.h"
@@ -6,7 +6,7 @@
 #ifndef GASNETI_SCI_BASE_H
 #define GASNETI_SCI_BASE_H
 
-/* ---- debug: one library serves both, so the client alone chooses ---- */
+/* ---- debug mode: the client's choice; one library serves both ---- */
 #if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
 #error "define at most one of GASNET_DEBUG and GASNET_NDEBUG"
 #endif
@@ -22,7 +22,7 @@
 #define GASNETI_SCI_DEBUG_STR "nodebug"
 #endif
 
-/* ---- system headers that clients get with ours ---- */
+/* ---- system headers that clients may rely on ---- */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -34,7 +34,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* ---- what a configuration header would say; clients' own ones repeat some of it ---- */
+/* ---- macros that a configuration header would define; the client's own one may define some of them, too ---- */
 #ifndef HAVE_PTHREAD_H
 #define HAVE_PTHREAD_H 1
 #endif
@@ -73,7 +73,7 @@
 #define GASNETI_SCI_CACHE_LINE_BYTES 64
 #endif
 
-/* ---- helper macros that clients use without defining them ---- */
+/* ---- helper macros that clients use and do not define ---- */
 #ifndef MIN
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #endif
@@ -107,7 +107,7 @@
   GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MAJOR)                                                                   \
   "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_MINOR) "." GASNETI_SCI_STRING(GASNET_RELEASE_VERSION_PATCH)
 
-/* How timers, fences and atomics are done: inline, with the cpu's counter and the compiler's builtins. */
+/* How the headers implement timers, fences and atomics: inline, with the cpu's counter and the compiler's builtins. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define GASNETI_SCI_TIMERS timers_native
 #else
@@ -117,8 +117,8 @@
   GASNETI_SCI_STRING(GASNETI_SCI_TIMERS) ",membars_native,atomics_compiler,atomic32_compiler,atomic64_compiler"
 
 /* ---- the compiler ---- */
-/* A cast in a macro that clients use: C++ calls it a function, because -Wold-style-cast warns of the other form where the
- * macro is used. `type` is one word. */
+/* A cast in a macro that clients use. In C++ it has the form type(value), because -Wold-style-cast would warn of the
+ * C form in the client's line. `type` must be one word. */
 #if defined(__cplusplus)
 #define GASNETI_SCI_AS(type, value) (type(value))
 #else
@@ -126,7 +126,7 @@
 #endif
 typedef void *gasneti_sci_memory_t;
 typedef const void *gasneti_sci_source_t;
-/* Between these two lie the inline functions, which are C: their casts are what C has. */
+/* The inline functions stand between these two. They are C, so their casts have the C form. */
 #if defined(__GNUC__) && defined(__cplusplus)
 #define GASNETI_SCI_BEGIN_C _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")
 #define GASNETI_SCI_END_C _Pragma("GCC diagnostic pop")
@@ -147,14 +147,15 @@ typedef const void *gasneti_sci_source_t;
 #define GASNETI_PREFETCH_READ_HINT(p) ((void)(p))
 #define GASNETI_PREFETCH_WRITE_HINT(p) ((void)(p))
 #endif
-/* static, usable in C99, C++ and old compilers; no warning when it is not used */
+/* static inline, for C99, C++ and old compilers, without a warning if the client does not use the function */
 #define GASNETI_SCI_INLINE static inline GASNETI_SCI_UNUSED
 #if defined(__GNUC__) && !defined(__cplusplus)
 #undef GASNETI_SCI_INLINE
 #define GASNETI_SCI_INLINE static __inline__ GASNETI_SCI_UNUSED
 #endif
 
-/* ThreadSanitizer knows no fences, and gcc warns of each; what the library does with a lock it does not see at all. */
+/* ThreadSanitizer does not understand fences, and gcc warns of each. Nor does it see what the library does with a
+ * lock, so the headers tell it. */
 #if defined(__SANITIZE_THREAD__)
 #define GASNETI_SCI_TSAN 1
 #elif defined(__has_feature)
@@ -193,7 +194,7 @@ void __tsan_release(void *address);
 #define if_pt(cond) if (GASNETI_SCI_EXPECT(!!(cond), 1))
 #endif
 
-/* A C++ runtime takes its address to silence a warning. */
+/* A C++ runtime takes the address of this function, to silence a warning. */
 GASNETI_SCI_INLINE void _gasneti_threadkey_init(void) {}
 
 #endif

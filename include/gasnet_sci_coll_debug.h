@@ -1,4 +1,5 @@
-/* Debug builds: every call that may run handlers says where it is first. Part of gasnet_coll.h. */
+/* Debug builds: each call first passes its name and place to the library, which checks that the call is legal there.
+ * Part of gasnet_coll.h. */
 #if !defined(_GASNET_COLL_H)
 #error "include gasnet.h, not gasnet_sci_coll_debug.h"
 #endif
@@ -48,7 +49,7 @@
 #define gasnet_coll_barrier_try(...) (GASNETI_SCI_COLL_AT("gasnet_coll_barrier_try"), (gasnet_coll_barrier_try)(__VA_ARGS__))
 #define gasnet_coll_barrier(...) (GASNETI_SCI_COLL_AT("gasnet_coll_barrier"), (gasnet_coll_barrier)(__VA_ARGS__))
 
-/* legal anywhere */
+/* These are legal anywhere after attach, also in handlers. */
 #define GASNETI_SCI_COLL_ASK(name) gasneti_sci_coll_at(name, __FILE__, __LINE__, GASNETI_SCI_RULE_ATTACHED)
 #define gasnet_coll_team_rank2node(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_team_rank2node"), (gasnet_coll_team_rank2node)(__VA_ARGS__))
 #define gasnet_coll_team_node2rank(...) (GASNETI_SCI_COLL_ASK("gasnet_coll_team_node2rank"), (gasnet_coll_team_node2rank)(__VA_ARGS__))

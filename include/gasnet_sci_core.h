@@ -1,7 +1,7 @@
 /* Job control, queries, locks, no-interrupt sections, barriers. Part of gasnet.h.
  *
- * Everything may be a macro (contract: core.md section 1); each evaluates its arguments once. In debug builds a call first
- * has the rules checked that hold for its place. */
+ * Each name may be a macro (contract: core.md section 1), which evaluates its arguments once. In debug builds each
+ * call first checks that it is legal at its place. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_core.h"
 #endif
@@ -9,10 +9,11 @@
 #define GASNETI_SCI_CORE_H
 
 #if defined(GASNET_DEBUG)
-/* Fatal, naming the call and the place, if it is made where `rules` forbid it; what the library finds later in this call
- * is reported with the same name and place. */
+/* Ends the job, with the name and place of the call, if `rules` forbid it there. The library reports errors that it
+ * finds later in this call with the same name and place. */
 #define GASNETI_SCI_CHECKED(name, rules, call) (gasneti_sci_check(name, __FILE__, __LINE__, (rules)), call)
-/* The same for calls whose arguments may be calls that are checked: they come first, being a function's arguments. */
+/* The same for calls whose arguments may be checked calls themselves. As arguments of a function they are checked
+ * first. */
 #define GASNETI_SCI_PLACED(name, fn, ...) fn##_checked(name, __FILE__, __LINE__, __VA_ARGS__)
 #define GASNETI_SCI_WRAP(ret, fn, ...)                                                                               \
   GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, __VA_ARGS__)
@@ -20,14 +21,16 @@
 #define GASNETI_SCI_CHECKED(name, rules, call) (call)
 #define GASNETI_SCI_PLACED(name, fn, ...) fn(__VA_ARGS__)
 #endif
-/* Calls that may run handlers: normal client code after attach only. */
+/* Rules for calls that may run handlers: only after attach, and not in handlers, with a lock, or in a no-interrupt
+ * section. */
 #define GASNETI_SCI_RULES_CLIENT                                                                                     \
   (GASNETI_SCI_RULE_ATTACHED | GASNETI_SCI_RULE_NO_HANDLER | GASNETI_SCI_RULE_NO_LOCK | GASNETI_SCI_RULE_NO_NIS)
-/* The same where errors are returned: being called before attach is one of them. */
+/* The same rules for calls that return errors. For them a call before attach is such an error, so it is not checked
+ * here. */
 #define GASNETI_SCI_RULES_STATUS (GASNETI_SCI_RULE_NO_HANDLER | GASNETI_SCI_RULE_NO_LOCK | GASNETI_SCI_RULE_NO_NIS)
 
-/* ---- every object tells the library how it was compiled, before main: mixed modes are refused at init, and headers of
-        another ABI do not link ---- */
+/* ---- before main, every object tells the library how it was compiled. Init refuses mixed modes, and headers of
+ * another ABI do not link ---- */
 #define GASNETI_SCI_MODES (GASNETI_SCI_MODE_THREADS | GASNETI_SCI_MODE_SEGMENT | GASNETI_SCI_MODE_CHECKS)
 #if defined(__GNUC__)
 __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(void) {
@@ -35,7 +38,7 @@ __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(
 }
 #endif
 
-/* Non-zero while this process waits for a debugger, which sets it to 0 to go on. */
+/* Not 0 while this process waits for a debugger. The debugger sets it to 0 to let the process continue. */
 extern volatile int gasnet_frozen;
 
 /* ---- init, attach, exit ---- */
@@ -54,7 +57,7 @@ extern volatile int gasnet_frozen;
   "$GASNetDefaultMaxSegsize: 2147479552 $\0"
 
 GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
-  /* Passed along, so that it is in every executable that calls gasnet_init. */
+  /* Passed to the library, so that the linker keeps it in every executable that calls gasnet_init. */
   static const char ident[] = GASNETI_SCI_IDENT;
   gasneti_sci_client_t client;
   client.modes = GASNETI_SCI_MODES;
@@ -64,7 +67,8 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
   return gasneti_sci_init(argc, argv, &client);
 }
 
-/* int gasnet_init(int *argc, char ***argv): first statement of main; argv is left as it is. NULL, NULL is fine. */
+/* int gasnet_init(int *argc, char ***argv): the first statement of main. It does not change argc and argv, and both
+ * may be NULL. */
 #define gasnet_init(argc, argv) gasneti_sci_do_init((argc), (argv))
 typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
 /* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) */
@@ -93,7 +97,8 @@ typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
 /* ---- names outside the public prefixes that clients use (contract: core.md appendix B) ---- */
 #define gasneti_mynode gasnet_mynode()
 #define gasneti_nodes gasnet_nodes()
-/* const char *gasneti_gethostname(void): name of this host, the library's; any time, any thread. */
+/* const char *gasneti_gethostname(void): name of this host. Allowed at any time, in any thread. The library owns the
+ * text. */
 #define gasneti_gethostname() gasneti_sci_gethostname()
 #if defined(__GNUC__)
 __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNETI_SCI_UNUSED void gasneti_fatalerror(
@@ -112,7 +117,7 @@ __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNET
 #define gasneti_assert(expr) ((void)0)
 #endif
 #endif
-/* No call of ours takes a hidden thread argument. */
+/* No call of this library takes a hidden thread argument. */
 #define GASNETE_THREAD_GET
 
 /* ---- thread info: an optimisation that this library does not need ---- */
@@ -124,7 +129,7 @@ __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNET
 #define GASNET_POST_THREADINFO(info) gasnet_threadinfo_t gasneti_sci_threadinfo GASNETI_SCI_UNUSED = (info)
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO(GASNET_GET_THREADINFO())
 
-/* ---- no-interrupt sections: handlers run only inside calls that may poll, so there is nothing to hold ---- */
+/* ---- no-interrupt sections: they need no work, because handlers run only inside calls that may poll ---- */
 #if defined(GASNET_DEBUG)
 #define gasnet_hold_interrupts() gasneti_sci_hold_debug(__FILE__, __LINE__)
 #define gasnet_resume_interrupts() gasneti_sci_resume_debug(__FILE__, __LINE__)
@@ -162,7 +167,7 @@ GASNETI_SCI_INLINE int gasneti_sci_hsl_take(gasnet_hsl_t *hsl, const char *file,
 #define gasnet_hsl_init(hsl) gasneti_sci_hsl_prepare(hsl)
 #define gasnet_hsl_destroy(hsl) ((void)(hsl))
 #if defined(GASNET_SEQ)
-/* One thread, and handlers never run while it holds a lock: nothing to exclude. */
+/* With one thread a lock excludes nothing, because no handler runs while the thread holds a lock. */
 GASNETI_SCI_INLINE int gasneti_sci_hsl_free(gasnet_hsl_t *hsl) {
   (void)hsl;
   return GASNET_OK;
@@ -186,7 +191,7 @@ GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl) {
   uint32_t expected = 1;
   if_pf (!__atomic_compare_exchange_n(&hsl->gasneti_state, &expected, 0u, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     GASNETI_SCI_GIVEN(hsl);
-    gasneti_sci_hsl_unlock(hsl); /* somebody sleeps */
+    gasneti_sci_hsl_unlock(hsl); /* a thread may sleep, which the library wakes */
   }
 }
 #define gasnet_hsl_lock(hsl) gasneti_sci_hsl_get(hsl)

@@ -1,9 +1,10 @@
-/* Shorts and polls without a call. Part of gasnet.h; before gasnet_sci_am.h, whose macros use it.
+/* Shorts and polls without a call of the library. Part of gasnet.h; before gasnet_sci_am.h, whose macros use it.
  *
- * A Short of up to 14 arguments to a node of this host is one line and two words, stored here. A poll that finds nothing reads
- * two words here. Everything else is a call: no room, first contact, a message to the node itself, debug builds, traces and
- * statistics. In GASNET_PAR each Short is a call; a poll that finds nothing is not.
- * The protocol fixes the order of the stores: first the words, then the meta word, then the ready count, and then the look at
+ * - A Short of up to 14 arguments to another node is one cache line and one word (the ready count), stored here.
+ * - A poll that finds nothing reads two words here.
+ * Everything else calls the library: the peer's queue is full, the first contact with a peer, messages of the node
+ * to itself, debug builds, traces and statistics. In GASNET_PAR each Short is a call, too. The protocol fixes the
+ * order of the accesses: first the argument words, then the meta word, then the ready count, and then the load of
  * the sleep word (rules: src/am/slot.rs, src/am/outbox.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_direct.h"
@@ -16,7 +17,7 @@
 #define GASNETI_SCI_FENCE_ACQUIRE() GASNETI_SCI_FENCE(__ATOMIC_ACQUIRE)
 #define GASNETI_SCI_FENCE_RELEASE() GASNETI_SCI_FENCE(__ATOMIC_RELEASE)
 #else
-#define GASNETI_SCI_FENCE_COMPILER() ((void)0) /* the call of an unknown function is one */
+#define GASNETI_SCI_FENCE_COMPILER() ((void)0) /* here every access is a call of the library, which is such a fence */
 #define GASNETI_SCI_FENCE_ACQUIRE() ((void)0)
 #define GASNETI_SCI_FENCE_RELEASE() ((void)0)
 #endif
@@ -27,14 +28,15 @@
 #define GASNETI_SCI_GLANCES 0
 #endif
 #if GASNETI_SCI_GLANCES && !defined(GASNET_PAR)
-#define GASNETI_SCI_DIRECT 1 /* Shorts are sent here, for there is one thread at a time */
+#define GASNETI_SCI_DIRECT 1 /* Shorts are sent here, because one thread at a time is in the library */
 #else
 #define GASNETI_SCI_DIRECT 0
 #endif
 
 #if GASNETI_SCI_GLANCES
-/* The line goes to the core that waits for it (CLDEMOTE; processors without it do nothing: bare ring 260 -> 247 ns there and
- * back), or comes to this one to be written. Bytes, because assemblers differ in what they know. */
+/* Hints to the caches. HAND_OVER pushes a line out of this core's cache, toward the core that waits for it
+ * (CLDEMOTE, which processors without it ignore: round trip of a bare ring 260 -> 247 ns). CLAIM fetches a line that
+ * this core will write. The instructions are given as bytes, because not every assembler knows them. */
 #if defined(__x86_64__)
 #define GASNETI_SCI_HAND_OVER(p) __asm__ __volatile__(".byte 0x0f, 0x1c, 0x00" : : "a"(p) : "memory")
 #define GASNETI_SCI_CLAIM(p) __asm__ __volatile__(".byte 0x0f, 0x0d, 0x08" : : "a"(p))
@@ -52,20 +54,21 @@
 #endif /* GASNETI_SCI_GLANCES */
 
 #if GASNETI_SCI_DIRECT
-/* What a message's first word is: see Meta in src/am/slot.rs, which gives these constants. */
+/* The first word of a message. The constants come from Meta in src/am/slot.rs. */
 #define GASNETI_SCI_META(sequence, handler, numargs)                                                                 \
   ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << GASNETI_SCI_META_HANDLER |                               \
               (uint32_t)(numargs) << GASNETI_SCI_META_NUMARGS))
 #define GASNETI_SCI_SLOT(way, index)                                                                                 \
   ((uint64_t *)(void *)((way)->slots + ((index) & (way)->mask) * GASNETI_SCI_SLOT_BYTES))
 
-/* The way to `node` if a Short may go there now, else null. *outstanding: requests sent there and not retired. */
+/* The way to `node` if a Short may be sent there now, else null. Stores the number of requests that were sent there
+ * and are not retired to *outstanding. */
 GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *outstanding) {
   gasneti_sci_way_t *way;
   if_pf (node >= gasneti_sci_direct.nodes) return NULL;
   way = __atomic_load_n(&gasneti_sci_direct.ways[node], __ATOMIC_ACQUIRE);
   if_pf (way == NULL) return NULL;
-  /* acquire: the reply handler has finished with the paired reply slot before the peer may write there again */
+  /* acquire: this node's reply handlers have finished with the paired reply slots, before the peer writes there again */
   *outstanding = __atomic_load_n(&way->sent, __ATOMIC_RELAXED) - __atomic_load_n(&way->retired, __ATOMIC_ACQUIRE);
   if_pf (*outstanding >= way->room) return NULL;
   return way;
@@ -75,7 +78,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
                                          gasnet_handler_t handler, uint32_t numargs) {
   const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
   const uint32_t lap = index >> way->shift & (GASNETI_SCI_META_SEQUENCE - 1), sequence = lap | GASNETI_SCI_META_SEQUENCE;
-  /* before it is published: an answer to a request that is not counted is taken for damage */
+  /* counted before it is published: the library takes a reply to a request that is not counted for damaged memory */
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || way->heard != 0) GASNETI_SCI_HAND_OVER(slot);
@@ -83,12 +86,13 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   way->heard = 0;
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
-  GASNETI_SCI_FENCE_COMPILER(); /* with the sleeper's membarrier: it sees the count, or this the sleep word */
+  /* pairs with the sleeper's membarrier: the sleeper sees the count, or this node sees the sleep word */
+  GASNETI_SCI_FENCE_COMPILER();
   if_pf (__atomic_load_n(way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(way);
 }
-/* Where the reply to the request of `token` goes; null if it is a call. */
+/* The slot for the reply to the request of `token`; null if the reply is a call. */
 GASNETI_SCI_ALWAYS uint64_t *gasneti_sci_reply_at(gasnet_token_t token) {
-  gasneti_sci_answer_t *answer = gasneti_sci_direct.answer; /* not to const: the comparison would cast that away */
+  gasneti_sci_answer_t *answer = gasneti_sci_direct.answer; /* not const, which the cast in the comparison would drop */
   return GASNETI_SCI_EXPECT(token == (gasnet_token_t)answer && answer != NULL, 1) ? answer->slot : NULL;
 }
 /* Publishes the reply whose words lie in `slot`. */
@@ -99,7 +103,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
   answer->slot = NULL;
   answer->answered = GASNETI_SCI_ANSWERED;
   __atomic_store_n(answer->way->ready + 1, answer->count, __ATOMIC_RELEASE);
-  GASNETI_SCI_FENCE_COMPILER(); /* as above */
+  GASNETI_SCI_FENCE_COMPILER(); /* pairs with the sleeper's membarrier, as in gasneti_sci_send */
   if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);
 }
 
@@ -116,8 +120,9 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
 #define GASNETI_SCI_SET_OWN(watch, field, value) __atomic_store_n(&(watch)->field, (value), __ATOMIC_RELAXED)
 #endif
 
-/* 1: a request of the peer that was active last waits; 2: a reply. Another thread may move on to the next slot meanwhile
- * (GASNET_PAR): then this look is at an old one, and the next call makes it good. */
+/* Looks for a message of the watched peer, which is the one that was active last. 0: none; 1: a request; 2: a reply. In
+ * GASNET_PAR another thread may run that message at the same time, so that this look is at an old slot. Then it finds
+ * nothing, or the library finds nothing to run; a later call of the library finds what it missed. */
 GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
   /* relaxed: the library looks again, with acquire, before it runs anything */
   const uint64_t *request = GASNETI_SCI_OWN(watch, request);
@@ -126,14 +131,14 @@ GASNETI_SCI_ALWAYS int gasneti_sci_look(const gasneti_sci_watch_t *watch) {
   if_pf ((uint16_t)__atomic_load_n(reply, __ATOMIC_RELAXED) == GASNETI_SCI_OWN(watch, reply_sequence)) return 2;
   return 0;
 }
-/* A pause between two looks. Looks that follow too closely take the line away from its writer. */
+/* Pauses between two looks. Looks in quick succession take the line away from its writer. */
 GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
   uint32_t gap = GASNETI_SCI_OWN(watch, gap);
   do GASNETI_SCI_PAUSE();
   while (--gap != 0);
 }
-/* The inline part of a poll. 0: it found nothing; 1 and 2: as gasneti_sci_look; 3: the library must now look at all peers.
- * The library decides how often that is. */
+/* The inline part of a poll. 0: it found nothing; 1 and 2: like gasneti_sci_look; 3: the poll must call the library,
+ * which looks at other peers, too. The library sets watch->left, and so decides how often that happens. */
 GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
   const uint32_t left = GASNETI_SCI_OWN(watch, left);
   uint32_t pauses;
@@ -147,17 +152,18 @@ GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
     GASNETI_SCI_SET_OWN(watch, pauses, pauses - 1);
     gasneti_sci_gap(watch);
   }
-  GASNETI_SCI_FENCE_COMPILER(); /* what is waited for is read anew */
+  GASNETI_SCI_FENCE_COMPILER(); /* the client's loop must read the value that it waits for again */
   return 0;
 }
-/* gasnet_AMPoll. It and the next go into functions of the client's own, whose target attributes may forbid it: there they are
- * called. */
+/* gasnet_AMPoll. This function and the next are not GASNETI_SCI_ALWAYS, because a client's function may have target
+ * attributes that forbid inlining. There they are called. */
 GASNETI_SCI_INLINE int gasneti_sci_do_poll(void) {
   const int seen = gasneti_sci_glance(gasneti_sci_direct.watch);
   if_pt (seen == 0) return GASNET_OK;
   return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
 }
-/* One step of GASNET_BLOCKUNTIL: a look with a gap behind it, which weighs as much as a few polls. */
+/* One step of GASNET_BLOCKUNTIL: a look and then a gap. It uses up as many inline polls as GASNETI_SCI_WAIT_WEIGHT
+ * says. */
 GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
   const uint32_t left = GASNETI_SCI_OWN(watch, left);

@@ -1,7 +1,7 @@
-/* PLATFORM_*: compiler, operating system, cpu and language, as client sources ask for them. Part of gasnet.h and gasnet_tools.h.
+/* PLATFORM_*: compiler, operating system, cpu and language, for client sources. Part of gasnet.h and gasnet_tools.h.
  *
- * What holds is 1, what does not is undefined. Other libraries bring macros of these names too: a set of this level or a newer one
- * is left as it is, an older one is replaced. Contract: tools.md section 14. */
+ * A macro that holds is 1; one that does not hold is undefined. Other libraries define macros of these names, too. A
+ * set of this level or a newer one stays as it is; an older one is replaced. Contract: tools.md section 14. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h or gasnet_tools.h, not gasnet_sci_platform.h"
 #endif
@@ -136,7 +136,8 @@
 #define PLATFORM_STRINGIFY_HELPER(x) #x
 #define PLATFORM_STRINGIFY(x) PLATFORM_STRINGIFY_HELPER(x)
 
-/* ---- compiler: the vendors' before clang, and clang before GNU, since the former say that they are the latter ---- */
+/* ---- compiler: vendors' compilers first, then clang, then GNU, because each also defines the macros of the later
+ * ones ---- */
 #define PLATFORM_COMPILER_VERSION_INT(maj, min, pat) (((maj) << 16) | ((min) << 8) | (pat))
 #if defined(__INTEL_COMPILER) || defined(__INTEL_LLVM_COMPILER)
 #define PLATFORM_COMPILER_INTEL 1

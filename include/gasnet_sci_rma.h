@@ -1,10 +1,11 @@
 /* Puts, gets, memsets, their handles, value forms. Part of gasnet.h. Contract: extended.md sections 1-7.
  *
- * A transfer to a segment that is mapped here is a copy, inline, and complete at once: the non-blocking forms then return
- * GASNET_INVALID_HANDLE, and syncs find nothing to wait for. Everything else is a call: transfers to nodes that are not
- * mapped, and long non-blocking ones that the client asked a DMA thread to make (GASNET_SCI_DMA). What is inline was decided
- * by src/peers/shortcuts.rs in attach. With a constant size of 1, 2, 4 or 8
- * the copy is one load and one store. */
+ * A transfer to or from a segment that is mapped here is an inline copy, and complete when the function returns. So
+ * its non-blocking forms return GASNET_INVALID_HANDLE, and syncs have nothing to wait for. With a constant size of
+ * 1, 2, 4 or 8 bytes the copy is one load and one store. Other transfers call the library:
+ * - to and from nodes whose segments are not mapped here,
+ * - long non-blocking ones that the DMA thread makes (GASNET_SCI_DMA).
+ * Attach decides once for the job what is inline (src/peers/shortcuts.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_rma.h"
 #endif
@@ -17,13 +18,14 @@ typedef uint64_t gasnet_valget_handle_t;
 
 /* ---- where the bytes are ---- */
 
-/* Serves messages in every 256th inline transfer, more often in long ones (every 8 KiB count as one more): a node that
- * does nothing but blocking gets still answers requests (behaviours 45), and a transfer alone does not pay for a poll.
- * The count is the one thing that each transfer waits for from the one before, so what the processor does with it is the
- * price of an 8-byte put: 1.5-2 ns where a load waits for the store before it, 0.2 ns where the processor keeps such
- * words in registers (Intel from Golden Cove, AMD from Zen 2). It does so only if the address is a base register that
- * stays the same, hence the detour by `p`, whose origin the compiler does not see (testcost: 2.4 -> 0.7 ns for put,
- * 2026-11, Xeon, gcc 12). Threads count for themselves: with one count the line would travel between the cores. */
+/* Counts inline transfers, and serves messages in every 256th. Every 8 KiB of a long transfer count as one transfer
+ * more. So a node that makes only blocking gets still answers requests (behaviours 45), and a single transfer does
+ * not pay for a poll. The count is the only value that one transfer takes from the previous one, so its latency is
+ * the price of an 8-byte put: 1.5-2 ns on processors where the load waits for the previous store, 0.2 ns on those
+ * that keep such words in registers (Intel from Golden Cove, AMD from Zen 2). These do so only if the address is a
+ * base register that stays the same. Hence the pointer `p`, whose origin the asm hides from the compiler (testcost:
+ * 2.4 -> 0.7 ns for put, 2026-11, Xeon, gcc 12). Each thread has a count of its own, because the line of a shared
+ * one would travel between the cores. */
 #if defined(__GNUC__)
 #if defined(GASNET_PAR)
 static __thread uint32_t gasneti_sci_ops GASNETI_SCI_UNUSED; /* addressed by the thread register */
@@ -39,7 +41,7 @@ GASNETI_SCI_ALWAYS uint32_t *gasneti_sci_ops_at(void) {
 #endif
 GASNETI_SCI_ALWAYS void gasneti_sci_tick(size_t nbytes) {
   uint32_t *p = GASNETI_SCI_OPS();
-  uint32_t weight = 1 + ((uint32_t)(nbytes >> 13) & 0x7fffffff); /* the difference shows in its sign */
+  uint32_t weight = 1 + ((uint32_t)(nbytes >> 13) & 0x7fffffff); /* below 2^31, so that `left` goes below 0 */
   uint32_t left = __atomic_load_n(p, __ATOMIC_RELAXED) - weight; /* relaxed: the thread's own, or one thread at a time */
   __atomic_store_n(p, left, __ATOMIC_RELAXED);
   if_pf ((int32_t)left < 0) {
@@ -51,9 +53,9 @@ GASNETI_SCI_ALWAYS void gasneti_sci_tick(size_t nbytes) {
 #define gasneti_sci_tick(nbytes) gasneti_sci_tick_poll()
 #endif
 
-/* Each node's segment is mapped here at its own address, or elsewhere, or not at all. The first nodes of the job whose
- * segments are at their own addresses cost one load and one compare (window); the others are looked up. Where transfers
- * are not inline at all the table is empty (mapped). */
+/* Each node's segment is mapped here at its owner's address, or at another one, or not at all. The ranks below
+ * `window` have theirs at the owners' addresses; finding them costs one load and one compare. Higher ranks are
+ * looked up in a table with `mapped` entries. If no transfer may be inline, the table is empty. */
 #if defined(GASNET_SEGMENT_EVERYTHING)
 #define GASNETI_SCI_ANY_MAPPED() 0
 #define GASNETI_SCI_ALL_MAPPED() 0
@@ -61,8 +63,8 @@ GASNETI_SCI_ALWAYS void gasneti_sci_tick(size_t nbytes) {
 #define GASNETI_SCI_ANY_MAPPED() GASNETI_SCI_EXPECT(gasneti_sci_reach.mapped != 0, 1)
 #define GASNETI_SCI_ALL_MAPPED() GASNETI_SCI_EXPECT(gasneti_sci_reach.whole != 0, 1)
 #endif
-/* Changes `*at`, an address in the segment of `node`, to the address of the same byte in this process. 0 if that segment is
- * not mapped here. */
+/* Changes `*at`, an address in the segment of `node`, to the address of the same byte in this process. 0 if that
+ * segment is not mapped here. */
 GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 #if defined(GASNET_SEGMENT_EVERYTHING)
   (void)node, (void)at;
@@ -79,25 +81,27 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 #endif
 }
 
-/* True if a non-blocking transfer of `n` bytes, whose memory the client leaves alone until the sync, must be a call because the
- * DMA thread may take it. One compare with a constant of the job, and nothing for short constants: GASNET_SCI_DMA_THREAD_MIN
- * is 64 at least. The call decides again, so nothing depends on the answer. */
+/* True if a non-blocking transfer of `n` bytes must call the library, because the DMA thread may take it. Only for
+ * bulk puts and for gets, whose memory the client leaves alone until the sync. It costs one compare with a value
+ * that is constant in the job, and nothing if `n` is a constant below 64, the least GASNET_SCI_DMA_THREAD_MIN. The
+ * library decides again, so a wrong answer is harmless. */
 #if defined(__GNUC__)
 #define GASNETI_SCI_IS_QUEUED(n)                                                                                     \
   (!(__builtin_constant_p(n) && (n) < 64) && GASNETI_SCI_EXPECT((n) >= gasneti_sci_queued, 0))
 #else
 #define GASNETI_SCI_IS_QUEUED(n) ((n) >= gasneti_sci_queued)
 #endif
-/* True if no transfer is ever a call, whatever its length and its node: then there is nothing that a sync could wait for. */
+/* True if no transfer is ever a call, whatever its length and node. Then syncs have nothing to wait for. */
 #if defined(GASNET_SEGMENT_EVERYTHING)
 #define GASNETI_SCI_ALL_INLINE() 0
 #else
 #define GASNETI_SCI_ALL_INLINE() GASNETI_SCI_EXPECT(gasneti_sci_queued == ~(size_t)0, 1)
 #endif
 
-/* A copy; pointers to no bytes may be null. Unless the length is a short constant, the library's copy tests it, as memcpy
- * would, but in fewer steps (src/sci/copy.rs): a test for no bytes here would take 1 ns of the 10 that 1 KiB takes. Sanitizers,
- * which check a client's memory, must see memcpy. */
+/* Copies bytes. If the length is 0, the pointers may be null. Unless the length is a short constant, the library's
+ * copy (src/sci/copy.rs) decides by the length, as memcpy does, but in fewer steps. It also handles length 0: a test
+ * here would add 1 ns to the 10 ns that 1 KiB takes. Builds with sanitizers use memcpy, because they check the
+ * client's memory in it. */
 #if defined(__SANITIZE_ADDRESS__) || defined(GASNETI_SCI_TSAN)
 #define GASNETI_SCI_MEMCPY 1
 #elif defined(__has_feature)
@@ -115,11 +119,10 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memcpy(void *to, const void *from, size_t
   if (nbytes) memcpy(to, from, nbytes);
 }
 
-/* ---- transfers of mapped memory. Each returns 0, and has done nothing, if the memory is not mapped here. A put is complete
-        at its return: a later put, of a flag for instance, must not be seen before it, hence the release fence (no
-        instruction on x86-64). The compiler's fence before it keeps the client's own stores before a put, and lets
-        a get read anew each time; that what is read after a get is not older, is the acquire fence of the blocking form
-        or of the sync. ---- */
+/* ---- transfers of mapped memory. Each returns 0 and does nothing if the memory is not mapped here. Fences:
+ * - release, after a put: no peer sees a later put, of a flag for instance, before this one. No instruction on x86-64.
+ * - compiler, before each transfer: the client's own stores come before a put, and each get reads memory again.
+ * - acquire, in the blocking get or in the sync of a get: later loads are not older than what the get read. ---- */
 
 GASNETI_SCI_ALWAYS int gasneti_sci_near_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   uintptr_t at = (uintptr_t)dest;
@@ -225,8 +228,8 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t 
   gasneti_sci_do_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
   return value;
 }
-/* Where all nodes are mapped the handle is the value itself, else it is the library's, for mapped nodes as well: it must not
- * depend on the node, which the wait does not know. */
+/* If all nodes are mapped, the handle is the value itself. Otherwise it is the library's, also for nodes that are
+ * mapped, because the wait does not know the node. */
 GASNETI_SCI_ALWAYS gasnet_valget_handle_t gasneti_sci_do_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof(gasnet_register_value_t)) gasneti_sci_bad_value("gasnet_get_nb_val", nbytes);
   if (GASNETI_SCI_ALL_MAPPED()) return gasneti_sci_do_get_val(node, src, nbytes);
@@ -242,8 +245,8 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_wait_valget(gasnet_val
 
 /* ---- syncs ---- */
 
-/* A complete transfer has this handle, whether it was inline or a call. Where every transfer is a call so is this, for the
- * records and for the poll. */
+/* GASNET_INVALID_HANDLE means a complete transfer, inline or not. If every transfer is a call, then so is this sync:
+ * the library records it, and polls. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nb(gasnet_handle_t handle) {
   if (handle == GASNET_INVALID_HANDLE && GASNETI_SCI_ANY_MAPPED()) {
     GASNETI_SCI_FENCE_ACQUIRE();
@@ -266,8 +269,8 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_array(gasnet_handle_t *handles, size
 GASNETI_SCI_ALWAYS int gasneti_sci_do_try_array(gasnet_handle_t *handles, size_t n, int all, int poll) {
   return gasneti_sci_try_array((size_t *)(void *)handles, n, all, poll);
 }
-/* Inline transfers are not counted anywhere. While others are possible, by their length or their node, the library says
- * whether any of them is under way. */
+/* Inline transfers are complete and not counted. If other transfers are possible in this job, because of their
+ * length or their node, the library knows whether any of them is in flight. */
 GASNETI_SCI_ALWAYS void gasneti_sci_do_wait_nbi(int sets) {
   if (GASNETI_SCI_ALL_INLINE()) {
     GASNETI_SCI_FENCE_ACQUIRE();
@@ -285,10 +288,10 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_try_nbi(int sets) {
   return gasneti_sci_try_nbi(sets);
 }
 
-/* A function, so that a client may leave the handle of a region that it knows to be complete. */
+/* A function and not a cast, so that the compiler does not warn a client that ignores the handle. */
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_end_region(void) { return (gasnet_handle_t)gasneti_sci_end_region(); }
 
-/* ---- the public names. Debug builds check the place of the call, and the remote range, first ---- */
+/* ---- the public names. Debug builds first check that the call is legal there, and then the remote range ---- */
 
 #if defined(GASNET_DEBUG)
 GASNETI_SCI_INLINE void gasneti_sci_check_transfer(const char *name, const char *file, int line, gasnet_node_t node,
@@ -385,7 +388,7 @@ GASNETI_SCI_WRAP(int, gasneti_sci_do_try_array, gasnet_handle_t *handles, size_t
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
   return gasneti_sci_do_try_array(handles, n, all, poll);
 }
-/* Always the library's: it knows whether a region is open. */
+/* Debug builds always call the library, which knows whether an access region is open. */
 GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_nbi, int sets) {
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
   gasneti_sci_wait_nbi(sets);
@@ -396,7 +399,7 @@ GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
 }
 #endif
 
-/* Variadic: a list of arguments may come from one macro of the client's. */
+/* Variadic, so that one macro of the client may expand to several arguments. */
 #define gasnet_put(...) GASNETI_SCI_PLACED("gasnet_put", gasneti_sci_do_put, __VA_ARGS__)
 #define gasnet_get(...) GASNETI_SCI_PLACED("gasnet_get", gasneti_sci_do_get, __VA_ARGS__)
 #define gasnet_put_bulk(...) GASNETI_SCI_PLACED("gasnet_put_bulk", gasneti_sci_do_put, __VA_ARGS__)
@@ -444,7 +447,8 @@ GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
 #define gasnet_try_syncnbi_gets() GASNETI_SCI_PLACED("gasnet_try_syncnbi_gets", gasneti_sci_do_try_nbi, 2)
 #define gasnet_try_syncnbi_all() GASNETI_SCI_PLACED("gasnet_try_syncnbi_all", gasneti_sci_do_try_nbi, 3)
 
-/* Regions are the library's even where transfers are inline: nesting and lone ends are found in release builds too. */
+/* Regions call the library, even if transfers are inline. So release builds, too, find nested regions and ends
+ * without a begin. */
 #define gasnet_begin_nbi_accessregion()                                                                              \
   GASNETI_SCI_CHECKED("gasnet_begin_nbi_accessregion", GASNETI_SCI_RULES_CLIENT, gasneti_sci_begin_region())
 #define gasnet_end_nbi_accessregion()                                                                                \

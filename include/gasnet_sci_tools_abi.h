@@ -7,43 +7,42 @@
 #define GASNETI_SCI_TOOLS_ABI_H
 
 /*
- Thread model and debug mode of an object that includes `gasnet_tools.h`. LITE objects have neither: they fit all others.
+ Mode of an object that includes `gasnet_tools.h`: one client thread. LITE objects have no mode and fit all others.
  */
 #define GASNETI_SCI_TOOLS_MODE_SEQ 1
 
 /*
- See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+ Mode: several client threads.
  */
 #define GASNETI_SCI_TOOLS_MODE_PAR 2
 
 /*
- See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+ Mode: compiled with GASNET_DEBUG.
  */
 #define GASNETI_SCI_TOOLS_MODE_DEBUG 4
 
 /*
- See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+ Mode: compiled without GASNET_DEBUG.
  */
 #define GASNETI_SCI_TOOLS_MODE_NDEBUG 8
 
 /*
- Converts ticks to nanoseconds: times the factor, shifted right by this.
+ Ticks times the factor of `gasneti_sci_tools_tick_factor`, shifted right by this many bits, are nanoseconds.
  */
 #define GASNETI_SCI_TICK_SHIFT 48
 
 /*
- Called before `main` by a constructor in every object: its modes, and the sum of the objects below, which is only there
+ Announces the modes of an object. A constructor in every object calls it before `main`.
  */
-void gasneti_sci_tools_object_0_1(uint32_t modes,
-                                  int links);
+void gasneti_sci_tools_object_0_1(uint32_t modes, int links);
 
 /*
- Fatal: `what` was done wrong at the client's `file` and `line`.
+ Ends the program with a line: `what` was done wrong at the client's `file` and `line`.
  */
 void gasneti_sci_tools_misuse(const char *what, const char *file, int line) GASNETI_SCI_NORETURN;
 
 /*
- `gasnett_release_version`: major * 10000 + minor * 100 + patch of the API's release.
+ `gasnett_release_version`: the release of the API, as major * 10000 + minor * 100 + patch.
  */
 uint32_t gasneti_sci_tools_release(void);
 
@@ -53,22 +52,22 @@ uint32_t gasneti_sci_tools_release(void);
 const char *gasneti_sci_tools_release_str(void);
 
 /*
- The tick now; `*native` becomes 1 when the header may read the cpu's counter itself from now on.
+ The current tick. Sets `*native` to 1 if the header may read the cpu's counter itself from now on.
  */
 uint64_t gasneti_sci_tools_ticks(uint32_t *native);
 
 /*
- The factor of a tick, also stored to `*factor`. The first call in a process takes up to 5 ms.
+ The factor that converts ticks to nanoseconds, also stored to `*factor`. The first call takes up to 5 ms.
  */
 uint64_t gasneti_sci_tools_tick_factor(uint64_t *factor);
 
 /*
- `gasnett_tick_granularityus`: µs, always the same.
+ `gasnett_tick_granularityus`: the smallest step between ticks that is seen, in µs. Always the same value.
  */
 double gasneti_sci_tools_tick_granularity(void);
 
 /*
- `gasnett_tick_overheadus`: µs, always the same.
+ `gasnett_tick_overheadus`: the time that one reading takes, in µs. Always the same value.
  */
 double gasneti_sci_tools_tick_overhead(void);
 
@@ -78,27 +77,27 @@ double gasneti_sci_tools_tick_overhead(void);
 uint64_t gasneti_sci_tools_wall_us(void);
 
 /*
- `gasnett_nsleep`: sleeps at least `ns` nanoseconds, and goes on after signals. 0.
+ `gasnett_nsleep`: sleeps at least `ns` nanoseconds, also if signals arrive. Returns 0.
  */
 int gasneti_sci_tools_nsleep(uint64_t ns);
 
 /*
- Waits while somebody writes. A thread may read while it reads, whoever waits to write.
+ Takes the lock for reading; waits while a thread writes. A thread that reads may call it again.
  */
 void gasneti_sci_tools_read_lock(size_t *word);
 
 /*
- 1 when the calling thread now reads, 0 when somebody writes.
+ Takes the lock for reading and returns 1; returns 0 if a thread writes.
  */
 int32_t gasneti_sci_tools_try_read_lock(size_t *word);
 
 /*
- Waits until nobody else is inside.
+ Takes the lock for writing; waits until no other thread reads or writes.
  */
 void gasneti_sci_tools_write_lock(size_t *word);
 
 /*
- 1 when the calling thread now writes, 0 when somebody is inside.
+ Takes the lock for writing and returns 1; returns 0 if a thread reads or writes.
  */
 int32_t gasneti_sci_tools_try_write_lock(size_t *word);
 

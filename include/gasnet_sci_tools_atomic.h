@@ -1,15 +1,16 @@
 /* Atomics of 32 and 64 bits over the compiler's builtins. Part of gasnet_tools.h; contract: tools.md section 4.
  *
- * The types alias everything, since clients cast counters, floats and doubles to them. A strong operation is always one of the
- * cpu's; a regular one protects the client's own threads, and where there is one thread only it is plain. Fences asked for by
- * flags are made in any case. */
+ * The types may alias all others, because clients cast counters, floats and doubles to them. A strong operation is
+ * always one atomic operation of the cpu. A regular one is atomic among the client's own threads; if the client has
+ * one thread, it is a plain access. The fences that the flags ask for are made in both cases. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_atomic.h"
 #endif
 #ifndef GASNETI_SCI_TOOLS_ATOMIC_H
 #define GASNETI_SCI_TOOLS_ATOMIC_H
 
-/* ---- flags, the last argument of every operation; any combination, and more order than asked for is never wrong ---- */
+/* ---- flags, the last argument of every operation, in any combination. An operation may order more than they ask
+ * for ---- */
 #define GASNETT_ATOMIC_NONE 0x00
 #define GASNETT_ATOMIC_RMB_PRE 0x01
 #define GASNETT_ATOMIC_WMB_PRE 0x02
@@ -70,15 +71,16 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_pre(int f) {
   else if (f & GASNETT_ATOMIC_WMB_PRE) gasneti_sci_wmb();
   else if (f & GASNETT_ATOMIC_RMB_PRE) gasneti_sci_rmb();
 }
-/* An acquire whose condition is not looked at: it costs less than the branch. */
+/* The fences after an operation. An acquire with a condition is made in any case: it costs less than the branch. */
 GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   if ((f & GASNETT_ATOMIC_WMB_POST) && (f & GASNETI_SCI_ANY_POST)) gasneti_sci_mb();
   else if (f & GASNETT_ATOMIC_WMB_POST) gasneti_sci_wmb();
   else if (f & GASNETI_SCI_ANY_POST) gasneti_sci_rmb();
 }
 
-/* A read-modify-write. On x86 it is a full barrier for the cpu by itself, and this order makes it one for the compiler.
-   Elsewhere a release before or an acquire after is folded into the operation, and what is more is a fence. */
+/* The order of a read-modify-write. On x86 it is a full barrier for the cpu by itself, and this order makes it one
+ * for the compiler. Elsewhere a release before it or an acquire after it is part of the operation; other order is a
+ * separate fence. */
 #if defined(__x86_64__) || defined(__i386__)
 #define GASNETI_SCI_STRONG_PRE(f) ((f) ? gasneti_sci_compiler_fence() : (void)0)
 #define GASNETI_SCI_STRONG_POST(f) ((f) ? gasneti_sci_compiler_fence() : (void)0)
@@ -94,7 +96,8 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
 #define GASNETI_SCI_STORE_IS_FENCE(f) 0
 #endif
 
-/* The order of a compare-and-swap whose fences are not folded; more than asked for, and on x86 for nothing. */
+/* The order of a compare-and-swap whose fences are separate. It may be more than the flags ask for; on x86 that is
+ * free. */
 #if defined(__x86_64__) || defined(__i386__)
 #define GASNETI_SCI_CAS(p, expected, v, f)                                                                           \
   __atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
@@ -162,8 +165,8 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
   }                                                                                                                  \
   GASNETI_SCI_ATOMIC_DERIVED(X, T)
 
-/* With one thread: as plain as an access can be that is not torn. Where a full fence is asked for, the cpu's own operation
-   is one, and cheaper than a fence beside a plain one. */
+/* With one thread: plain accesses that are not torn. If a full fence is asked for, the cpu's atomic operation is
+ * one, and it is cheaper than a plain access with a fence. */
 #define GASNETI_SCI_ATOMIC_PLAIN(X, STRONG, T, V)                                                                    \
   GASNETI_SCI_ATOMIC_ACCESS(X, T, V)                                                                                 \
   GASNETI_SCI_ATOMIC_INLINE V X##_swap(T *p, V v, int f) {                                                           \

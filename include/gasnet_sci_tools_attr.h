@@ -1,14 +1,15 @@
-/* What clients tell the compiler: inlining, attributes, hints, linkage. Part of gasnet_tools.h; contract: tools.md sections 1.5, 5.
+/* Compiler annotations for clients: inlining, attributes, hints, linkage. Part of gasnet_tools.h; contract: tools.md
+ * sections 1.5, 5.
  *
- * GASNETT_USE_* are 1 or 0 and may be defined before inclusion; what is 0 expands to something harmless. Attributes are written
- * with underscores, since clients may define words like used or hot. */
+ * The client may define GASNETT_USE_* as 1 or 0 before it includes this. The macros of a feature that is 0 expand to
+ * code without effect. Attributes are written with underscores, because clients may define words like used or hot. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_attr.h"
 #endif
 #ifndef GASNETI_SCI_TOOLS_ATTR_H
 #define GASNETI_SCI_TOOLS_ATTR_H
 
-/* ---- features: default unless defined ---- */
+/* ---- features: these defaults hold unless the client defines them ---- */
 #if defined(__GNUC__)
 #define GASNETI_SCI_GNU 1
 #else
@@ -155,13 +156,13 @@
 #endif
 #define GASNETT_MALLOC GASNETI_SCI_MALLOC_ GASNETT_WARN_UNUSED_RESULT
 
-/* On a line of their own after a prototype, without semicolon: pragmas of compilers of old. */
+/* Clients write these on a line of their own after a prototype, without semicolon: old compilers need pragmas there. */
 #define GASNETT_NORETURNP(fn)
 #define GASNETT_MALLOCP(fn)
 #define GASNETT_PUREP(fn)
 #define GASNETT_CONSTP(fn)
 
-/* ---- inlining: in place of the storage class ---- */
+/* ---- inlining: clients write these instead of the storage class ---- */
 #if GASNETT_USE_GCC_ATTRIBUTE_ALWAYSINLINE && !defined(GASNET_DEBUG)
 #define GASNETI_SCI_ALWAYS_INLINE_ __attribute__((__always_inline__))
 #else
@@ -215,7 +216,7 @@
 #define GASNETT_RESTRICT
 #endif
 
-/* ---- hints; the value passes through, as wide as a pointer ---- */
+/* ---- hints; they return the value of their argument, as wide as a pointer ---- */
 #if GASNETT_USE_BUILTIN_EXPECT
 #define GASNETT_PREDICT_TRUE(e) __builtin_expect(GASNETI_SCI_AS(long, GASNETI_SCI_AS(uintptr_t, e)), 1)
 #define GASNETT_PREDICT_FALSE(e) __builtin_expect(GASNETI_SCI_AS(long, GASNETI_SCI_AS(uintptr_t, e)), 0)
@@ -245,7 +246,7 @@
 #define GASNETT_FALLTHROUGH
 #endif
 
-/* ---- arguments that are not used ---- */
+/* ---- unused arguments ---- */
 #define GASNETT_UNUSED_ARGS1(a) ((void)(a))
 #define GASNETT_UNUSED_ARGS2(a, b) ((void)(a), (void)(b))
 #define GASNETT_UNUSED_ARGS3(a, b, c) ((void)(a), (void)(b), (void)(c))
@@ -255,13 +256,13 @@
 #define GASNETT_UNUSED_ARGS7(a, b, c, d, e, f, g) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e), (void)(f), (void)(g))
 #define GASNETT_UNUSED_ARGS8(a, b, c, d, e, f, g, h) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e), (void)(f), (void)(g), (void)(h))
 
-/* ---- place ---- */
+/* ---- place in the source ---- */
 #if defined(__GNUC__) && defined(__cplusplus)
 #define GASNETT_CURRENT_FUNCTION __PRETTY_FUNCTION__
 #else
 #define GASNETT_CURRENT_FUNCTION __func__
 #endif
-/* char *: function, file and line of this place, in fresh heap memory that nobody frees; NULL when there is none left. */
+/* char *: function, file and line of this place, in new heap memory that is never freed; NULL if there is no memory. */
 #define gasnett_current_loc gasneti_sci_place(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__)
 GASNETI_SCI_INLINE char *gasneti_sci_place(const char *function, const char *file, int line) {
   size_t room = strlen(function) + strlen(file) + 16;
@@ -282,8 +283,8 @@ GASNETI_SCI_INLINE char *gasneti_sci_place(const char *function, const char *fil
 #endif
 #define GASNETT_TENTATIVE_EXTERN extern
 
-/* At file scope: a global array with the text, which reaches the executable whatever the optimiser and the linker throw away.
-   Only old compilers can't say that; there a constructor looks at it. */
+/* At file scope: defines a global array with the text, which the optimiser and the linker must keep in the
+ * executable. Old compilers have no attribute for that; there a constructor reads the array. */
 #if defined(__has_attribute)
 #if __has_attribute(__retain__)
 #define GASNETI_SCI_RETAIN __attribute__((__used__, __retain__))

@@ -5,7 +5,8 @@
 #ifndef GASNETI_SCI_TOOLS_CTYPE_H
 #define GASNETI_SCI_TOOLS_CTYPE_H
 
-/* As in the C locale, without its tables; translated code must not depend on their symbols. */
+/* The results are those of the C locale. The C library's tables are not used, because the code of translators must
+ * not depend on their symbols. */
 GASNETI_SCI_INLINE int gasnett_isascii(int c) { return c >= 0 && c <= 127; }
 GASNETI_SCI_INLINE int gasnett_toascii(int c) { return c & 127; }
 GASNETI_SCI_INLINE int gasnett_isdigit(int c) { return c >= '0' && c <= '9'; }

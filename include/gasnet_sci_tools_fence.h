@@ -1,7 +1,7 @@
-/* Memory barriers, and what to do in a loop that waits. Part of gasnet_tools.h; contract: tools.md sections 3, 8.
+/* Memory barriers, and hints for loops that wait. Part of gasnet_tools.h; contract: tools.md sections 3, 8.
  *
- * Void expressions. Every one is a barrier for the compiler, too: clients publish with a barrier and a plain store, and take with
- * a plain load and a barrier. */
+ * All are void expressions. Each barrier also holds for the compiler: a client may publish data with a barrier and
+ * then a plain store, and read it with a plain load and then a barrier. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_fence.h"
 #endif
@@ -13,17 +13,17 @@
 #endif
 
 GASNETI_SCI_INLINE void gasneti_sci_compiler_fence(void) { __asm__ __volatile__("" : : : "memory"); }
-/* Stores, and what was loaded before, come before later stores. */
+/* Earlier stores and loads come before later stores. */
 GASNETI_SCI_INLINE void gasneti_sci_wmb(void) {
   gasneti_sci_compiler_fence();
   GASNETI_SCI_FENCE(__ATOMIC_RELEASE);
 }
-/* Loads come before later loads and stores. */
+/* Earlier loads come before later loads and stores. */
 GASNETI_SCI_INLINE void gasneti_sci_rmb(void) {
   GASNETI_SCI_FENCE(__ATOMIC_ACQUIRE);
   gasneti_sci_compiler_fence();
 }
-/* Everything, a store and a later load included. */
+/* All earlier accesses come before all later ones, also a store before a later load. */
 GASNETI_SCI_INLINE void gasneti_sci_mb(void) {
   gasneti_sci_compiler_fence();
   GASNETI_SCI_FENCE(__ATOMIC_SEQ_CST);
@@ -34,7 +34,7 @@ GASNETI_SCI_INLINE void gasneti_sci_mb(void) {
 #define gasnett_local_wmb() gasneti_sci_wmb()
 #define gasnett_local_rmb() gasneti_sci_rmb()
 #define gasnett_local_mb() gasneti_sci_mb()
-/* Among the client's own threads: where there is one thread only, nothing but the compiler needs to know. */
+/* Barriers among the client's own threads. If it has one thread, they are barriers for the compiler only. */
 #if defined(GASNETT_THREAD_SINGLE)
 #define gasnett_weak_wmb() gasneti_sci_compiler_fence()
 #define gasnett_weak_rmb() gasneti_sci_compiler_fence()
@@ -54,11 +54,11 @@ GASNETI_SCI_INLINE void gasneti_sci_spin(void) {
   gasneti_sci_compiler_fence();
 #endif
 }
-/* A pause in a loop that looks at memory. */
+/* A pause for a loop that polls memory. */
 #define gasnett_spinloop_hint() gasneti_sci_spin()
 /* Lets another thread have the cpu. */
 #define gasnett_sched_yield() ((void)sched_yield())
-/* int gasnett_nsleep(uint64_t ns): sleeps at least as long, signals or not; 0. */
+/* int gasnett_nsleep(uint64_t ns): sleeps at least `ns` nanoseconds, also if signals arrive, and returns 0. */
 #define gasnett_nsleep(ns) gasneti_sci_tools_nsleep(ns)
 
 #endif

@@ -1,7 +1,8 @@
-/* Texts of non-contiguous transfers, for clients' traces. Part of gasnet_tools.h, after gasnet.h only; contract: tools.md section 15.
+/* Texts that describe non-contiguous transfers, for clients' traces. Part of gasnet_tools.h, only after gasnet.h;
+ * contract: tools.md section 15.
  *
- * X_bufsz says how many bytes X may write, the terminating NUL included; X writes no more. The forms of a whole transfer return its
- * payload in bytes, those of a list the bytes that it stands for. */
+ * X_bufsz is the largest number of bytes that X writes, including the terminating NUL. The forms for a whole
+ * transfer return its payload in bytes; the forms for a list return the bytes that the list describes. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_format.h"
 #endif
@@ -9,7 +10,7 @@
 #define GASNETI_SCI_TOOLS_FORMAT_H
 #if defined(_GASNET_H)
 
-/* Longest texts: of a number, an entry of a list, and everything around lists. */
+/* Bytes of the longest texts: of a number, of an entry of a list, and of all text outside lists. */
 #define GASNETI_SCI_NUMBER_ROOM 24
 #define GASNETI_SCI_ENTRY_ROOM 56
 #define GASNETI_SCI_FRAME_ROOM 160
@@ -89,7 +90,7 @@ GASNETI_SCI_INLINE size_t gasneti_sci_format_putsgets(char *buf, gasnet_node_t n
   gasneti_sci_format_putvgetv((buf), (node), (dstcount), (dst), (srccount), (src))
 #define gasnett_format_putigeti(buf, node, dstcount, dst, dstlen, srccount, src, srclen)                             \
   gasneti_sci_format_putigeti((buf), (node), (dstcount), (dst), (dstlen), (srccount), (src), (srclen))
-/* pstats: NULL, or what the reference would keep there, which nobody reads. */
+/* pstats is ignored: NULL, or memory in which other implementations of GASNet keep statistics. */
 #define gasnett_format_putsgets(buf, pstats, node, dst, dststrides, src, srcstrides, count, levels)                  \
   ((void)(pstats), gasneti_sci_format_putsgets((buf), (node), (dst), (dststrides), (src), (srcstrides), (count), (levels)))
 

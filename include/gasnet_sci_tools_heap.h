@@ -1,7 +1,9 @@
-/* The debug heap: malloc with guards and a list of what lives. Part of gasnet_sci_tools_lib.h; contract: tools.md section 15.
+/* The debug heap: malloc with guards around blocks and a list of the blocks in use. Part of gasnet_sci_tools_lib.h;
+ * contract: tools.md section 15.
  *
- * A client that wants it defines GASNET_DEBUGMALLOC as 1 and includes gasnet.h; without that none of the names exist. Blocks of
- * this heap and of the C library's must not meet. Misuse ends the program with a line; GASNET_MALLOC_* say what else is done. */
+ * The names exist only if the client defines GASNET_DEBUGMALLOC as 1 and includes gasnet.h. A block of this heap
+ * must not be freed by the C library, nor the other way. Misuse ends the program with a line. GASNET_MALLOC_* switch
+ * on more checks. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_heap.h"
 #endif
@@ -21,7 +23,7 @@
 #define gasnett_debug_memcheck_all gasneti_sci_heap_memcheck_all
 typedef gasneti_sci_heapstats_t gasnett_heapstats_t;
 #define gasnett_getheapstats gasneti_sci_heap_stats
-/* Lists and errors name the line that GASNETT_TRACE_SETSOURCELINE set last, if any. */
+/* Lists of blocks and error lines name the place that GASNETT_TRACE_SETSOURCELINE set last, if any. */
 #ifndef GASNETT_MALLOC_USE_SRCPOS
 #define GASNETT_MALLOC_USE_SRCPOS 1
 #endif

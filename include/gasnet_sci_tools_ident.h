@@ -1,4 +1,4 @@
-/* Who we are, how this object was compiled, and the check that the library fits. Part of gasnet_tools.h.
+/* Identification, how this object was compiled, and the check that the library fits the object. Part of gasnet_tools.h.
  * Contract: tools.md sections 1.2, 1.3. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_ident.h"
@@ -54,7 +54,8 @@
 #endif
 #define GASNETT_CONFIGURE_ARGS "'--conduit=sci'"
 
-/* The library is behind a C ABI and what is inline is the client's own object: every compiler is the one it was made for. */
+/* The library has a C ABI, and inline code is part of the client's object. So the compiler of the tools is the
+ * client's. */
 #define GASNETT_PLATFORM_COMPILER_IDSTR PLATFORM_COMPILER_IDSTR
 #define GASNETT_PLATFORM_COMPILER_FAMILYID PLATFORM_COMPILER_FAMILYID
 #define GASNETT_PLATFORM_COMPILER_ID PLATFORM_COMPILER_ID
@@ -65,7 +66,8 @@
 #define gasnett_release_version() gasneti_sci_tools_release()
 #define gasnett_release_version_str() gasneti_sci_tools_release_str()
 
-/* ---- does the library fit? It defines one object for each configuration that it serves; others do not link ---- */
+/* ---- check that the library fits: it defines a variable for each configuration that it serves; others do not link
+ * ---- */
 #define GASNETI_SCI_JOIN_(a, b) a##b
 #define GASNETI_SCI_JOIN(a, b) GASNETI_SCI_JOIN_(a, b)
 #define GASNETT_LINKCONFIG_IDIOTCHECK(name) GASNETI_SCI_JOIN(gasnett_linkconfig_idiotcheck_, name)
@@ -98,8 +100,9 @@ static int GASNETI_SCI_UNUSED gasnett_linkconfig_idiotcheck(void) {
          + GASNETT_LINKCONFIG_IDIOTCHECK(GASNETT_MEMBAR_CONFIG);
 }
 
-/* Locks are of another type in another mode, so objects of different modes must not meet; the library, which serves all, is told
-   by each object before main. This also keeps the function above, and its symbols, from a linker that collects garbage. */
+/* The type of locks depends on the mode, so all objects of a program must have the same mode. Each object tells the
+ * library its mode before main, and the library compares. This call also makes the linker keep the function above
+ * and its symbols. */
 #if defined(GASNETT_THREAD_SAFE)
 #define GASNETI_SCI_TOOLS_MODE_THREADS GASNETI_SCI_TOOLS_MODE_PAR
 #elif defined(GASNETT_LITE_MODE)

@@ -1,4 +1,4 @@
-/* What gasnet_tools.h has only after gasnet.h: small copies and values. Part of gasnet_tools.h.
+/* Small copies and values. Part of gasnet_tools.h, only after gasnet.h.
  * Contract: tools.md section 15. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_job.h"
@@ -8,12 +8,13 @@
 
 #if defined(_GASNET_H)
 
-/* For array bounds; the library has no limit. */
+/* For array bounds in clients; the library has no such limit. */
 #ifndef GASNETT_MAX_THREADS
 #define GASNETT_MAX_THREADS GASNETI_MAX_THREADS
 #endif
 
-/* Anything at any address, read and written in one piece where the address is aligned. */
+/* Types for values at any address, which may alias all others. If the address is aligned, an access is one load or
+ * store. */
 typedef uint16_t __attribute__((__may_alias__, __aligned__(1))) gasneti_sci_any16_t;
 typedef uint32_t __attribute__((__may_alias__, __aligned__(1))) gasneti_sci_any32_t;
 typedef uint64_t __attribute__((__may_alias__, __aligned__(1))) gasneti_sci_any64_t;
@@ -52,12 +53,12 @@ GASNETI_SCI_INLINE gasnet_register_value_t gasneti_sci_value_of(const void *src,
   gasneti_sci_copy(GASNETI_SCI_LOW(&value, n), src, n);
   return value;
 }
-/* Statement: the low n (0 … 8) bytes of an integer go to dst. */
+/* Statement: stores the low n (0 … 8) bytes of an integer to dst. */
 #define GASNETT_VALUE_ASSIGN(dst, val, n)                                                                            \
   do {                                                                                                               \
     gasneti_sci_value_assign((dst), GASNETI_SCI_AS(gasnet_register_value_t, val), (n));                              \
   } while (0)
-/* Statement: returns from the function it stands in. */
+/* Statement: returns the value of n bytes at src from the enclosing function. */
 #define GASNETT_VALUE_RETURN(src, n)                                                                                 \
   do {                                                                                                               \
     return gasneti_sci_value_of((src), (n));                                                                         \

@@ -1,9 +1,10 @@
 /* The library half of the tools: environment, numbers, errors and signals, debugging aids, machine, memory. Part of
  * gasnet_tools.h, not in LITE mode; contract: tools.md sections 9-12 and 15.
  *
- * The functions are the library's, and their addresses may be taken; prototypes with a line each are in
- * gasnet_sci_tools_lib_abi.h, which is generated. Here is what only C can say: variadic functions, volatile objects, what is
- * fastest inline. All may be called at any time, from any thread, with or without a job. */
+ * Most functions are the library's, and clients may take their addresses; their prototypes, with a line of
+ * documentation each, are in gasnet_sci_tools_lib_abi.h, which is generated. This file has the parts that only C can
+ * express (variadic functions, volatile objects) and those that are faster inline. All may be called at any time, in
+ * any thread, with or without a job. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_lib.h"
 #endif
@@ -17,13 +18,13 @@
 #else
 #define GASNETI_SCI_PRINTF_CHECK(fmtarg, firstvar)
 #endif
-/* Bytes of a text that the library is given; more is cut. What it prints in one piece. */
+/* Most bytes of a formatted text that is passed to the library, which prints it in one piece. Longer texts are cut. */
 #define GASNETI_SCI_TEXT_ROOM 4096
 
 /* ---- errors (section 10) ---- */
 
-/* Ends the process: a line "*** FATAL ERROR: " with the text, streams flushed, stack trace and freeze as switched on, abort.
-   The text need not end in a newline. */
+/* Ends the process: prints a line "*** FATAL ERROR: " with the text, flushes streams, prints a stack trace and
+ * freezes if these are switched on, and aborts. The text need not end in a newline. */
 GASNETI_SCI_NORETURN GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static void gasnett_fatalerror(const char *fmt, ...) {
   char text[GASNETI_SCI_TEXT_ROOM];
   va_list ap;
@@ -34,16 +35,16 @@ GASNETI_SCI_NORETURN GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static vo
 }
 #define gasnett_fatalerror_nopos gasnett_fatalerror
 #ifndef gasneti_fatalerror
-#define gasneti_fatalerror gasnett_fatalerror /* clients call it by this name, too (contract: core.md appendix B) */
+#define gasneti_fatalerror gasnett_fatalerror /* clients also use this name (contract: core.md appendix B) */
 #endif
 
 #ifndef gasneti_gethostname
-#define gasneti_gethostname gasnett_gethostname /* as well */
+#define gasneti_gethostname gasnett_gethostname /* the same */
 #endif
 
 /* ---- debugging aids (section 11) ---- */
 
-/* Non-zero while a thread waits for a debugger, which clears it to let the thread go on. */
+/* Not 0 while a thread waits for a debugger. The debugger sets it to 0 to let the thread continue. */
 extern volatile int gasnet_frozen;
 /* Prints host, pid and how to resume, sets *flag to 1, and waits until it is 0 or SIGCONT arrives. */
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *flagname);
@@ -60,7 +61,7 @@ GASNETI_SCI_INLINE int gasnett_isLittleEndian(void) {
   return *(const char *)&one;
 }
 
-/* ---- zero bytes in a register (section 12.3): each makes its byte's top bit, and a product adds them up ---- */
+/* ---- count of zero bytes in a word (section 12.3): a zero byte becomes a top bit, and a product adds these bits ---- */
 GASNETI_SCI_INLINE int gasnett_count0s_uint64_t(uint64_t x) {
   const uint64_t ones = ~(uint64_t)0 / 255, low = ones * 127;
   return (int)(((~(((x & low) + low) | x | low) >> 7) * ones) >> 56);
@@ -73,7 +74,7 @@ GASNETI_SCI_INLINE int gasnett_count0s_uintptr_t(uintptr_t x) {
   return sizeof x == 8 ? gasnett_count0s_uint64_t((uint64_t)x) : gasnett_count0s_uint32_t((uint32_t)x);
 }
 
-/* ---- what makes this program slow (section 12.4): lines with 8 blanks in front, "" if nothing does. Never freed ---- */
+/* ---- performance warnings (section 12.4): lines with 8 blanks in front, "" if there are none. Never freed ---- */
 #if defined(GASNET_DEBUG)
 #define GASNETI_SCI_WARN_CLIENT_DEBUG GASNETI_SCI_WARN_DEBUG
 #else
@@ -98,8 +99,9 @@ GASNETI_SCI_INLINE const char *gasnett_performance_warning_str(void) {
 
 /* ---- with gasnet.h only (section 15) ---- */
 #if defined(_GASNET_H)
-/* Errors that the self test found in `iters` rounds on each of `threads` threads; `sections`: letters of N numbers, Z zero
-   counts, S checksums, T atomics and locks between threads; NULL: all. Needs no handlers, and leaves the segment alone. */
+/* Runs `iters` rounds of the self test on each of `threads` threads, and returns the number of errors. `sections`:
+ * letters of N (numbers), Z (zero counts), S (checksums), T (atomics and locks between threads); NULL: all. It needs
+ * no handlers and does not touch the segment. */
 GASNETI_SCI_INLINE int gasnett_run_diagnostics(int iters, int threads, const char *sections,
                                                const gasnet_seginfo_t *seginfo) {
   (void)seginfo;

@@ -1,8 +1,8 @@
 /* Mutexes and condition variables over pthreads; with one thread they cost nothing. Part of gasnet_tools.h.
  *
- * In debug mode a mutex knows its owner: relocking, unlocking what one does not hold, destroying what is held, and waiting without
- * the mutex end the program with client file and line. GASNETT_USE_TRUE_MUTEXES makes them real in any case.
- * Contract: tools.md section 6. */
+ * In debug mode a mutex knows its owner. These errors end the program with the client's file and line: to lock a
+ * mutex again, to unlock one that the thread does not hold, to destroy a locked one, and to wait without the mutex.
+ * With GASNETT_USE_TRUE_MUTEXES they are mutexes of pthreads even with one thread. Contract: tools.md section 6. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_lock.h"
 #endif
@@ -11,7 +11,7 @@
 
 #if defined(GASNETT_THREAD_SAFE) || GASNETT_USE_TRUE_MUTEXES
 #define GASNETI_SCI_TRUE_LOCKS 1
-/* Never 0 of a thread that runs. */
+/* The calling thread's identity, never 0. */
 #define GASNETI_SCI_SELF() GASNETI_SCI_AS(uintptr_t, pthread_self())
 #else
 #define GASNETI_SCI_TRUE_LOCKS 0
@@ -19,7 +19,7 @@
 #endif
 
 #define GASNETI_SCI_HERE __FILE__, __LINE__
-/* Fatal unless `holds`: `what` was wrong at the client's file and line. */
+/* Ends the program unless `holds`, with a line that says `what` was wrong at the client's file and line. */
 #define GASNETI_SCI_DEMAND(holds, what)                                                                              \
   do {                                                                                                               \
     if_pf (!(holds)) gasneti_sci_tools_misuse((what), file, line);                                                   \
@@ -31,7 +31,7 @@ typedef struct {
 #if GASNETI_SCI_TRUE_LOCKS
   pthread_mutex_t gasneti_lock;
 #endif
-  uintptr_t gasneti_owner; /* thread that holds it, or 0; only its own value tells a thread something for sure */
+  uintptr_t gasneti_owner; /* the holder, or 0. A thread may rely on it only if it finds itself */
 } gasnett_mutex_t;
 #if GASNETI_SCI_TRUE_LOCKS
 #define GASNETT_MUTEX_INITIALIZER { PTHREAD_MUTEX_INITIALIZER, 0 }
@@ -39,7 +39,7 @@ typedef struct {
 #define GASNETT_MUTEX_INITIALIZER { 0 }
 #endif
 
-/* relaxed: equal to the own thread only if that thread stored it */
+/* relaxed: it equals the calling thread only if that thread stored it */
 #define GASNETI_SCI_OWNER(p) __atomic_load_n(&(p)->gasneti_owner, __ATOMIC_RELAXED)
 #define GASNETI_SCI_SET_OWNER(p, thread) __atomic_store_n(&(p)->gasneti_owner, (thread), __ATOMIC_RELAXED)
 
@@ -134,7 +134,7 @@ GASNETI_SCI_INLINE int gasneti_sci_mutex_nothing(gasnett_mutex_t *p) {
 #define gasnett_mutex_assertunlocked(p) ((void)0)
 #endif
 
-/* ---- condition variable: gasnett_cond_wait(pc, pl) needs the mutex, and may return for no reason ---- */
+/* ---- condition variable: gasnett_cond_wait(pc, pl) needs the mutex, and may return without a signal ---- */
 #if GASNETI_SCI_TRUE_LOCKS
 typedef struct {
   pthread_cond_t gasneti_cond;

@@ -1,7 +1,7 @@
 /* Reader-writer locks; with one thread they cost nothing. Part of gasnet_tools.h; contract: tools.md section 6.
  *
- * Not those of pthreads, which strict dialects hide: the library has its own in one word. Readers get in as long as no writer is
- * inside, so that a thread may read again while it reads. */
+ * They are the library's own, in one word, because strict dialects hide those of pthreads. A reader waits only while
+ * a writer holds the lock, so that a thread that reads may take it again for reading. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_rwlock.h"
 #endif
@@ -12,7 +12,7 @@ typedef struct {
 #if GASNETI_SCI_TRUE_LOCKS
   uintptr_t gasneti_state; /* the library's */
 #endif
-  uintptr_t gasneti_writer; /* thread that writes, or 0; stored by that thread while it is alone inside */
+  uintptr_t gasneti_writer; /* the thread that writes, or 0; only that thread stores it, while it holds the lock */
 #if defined(GASNET_DEBUG)
   uint32_t gasneti_readers; /* threads that read */
 #endif
@@ -25,7 +25,7 @@ typedef struct {
 #define GASNETT_RWLOCK_INITIALIZER { 0 }
 #endif
 
-/* relaxed: equal to the own thread only if that thread stored it */
+/* relaxed: it equals the calling thread only if that thread stored it */
 #define GASNETI_SCI_WRITER(p) __atomic_load_n(&(p)->gasneti_writer, __ATOMIC_RELAXED)
 #define GASNETI_SCI_SET_WRITER(p, thread) __atomic_store_n(&(p)->gasneti_writer, (thread), __ATOMIC_RELAXED)
 #if defined(GASNET_DEBUG)
@@ -97,7 +97,7 @@ GASNETI_SCI_INLINE void gasneti_sci_rwlock_unlock(gasnett_rwlock_t *p, const cha
 #define gasnett_rwlock_unlock(p) gasneti_sci_rwlock_unlock((p), GASNETI_SCI_HERE)
 
 #if defined(GASNET_DEBUG)
-/* Which threads read is not kept, so of a reader it is known only that somebody reads. */
+/* The lock knows how many threads read, not which. So a check for a reader finds only that some thread reads. */
 GASNETI_SCI_INLINE void gasneti_sci_rwlock_check(gasnett_rwlock_t *p, int may_read, int may_write, const char *file, int line) {
   int writes = GASNETI_SCI_WRITER(p) == GASNETI_SCI_SELF(), reads = GASNETI_SCI_READERS(p) != 0;
   if (may_read || may_write)

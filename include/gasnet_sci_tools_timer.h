@@ -1,8 +1,9 @@
-/* Ticks: the cpu's own counter where it is invariant, else the system's monotonic clock in nanoseconds. Part of gasnet_tools.h.
+/* Ticks: the cpu's own counter where it is invariant, else the system's monotonic clock in nanoseconds. Part of
+ * gasnet_tools.h.
  *
- * Which one it is, and what a tick is worth, the library finds out when it is first asked (the worth takes some ms); each object
- * then has it at hand. A difference of ticks is converted by a multiplication to 128 bits and a shift: exact to 1 ns over years.
- * Contract: tools.md section 2. */
+ * The library chooses at the first reading, and measures the length of a tick at the first conversion, which takes
+ * some ms. Each object keeps a copy of both. A difference of ticks is converted by a multiplication to 128 bits and
+ * a shift, which is exact to 1 ns over years. Contract: tools.md section 2. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_timer.h"
 #endif
@@ -15,19 +16,20 @@ typedef uint64_t gasnett_tick_t;
 
 /* 0 until the library has said that the counter may be read here. */
 static uint32_t GASNETI_SCI_UNUSED gasneti_sci_tick_native;
-/* Nanoseconds per tick times 2 to the power of GASNETI_SCI_TICK_SHIFT; 0 until asked for. */
+/* Nanoseconds per tick times 2 to the power of GASNETI_SCI_TICK_SHIFT; 0 before the first conversion. */
 static uint64_t GASNETI_SCI_UNUSED gasneti_sci_tick_factor;
 
-/* gasnett_tick_t gasnett_ticks_now(void): never decreases within a thread; of other threads nothing is promised. */
+/* gasnett_tick_t gasnett_ticks_now(void): never decreases within a thread. Readings of different threads are not
+ * ordered. */
 GASNETI_SCI_INLINE gasnett_tick_t gasneti_sci_ticks(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
-  /* relaxed: the word stands alone, and once it is set the counter is good on every cpu */
+  /* relaxed: the word orders no other memory, and once it is set the counter may be read on every cpu */
   if_pt (__atomic_load_n(&gasneti_sci_tick_native, __ATOMIC_RELAXED)) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
 #else
     uint64_t count;
-    /* the barrier: else the counter may be read ahead of what comes before */
+    /* the barrier keeps the cpu from reading the counter before earlier instructions */
     __asm__ __volatile__("isb\n\tmrs %0, cntvct_el0" : "=r"(count) : : "memory");
     return count;
 #endif
@@ -52,7 +54,7 @@ GASNETI_SCI_INLINE uint64_t gasneti_sci_ticks_ns(gasnett_tick_t ticks) {
   }
 #else
   {
-    /* the same by halves: 2^48 is the weight of bit 16 of the upper half's product */
+    /* the same with 32-bit halves: the result is bits 48 to 111 of the product of 128 bits */
     uint64_t high = ticks >> 32, low = ticks & 0xFFFFFFFFu, fhigh = factor >> 32, flow = factor & 0xFFFFFFFFu;
     uint64_t mid = high * flow, bottom = low * flow, cross = low * fhigh;
     uint64_t sum = (bottom >> 32) + (mid & 0xFFFFFFFFu) + (cross & 0xFFFFFFFFu);
@@ -65,7 +67,7 @@ GASNETI_SCI_INLINE uint64_t gasneti_sci_ticks_ns(gasnett_tick_t ticks) {
 /* uint64_t gasnett_ticks_to_us(gasnett_tick_t difference) */
 #define gasnett_ticks_to_us(ticks) (gasneti_sci_ticks_ns(ticks) / 1000u)
 
-/* double, µs: the smallest step that is seen, and what a reading costs. Measured once, then always the same. */
+/* double, µs: the smallest step that is seen, and the time that a reading takes. Measured once, then always the same. */
 #define gasnett_tick_granularityus() gasneti_sci_tools_tick_granularity()
 #define gasnett_tick_overheadus() gasneti_sci_tools_tick_overhead()
 /* uint64_t: wall clock, µs since 1970 */

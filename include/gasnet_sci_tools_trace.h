@@ -1,7 +1,7 @@
 /* Trace and statistics hooks of the tools. Part of gasnet_tools.h, not in LITE mode; contract: tools.md section 13.
  *
- * With gasnet.h they are always there, and do nothing but look at one word until GASNET_TRACEFILE or GASNET_STATSFILE is set;
- * without gasnet.h they are empty. All are expressions. */
+ * After gasnet.h they are in every build. They only test one word unless GASNET_TRACEFILE or GASNET_STATSFILE is
+ * set. Without gasnet.h they are empty. All are expressions. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_trace.h"
 #endif
@@ -10,12 +10,12 @@
 
 GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static void _gasnett_trace_printf_noop(const char *fmt, ...) { (void)fmt; }
 
-/* Called when statistics are written, with a function that prints into them. */
+/* The library calls it when it writes statistics, with a function that prints into them. */
 typedef void (*gasnett_stats_callback_t)(void (*printf_fn)(const char *fmt, ...));
 
 #if defined(_GASNET_H)
 
-/* Kinds that are on, one bit per letter, A lowest; 0 = none. The library writes them. */
+/* Kinds that are on, one bit per letter, A lowest; 0: none. The library writes these words. */
 extern volatile uint32_t gasneti_sci_trace_letters;
 extern volatile uint32_t gasneti_sci_stats_letters;
 extern gasnett_stats_callback_t gasnett_stats_callback;
@@ -23,7 +23,7 @@ extern gasnett_stats_callback_t gasnett_stats_callback;
 #define GASNETI_SCI_CLIENT_LETTER (GASNETI_SCI_AS(uint32_t, 1) << ('H' - 'A'))
 #define GASNETI_SCI_IS_TRACED (gasneti_sci_trace_letters != 0)
 
-/* The four that print: into the trace, into the statistics; if category H is on, always. */
+/* The four functions that print, into the trace or the statistics: if category H is on, or always. */
 #define GASNETI_SCI_PRINTER(name, condition, print, force)                                                           \
   GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static void name(const char *fmt, ...) {                         \
     if (condition) {                                                                                                 \
@@ -40,17 +40,18 @@ GASNETI_SCI_PRINTER(_gasnett_trace_printf_force, GASNETI_SCI_IS_TRACED, gasneti_
 GASNETI_SCI_PRINTER(_gasnett_stats_printf, gasneti_sci_stats_letters &GASNETI_SCI_CLIENT_LETTER, gasneti_sci_stats_text, 0)
 GASNETI_SCI_PRINTER(_gasnett_stats_printf_force, gasneti_sci_stats_letters != 0, gasneti_sci_stats_text, 1)
 
-/* Non-zero: category H of the trace is on here, at this moment. */
+/* Not 0 if category H of the trace is on in this node now. */
 #define GASNETT_TRACE_ENABLED GASNETI_SCI_AS(int, ((gasneti_sci_trace_letters & GASNETI_SCI_CLIENT_LETTER) != 0))
 #define GASNETT_TRACE_PRINTF _gasnett_trace_printf
 #define GASNETT_TRACE_PRINTF_FORCE _gasnett_trace_printf_force
 #define GASNETT_STATS_PRINTF _gasnett_stats_printf
 #define GASNETT_STATS_PRINTF_FORCE _gasnett_stats_printf_force
 
-/* The calling thread's place in the client's source: a file name that stays (NULL: as before), a line. */
+/* Sets the calling thread's place in the client's source: file name, which must stay valid (NULL: the same file),
+ * and line. */
 #define GASNETT_TRACE_SETSOURCELINE(file, line)                                                                      \
   (GASNETI_SCI_IS_TRACED ? gasneti_sci_trace_setsourceline((file), GASNETI_SCI_AS(uint32_t, line)) : (void)0)
-/* (const char **, unsigned *); what they point to stays as it is while there is no trace. */
+/* (const char **, unsigned *). Without a trace it does not change the variables. */
 #define GASNETT_TRACE_GETSOURCELINE(pfile, pline)                                                                    \
   (GASNETI_SCI_IS_TRACED ? gasneti_sci_trace_getsourceline((pfile), (pline)) : (void)0)
 #define GASNETT_TRACE_FREEZESOURCELINE() (GASNETI_SCI_IS_TRACED ? gasneti_sci_trace_freezesourceline(1) : (void)0)
@@ -63,7 +64,7 @@ GASNETI_SCI_PRINTER(_gasnett_stats_printf_force, gasneti_sci_stats_letters != 0,
 #define GASNETT_STATS_GETMASK() gasneti_sci_trace_getmask(1)
 #define GASNETT_STATS_SETMASK(str) gasneti_sci_trace_setmask(1, (str))
 typedef void (*gasneti_sci_stats_print_t)(void);
-/* Registers a gasnett_stats_callback_t; non-zero: category H of the statistics is on. */
+/* Registers a gasnett_stats_callback_t. Not 0 if category H of the statistics is on. */
 #define GASNETT_STATS_INIT(callback)                                                                                 \
   (gasnett_stats_callback = (callback),                                                                              \
    gasneti_sci_stats_init(GASNETI_SCI_AS(gasneti_sci_stats_print_t, _gasnett_stats_printf)))

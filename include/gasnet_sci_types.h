@@ -37,7 +37,7 @@
   GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats," GASNETI_SCI_MALLOC_STR ",srclines,"                        \
   GASNETI_SCI_PRIMITIVES_STR
 
-/* Traces, statistics and their line numbers are always there; GASNET_TRACEFILE and GASNET_STATSFILE switch them on. */
+/* Traces, statistics and their line numbers are in every build; GASNET_TRACEFILE and GASNET_STATSFILE switch them on. */
 #undef GASNET_TRACE
 #define GASNET_TRACE 1
 #undef GASNET_STATS
@@ -56,14 +56,14 @@
 #endif
 #define GASNET_NULL_ARGV_OK 1
 #define SIZEOF_GASNET_REGISTER_VALUE_T 8
-/* Client threads per node that client sources may reckon with, in array bounds; the library itself has no such limit. */
+/* The number of client threads per node that client sources use in array bounds. The library itself has no such limit. */
 #if defined(GASNET_SEQ)
 #define GASNETI_MAX_THREADS 1
 #else
 #define GASNETI_MAX_THREADS 256
 #endif
 
-/* ---- values used in calls; constant expressions, in #if too ---- */
+/* ---- values used in calls; also usable in #if ---- */
 #define GASNET_OK 0
 #define GASNET_ERR_NOT_INIT 10001
 #define GASNET_ERR_RESOURCE 10002
@@ -89,8 +89,8 @@ typedef uint64_t gasnet_register_value_t;
 typedef void *gasnet_threadinfo_t;
 typedef uint32_t gasnet_image_t;
 
-/* Tables are written { 201, my_handler } with handlers of many prototypes and no cast. In C23 an empty parameter list means
-   "none", so there, and where the client asks for it, the member is a plain pointer. */
+/* Clients write tables as { 201, my_handler }, with handlers of many prototypes and without a cast. In C23 an empty
+ * parameter list means "no parameters", so the member is a plain pointer there, and where the client asks for it. */
 typedef struct {
   gasnet_handler_t index;
 #if defined(GASNET_USE_STRICT_PROTOTYPES) || (!defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)

@@ -1,12 +1,14 @@
 /* Vector, indexed and strided transfers of few pieces, inline. Part of gasnet_vis.h.
  *
- * A call of the library costs about 15 ns, which is as much as 16 to 32 pieces: here 4 pieces of 8 bytes take 8 ns, not 22
- * (a loop by hand: 5; testvisperf, 2026-11, Xeon, gcc 12). Left to the library is what has other sizes, is cut differently on
- * the two sides, has many pieces or is not mapped here; all of it while something is recorded (gasneti_sci_few is 0
- * then), and in debug builds, which check first.
+ * A call of the library costs about 15 ns, as much as 16 to 32 pieces. Inline, 4 pieces of 8 bytes take 8 ns instead
+ * of 22 (a loop by hand: 5; testvisperf, 2026-11, Xeon, gcc 12). The library makes the transfers
+ * - of pieces of other sizes, of many pieces, and of pieces that are cut differently on the two sides,
+ * - to and from nodes that are not mapped here,
+ * - that are recorded or counted (then gasneti_sci_few is 0), and those of debug builds, which check first.
  *
- * Each function returns 0, and has done nothing, if it leaves the transfer to the library. Distances and addresses are
- * numbers: a stride may be "negative" modulo 2^64 at levels that repeat once. Fences as in gasnet_sci_rma.h. */
+ * Each function returns 0 and does nothing if it leaves the transfer to the library. Addresses and distances are
+ * numbers, so a stride may be "negative" modulo 2^64 at levels that repeat once. The fences are those of
+ * gasnet_sci_rma.h. */
 #if !defined(GASNETI_SCI_IN_VIS_H)
 #error "include gasnet_vis.h, not gasnet_sci_vis.h"
 #endif
@@ -16,8 +18,8 @@
 #if !defined(GASNET_DEBUG) && !defined(GASNET_SEGMENT_EVERYTHING) && defined(__GNUC__)
 #define GASNETI_SCI_VIS_INLINE 1
 
-/* `copy(N)` in the version for pieces of `len` bytes, if it is a common size. The size is a constant in each, so that a
- * piece is a few loads and stores. */
+/* Does `copy(N)` for pieces of N = `len` bytes, if that is a common size. N is a constant, so that a piece is a few
+ * loads and stores. */
 #define GASNETI_SCI_FEW_SIZES(len, copy)                                                                             \
   switch (len) {                                                                                                     \
     case 1: copy(1) break;                                                                                           \
@@ -32,8 +34,9 @@
   }
 #define GASNETI_SCI_FEW_PIECE(to, from, bytes) memcpy((void *)(to), (const void *)(from), bytes);
 
-/* A piece of a client's list. Runtimes reinterpret lists of a pair of their own (vis.md section 1): the library read them where
- * no compiler saw it; here it is done by bytes, lest the client's stores be taken for those to something else. */
+/* Reads a piece of a client's list. Runtimes pass lists of a pair type of their own (vis.md section 1). So this
+ * copies bytes: with a typed load the compiler might assume that the client's stores to its own type do not change
+ * the list. */
 GASNETI_SCI_ALWAYS gasnet_memvec_t gasneti_sci_few_piece(gasnet_memvec_t const *list, size_t i) {
   gasnet_memvec_t piece;
   memcpy(&piece, list + i, sizeof piece);
@@ -67,7 +70,8 @@ GASNETI_SCI_INLINE int gasneti_sci_few_places(void *const *dst, void *const *src
   return 1;
 }
 
-/* One or two levels. One row has a loop of its own: compilers unroll it better than the inner one of two. */
+/* Strided transfers of one or two levels. One level has a loop of its own, which compilers unroll better than an
+ * inner loop. */
 GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrides, uintptr_t from,
                                             const size_t *srcstrides, const size_t *count, size_t levels) {
   const size_t n = count[1], rows = levels == 2 ? count[2] : 1;
@@ -88,12 +92,13 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
   return 1;
 }
 
-/* ---- the library's verbs, and this before them ---- */
+/* ---- the verbs: inline if possible, else the library's ---- */
 
 #define GASNETI_SCI_FEW_LISTS(n, m, dst, src) ((n) == (m) && (n) <= gasneti_sci_few && (dst) && (src))
 
-/* `move`: what to add to addresses of the destination, and of the source; `side`: which of the two is remote. A fence costs
- * nothing on x86-64; a get's acquire belongs to the blocking form or to the sync, but so short a transfer may have both. */
+/* `move`: the numbers to add to addresses of the destination and of the source; `side`: which of the two is remote.
+ * A put ends with a release fence and a get with an acquire fence. Neither costs anything on x86-64. (The sync of a
+ * non-blocking get has an acquire fence, too.) */
 #define GASNETI_SCI_FEW_DO(condition, side, copied)                                                                  \
   if (condition) {                                                                                                   \
     uintptr_t move[2] = {0, 0};                                                                                      \

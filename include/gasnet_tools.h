@@ -1,12 +1,13 @@
 /* gasnet-sci: the GASNet tools (specification 1.9; contract: tools.md), with or without gasnet.h.
  *
- * Alone it needs no macro: timers, memory barriers, atomics, locks, thread keys, compiler annotations, environment, debugging
- * aids. After gasnet.h (never before) the rest of section 15 comes with it. Optional:
- *   GASNETT_THREAD_SAFE     the client has threads; also taken from -pthread and from <pthread.h> being included already
- *   GASNETT_THREAD_SINGLE   it has none, though pthreads can be seen
+ * It has timers, memory barriers, atomics, locks, thread keys, compiler annotations, environment and debugging aids,
+ * and needs no macro. If the client includes gasnet.h first (never after it), the rest of section 15 is there, too.
+ * Optional macros:
+ *   GASNETT_THREAD_SAFE     the client has threads; -pthread and an earlier #include <pthread.h> say the same
+ *   GASNETT_THREAD_SINGLE   the client has one thread, even if -pthread or <pthread.h> says otherwise
  *   GASNETT_LITE_MODE       timers, memory barriers, annotations, platform and identification only
  *   GASNETT_USE_*           features, 0 or 1: gasnet_sci_tools_attr.h
- *   GASNET_DEBUG            misuse of locks is found, and ends the program
+ *   GASNET_DEBUG            misuse of locks ends the program
  * Link with libgasnet_sci, or with libgasnet_tools-seq or -par, never with both. C99 and C++; may be included inside
  * extern "C". */
 #ifndef _GASNET_TOOLS_H
@@ -22,7 +23,7 @@
 #error "GASNETT_LITE_MODE is for programs without gasnet.h"
 #endif
 
-/* ---- thread model; looked at before any system header is read ---- */
+/* ---- thread model; decided before any system header is included ---- */
 #if defined(GASNETT_LITE_MODE)
 #undef GASNETT_LITE_MODE
 #define GASNETT_LITE_MODE 1

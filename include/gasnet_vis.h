@@ -1,8 +1,11 @@
-/* Vector, indexed and strided transfers (contract: vis.md). Include it with gasnet.h, before, after or instead.
+/* Vector, indexed and strided transfers (contract: vis.md). Clients include it before, after or instead of gasnet.h.
  *
- * gasnet_{put,get}{v,i,s}_bulk are complete at return, _nb_bulk return a gasnet_handle_t, _nbi_bulk join the thread's
- * implicit operations. Lists, strides and counts are the client's again at return, also of nb and nbi. What is put must not
- * change, and what is got into is undefined, until the operation is synced. Not in handlers, nor while holding a lock.
+ *   gasnet_{put,get}{v,i,s}_bulk        complete at return
+ *   gasnet_{put,get}{v,i,s}_nb_bulk     return a gasnet_handle_t
+ *   gasnet_{put,get}{v,i,s}_nbi_bulk    join the thread's implicit operations
+ * The client may reuse lists, strides and counts at return of every form. Until the operation is synced it must not
+ * change the source of a put, and the destination of a get is undefined. Not allowed in handlers, nor while the
+ * thread holds a lock.
  *
  * Prototypes (void for _bulk and _nbi_bulk; the library's are in gasnet_sci_abi.h):
  *   gasnet_handle_t gasnet_putv_nb_bulk(gasnet_node_t dstnode, size_t dstcount, gasnet_memvec_t const dstlist[],
@@ -19,7 +22,7 @@
  *                                       const size_t srcstrides[], const size_t count[], size_t stridelevels); */
 #ifndef _GASNET_VIS_H
 #define _GASNET_VIS_H
-/* C++98 has no variadic macros, but its compilers do: -pedantic need not tell clients about ours. */
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC system_header
 #endif

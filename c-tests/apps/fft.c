@@ -2,16 +2,18 @@
  *
  * usage: fft [-n XxYxZ] [-i iterations] [-v variants] [-q: no checks]
  *
- * The grid is cut along x: a node has whole planes, and transforms their lines along z and y. A transposition then gives
- * each node all x of a range of z, for the lines along x. The inverse goes the same way back. Any size of any axis does:
- * slabs are as even as possible, and empty on nodes for which nothing is left. Without -n, a list of small grids.
+ * The grid is cut along x: a node has whole planes, and transforms their lines along z and y. A transposition then
+ * gives each node all x of a range of z, for the lines along x. The inverse goes the same way back. Any size of any
+ * axis does: slabs are as even as possible, and empty on nodes for which nothing is left. Without -n, a list of
+ * small grids.
  *
  * Variants, how the transposition goes:
  *   e  packed into blocks of equal size, one gasnet_coll_exchange, unpacked
  *   s  one gasnet_puts_nb_bulk per node, from place to place
  *
- * Checked in each iteration: Parseval's sum; small grids against the sum that defines the transform; the inverse gives the
- * input back; a plane wave gives one peak. What a transposition is to fill is filled with NaN before. */
+ * Checks in each iteration: Parseval's sum; small grids against the sum that defines the transform; the inverse
+ * gives the input back; a plane wave gives one peak. The program fills the destination of a transposition with NaN
+ * before. */
 #include "../testarea.h"
 
 #include <gasnet_coll.h>
@@ -75,8 +77,8 @@ static size_t least_factor(size_t n) {
   return n;
 }
 
-/* Transforms the `n` numbers at `in`, `step` apart, to `out`: as many transforms of every p-th as n's least prime factor p
- * says, then butterflies of p. A prime n is its definition. */
+/* Transforms the `n` numbers at `in`, `step` apart, to `out`. With p, the least prime factor of n: p transforms of
+ * every p-th number, then butterflies of p numbers. For a prime n this is the definition of the transform. */
 static void transform(int axis, size_t n, const number *in, size_t step, number *out, int inverse) {
   const size_t p = n > 1 ? least_factor(n) : 1, m = n / p, scale = size[axis] / n;
   size_t k, q, r;
@@ -122,8 +124,8 @@ static void transform_columns(int inverse) {
 
 /* ---- transposition ---- */
 
-/* Copies the part of slab `at`, all of whose lines have `wide` numbers, that one pair of nodes shares, between a block and
- * its place: `x` planes of `z` numbers a line. */
+/* Copies between a block and its place in slab `at`, whose lines have `wide` numbers. The block is the part that one
+ * pair of nodes exchanges: `x` planes with `z` numbers of each line. */
 static void copy_part(number *at, size_t wide, number *block, size_t x, size_t z, int into_block) {
   size_t i;
   for (i = 0; i < x * size[Y]; i++) {
@@ -205,7 +207,7 @@ static void backward(int variant) {
 
 /* ---- input and checks ---- */
 
-/* What the grid has in a place: between -1 and 1. */
+/* The grid's value in a place: between -1 and 1. */
 static number noise(size_t x, size_t y, size_t z, unsigned salt) {
   const unsigned long long bits = core_word(salt + 1, (x * size[Y] + y) * size[Z] + z);
   number value;

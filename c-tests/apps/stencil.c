@@ -7,10 +7,10 @@
  * compares with.
  *
  * Flow control. A halo buffer exists twice, for even and odd iterations. An edge for iteration k arrives at any time
- * after the sender has finished iteration k-1; messages overtake each other. A node may send for k+2, over the
- * buffer of k, only when the neighbour no longer reads it: the neighbour has finished k then, since it cannot have
- * sent its own edge for k+1, which the sender waited for, before. Arrivals are counted per direction and parity, so
- * an early edge never counts for the iteration before it. */
+ * after the sender has finished iteration k-1; messages overtake each other. An edge for k+2 goes over the buffer of
+ * k, so the neighbour must have finished k. It has: the sender waited for the neighbour's edge for k+1, which the
+ * neighbour sends only after it has finished k. Arrivals are counted per direction and parity, so that an early edge
+ * never counts for the iteration before it. */
 #include "../test.h"
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
-/* What the programs of collectives share: images (threads in PAR, one per node otherwise), memory whose addresses all images
- * know, one data-movement collective as a value, with its preparation, start and verification. Public names only. */
+/* Shared by the programs of collectives: images (threads in PAR, one per node otherwise), memory whose addresses all
+ * images know, one data-movement collective as a value, with its preparation, start and verification. Public names
+ * only. */
 #ifndef GASNET_SCI_TESTCOLL_H
 #define GASNET_SCI_TESTCOLL_H
 
@@ -154,7 +155,7 @@ static unsigned char *coll_address(const coll_job *j, gasnet_image_t i, int side
   return coll_at(j, i, side);
 }
 
-/* What block `b` of image `i`'s source holds. */
+/* The content of block `b` of image `i`'s source. */
 static unsigned coll_block(const coll_job *j, gasnet_image_t i, size_t b) {
   return core_seed(j->seed, i * 1000 + (unsigned)b, 7);
 }

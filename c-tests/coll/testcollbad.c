@@ -1,5 +1,5 @@
-/* Misuse of collectives, teams and team barriers: one case per run, named by the argument; scenarios.txt says what each
- * must end with. A case that is survived prints MISSED.
+/* Misuse of collectives, teams and team barriers: one case per run, named by the argument. scenarios.txt says how
+ * each case must end. If the library does not notice the misuse, the program prints MISSED.
  *
  *   testcollbad CASE */
 #include "../testcore.h"

@@ -1,10 +1,11 @@
-/* How long collectives take, beside what the machine gives in the same run: the round trip of a bare cache line between two
- * nodes, and gets of the same blocks by all receivers at once (copies from the mapped segment).
+/* Times of collectives, beside limits of the machine measured in the same run: the round trip of a bare cache line
+ * between two nodes, and gets of the same blocks by all receivers at once (copies from the mapped segment).
  *
  *   testcollperf [ROUNDS [LARGEST [heap]]]
  *
- * Roots go round, so that nobody runs ahead. A time is the best of 7 batches (others may use the machine); "of copy" is the
- * time of the plain copies over the collective's: 1.00 is as fast. The last result of each kind is verified. */
+ * Roots take turns, so that no node runs ahead. A time is the best of 7 batches, because other programs may use the
+ * machine. "of copy" is the time of the plain copies divided by that of the collective: 1.00 is as fast. The last
+ * result of each kind is verified. */
 #include "../testarea.h"
 
 #define BATCHES 7
@@ -42,8 +43,9 @@ static void once(int kind, size_t n, gasnet_node_t root) {
   }
 }
 
-/* Microseconds of one: from the moment all may begin until all are done. Where nodes share cores, one that gets a core late
- * measures only its own share, so the slowest of each batch counts; of the batches the best. */
+/* Microseconds of one collective, from the moment at which all nodes may begin until all are done. Where nodes share
+ * cores, a node that gets a core late measures only its own part. So the slowest node of each batch counts, and the
+ * best batch. */
 static double measure(int kind, size_t n, long rounds) {
   double batch[BATCHES], *all = (double *)malloc(nodes * sizeof batch), best = 0;
   long r;
@@ -74,8 +76,8 @@ static double measure(int kind, size_t n, long rounds) {
   return best;
 }
 
-/* The round trip of a line between nodes 0 and 1 that store into each other's segment and look at their own. A put to a
- * node that is not mapped arrives only when that node polls, so it does now and then. */
+/* The round trip of a line: nodes 0 and 1 store into each other's segment and read their own. A put to a node that
+ * is not mapped arrives only when that node polls, so both poll now and then. */
 static double line(long rounds) {
   volatile uint64_t *mine = (volatile uint64_t *)(void *)(core_area[me] + core_areasize - 64);
   double begin;

@@ -1,5 +1,5 @@
-/* Reductions and scans with the client's functions: values, order of operands, what the function is given, all roots, sync
- * modes and sizes; functions that are not AMSAFE may communicate (behaviours M1-M4).
+/* Reductions and scans with the client's functions: values, order of operands, the arguments of the function, all
+ * roots, sync modes and sizes; functions that are not AMSAFE may communicate (behaviours M1-M4).
  *
  *   testreduce [ROUNDS [SEED]] */
 #include "testcoll.h"
@@ -11,7 +11,7 @@ enum { SUM, MAXIMUM, MATRIX, REALS, TALKING, FUNCTIONS };
 static long rounds;
 static unsigned seed0;
 
-/* What the contract promises for every call of a function. */
+/* The promises of the contract for every call of a function. */
 static void given(const char *what, void *results, size_t n, const void *left, size_t left_count, const void *right,
                   size_t size, size_t elem, int flags, int registered, int arg) {
   const char *r = (const char *)results, *a = (const char *)right;

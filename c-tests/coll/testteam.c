@@ -1,4 +1,5 @@
-/* Teams: split, queries, collectives and reductions on them, several at once, ended and made anew (behaviours M6-M9, L12).
+/* Teams: split, queries, collectives and reductions on them, several at once, ended and made anew (behaviours M6-M9,
+ * L12).
  *
  *   testteam [ROUNDS]
  *
@@ -16,7 +17,7 @@ static void sum(void *results, size_t n, const void *left, size_t left_count, co
 }
 static gasnet_coll_fn_entry_t table[1] = {{sum, GASNET_COLL_NONCOMM}};
 
-/* A team and what it should be. */
+/* A team and its expected members. */
 typedef struct {
   team t;
   gasnet_node_t size, rank, node[256];

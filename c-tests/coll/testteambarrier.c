@@ -1,5 +1,5 @@
-/* Barriers of teams and of images: nobody leaves before all have come, names and mismatches, several teams in different
- * phases, one state with the plain barrier (behaviours M10-M15).
+/* Barriers of teams and of images: no node leaves before all have arrived; names and mismatches; several teams in
+ * different phases; the team of all nodes shares its state with the plain barrier (behaviours M10-M15).
  *
  *   testteambarrier [ROUNDS] */
 #include "testcoll.h"
@@ -62,7 +62,7 @@ static void names(gasnet_team_handle_t team, gasnet_node_t size) {
   GASNET_SAFE(gasnet_coll_barrier(team, 4, 0));
 }
 
-/* try says no while somebody is missing, and that is all. */
+/* try returns NOT_READY while a member is missing, and has no other effect. */
 static void not_ready(gasnet_team_handle_t team, gasnet_node_t size) {
   gasnet_node_t rank = gasnet_coll_team_node2rank(team, me);
   int rc = GASNET_ERR_NOT_READY;

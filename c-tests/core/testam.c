@@ -2,8 +2,9 @@
  *
  * usage: testam [-in|-out] [-a] [-c] [-l] [-m] [-x] [-p threads] [iters [maxsize [sections]]]      (see usage())
  *
- * Nodes work in pairs; who has no partner works with itself. Handlers only count and reply, payloads are not looked at
- * while the clock runs; section V compares every byte instead. A node that has nothing to do waits in a barrier. */
+ * Nodes work in pairs; a node without a partner works with itself. Handlers only count and reply. They do not read
+ * payloads while the clock runs; section V compares every byte instead. A node that has nothing to do waits in a
+ * barrier. */
 #include "../testcore.h"
 
 #if defined(GASNET_PAR)

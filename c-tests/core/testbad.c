@@ -1,13 +1,13 @@
 /* Bad input: list B, items 38 and 39, and core.md §4, §5, §9 as far as a client can break the rules.
  *
  *   testbad            every call that must be refused with an error code, by every node at once, on memory full of a
- *                      pattern; then every node looks whether a byte anywhere changed and whether the job still works
- *   testbad NAME       one misuse that cannot be survived, by the last node      testbad -l   lists them
+ *                      pattern; then every node checks that no byte changed and that the job still works
+ *   testbad NAME       one misuse that must end the job, by the last node      testbad -l   lists them
  *
  * Our library refuses in every build: a rank out of range, a payload over the limit, more than 16 arguments, a Long
  * target outside the segment: GASNET_ERR_BAD_ARG and one line on stderr. A misuse by NAME ends the job: "*** FATAL
- * ERROR:" with node and cause, SIGABRT; where a release build only returns an error code the program prints REFUSED
- * and ends with 4, and MISSED and 3 if nobody objected. */
+ * ERROR:" with node and cause, SIGABRT. If a release build only returns an error code, the program prints REFUSED and
+ * ends with 4. If the library does not notice the misuse, it prints MISSED and ends with 3. */
 #include "../test.h"
 
 #include <stdint.h>
@@ -62,8 +62,8 @@ static void bad_ranks(void) {
   }
 }
 
-/* Payloads one byte over the limit, and as long as the address space. The source is readable as far as a correct
- * library could want to read it: not at all. */
+/* Payloads one byte over the limit, and as long as the address space. The source is not readable, because a correct
+ * library refuses the call before it reads. */
 static void bad_sizes(gasnet_node_t to) {
   size_t sizes[3];
   char x[8] = "payload";

@@ -3,15 +3,16 @@
  *
  * usage: testcore [iterations]
  *
- * Nothing tells the receiver what comes: each node sends the same sequence to every node, one message at a time, so the
- * receiver's own count says what the next one from that node must be. All arguments are free for test patterns. */
+ * A message does not say which one it is. Each node sends the same sequence to every node, one message at a time, so
+ * the receiver knows by its own count which one must come next from that node. So all arguments are free for test
+ * patterns. */
 #include "testcoream.h"
 
 enum { HIDX_SHORT = 128, HIDX_MEDIUM = HIDX_SHORT + 17, HIDX_LONG = HIDX_MEDIUM + 17 };
 enum { HIDX_RSHORT = HIDX_LONG + 17, HIDX_RMEDIUM = HIDX_RSHORT + 17, HIDX_RLONG = HIDX_RMEDIUM + 17 };
 #define MAXBYTES 512 /* what every implementation accepts as Medium and Long */
 
-/* What message number k of a sequence is. */
+/* Message number k of a sequence. */
 struct step {
   int request, reply, numargs, spelling;
   size_t nbytes;

@@ -66,9 +66,8 @@
 #define CORE_A15 CORE_A14, a[14]
 #define CORE_A16 CORE_A15, a[15]
 
-/* Callers pass arrays of CORE_MAXARGS arguments: a compiler sees reads of all of them.
- *
- * One message: where from (replies: `token`), what, and how it is spelled in the source. */
+/* Sends one message, given by its target (for replies: `token`), its content, and its spelling in the source.
+ * Callers pass arrays of CORE_MAXARGS arguments, because the compiler sees reads of all of them. */
 struct core_am {
   int category;    /* SHORT … LONGASYNC */
   int spelling;    /* 0: gasnet_AM…<M>, 1: gasnet_AM… with a count */

@@ -2,13 +2,14 @@
  *
  * usage: testcorebad [unregistered | reply | medium | long | longend | args]
  *
- * Without an argument: a rank that does not exist is refused (or ends the job with a message), in every build, and the
- * job goes on as if nothing had been; ends with PASS. With an argument one node makes that mistake, and it is PASS for
- * the driver if the job ends with a status other than 0 and other than that of the watchdog, and says why on stderr:
+ * Without an argument: in every build the library refuses a rank that does not exist, or ends the job with a
+ * message. If it refuses, the job still works, and ends with PASS. With an argument, one node makes that mistake.
+ * The driver counts it as passed if the job ends with a status other than 0 and other than the watchdog's, and says
+ * why on stderr:
  *   unregistered, reply   a request, a reply, to an index that has no handler: fatal in every build
- *   medium, long, longend, args   too many bytes; a target before, behind the segment; 17 arguments. Debug builds
- *                         refuse with GASNET_ERR_BAD_ARG (the program then exits with 3) or die; others may do as
- *                         they like. */
+ *   medium, long, longend, args   too many bytes; a target before, after the segment; 17 arguments. Debug builds
+ *                         refuse with GASNET_ERR_BAD_ARG (the program then exits with 3) or die; other builds may do
+ *                         either, or not notice. */
 #include "../testcore.h"
 
 enum { HIDX_COUNT = 201, HIDX_REPLY_TO_NOBODY, HIDX_BULK, HIDX_NOBODY = 250 };

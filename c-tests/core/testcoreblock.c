@@ -1,4 +1,4 @@
-/* Contract items 45–48 with one client thread: who waits inside GASNet keeps answering; GASNET_BLOCKUNTIL.
+/* Contract items 45–48 with one client thread: a node that waits inside GASNet keeps answering; GASNET_BLOCKUNTIL.
  *
  * usage: testcoreblock [iterations] */
 #include "../testcore.h"
@@ -93,8 +93,8 @@ static void pause_ms(int ms) {
   nanosleep(&t, NULL);
 }
 
-/* Nodes that share memory arrange by plain stores, without a GASNet call, that a message is pending: cell 0 says "I
- * have left the barrier", cell 1 "I have sent". Others can only wait a moment. */
+/* Makes sure that a message is pending. Nodes that share memory do so by plain stores, without a GASNet call: cell 0
+ * says "I have left the barrier", cell 1 "I have sent". Other nodes can only wait a moment. */
 #define CELL 512
 static volatile int *cell_of(gasnet_node_t node, int which) {
 #if GASNET_PSHM && !defined(GASNET_SEGMENT_EVERYTHING)

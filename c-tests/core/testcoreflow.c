@@ -1,8 +1,9 @@
 /* Contract items 36, 37 and 40–44: long streams, floods, windows; every message handled exactly once.
  *
- * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default 20000 times it
+ * usage: testcoreflow [factor [requests]]      all counts times `factor`, default 1; `requests` of item 36, default
+ * 20000 times it
  *
- * Nothing here polls explicitly while it sends: a request that must wait has to serve others meanwhile. */
+ * The programs do not poll while they send, because a request that waits must serve other messages meanwhile. */
 #include "testcoream.h"
 
 enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP };
@@ -164,7 +165,7 @@ static void item42_floods(void) {
   check_no_more("all to all", count);
 }
 
-/* ---- who does nothing but send, to one that keeps up or to itself, serves the others too ---- */
+/* ---- a node that only sends, to a peer that keeps up or to itself, also serves the others ---- */
 
 static volatile int stopped;
 static void stop_h(gasnet_token_t token) {

@@ -3,8 +3,8 @@
  *
  * usage: testcorelimits [iterations] [MiB of the largest Long, default 4]
  *
- * The receiver checks a message and sends the payload back by the same category; the sender checks that too. A landing
- * place holds GUARD bytes wherever no message has just landed, so a byte written outside its range is found. */
+ * The receiver checks a message and sends the payload back by the same category, and the sender checks that, too. A
+ * landing place holds GUARD bytes except where a message has just landed, so a byte outside its range is found. */
 #include "testcoream.h"
 
 enum { HIDX_REQUEST = 201, HIDX_REQUEST_LONG, HIDX_REPLY, HIDX_REPLY_LONG, HIDX_LIMITS, HIDX_WHOLE, HIDX_WHOLE_REPLY };
@@ -16,7 +16,7 @@ enum { HIDX_REQUEST = 201, HIDX_REQUEST_LONG, HIDX_REPLY, HIDX_REPLY_LONG, HIDX_
 #define MIDDLE 65537                           /* … up to this the same room as one slot; above, the huge places */
 #define ROOM (SLOTS * SLOTBYTES)
 
-/* Who the huge places are for. */
+/* Numbers of the huge places, by the sender that fills them. */
 enum { FROM_SELF, FROM_NEIGHBOUR, HUGE_PLACES };
 
 static size_t huge;             /* bytes of the largest Long */

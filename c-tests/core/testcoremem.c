@@ -1,5 +1,5 @@
-/* Contract items 27–31 and 33–35: where payloads may come from, what a Medium's buffer is, when a source is free, zero
- * lengths, and who sent a message. (Places, sizes, guard bytes: testcorelimits.)
+/* Contract items 27–31 and 33–35: sources of payloads, the buffer of a Medium, when a source is free, zero lengths, and
+ * the sender of a message. (Places, sizes, guard bytes: testcorelimits.)
  *
  * usage: testcoremem [iterations] */
 #include "testcoream.h"
@@ -270,7 +270,7 @@ static void item34_longasync(gasnet_node_t to) {
   free(src);
 }
 
-/* ---- 35: who sent it ---- */
+/* ---- 35: the sender ---- */
 
 static void check_who(gasnet_token_t token, gasnet_handlerarg_t from) {
   int n;

@@ -188,7 +188,8 @@ static void *work(void *arg) {
 }
 
 static int polling;
-/* Yields now and then: with more pollers than cores, who never yields keeps all others off for whole slices. */
+/* Yields now and then. With more pollers than cores, a thread that never yields keeps the others off for whole time
+ * slices. */
 static void *TEST_UNUSED poll_on(void *arg) {
   int n;
   for (n = 1; LOAD(&polling); n++) {

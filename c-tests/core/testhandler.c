@@ -1,7 +1,7 @@
 /* gasnet_handler.h in C: see testhandler.h. Handlers have external linkage, as the header has it. */
 #include "testhandler.h"
 
-/* What another file would have: declarations of what is defined above. */
+/* The declarations that another file would have of the functions above. */
 SHORT_HANDLER_DECL(ask_h, 2, 3);
 MEDIUM_HANDLER_DECL(ask_medium_h, 1, 2);
 LONG_HANDLER_DECL(ask_long_h, 2, 3);

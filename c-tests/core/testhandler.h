@@ -1,6 +1,6 @@
-/* Every macro of gasnet_handler.h, for C and C++ alike (contract: core.md appendix B): handlers of each category in both
- * forms, whose arguments hold pointers or none, requests and replies of each category. Included by testhandler.c and
- * testcxx_handler.cc. Each node asks its right neighbour. */
+/* Every macro of gasnet_handler.h, for C and C++ alike (contract: core.md appendix B): handlers of each category in
+ * both forms, whose arguments hold pointers or none, requests and replies of each category. Included by
+ * testhandler.c and testcxx_handler.cc. Each node sends requests to its right neighbour. */
 #ifndef GASNET_SCI_TESTHANDLER_H
 #define GASNET_SCI_TESTHANDLER_H
 

@@ -3,9 +3,9 @@
  *
  *   testhsl [ROUNDS]
  *
- * Threads call GASNet freely in PAR, one at a time (enter, leave) in PARSYNC, and there are none in SEQ. A lock that
- * somebody waits for, a handler above all, is in PARSYNC taken and released between one enter and leave: its holder
- * could not get in to unlock. */
+ * In PAR several threads call GASNet at the same time, in PARSYNC one at a time (enter, leave); SEQ has one thread.
+ * In PARSYNC a lock that another thread or a handler waits for is taken and released between one enter and leave:
+ * otherwise its holder could not enter to unlock it. */
 #include "../test.h"
 
 #if defined(GASNET_SEQ)

@@ -4,8 +4,8 @@
  *
  * Compile with -DGASNET_DEBUG. The last node misbehaves while the others wait in a barrier. Expected: a line
  * beginning with "*** FATAL ERROR:" that names the node and a place in testhsldebug.c, and death by SIGABRT (134) of
- * the whole job. If the misuse is not noticed the job ends with 3 and prints MISSED. `slow` holds a lock for long:
- * at most a warning, status 0. */
+ * the whole job. If the library does not notice the misuse, the job ends with 3 and prints MISSED. `slow` holds a lock
+ * for SECONDS: at most a warning, status 0. */
 #include "../test.h"
 
 #ifndef GASNET_SEQ

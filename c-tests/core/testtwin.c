@@ -1,10 +1,11 @@
 /* The header's inline Shorts and polls beside the library's own, on the same queues: usage: testtwin [requests [seed]]
  *
- * Both nodes of a pair send to each other. Each request is sent inline or by a call of the library, each reply too, and so are
- * polls and waits, as a random number says. Each message carries its number, so that one lost, run twice, out of order or
- * damaged is found. With GASNET_SCI_SLOTS=4 the default of 300,000 requests takes the slots' sequence round twice (131,072
- * requests each), so that every lap is met by both ways. Unlike the other C tests this one names the library's functions
- * behind the macros: it is about them. In GASNET_PAR and debug builds the header calls for Shorts; it must pass all the same. */
+ * Both nodes of a pair send to each other. A random number decides for each request, reply, poll and wait whether it
+ * is inline or a call of the library. Each message carries its number, so that the test finds one that is lost, run
+ * twice, out of order or damaged. With GASNET_SCI_SLOTS=4 the default of 300,000 requests takes the slots' sequence
+ * round twice (131,072 requests each), so that both ways meet every lap. Unlike the other C tests this one uses the
+ * library's functions behind the macros, because it tests them. In GASNET_PAR and debug builds the header calls the
+ * library for Shorts; the test must pass there, too. */
 #include "../test.h"
 
 enum { ECHO2 = 128, ECHO8, ECHO14, ECHO16, NOTE2, REPLY2, REPLY14, REPLY16 };
@@ -17,7 +18,7 @@ static uint32_t next_random(void) {
 /* Half of all operations go by a call. */
 static int called(void) { return (int)(next_random() & 1); }
 
-/* What argument `k` of message `number` is. */
+/* Argument `k` of message `number`. */
 static gasnet_handlerarg_t argument(uint32_t number, uint32_t k) {
   return (gasnet_handlerarg_t)(number * 2654435761u + k * 40503u);
 }

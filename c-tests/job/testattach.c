@@ -2,8 +2,8 @@
  *
  *   testattach [SCENARIO [ARGUMENT]]     testattach -l   lists the scenarios
  *
- * gasnet_attach can be called once per process, so each way of calling it is a scenario; `all`, the default, covers as
- * much as fits into one start. testattach_bad has the ways that must be refused, testconst the constants. */
+ * A process can call gasnet_attach once, so each way of calling it is a scenario. `all`, the default, covers as much as
+ * one start allows. testattach_bad has the calls that the library must refuse, testconst the constants. */
 #include "../test.h"
 
 #include <stdint.h>
@@ -72,15 +72,13 @@ static void check_ranks(void) {
 }
 
 static volatile int touched;
-static void touch(gasnet_token_t token, void *buf, size_t n, gasnet_handlerarg_t value) {
-  (void)token;
+static void touch(gasnet_token_t token TEST_UNUSED, void *buf, size_t n, gasnet_handlerarg_t value) {
   CHECK(n == 1 && *(unsigned char *)buf == (unsigned char)value, "%d bytes", (int)n);
   touched++;
 }
 
 static volatile int bytes_seen;
-static void byte_arrives(gasnet_token_t token, void *buf, size_t n) {
-  (void)token;
+static void byte_arrives(gasnet_token_t token TEST_UNUSED, void *buf, size_t n) {
   CHECK(n == 1 && *(char *)buf == 'x', "Medium of %d bytes", (int)n);
   bytes_seen++;
 }
@@ -136,7 +134,7 @@ static void check_before_attach(void) {
 
 /* ---- items 14 to 16: the tables ---------------------------------------------------------------------------------- */
 
-/* `got` entries of `entry` bytes were asked for with n = `n`; the rest of the table must still be 0x5A. */
+/* A call filled `table`, of `room` entries of `entry` bytes, with n = `n`. The rest of the table must still be 0x5A. */
 static void check_untouched(const void *table, size_t entry, int n, size_t room, const char *what) {
   const unsigned char *p = table;
   size_t from = (n < (int)nodes ? (size_t)n : nodes) * entry, i;
@@ -200,10 +198,9 @@ static void check_node_info(void) {
 }
 
 #ifdef GASNET_SEGMENT_EVERYTHING
-static void check_segments(const uintptr_t *asked) {
+static void check_segments(const uintptr_t *asked TEST_UNUSED) {
   gasnet_seginfo_t *seg = malloc(nodes * sizeof *seg);
   gasnet_node_t i;
-  (void)asked;
   GASNET_SAFE(gasnet_getSegmentInfo(seg, (int)nodes));
   for (i = 0; i < nodes; i++)
     CHECK(seg[i].addr == NULL && seg[i].size == EVERYTHING_SIZE, "node %u: %p %lx", (unsigned)i, seg[i].addr,
@@ -216,12 +213,12 @@ static int TEST_UNUSED sharing(const gasnet_nodeinfo_t *info, gasnet_node_t i) {
   return info[i].supernode == info[me].supernode;
 }
 
-/* Item 13 and 16: every node writes its bytes at both ends of every segment, through the offset and by Long; the owner
- * finds all of them. Byte `me` from either end is mine through the offset, byte `nodes + me` mine by Long. */
+/* Items 13 and 16: every node writes its bytes at both ends of every segment, through the offset and by Long. The owner
+ * finds all of them. Node i stores byte i from either end through the offset, and sends byte `nodes + i` by Long. */
 static void check_access(const gasnet_seginfo_t *seg) {
   gasnet_nodeinfo_t *info = malloc(nodes * sizeof *info);
   gasnet_node_t i;
-  int expected = 0;
+  int expected = seg[me].size ? 2 * (int)nodes : 0; /* Longs to this node */
   unsigned char value = (unsigned char)(me + 1);
   GASNET_SAFE(gasnet_getNodeInfo(info, (int)nodes));
   for (i = 0; i < nodes; i++) {
@@ -233,7 +230,6 @@ static void check_access(const gasnet_seginfo_t *seg) {
     if (sharing(info, i)) low[info[i].offset + me] = value, *(high + info[i].offset - me) = value;
 #endif
   }
-  for (i = 0; i < nodes; i++) expected += seg[me].size ? 2 : 0;
   GASNET_BLOCKUNTIL(touched == expected);
   test_barrier();
   if (seg[me].size)
@@ -250,7 +246,7 @@ static void check_access(const gasnet_seginfo_t *seg) {
   if (seg[me].size) *(unsigned char *)seg[me].addr = (unsigned char)(77 + me);
   test_barrier();
 #if GASNET_PSHM
-  for (i = 0; i < nodes; i++) /* and the other way: the owner's store is seen through the offset */
+  for (i = 0; i < nodes; i++) /* this node sees the owner's store through the offset */
     if (seg[i].size && sharing(info, i)) {
       unsigned char seen = ((unsigned char *)seg[i].addr)[info[i].offset];
       CHECK(seen == (unsigned char)(77 + i), "store of owner %u is not seen: %d", (unsigned)i, seen);
@@ -282,10 +278,8 @@ static void check_segments(const uintptr_t *asked) {
 /* ---- the scenarios ----------------------------------------------------------------------------------------------- */
 
 static int early_attach; /* what gasnet_attach said before gasnet_init */
-static int given_argc, argc_before;
-static char **argv_before;
-static int *argc_at;
-static char ***argv_at;
+static int given_argc, argc_before, *argc_at;
+static char **argv_before, ***argv_at;
 
 static void *hook_base;
 static uintptr_t hook_size;
@@ -299,7 +293,7 @@ static void attach_hook(void *base, uintptr_t size) {
 
 static uintptr_t odd_size(gasnet_node_t i) { return PAGE * (4 + i % 3 * 13); }
 
-/* Item 17: the entries that were to be assigned got the lowest free indices in order, and nothing else changed. */
+/* Item 17: attach gave the entries with index 0 the lowest free indices in order, and changed nothing else. */
 static void check_table(const gasnet_handlerentry_t *table, const gasnet_handlerentry_t *given, int n) {
   int i, k, taken, next = 128;
   uint64_t sum = 0;
@@ -320,7 +314,7 @@ static void check_table(const gasnet_handlerentry_t *table, const gasnet_handler
   check_same(sum, "assigned handler indices");
 }
 
-static void scenario_all(const char *argument) {
+static void scenario_all(const char *argument TEST_UNUSED) {
   gasnet_handlerentry_t given[] = {{0, dont_care_0}, {H_SAME, same_arrives}, {0, dont_care_1}, {H_BYTE, byte_arrives},
                                    {130, byte_arrives}, {0, dont_care_2}, {H_TOUCH, touch}, {0, dont_care_3},
                                    {H_HELLO, hello}, {0, dont_care_4}};
@@ -331,7 +325,6 @@ static void scenario_all(const char *argument) {
   uintptr_t *asked = malloc(nodes * sizeof *asked), global = gasnet_getMaxGlobalSegmentSize();
   gasnet_seginfo_t *seg;
   gasnet_node_t k;
-  (void)argument;
   CHECK(early_attach == GASNET_ERR_NOT_INIT, "gasnet_attach before gasnet_init: %s", gasnet_ErrorName(early_attach));
   CHECK(gasnet_init(argc_at, argv_at) == GASNET_ERR_NOT_INIT, "second gasnet_init");
   CHECK(*argc_at == argc_before && *argv_at == argv_before, "the second gasnet_init changed the arguments");
@@ -341,7 +334,7 @@ static void scenario_all(const char *argument) {
   gasnet_client_attach_hook = attach_hook;
   GASNET_SAFE(gasnet_attach(table, n, asked[me], 8 << 20));
 #ifdef GASNET_SEGMENT_EVERYTHING
-  hooks = hook_calls; /* with no segment to show it may be left out */
+  hooks = hook_calls; /* without a segment the library may leave the hook out */
 #endif
   CHECK(hook_calls == hooks && hooks <= 1, "the attach hook was called %d times", hook_calls);
   CHECK(gasnet_attach(given, n, asked[me], 0) == GASNET_ERR_NOT_INIT, "second gasnet_attach");
@@ -372,12 +365,11 @@ static void scenario_all(const char *argument) {
   test_end();
 }
 
-/* Item 13: the full maximum everywhere, and an absurd heap offset. */
-static void scenario_full(const char *argument) {
+/* Item 13: every node asks for the largest segment, with an absurd heap offset. */
+static void scenario_full(const char *argument TEST_UNUSED) {
   uintptr_t *asked = malloc(nodes * sizeof *asked), most = gasnet_getMaxGlobalSegmentSize();
   gasnet_handlerentry_t table[] = {{H_SAME, same_arrives}, {H_TOUCH, touch}};
   gasnet_node_t k;
-  (void)argument;
   for (k = 0; k < nodes; k++) asked[k] = most;
   GASNET_SAFE(gasnet_attach(table, 2, most, (uintptr_t)1 << 45 | 1));
   test_begin("testattach");
@@ -389,16 +381,15 @@ static void scenario_full(const char *argument) {
 
 /* Item 10: the maximum is what the environment, or gasnet_max_segsize, says; ARGUMENT = bytes expected. */
 static void scenario_max(const char *argument) {
-  unsigned long expected = argument ? strtoul(argument, NULL, 0) : 0;
+  unsigned long TEST_UNUSED expected = argument ? strtoul(argument, NULL, 0) : 0;
 #ifndef GASNET_SEGMENT_EVERYTHING
   CHECK(gasnet_getMaxLocalSegmentSize() == expected, "maximum %lu, expected %lu",
         (unsigned long)gasnet_getMaxLocalSegmentSize(), expected);
 #endif
-  (void)expected;
   scenario_full(NULL);
 }
 
-/* Item 12: `odd`: nodes 1, 3, ... have no segment; `every`: nobody has. */
+/* Item 12: nodes 1, 3, ... have no segment or, with `every`, no node has one. */
 static void zero_segments(int every) {
   uintptr_t *asked = malloc(nodes * sizeof *asked);
   char x = 'x';
@@ -424,17 +415,11 @@ static void zero_segments(int every) {
 static void scenario_zero_odd(const char *argument) { (void)argument, zero_segments(0); }
 static void scenario_zero_every(const char *argument) { (void)argument, zero_segments(1); }
 
-static void many(gasnet_handlerentry_t *table, int n) {
-  int i;
-  for (i = 0; i < n; i++) table[i].index = 0, table[i].fnptr = (void (*)())dont_care_0;
-}
-
-/* 128 entries are not too many, and all of them work. */
-static void scenario_most(const char *argument) {
+/* A table of 128 entries, the most that a client can have: all of them work. */
+static void scenario_most(const char *argument TEST_UNUSED) {
   static gasnet_handlerentry_t table[128];
   int i;
-  (void)argument;
-  many(table, 128);
+  for (i = 0; i < 128; i++) table[i].index = 0, table[i].fnptr = (void (*)())dont_care_0;
   GASNET_SAFE(gasnet_attach(table, 128, PAGE, 0));
   test_begin("testattach");
   for (i = 0; i < 128; i++) CHECK(table[i].index == 128 + i, "entry %d got index %d", i, table[i].index);
@@ -450,11 +435,10 @@ static void scenario_empty(const char *argument) { /* ARGUMENT `null`: no table 
   test_end();
 }
 
-/* The tables need not be the same on all nodes: node i registers the handlers at 200 + i only. */
-static void scenario_own_tables(const char *argument) {
+/* The tables need not be the same on all nodes: node i registers its handler at index 150 + i % 100 only. */
+static void scenario_own_tables(const char *argument TEST_UNUSED) {
   gasnet_handlerentry_t table[] = {{0, hello}};
   gasnet_node_t i;
-  (void)argument;
   table[0].index = (gasnet_handler_t)(150 + me % 100);
   GASNET_SAFE(gasnet_attach(table, 1, 0, 0));
   test_begin("testattach");
@@ -465,9 +449,8 @@ static void scenario_own_tables(const char *argument) {
   test_end();
 }
 
-/* gasnet_init(NULL, NULL), asked for by the variable TESTATTACH_NULL since there are no arguments then. */
-static void scenario_null_arguments(const char *argument) {
-  (void)argument;
+/* gasnet_init(NULL, NULL). The variable TESTATTACH_NULL asks for it. */
+static void scenario_null_arguments(const char *argument TEST_UNUSED) {
   CHECK(given_argc < 0, "run me with TESTATTACH_NULL=1 in the environment");
   attach_plain(PAGE);
   check_ranks();

@@ -2,8 +2,8 @@
  *
  *   testattach_bad [SCENARIO [ARGUMENT]]     testattach_bad -l   lists the scenarios
  *
- * Arguments are checked locally and the job is over for a node that is refused, so each scenario is one start and ends
- * with gasnet_exit, 0 if the call was refused as the contract says. */
+ * Each node checks its own arguments, and a node that is refused cannot use the job any more. So each scenario is
+ * one start. It ends with gasnet_exit, with 0 if the library refused the call as the contract says. */
 #include "../test.h"
 
 #include <stdint.h>

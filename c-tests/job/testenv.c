@@ -7,9 +7,9 @@
  *   -f   the arguments that follow must be the ones of `fixed` below, to the byte
  *   -q   print nothing: a job that succeeds is silent (list H, item 132)
  *
- * Always checked: every node has node 0's arguments and node 0's values of the variables; what was set before
- * gasnet_init in the process is there; the caller's vector and strings are as they were (it may free them
- * afterwards). */
+ * Always checked: every node has node 0's arguments and node 0's values of the variables. A variable that the
+ * process set before gasnet_init is there. gasnet_init does not change the caller's vector and strings, which it may
+ * free afterwards. */
 #include "../test.h"
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ enum { H_BLOCK = 200 };
 
 static gasnet_node_t me, nodes;
 
-/* What a shell or a launcher gets wrong. scenarios.txt spells them for the shell, in this order. */
+/* Arguments that shells and launchers easily get wrong. scenarios.txt spells them for the shell, in this order. */
 static const char *const fixed[] = {
     "",       "a b",   " ",         "two  blanks ",   "'single'", "\"double\"", "$HOME", "$(id)", "`id`", "*",
     "?.c",    "%s%n",  "%041",      "back\\slash",    "\\",       "semi;",      "a&b",   "<in",   "|",    "#no",

@@ -2,19 +2,19 @@
  *
  *   testexit [OPTION]... WAY [CODE]     testexit -l   lists ways and occupations
  *
- *   -a WHO    who leaves: all, a node number, or last (the default)
- *   -o WHAT   what the others, and the other threads, do meanwhile; default barrier
- *   -h        install a SIGQUIT handler after attach: it says so and calls gasnet_exit(0)
- *   -i        install one that says so and returns
- *   -w        install one that says so and never returns
+ *   -a WHO    the node that leaves: all, a node number, or last (the default)
+ *   -o WHAT   the occupation of the other nodes, and of the other threads, meanwhile; default barrier
+ *   -h        install a SIGQUIT handler after attach, which prints a line and calls gasnet_exit(0)
+ *   -i        install one that prints a line and returns
+ *   -w        install one that prints a line and never returns
  *   -b        install the one of -h, but before attach
  *   -t        leave from, or crash in, another thread than the one that called gasnet_init
  *   -n        ignore SIGINT and SIGHUP from the start, as nohup and background jobs do
  *   -s        say nothing: no lines, no unflushed text
  *
- * Without -s each node first writes a long text without newline to stdout and does not flush it: "tail of node I of
- * N;" at the end of it must come out, once, however the node ends (not by a crash or _exit of its own).
- * scenarios.txt says which status and output each case must have. After any case nothing may be left of the job. */
+ * Without -s each node first writes a long text without newline to stdout and does not flush it. Its end, "tail of
+ * node I of N;", must appear once, however the node ends, unless it crashes or calls _exit itself. scenarios.txt
+ * says which status and output each case must have. No case may leave anything of the job behind. */
 #include "../test.h"
 
 #include <fcntl.h>
@@ -318,8 +318,7 @@ static void w_atexit_exit(void) {
 }
 static void w_return(void) {}
 
-/* Node i offers CODE + i (mixed), or only the actor something else than 0 (one-nonzero); all at once, after a
- * barrier. */
+/* All nodes exit at once, after a barrier. mixed: node i with CODE + i; one-nonzero: all with 0, except the actor. */
 static void w_mixed(void) { gasnet_exit(exit_code + (int)me); }
 static void w_one_nonzero(void) { gasnet_exit(me == actor ? exit_code : 0); }
 

@@ -1,4 +1,4 @@
-/* The first program to run: every node says who it is, asks its right neighbour and waits for the answer. */
+/* The first program to run: every node prints its rank, sends a request to its right neighbour and waits for the reply. */
 #include "../test.h"
 
 enum { HIDX_PING = 201, HIDX_PONG };

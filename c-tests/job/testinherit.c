@@ -1,8 +1,8 @@
-/* What a process brings into gasnet_init, and what it does to itself before attach (contract: core.md §6.1, §7).
+/* State that a process has before gasnet_init, and changes to itself before attach (contract: core.md §6.1, §7).
  *
- *   testinherit            all of the following but streams and late; what one environment cannot show is left out
- *   testinherit alarm      a timer that was started before init rings in every node, and in nobody else
- *   testinherit close      descriptors from 3 on are closed between init and attach, and others get their numbers
+ *   testinherit            all of the following but streams and late, as far as one environment can show them
+ *   testinherit alarm      a timer that was started before init rings in every node, and in no other process
+ *   testinherit close      the client closes descriptors from 3 on between init and attach, and reuses their numbers
  *   testinherit dump       no memory of other nodes goes into a core dump (Linux)
  *   testinherit getenv     gasnet_getenv is the same on all nodes though their environments differ, and stays so
  *   testinherit late       the same after attach, before any node has sent another anything; not one of all

@@ -1,6 +1,7 @@
-/* Addresses that mean the same in every node: each node sends its right neighbour a function and a place in its static data,
- * as runtimes do that send functions to where the data is; the neighbour calls the function with the place, and both are its
- * own. So it must be in a position-independent program (as most systems make them) that a launcher starts once per node. */
+/* Addresses that mean the same in every node. Each node sends its right neighbour the addresses of a function and of
+ * static data, as runtimes do that send functions to the data. The neighbour calls the function with the data's
+ * address, and both must be its own. This must hold in a position-independent program (the default of most systems)
+ * that a launcher starts once per node. */
 #include "../test.h"
 
 enum { HIDX_CALL = 210, HIDX_DONE, ROUNDS = 20 };

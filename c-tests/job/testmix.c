@@ -5,7 +5,8 @@
  *
  *   cc -DGASNET_SEQ -DMIX_MAIN -c testmix.c -o main.o; cc -DGASNET_PAR -c testmix.c -o other.o; cc main.o other.o ...
  *
- * With -DMIX_PLUG="\"FILE\"" the first unit loads FILE, made of the second as a shared object, after attach: the same holds.
+ * With -DMIX_PLUG="\"FILE\"" the first unit loads FILE after attach. FILE is the second unit as a shared object. The
+ * same must hold.
  *
  * testmix.sh tries the pairs. */
 #include "../test.h"

@@ -1,12 +1,13 @@
-/* Random mixes of everything that moves bytes, all of them verified: messages of all categories with replies, puts, gets and
- * memsets in all forms, vector, indexed and strided transfers, collectives, barriers, locks; by several threads in PAR.
+/* Random mixes of all operations that move bytes, with every byte verified: messages of all categories with replies,
+ * puts, gets and memsets in all forms, vector, indexed and strided transfers, collectives, barriers, locks; by
+ * several threads in PAR.
  *
  *   testsoak [SEED [ROUNDS [close|full]]]       default 1 12
  *
- * The seed fixes what happens in which round. `close`: after attach the client closes all descriptors that it does not know.
- * `full`: before attach it takes all descriptors that it may have, and keeps them.
- * Prints what it verified beside the usual line. What is in a slot has one writer at a time: actor (thread) a of node s
- * writes slot (s, a) of any node; replies go to a second set of slots. */
+ * The seed fixes the operations of each round. `close`: after attach the client closes all descriptors that it does
+ * not know. `full`: before attach it takes all descriptors that it may have, and keeps them. Besides the usual line
+ * the program prints how much it verified. A slot has one writer at a time: actor (thread) a of node s writes slot
+ * (s, a) of any node. Replies go to a second set of slots. */
 #include "../testpar.h"
 #include <fcntl.h>
 #include <gasnet_coll.h>

@@ -1,4 +1,5 @@
-/* The collectives of gasnet.c and mpi.c: one table, one verification, so that both do the same. The patterns stand above. */
+/* The collectives of gasnet.c and mpi.c: one table and one verification, so that both do the same. The file that
+ * includes this defines the patterns first. */
 #ifndef GASNET_SCI_PEERS_COLL_H
 #define GASNET_SCI_PEERS_COLL_H
 
@@ -21,7 +22,7 @@ static void coll_expect(const char *what, size_t bytes, int block, int from, int
   }
 }
 
-/* Roots go round, so that nobody runs ahead; a single call has root 0. */
+/* Roots take turns, so that no node runs ahead; a single call has root 0. */
 static void coll(const char *who) {
   static const struct {
     const char *name;

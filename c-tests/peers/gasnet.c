@@ -1,4 +1,5 @@
-/* Our side of ci/bench-peers: the same patterns as mpi.c, shmem.c and ucx_perftest, in GASNet's words. Public names only. */
+/* The GASNet side of ci/bench-peers: the same patterns as mpi.c, shmem.c and ucx_perftest, in GASNet's words. Public names
+ * only. */
 #include <gasnet.h>
 
 #include "peers.h"
@@ -42,7 +43,7 @@ static void short_rep(gasnet_token_t token, gasnet_handlerarg_t a, gasnet_handle
   (void)token, (void)a, (void)b;
   answered++;
 }
-/* What comes back is the other's own: nobody forwards. A Medium is not looked at, as in ucx_perftest. */
+/* Each side sends a buffer of its own; none forwards the one it got. Handlers do not read a Medium, as in ucx_perftest. */
 static void medium_req(gasnet_token_t token, void *at, size_t bytes) {
   seen++;
   if (checking) expect("request", at, bytes, 1);
@@ -301,7 +302,8 @@ int main(int argc, char **argv) {
   nodes = (int)gasnet_nodes();
   pin();
   peers_program = argv[0];
-  /* The others never give a core away that they have for themselves; on a machine that others use as well, who sleeps pays. */
+  /* The other libraries never give away a core that they have for themselves. On a shared machine a library that
+   * sleeps would be slower. */
   if (nodes <= sysconf(_SC_NPROCESSORS_ONLN)) gasnet_set_waitmode(GASNET_WAIT_SPIN);
   quick = argc > 2;
   half = (size_t)nodes * LARGEST + GASNET_PAGESIZE;

@@ -1,11 +1,12 @@
-/* What the programs of ci/bench-peers share: the sizes, how a pattern is timed, pinned, verified and printed. It knows no
- * library: gasnet.c, mpi.c and shmem.c include it and say what a barrier is and how the slowest node is found.
+/* Shared by the programs of ci/bench-peers: the sizes, and how a pattern is timed, pinned, verified and printed. It
+ * uses no library: gasnet.c, mpi.c and shmem.c include it, and define the barrier and the search for the slowest
+ * node.
  *
  *   PROGRAM SECTION [quick]        SECTION: am, rma, barrier, coll
  *
- * Node 0 prints a line for each cell:   WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE
- * A value is that of the best batch of the run, whose time is the slowest node's: what else the machine does can only add. The
- * script runs the programs in turns, several times, and takes medians. */
+ * Node 0 prints a line for each cell:   WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE The time of a batch is that of
+ * its slowest node. A value is that of the run's best batch, because other work of the machine can only add time.
+ * The script runs the programs in turns, several times, and takes medians. */
 #ifndef GASNET_SCI_PEERS_H
 #define GASNET_SCI_PEERS_H
 
@@ -40,8 +41,8 @@ static double PEERS_UNUSED now_us(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* Node i runs on the i-th CPU that the process may use, round and round: the same place whoever started it. Called after the
- * library's start, which may bind the process too. */
+/* Binds node i to the i-th CPU that the process may use, modulo their number, whichever launcher started it. Called
+ * after the library's start, which may also bind the process. */
 static void PEERS_UNUSED pin(void) {
   cpu_set_t may, one;
   int cpu, left;

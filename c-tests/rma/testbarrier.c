@@ -20,8 +20,9 @@ static void nap(long microseconds) {
   nanosleep(&t, NULL);
 }
 
-/* Item 93: a counter per node, raised by its owner right before notify; who has left the wait of phase k finds none below k and
- * none above k + 1. Item 94: the counters are plain stores before notify. Every node also puts its number to its neighbour. */
+/* Item 93: each node has a counter, which it raises right before notify. A node that has left the wait of phase k
+ * finds no counter below k and none above k + 1. Item 94: the counters are plain stores before notify. Every node
+ * also puts its number to its neighbour. */
 static void item93_order(long phases, double seconds) {
   uint64_t k, seen;
   double begin = test_now();
@@ -61,7 +62,7 @@ static void item93_order(long phases, double seconds) {
   test_barrier();
 }
 
-/* Item 94, 95: a late node's absence lets nobody through. */
+/* Items 94, 95: while one node is late, no node leaves the barrier. */
 static void item94_late(int round) {
   gasnet_node_t late = (gasnet_node_t)round % nodes;
   uint64_t seen;
@@ -83,8 +84,8 @@ static void item94_late(int round) {
   test_barrier();
 }
 
-/* Items 94, 95: the last node notifies only when it has heard that all others are past their notify, which therefore must not
- * block, and have tried, which therefore must have said NOT_READY. */
+/* Items 94, 95: the last node notifies only after all others have told it that they are past their notify and their
+ * try. So notify must not block, and try must return NOT_READY. */
 static volatile int raised;
 static void raise_h(gasnet_token_t token) { (void)token, raised++; }
 
@@ -111,7 +112,7 @@ static void item95_not_ready(int round) {
   test_barrier();
 }
 
-/* Nobody needs a node that has notified: it sleeps, while the others go through the phase and tell each other. */
+/* The others do not need a node that has notified: it sleeps, while they finish the phase and tell each other. */
 static void sleepers(int round) {
   gasnet_node_t sleeper = (gasnet_node_t)round % nodes;
   gasnet_barrier_notify(0, ANON);

@@ -1,10 +1,12 @@
-/* Barriers: names and mismatches: list F, items 96 to 103. A table of phases says what each node passes to notify and to wait; a
- * model of the contract (extended.md 8.2, 8.3) says what each must return, and what the result query must say.
+/* Barriers: names and mismatches: list F, items 96 to 103. A table of phases says what each node passes to notify
+ * and to wait; a model of the contract (extended.md 8.2, 8.3) says what each must return, and what the result query
+ * must say.
  *
  *   testbarrierconf [iterations]
  *
- * Each phase runs with wait, with a try loop, where possible with the blocking form, alone and with puts and messages under way;
- * in PAR also while another thread polls. GASNET_BARRIER is up to the caller. Odd nodes, and pairs of them, are tried all. */
+ * Each phase runs with wait, with a try loop, where possible with the blocking form, alone and with puts and
+ * messages in flight; in PAR also while another thread polls. The caller chooses GASNET_BARRIER. Every node, and
+ * every pair of nodes, is once the one that passes a different name. */
 #include "../testrma.h"
 
 #ifdef GASNET_PAR
@@ -44,7 +46,8 @@ static void traffic(void) {
   traffic_sent++;
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the model
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static int consensus(int *id) {
   gasnet_node_t p;
@@ -64,7 +67,8 @@ static int expected_result(struct arguments mine, int outcome, int name) {
   return mine.id == name ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
 }
 
-/* ---- one phase -------------------------------------------------------------------------------------------------------------------- */
+/* ---- one phase
+ * -------------------------------------------------------------------------------------------------------------------- */
 
 static void run_phase(int how) {
   struct arguments notify = now.notify[me], wait = now.wait[me];
@@ -114,7 +118,8 @@ static void set_all(const char *what, int id, int flags) {
   for (p = 0; p < nodes; p++) set(p, id, flags);
 }
 
-/* ---- items ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- items
+ * ------------------------------------------------------------------------------------------------------------------------ */
 
 static const int ids[] = {0, 1, -1, 7, 0x7fffffff, -0x7fffffff - 1, 0x10000, 0x20000, 0x7000cafe, 0x1000cafe, -0x35010ff3};
 enum { IDS = sizeof ids / sizeof *ids };

@@ -1,12 +1,12 @@
-/* Threads of a node against each other: what polling, sending, waiting and computing threads cost one another.
+/* Threads of a node against each other: how much polling, sending, waiting and computing threads slow each other down.
  *
  * usage: testcontend [requests per sender, default 60 [threads, default 4]]
  *
- * Each mix gives every thread of every node a part to play. Senders send a fixed number of requests, the others go on
- * until the senders of all nodes are done. A row gives the time of a round trip as a sender sees it; the numbers of
- * requests and answers are compared. All mixes run in the default wait mode, then some in each mode of
- * gasnet_set_waitmode (item 113); more threads than cores are normal, so who does not wait gives its core away at
- * times, and sends less. SEQ and PARSYNC: the mixes of one thread. */
+ * Each mix gives every thread of every node a part. Senders send a fixed number of requests; the other threads
+ * continue until the senders of all nodes are done. A row gives the time of a round trip as a sender sees it, and
+ * the numbers of requests and answers are compared. All mixes run in the default wait mode, then some in each mode
+ * of gasnet_set_waitmode (item 113). There may be more threads than cores, so a thread that does not wait gives its
+ * core away at times, and sends less. SEQ and PARSYNC: the mixes of one thread. */
 #include "../testpar.h"
 
 #include <sched.h>
@@ -91,8 +91,9 @@ static void release_h(gasnet_token_t token) {
 
 /* ---- parts ---- */
 
-/* Some rounds of a loop that does not wait, then another thread's turn: with fewer cores than threads a round trip
- * would take as long as the system lets everybody spin. Counted without care: it need not be exact. */
+/* Called in loops that do not wait: after some rounds it yields to another thread. Otherwise, with fewer cores than
+ * threads, a round trip would take the time slices of all spinning threads. The count is not atomic, because it need
+ * not be exact. */
 static void share_core(void) {
   static int rounds;
   const int n = AREA_LOAD(&rounds) + 1;
@@ -193,8 +194,8 @@ static void play(int index) {
   }
 }
 
-/* The thread that runs the mix plays no part: it waits until all senders of all nodes are done, then ends the others.
- * */
+/* The thread that runs the mix has no part in it. It waits until all senders of all nodes are done, then ends the
+ * others. */
 static void run_players(void) {
 #if defined(GASNET_PAR)
   int i;

@@ -1,5 +1,6 @@
-/* What the conduit adds to the hardware, measured in turns in one run: transfers beside a bare copy between the same two
- * buffers, the barrier beside a bare cache-line round trip. Nothing is asserted about speed, what is moved is compared.
+/* The cost that the library adds to the hardware, measured in turns in one run: transfers beside a bare copy between
+ * the same two buffers, the barrier beside a bare cache-line round trip. The program checks the bytes moved, not the
+ * speed.
  *
  * usage: testcost [-m] [rounds [maxsize]]
  *   rounds   of each measure, default 15; a round times ours and the bare one right after each other

@@ -1,5 +1,5 @@
 /* Memory of operations in flight: blocks of explicit and implicit puts and gets, all started before any of the block is
- * synced. What the first block of each kind may take is not limited; later blocks must do with it.
+ * synced. The first block of each kind may take any amount of memory; later blocks must not need more.
  *
  *   testflight [blocks [size]]      default 4 blocks of 100 000 operations of each kind */
 #include "../testrma.h"

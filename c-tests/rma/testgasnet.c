@@ -2,8 +2,8 @@
  *
  *   testgasnet [iterations [MiB]]      MiB: the largest transfer, default 4
  *
- * Every node works with itself, its neighbour and, for the small sizes, all others at once. Around each destination lie guard
- * bytes, which a get brings back together with the data. */
+ * Every node works with itself, its neighbour and, for the small sizes, all others at once. Each destination has
+ * guard bytes around it, which a get brings back together with the data. */
 #include "../testrma.h"
 
 enum { GUARD = 32, MIDDLE = 70000 };
@@ -35,7 +35,8 @@ static void put_and_get(gasnet_node_t p, int form, size_t n, size_t at, size_t f
         (unsigned)p);
 }
 
-/* The converse: data of p, which it did not get from us now, is read with `form` at odd places; nothing beside is written. */
+/* The converse: data of p, which it did not get from us now, is read with `form` at odd places; nothing beside is
+ * written. */
 static void get_only(gasnet_node_t p, int form, size_t n, size_t at, size_t to) {
   unsigned char *src = rma_slice(p) + GUARD + at, *dest = in + GUARD + to;
   size_t wrong;

@@ -2,8 +2,8 @@
  *
  *   testgasnethuge [MiB]      default 2049; run with 2 nodes or 1, and GASNET_MAX_SEGSIZE=3G
  *
- * Node 0 puts so much to the last node, which looks at every word, and gets it back. Ends with 77 where the segment or the
- * memory does not allow it. */
+ * Node 0 puts this many MiB to the last node, which checks every word, and gets them back. Ends with 77 if the
+ * segment or the memory is too small. */
 #include "../testrma.h"
 
 static int fill_words(unsigned char *at, size_t n, uint64_t salt) {

@@ -1,8 +1,9 @@
-/* Which memory transfers may touch, and who sees it when: list E, items 67, 68, 74, 75, 88, 89, 91.
+/* The memory that transfers may touch, and when nodes see the bytes: list E, items 67, 68, 74, 75, 88, 89, 91.
  *
  *   testgasnetmem [iterations]
  *
- * Under EVERYTHING static, heap, mapped and stack memory of the peers is the remote side as well; they announce it by AM. */
+ * Under EVERYTHING the remote side is also static, heap, mapped and stack memory of the peers, which they announce
+ * by AM. */
 #include "../testrma.h"
 
 #if defined(GASNET_SEGMENT_EVERYTHING)
@@ -15,7 +16,8 @@ static const char *const place_name[] TEST_UNUSED = {"static", "heap", "stack", 
 
 static unsigned turn;
 
-/* ---- item 68: the local side ------------------------------------------------------------------------------------------------ */
+/* ---- item 68: the local side
+ * ------------------------------------------------------------------------------------------------ */
 
 static unsigned char static_memory[BLOCK];
 static const unsigned char read_only[257] = "Put sources may be read-only memory, strings for one. The quick brown fox...";
@@ -58,7 +60,8 @@ static void item68_local_side(gasnet_node_t p) {
   free(heap);
 }
 
-/* ---- item 68: the remote side ----------------------------------------------------------------------------------------------- */
+/* ---- item 68: the remote side
+ * ----------------------------------------------------------------------------------------------- */
 
 /* First and last bytes of p's whole area. Only one node at a time owns them. */
 static void item68_ends(gasnet_node_t p) {
@@ -79,7 +82,8 @@ static void item68_pages(gasnet_node_t p) {
   local_side("static (target over three pages)", static_memory, p, (unsigned char *)page - 5, 2 * GASNET_PAGESIZE + 10);
 }
 
-/* ---- item 74: nothing to do ---------------------------------------------------------------------------------------------------- */
+/* ---- item 74: nothing to do
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void item74_size_zero(gasnet_node_t p) {
   void *bogus[4];
@@ -113,7 +117,8 @@ static void item74_size_zero(gasnet_node_t p) {
   CHECK(memcmp(before, after, sizeof before) == 0, "operations of 0 bytes changed memory of node %u", (unsigned)p);
 }
 
-/* ---- item 75: source and destination the same ---------------------------------------------------------------------------------- */
+/* ---- item 75: source and destination the same
+ * ---------------------------------------------------------------------------------- */
 
 static void item75_coinciding(void) {
   static const size_t sizes[] = {1, 2, 4, 8, 13, 64, 4096, 19999};
@@ -132,7 +137,8 @@ static void item75_coinciding(void) {
   }
 }
 
-/* ---- items 88, 89: who sees a completed put ------------------------------------------------------------------------------------ */
+/* ---- items 88, 89: the nodes that see a completed put
+ * ------------------------------------------------------------------------------------ */
 
 static volatile int told;                 /* by the node two before us */
 static volatile int seen_right, seen_wrong; /* answers to our HIDX_SEEN */
@@ -203,7 +209,8 @@ static void owner_stores(int round) {
   test_barrier();
 }
 
-/* ---- item 91 ------------------------------------------------------------------------------------------------------------------- */
+/* ---- item 91
+ * ------------------------------------------------------------------------------------------------------------------- */
 
 static void *(*places)[PLACES]; /* of every node */
 static int places_known;

@@ -1,10 +1,12 @@
-/* Misuse of handles and regions: extended.md sections 3, 4, 6, 7. Debug builds name the call and its place, release builds the call.
+/* Misuse of handles and regions: extended.md sections 3, 4, 6, 7. Debug builds name the call and its place, release
+ * builds the call.
  *
  *   testhandlebad NAME      testhandlebad -l      lists the misuses      testhandlebad legal
  *
- * The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node, call and cause, and SIGABRT
- * (134). If nobody objects the job ends with 3 and prints MISSED. Most need an operation that is in flight when its call returns:
- * where none is (mapped memory, one node) the program ends with 4. "legal" does what is just allowed, and passes. */
+ * The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node, call and cause,
+ * and SIGABRT (134). If the library does not notice the misuse, the job ends with 3 and prints MISSED. Most cases
+ * need an operation that is in flight when its call returns; if there is none (mapped memory, one node), the program
+ * ends with 4. "legal" makes calls that are just allowed, and passes. */
 #include "../testrma.h"
 
 #ifndef GASNET_SEQ
@@ -63,7 +65,7 @@ static void by_try_some_nopoll(void) { (void)gasnet_try_syncnb_some_nopoll(h, 2)
 static void by_valget(void) { (void)gasnet_wait_syncnb_valget(value); }
 static void by_nested_call(void) { gasnet_wait_syncnb((gasnet_wait_syncnb_all(NULL, 0), h[0])); }
 
-/* ---- what is wrong with it ---- */
+/* ---- the misuses ---- */
 
 static void (*sync_it)(void);
 

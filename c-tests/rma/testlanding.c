@@ -1,5 +1,6 @@
-/* A get's bytes are in place before it is said to be complete, also when another thread serves the answer (extended.md section 9;
- * list G, item 107). One thread asks without polling whether its get is done, and looks at once; another polls (PAR).
+/* The bytes of a get are in place before the library reports it complete, also if another thread serves the answer
+ * (extended.md section 9; list G, item 107). One thread tests its get without polling, and reads the bytes at once;
+ * another polls (PAR).
  *
  *   testlanding [gets] */
 #include "../testrma.h"

@@ -29,7 +29,7 @@ static void print_row(const struct perf_section *s, const char *name, size_t nby
 #define HUGE_MAPPED (((size_t)2 << 30) + 4 * (size_t)GASNET_PAGESIZE)
 #define HUGE_NEEDED ((size_t)6 << 30) /* two copies, and room for the machine */
 
-/* So that segments of that size are possible; what is attached is what the options need. */
+/* Allows segments of this size. The program attaches only as much as its options need. */
 uint64_t gasnet_max_segsize = (uint64_t)3 << 30;
 
 static int memory_permits(void) {
@@ -86,7 +86,7 @@ static void get_huge(gasnet_node_t owner, unsigned char *there, unsigned char *h
   CHECK(same == n, "byte %lu of %lu got", (unsigned long)same, (unsigned long)n);
 }
 
-/* Byte 0 of the memory says whether node 0, which alone decides, goes on; the data begins at byte 1. */
+/* Byte 0 of the memory says whether node 0, which alone decides, continues; the data begins at byte 1. */
 static void run_huge(void) {
   const gasnet_node_t owner = nodes - 1;
   unsigned char *there = huge_attach(), *here = NULL;

@@ -1,6 +1,6 @@
-/* Transfers with all nodes at once, in one set of handles: where some peers are mapped and others are not (GASNET_SCI_UNMAPPED)
- * inline transfers and messages meet in the same syncs. Each node writes to and reads from its own line at every node, itself
- * included.
+/* Transfers with all nodes at once, in one set of handles. If some peers are mapped and others are not
+ * (GASNET_SCI_UNMAPPED), one sync waits for inline transfers and messages. Each node writes to and reads from its
+ * own line at every node, itself included.
  *
  *   testmixed [rounds] */
 #include "../testarea.h"

@@ -43,7 +43,8 @@ static void check_put(size_t i, const char *what) {
         (unsigned long)wrong);
 }
 
-/* ---- item 79 ------------------------------------------------------------------------------------------------------------------- */
+/* ---- item 79
+ * ------------------------------------------------------------------------------------------------------------------- */
 
 static void check_invalid(gasnet_handle_t *h, size_t n) {
   gasnet_wait_syncnb_all(h, n);
@@ -71,7 +72,8 @@ static void item79_invalid(void) {
   }
 }
 
-/* ---- item 80 ------------------------------------------------------------------------------------------------------------------- */
+/* ---- item 80
+ * ------------------------------------------------------------------------------------------------------------------- */
 
 static void item80_try(void) {
   size_t i;
@@ -94,7 +96,8 @@ static void item80_try(void) {
   }
 }
 
-/* ---- items 81, 82 -------------------------------------------------------------------------------------------------------------- */
+/* ---- items 81, 82
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* An array of puts and gets, INVALID at some places; returns how many are not INVALID. */
 static size_t start_array(gasnet_handle_t *h, size_t every) {
@@ -175,7 +178,7 @@ static void item82_some(size_t every) {
   }
 }
 
-/* Parts of an array, from the end; what is outside the part is left alone. */
+/* Parts of an array, from the end; syncs must not change handles outside the part. */
 static void arrays_in_parts(void) {
   gasnet_handle_t h[LIVE], before[LIVE];
   size_t at;
@@ -189,7 +192,8 @@ static void arrays_in_parts(void) {
   check_array(7, "parts");
 }
 
-/* ---- items 84, 85: implicit sets ------------------------------------------------------------------------------------------------ */
+/* ---- items 84, 85: implicit sets
+ * ------------------------------------------------------------------------------------------------ */
 
 static void implicit_round(int first, int tries) {
   size_t i;
@@ -219,7 +223,8 @@ static void item85_empty(void) {
   }
 }
 
-/* ---- items 86, 87: access regions ------------------------------------------------------------------------------------------------ */
+/* ---- items 86, 87: access regions
+ * ------------------------------------------------------------------------------------------------ */
 
 static void item86_region(int way) {
   gasnet_handle_t region, inside;
@@ -262,8 +267,8 @@ static void item86_region(int way) {
   for (i = 54; i < 60; i++) check_got(i, "after a region");
 }
 
-/* Nothing but the handle's own sync stands between a region and its data, nor between earlier gets and theirs. Large, so that they
- * are under way for a while. */
+/* The data of a region is complete after the sync of its handle alone, and so is the data of earlier gets after
+ * theirs. The transfers are large, so that they are in flight for a while. */
 static void item86_nothing_else(int way) {
   const gasnet_node_t p = node_of(1);
   gasnet_handle_t region;

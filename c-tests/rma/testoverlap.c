@@ -1,17 +1,18 @@
-/* Long non-blocking transfers and computing at the same time: which part of a transfer is hidden behind work that makes no
- * GASNet call, and what must hold while something else than a client's call moves the bytes.
+/* Long non-blocking transfers and computing at the same time: the part of a transfer that is hidden behind work
+ * without GASNet calls, and the rules that must hold while the DMA thread, and not a client's call, moves the bytes.
  *
  * usage: testoverlap [-t] [-m] [rounds [KiB]]
  *   rounds  of each measure, default 15
  *   KiB     of a transfer, default 4096
- *   -t      times only: without the checks, in which nodes spin that make no call; under a real-time scheduler on few cores
- *           these keep everybody else off
+ *   -t      times only, without the checks. In these, nodes spin without a call; under a real-time scheduler on few cores
+ *           they would keep all others off
  *   -m      machine: testoverlap,form,bytes,compute us,transfer us,both us,call us,hidden
  *
- * Every round times the work alone, the transfer alone and the transfer with the work between start and sync; hidden is what
- * both save of the shorter one: 0 = nothing, 1 = all of it. Medians; nothing is asserted about speed. Node 0 works with node
- * 1 (with itself if it is alone), the others wait in a barrier. Without GASNET_SCI_DMA nothing is hidden; with it each
- * node wants a second core while its peer waits. */
+ * Every round times the work alone, the transfer alone, and the transfer with the work between start and sync.
+ * "hidden" is the time saved, divided by the shorter of work and transfer: 0 = nothing, 1 = all of it. The columns
+ * are medians; the program does not check speed. Node 0 works with node 1 (with itself if it is alone), the others
+ * wait in a barrier. Without GASNET_SCI_DMA nothing is hidden. With it each node needs a second core while its peer
+ * waits. */
 #include "../testcore.h"
 
 #include <pthread.h>
@@ -31,8 +32,8 @@ static int is(const char *name, const char *value) {
   const char *found = gasnet_getenv(name);
   return found && strcmp(found, value) == 0;
 }
-/* True if transfers must go on without calls of ours. Those that are messages need calls: with segments that are not mapped, in
- * `ref`, and to the peers that GASNET_SCI_UNMAPPED names. */
+/* True if transfers must progress without calls of this program. Transfers that are messages need calls: those in
+ * EVERYTHING mode and in `ref`, and those with the peers that GASNET_SCI_UNMAPPED names. */
 static int has_engine(void) {
   int mapped = 1;
 #if defined(GASNET_SEGMENT_EVERYTHING)
@@ -42,7 +43,7 @@ static int has_engine(void) {
   return mapped && (is("GASNET_SCI_DMA", "thread") || is("GASNET_SCI_DMA", "always")) && !is("GASNET_SCI_EXTENDED", "ref");
 }
 
-/* ---- a transfer goes on while its node, and every other one, makes no call ---- */
+/* ---- a transfer progresses while no node makes a call ---- */
 
 /* The last byte of `at` becomes `value`, without a call; false after a minute. */
 static int arrives(volatile unsigned char *at, unsigned char value) {
@@ -57,7 +58,7 @@ static void check_same(const void *at, unsigned seed, const char *what) {
   CHECK(wrong == size, "%s: byte %lu of %lu", what, (unsigned long)wrong, (unsigned long)size);
 }
 
-/* Every node puts to its right neighbour and waits for what its left one puts: a ring in which nobody calls. */
+/* Every node puts to its right neighbour and waits for the bytes of its left one, without a call: a ring. */
 static void put_without_calls(unsigned seed, int implicit) {
   const gasnet_node_t left = (me + nodes - 1) % nodes;
   gasnet_handle_t h = GASNET_INVALID_HANDLE;
@@ -94,7 +95,7 @@ static void get_without_calls(int form) {
   check_same(local, 7000u + right, "get");
 }
 
-/* The source of a put that is not bulk is free at its return, whoever makes the transfer. */
+/* The source of a put that is not bulk is free at its return, whether the caller or the DMA thread makes the transfer. */
 static void source_is_free(unsigned seed) {
   gasnet_handle_t h;
   core_fill(local, size, seed);
@@ -226,7 +227,7 @@ int main(int argc, char **argv) {
   if (me == 0) measure(1), measure(0);
   test_barrier();
 
-  /* What is in flight at the end keeps nobody: these are never synchronised. */
+  /* Transfers in flight do not delay the end of the job: these are never synchronised. */
   for (form = 0; form < 8; form++) gasnet_put_nbi_bulk(right, written(right), local, size);
   test_end();
   return 0;

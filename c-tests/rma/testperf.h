@@ -1,6 +1,5 @@
-/* What testsmall and testlarge share: options, pairs of nodes, one function that performs any form of put and get,
- * rows that are timed and then compared byte by byte. The programs define which sections there are and how a row is
- * printed. */
+/* Shared by testsmall and testlarge: options, pairs of nodes, one function that performs any form of put and get, rows
+ * that are timed and then compared byte by byte. The programs define their sections and print the rows. */
 #ifndef GASNET_SCI_TESTPERF_H
 #define GASNET_SCI_TESTPERF_H
 
@@ -102,7 +101,7 @@ static gasnet_node_t perf_peer_of(gasnet_node_t node) {
   if (perf_option.cross) return node < half ? node + half : node < 2 * half ? node - half : node;
   return node % 2 ? node - 1 : node + 1 < nodes ? node + 1 : node;
 }
-/* Measures; who does not only serves its peer, in a barrier. */
+/* True for nodes that measure. The others only serve their peers, in a barrier. */
 static int perf_active(gasnet_node_t node) {
   const gasnet_node_t peer = perf_peer_of(node);
   if (perf_option.first_last) return node == 0 || (node == nodes - 1 && perf_option.all_active);

@@ -1,5 +1,6 @@
-/* How many operations may be outstanding: list E, items 83, 84. Every node at once starts 1 … 65 534 explicit operations and half
- * as many value gets before any sync, syncs them in odd orders, then 100 000 and more implicit ones before one sync.
+/* The number of operations that may be outstanding: list E, items 83, 84. Every node at once starts 1 … 65 534
+ * explicit operations and half as many value gets before any sync, syncs them in odd orders, then 100 000 and more
+ * implicit ones before one sync.
  *
  *   testqueue [depth [iterations [blocks]]]      depth: the largest, default 65534; blocks: of 20 000 operations each, in which
  *                                                memory must not grow, default 5 (500 for 10 million) */
@@ -116,7 +117,7 @@ static void item84_implicit(size_t depth, size_t count) {
   CHECK(k == 0, "after %lu implicit operations %lu words are wrong", (unsigned long)count, (unsigned long)k);
 }
 
-/* What is in flight takes memory; what was does not. */
+/* Operations in flight take memory; earlier ones do not. */
 static void no_growth(size_t depth, long blocks) {
   long block, first = 0, now = 0;
   size_t i;

@@ -1,11 +1,15 @@
-/* Misuse of the Extended API that a debug build reports: list E, item 90; list F, item 105; extended.md sections 1, 6, 7, 8.4.
+/* Misuse of the Extended API that a debug build reports: list E, item 90; list F, item 105; extended.md sections 1,
+ * 6, 7, 8.4.
  *
  *   testrmabad NAME [FUNCTION]      testrmabad -l      lists the misuses and the functions
  *
- * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with node
- * and cause, and SIGABRT (134). If nobody objects the job ends with 3 and prints MISSED. For "below", "above", "wrap" and "rank"
- * FUNCTION says which transfer goes outside the segment of node 0, for "value0" and "value9" which value form gets an impossible
- * size, for "...-transfer" what is called in a forbidden place; "legal" does what is just allowed and passes. */
+ * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL
+ * ERROR:" with node and cause, and SIGABRT (134). If the library does not notice the misuse, the job ends with 3 and
+ * prints MISSED. FUNCTION is
+ *   "below", "above", "wrap", "rank"   the transfer that goes outside the segment of node 0
+ *   "value0", "value9"                 the value form that gets an impossible size
+ *   "...-transfer"                     the transfer that is called in a forbidden place
+ * "legal" makes calls that are just allowed, and passes. */
 #include "../testrma.h"
 
 #ifndef GASNET_SEQ
@@ -50,7 +54,8 @@ static void transfer(gasnet_node_t p, void *at, size_t n) {
   gasnet_wait_syncnbi_all();
 }
 
-/* ---- item 90 ------------------------------------------------------------------------------------------------------------------- */
+/* ---- item 90
+ * ------------------------------------------------------------------------------------------------------------------- */
 
 static void below(void) { transfer(0, core_area[0] - 1, 4); }
 static void above(void) { transfer(0, core_area[0] + core_areasize - 3, 4); }
@@ -60,7 +65,8 @@ static volatile size_t none = 0, nine = sizeof(gasnet_register_value_t) + 1; /* 
 static void value0(void) { transfer(0, core_area[0], none); }
 static void value9(void) { transfer(0, core_area[0], nine); }
 
-/* ---- calls in places where they are forbidden ------------------------------------------------------------------------------------ */
+/* ---- calls in places where they are forbidden
+ * ------------------------------------------------------------------------------------ */
 
 static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static void inside(void) { transfer(me, core_area[me], 4); }
@@ -84,7 +90,8 @@ static void in_handler(void) {
 static void in_section(void) { gasnet_hold_interrupts(), place(); }
 static void in_lock(void) { gasnet_hsl_lock(&lock), place(); }
 
-/* ---- regions --------------------------------------------------------------------------------------------------------------------- */
+/* ---- regions
+ * --------------------------------------------------------------------------------------------------------------------- */
 
 static void region_nested(void) { gasnet_begin_nbi_accessregion(), gasnet_begin_nbi_accessregion(); }
 static void region_end(void) { gasnet_wait_syncnb(gasnet_end_nbi_accessregion()); }
@@ -107,7 +114,8 @@ static void region_thread(void) {
 }
 #endif
 
-/* ---- item 105 -------------------------------------------------------------------------------------------------------------------- */
+/* ---- item 105
+ * -------------------------------------------------------------------------------------------------------------------- */
 
 static void notify(void) { gasnet_barrier_notify(0, ANON); }
 static void double_notify(void) { notify(), notify(); }
@@ -121,7 +129,7 @@ static void result_inside(void) {
   notify(), (void)gasnet_barrier_result(&id);
 }
 
-/* What is just allowed, in every function. */
+/* Calls that are just allowed, of every function. */
 static void legal(void) {
   for (function = 0; function < FUNCTIONS; function++) {
     transfer(0, core_area[0], 4);

@@ -2,7 +2,8 @@
  *
  * usage: testsmall [-in|-out] [-a] [-c] [-f] [-s] [-m] [-x] [iters [maxsize [sections]]]      (see perf_usage())
  *
- * Latency of a round trip is the time of one call (or call and sync); of a flood, the time of all by their number. */
+ * The latency of a round trip is the time of one call (or of call and sync); that of a flood, the time of all
+ * divided by their number. */
 #include "testperf.h"
 
 enum { HIDX_ASK = 201, HIDX_ANSWER, HIDX_LOOK, HIDX_GO };
@@ -23,7 +24,7 @@ static void print_row(const struct perf_section *s, const char *name, size_t nby
   fflush(stdout);
 }
 
-/* ---- messages: what is asked of another node ---- */
+/* ---- messages: requests to another node ---- */
 
 static int asked, answered; /* requests that came here, answers to those of this node */
 static volatile int go_size, go_seed, go_came;

@@ -1,4 +1,4 @@
-/* Client threads that do everything at once (contract items 107–111).
+/* Client threads that make all kinds of calls at the same time (contract items 107–111).
  *
  * usage: testthreads [iterations per thread, default 40 [threads, default 2, 8 and 64]]
  *

@@ -1,10 +1,11 @@
-/* Loops of a client's own around calls that never block, also with more nodes than cores: extended.md sections 4, 8.4 and 10
- * ("with more processes than cores everything must still finish in reasonable time").
+/* Loops of a client's own around calls that never block, also with more nodes than cores: extended.md sections 4,
+ * 8.4 and 10 ("with more processes than cores everything must still finish in reasonable time").
  *
  *   testtry [PHASES [ROUNDS]]
  *
- * Such a loop must give its core to the peer that it waits for. Where it does not, each step costs a time slice of the system,
- * 2-20 ms, and the default counts take longer than the two minutes that a program has. Nothing is said about times. */
+ * The library must give the core of such a loop to the peer that the loop waits for. If it does not, each step costs
+ * a time slice of the system, 2-20 ms, and the default counts take longer than the two minutes that a program has.
+ * The program checks no other times. */
 #include "../testrma.h"
 
 enum { ANON = GASNET_BARRIERFLAG_ANONYMOUS };

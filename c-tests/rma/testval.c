@@ -13,7 +13,7 @@ static gasnet_register_value_t low(gasnet_register_value_t v, size_t n) {
 
 static gasnet_register_value_t random_value(void) { return (gasnet_register_value_t)core_word(me + 3, turn++); }
 
-/* What the `n` bytes at `at` are as an integer. */
+/* The `n` bytes at `at` as an integer. */
 static gasnet_register_value_t as_integer(const unsigned char *at, size_t n) { return low(rma_value(at, n), n); }
 
 /* Item 76: exactly `n` bytes are written, from the low end of a value whose high end is garbage. */

@@ -2,12 +2,13 @@
  *
  *   SOAK_FAULT="PROCESS CALL NTH ERRNO TIMES"
  *
- * PROCESS 0 is the launcher or the original process, k + 1 is what it forked for node k, -1 any. Of the launcher's two
- * processes the one that starts the nodes is 0; the one that guards it has no number. From the NTH call on TIMES
- * calls fail with ERRNO; ERRNO 0: they first sleep TIMES milliseconds, once. SOAK_LOG names a file that gets one line when
- * that begins: process, pid, call, seconds since 1970. Calls are counted by process, threads together, anew after a fork;
- * each process goes by its own count. A call is named as in the tables below; futex and membarrier, which come by
- * syscall(2), by themselves. What glibc calls inside itself is not seen. */
+ * PROCESS 0 is the launcher or the original process, k + 1 is the process that it forked for node k, -1 is any
+ * process. Of the launcher's two processes the one that starts the nodes is 0; the one that guards it has no number.
+ * From the NTH call on, TIMES calls fail with ERRNO. With ERRNO 0 the NTH call first sleeps TIMES milliseconds,
+ * once. SOAK_LOG names a file that gets one line when the fault begins: process, pid, call, seconds since 1970. Each
+ * process counts its own calls, those of all its threads together, from 0 after a fork. CALL is a name from the
+ * tables below; futex and membarrier, which the library calls by syscall(2), have their own names. Calls that glibc
+ * makes inside itself are not seen. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -97,7 +98,8 @@ long syscall(long number, ...) {
   va_start(list, number);
   for (i = 0; i < 6; i++) a[i] = va_arg(list, long);
   va_end(list);
-  /* A lock between threads of one process (flag 128) relies on its wake, as pthreads do; between processes ours does not. */
+  /* A lock between threads of one process (flag 128) relies on its wake, as pthreads do; between processes ours does
+   * not. */
   if (number == SYS_futex) name = (a[1] & 128) != 0 ? "futex_private" : (a[1] & 127) == 1 ? "futex_wake" : "futex_wait";
   else if (number == SYS_membarrier) name = "membarrier";
   else if (number == SYS_pidfd_open) name = "pidfd_open";

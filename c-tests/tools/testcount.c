@@ -1,6 +1,6 @@
-/* A known number of vector, indexed and strided transfers and of collectives, for the records of them: vis/scenarios.txt and
- * coll/scenarios.txt say what statistics and traces must show. Every blocking form is called once, every one with a handle
- * twice, every implicit one three times; transfers of 24 bytes, collectives of 8 bytes a block.
+/* Makes a known number of vector, indexed and strided transfers and of collectives. vis/scenarios.txt and
+ * coll/scenarios.txt say what statistics and traces must show of them. Every blocking form is called once, every
+ * form with a handle twice, every implicit one three times. Transfers have 24 bytes, collectives 8 bytes a block.
  *
  *   testcount vis | coll       default: both */
 #include "../testarea.h"
@@ -116,7 +116,7 @@ static gasnet_coll_handle_t collective(int operation, int blocking, int *dst, in
 static void collectives(void) {
   int *dst = (int *)calloc(nodes, 8), *src = (int *)calloc(nodes, 8), operation, i;
   const int n = (int)nodes, before = (int)me + 1;
-  /* What comes first: the root's number, that of node 0, or a sum. */
+  /* The first value: the root's number, that of node 0, or a sum. */
   const int want[OPERATIONS] = {n, n, 1, 1, 1, n * (n + 1) / 2, before * (before + 1) / 2};
   gasnet_coll_fn_entry_t table[1];
   if (!dst || !src) gasnet_exit(98);

@@ -1,5 +1,5 @@
-/* The debug heap (contract: tools.md section 15): what a client that defines GASNET_DEBUGMALLOC gets. With an argument: a
- * mistake that must end the job, see `mistake`; scenarios.txt has the variables that find them. */
+/* The debug heap of a client that defines GASNET_DEBUGMALLOC (contract: tools.md section 15). With an argument: a
+ * mistake that must end the job, see `mistake`; scenarios.txt has the variables with which the heap finds it. */
 #undef GASNET_DEBUGMALLOC
 #define GASNET_DEBUGMALLOC 1
 #include "../test.h"

@@ -1,9 +1,9 @@
-/* What the small things cost: one line per item, in ns, the best of several rounds, beside the bare instruction, builtin or call of
- * the system that does the same, measured in turns with it, and the median of the rounds' ratios.
+/* The cost of small calls: one line per item. It has the best time of several rounds in ns, the time of the bare
+ * instruction, builtin or system call that does the same, measured in turns, and the median of the rounds' ratios.
  *
  *   testmisc [iterations per round]        default 20000; every node measures, node 0 prints
  *
- * Nothing is asserted about speed; that each item did its work is. */
+ * The program checks that each item did its work, not its speed. */
 #include "../test.h"
 #include <gasnet_tools.h>
 #include <pthread.h>

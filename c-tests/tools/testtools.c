@@ -1,5 +1,5 @@
-/* Everything inline of gasnet_tools.h, in a job; testtoolsalone.c is the same without gasnet.h. In PAR and PARSYNC under threads.
- * Items: lists A-D, F14, F16 of behaviours-tools-vis-coll.md. */
+/* All inline parts of gasnet_tools.h, in a job; testtoolsalone.c is the same without gasnet.h. In PAR and PARSYNC
+ * with threads. Items: lists A-D, F14, F16 of behaviours-tools-vis-coll.md. */
 #include "testtools.h"
 #include "testtools_time.h"
 #include "testtools_atomic.h"

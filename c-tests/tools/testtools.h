@@ -1,4 +1,4 @@
-/* What the parts of testtools share: checks with and without a job, threads. TESTTOOLS_ALONE: no gasnet.h. */
+/* Shared by the parts of testtools: checks with and without a job, threads. TESTTOOLS_ALONE: without gasnet.h. */
 #ifndef GASNET_SCI_TESTTOOLS_H
 #define GASNET_SCI_TESTTOOLS_H
 

@@ -9,8 +9,8 @@
 static int steps;
 static void step(void) { steps++; }
 
-/* C1-C5, C11 of one family: X is pasted, V its values, T for the type of the same name. Every combination of flags, as constants of
-   a loop that the compiler can't see through; arguments with side effects. */
+/* C1-C5, C11 for one family: X is the pasted name, V the type of its values, T the type of the same name. Tries
+ * every combination of flags, in a loop whose values the compiler does not know, and arguments with side effects. */
 #define FAMILY(X, V)                                                                                                 \
   static X##_t X##_static = X##_init(7);                                                                             \
   static X##_t X##_array[3] = {X##_init(1), X##_init(2), X##_init(3)};                                               \
@@ -190,8 +190,8 @@ static void c10_mail(int number) {
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-/* C9, B7: between two processes, and between a program and its signal handler; strong operations and local fences are what counts
-   there, in SEQ as well. Before there are threads. */
+/* C9, B7: between two processes, and between a program and its signal handler. These need strong operations and
+ * local fences, in SEQ, too. Runs before there are threads. */
 static struct between_processes {
   gasnett_strongatomic_t count;
   gasnett_strongatomic64_t count64;

@@ -73,7 +73,7 @@ static void d2_conditions(int number) {
     waiting++;
     while (generation <= number) gasnett_cond_wait(&locks.cond, &locks.mutex);
     woken++;
-    /* A signal wakes somebody, perhaps not whose turn it is. */
+    /* A signal wakes some thread, perhaps not the one whose turn it is. */
     gasnett_cond_broadcast(&locks.cond);
     gasnett_mutex_unlock(&locks.mutex);
     return;
@@ -100,7 +100,7 @@ static void d2_conditions(int number) {
 static gasnett_strongatomic32_t inside = gasnett_strongatomic32_init(0);
 static void d3_rwlock(int number) {
   int i;
-  /* All read at once, each twice: nobody can get past the meeting point alone. */
+  /* All threads read at once, each twice: none can pass the meeting point alone. */
   gasnett_rwlock_rdlock(&locks.rwlock[0]);
   gasnett_rwlock_rdlock(&locks.rwlock[0]);
   meet(THREADS);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tools without a job: programs of gasnet_tools.h alone in each mode, what must not link or start, mistakes that a debug build
-# finds, and what must be left in the executable (lists A, D4 of behaviours-tools-vis-coll.md; core.md section 2.4).
+# The tools without a job: programs of gasnet_tools.h alone in each mode, programs that must not link or start, mistakes that a
+# debug build finds, and strings that the executable must keep (lists A, D4 of behaviours-tools-vis-coll.md; core.md section 2.4).
 #
 #   testtoolsalone.sh COMPILER INCLUDE_DIRECTORY LIBRARY_DIRECTORY      e.g. testtoolsalone.sh gcc ../include ../target/release
 #

@@ -3,7 +3,7 @@
  *   testtoolslib              every group of functions
  *   testtoolslib report       reports settings before and after init, for GASNET_VERBOSEENV
  *   testtoolslib work         a known number of operations of each kind, for traces and statistics
- *   testtoolslib freeze-init  for GASNET_FREEZE and one node: goes on when a child sends SIGCONT
+ *   testtoolslib freeze-init  for GASNET_FREEZE and one node: continues when a child sends SIGCONT
  *   testtoolslib WAY          node 0 ends in the way that testtoolslib.h knows by that name */
 #include "../test.h"
 
@@ -26,7 +26,7 @@ static gasnet_seginfo_t *segments;
 
 static void stats_callback(void (*print)(const char *fmt, ...)) { print("the client says %d", 42); }
 
-/* What one node does to its neighbour; the numbers are in scenarios.txt. */
+/* The operations of a node with its neighbour; their numbers are in scenarios.txt. */
 static void work(void) {
 #if defined(GASNET_SEGMENT_EVERYTHING)
   gasnet_exit(77); /* there are no segments */

@@ -1,5 +1,5 @@
-/* What testtoolslib (with gasnet.h, in a job) and testtoolslib_alone (gasnet_tools.h only) share: each group of functions of the
- * library half of the tools, with values checked, and the ways to end that scenarios.txt judges.
+/* Shared by testtoolslib (with gasnet.h, in a job) and testtoolslib_alone (gasnet_tools.h only): each group of
+ * functions of the library half of the tools, with values checked, and the ways to end that scenarios.txt judges.
  *
  * The includer provides CHECK. Contract: tools.md sections 9-13; behaviours E1-E8, F1-F13. */
 #ifndef GASNET_SCI_TESTTOOLSLIB_H
@@ -259,7 +259,7 @@ static void check_memory(void) {
 
 /* ---- F9: stack traces ---- */
 
-/* Runs `function` with a pipe, and says what came out of it; `result` is what it returned. */
+/* Runs `function` with a pipe, and returns its output; `result` gets its return value. */
 static const char *traced(int (*function)(int), int *result) {
   static char text[65536];
   int ends[2];
@@ -334,7 +334,7 @@ static void *fatal_in_thread(void *unused) {
   return unused;
 }
 
-/* A child that lets this process, which is about to freeze, go on in a moment. */
+/* Forks a child that lets this process, which is about to freeze, continue after a moment. */
 static void resume_soon(void) {
   pid_t parent = getpid();
   fflush(NULL);

@@ -1,9 +1,11 @@
-/* gasnet_vis.h: vector, indexed and strided puts and gets against a plain model; list V of behaviours-tools-vis-coll.md.
+/* gasnet_vis.h: vector, indexed and strided puts and gets against a plain model; list V of
+ * behaviours-tools-vis-coll.md.
  *
  *   testvis [rounds [seed [MiB]]]
  *
- * Random shapes in windows with guard bytes, up to 16 operations in flight, from several threads in PAR; then one section per
- * corner. `MiB` is the size of the large transfers, default 4; above 2048 it takes GASNET_MAX_SEGSIZE and memory to match. */
+ * Random shapes in windows with guard bytes, up to 16 operations in flight, from several threads in PAR; then one
+ * section per corner. `MiB` is the size of the large transfers, default 4; above 2048 it takes GASNET_MAX_SEGSIZE
+ * and memory to match. */
 #include "testvis.h"
 #include "../testpar.h"
 
@@ -209,8 +211,8 @@ static void empty(void) {
   CHECK(memcmp(in, out, 8) == 0, "an entry between empty ones");
 }
 
-/* ---- few pieces of one size, which the header may copy itself: every size that it knows, and some others; around the most
-        that it takes. Lists are of a type of our own (vis.md 1). ---- */
+/* ---- few pieces of one size, which the header may copy itself: every size that it knows and some others, with
+ * numbers of pieces around the largest that it copies. Lists are of a type of this file (vis.md 1). ---- */
 
 struct pair {
   void *addr;

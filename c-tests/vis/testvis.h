@@ -1,5 +1,5 @@
-/* What the programs of gasnet_vis.h share: random shapes, each as a list of ranges per side, as the arrays that the calls want,
- * and a copy in plain C. Offsets are relative to a window of memory per side. Public names only. */
+/* Shared by the programs of gasnet_vis.h: random shapes, each as a list of ranges per side and as the arrays that
+ * the calls take, and a copy in plain C. Offsets are relative to a window of memory per side. Public names only. */
 #ifndef GASNET_SCI_TESTVIS_H
 #define GASNET_SCI_TESTVIS_H
 

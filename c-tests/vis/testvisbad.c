@@ -2,9 +2,9 @@
  *
  *   testvisbad NAME [FORM]      FORM: bulk (default), nb, nbi      testvisbad -l      lists the misuses
  *
- * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL ERROR:" with the
- * call, the cause, this file and the line, and SIGABRT (134). If nobody objects the job ends with 3 and prints MISSED. "legal"
- * does what is just allowed and passes. */
+ * Compile with -DGASNET_DEBUG. The last node misbehaves while the others are in barriers. Expected: "*** FATAL
+ * ERROR:" with the call, the cause, this file and the line, and SIGABRT (134). If the library does not notice the
+ * misuse, the job ends with 3 and prints MISSED. "legal" makes calls that are just allowed, and passes. */
 #include <gasnet_vis.h>
 
 #include "../testrma.h"
@@ -148,7 +148,7 @@ static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
 static void in_lock(void) { gasnet_hsl_lock(&lock), inside(); }
 static void in_section(void) { gasnet_hold_interrupts(), inside(); }
 
-/* ---- what is just allowed ---- */
+/* ---- calls that are just allowed ---- */
 
 static void legal(void) {
   const size_t zero[3] = {4, 0, 3}, any[2] = {1, 1}, rows[2] = {4, 3};

@@ -2,11 +2,11 @@
  *
  *   testvisperf [rounds [KiB [calls]]]      calls: letters of v i s, default all
  *
- * Node 0 puts to and gets from node 1 (itself when alone), the others wait. A row gives call, bytes per piece, pieces, MB/s
- * (2^20) of the loop and of the call, and the median over the rounds (default 9) of the loop's time by the call's. In a round
- * both run in turns on the same memory, eight times each, and the shortest time counts; a pass has about `KiB` of payload
- * (default 256). Where the peer's memory is not mapped the
- * loop works on memory of this node. Every row is compared byte by byte with what the loop does. */
+ * Node 0 puts to and gets from node 1 (itself when alone), the others wait. A row gives call, bytes per piece,
+ * pieces, MB/s (2^20) of the loop and of the call, and the median over the rounds (default 9) of the loop's time by
+ * the call's. In a round both run in turns on the same memory, eight times each, and the shortest time counts. A
+ * pass has about `KiB` of payload (default 256). If the peer's memory is not mapped, the loop works on memory of
+ * this node. Every row is compared byte by byte with the result of the loop. */
 #include "testvis.h"
 
 enum { MOST = 1 << 16, SLICES = 8 };
@@ -100,7 +100,7 @@ static long enough(const struct row *r) {
   return once > 1e-4 ? 1 : (long)(1e-4 / once) + 1;
 }
 
-/* What the loop leaves at the destination, and what the call leaves there. */
+/* The bytes at the destination after the loop, and after the call. */
 static void compare(const struct row *r, size_t room) {
   unsigned char *wanted = (unsigned char *)rma_malloc(room), *got = (unsigned char *)rma_malloc(room);
   unsigned char *source = r->put ? here : reached, *target = r->put ? reached : here;

@@ -24,12 +24,12 @@ pub const GASNETI_SCI_MAX_ARGS: usize = 16;
 pub const GASNETI_SCI_MAX_MEDIUM: usize = 65536;
 /// `gasnet_AMMaxLongRequest` and `gasnet_AMMaxLongReply`, bytes.
 pub const GASNETI_SCI_MAX_LONG: usize = 2147483647;
-/// Bytes; segments are whole pages of this size.
+/// Bytes of a page. Segments are whole pages.
 pub const GASNETI_SCI_PAGESIZE: usize = 4096;
-/// Most nodes of a job: SCI node ids have 16 bits.
+/// `GASNET_MAXNODES`. SCI node ids have 16 bits, so a job has 65,535 nodes at most.
 pub const GASNETI_SCI_MAXNODES: u32 = 65536;
 
-/// Thread modes in [`super::g1::init::gasneti_sci_client_t`].
+/// Thread modes in `gasneti_sci_client_t.modes`.
 pub const GASNETI_SCI_MODE_SEQ: u32 = 1;
 pub const GASNETI_SCI_MODE_PARSYNC: u32 = 2;
 pub const GASNETI_SCI_MODE_PAR: u32 = 4;
@@ -37,7 +37,7 @@ pub const GASNETI_SCI_MODE_PAR: u32 = 4;
 pub const GASNETI_SCI_MODE_FAST: u32 = 16;
 pub const GASNETI_SCI_MODE_LARGE: u32 = 32;
 pub const GASNETI_SCI_MODE_EVERYTHING: u32 = 64;
-/// Debug or not, in the same word.
+/// Debug mode or not, in the same word.
 pub const GASNETI_SCI_MODE_DEBUG: u32 = 256;
 pub const GASNETI_SCI_MODE_NDEBUG: u32 = 512;
 
@@ -46,11 +46,15 @@ pub const GASNETI_SCI_VIS_BLOCKING: u32 = 0;
 pub const GASNETI_SCI_VIS_NB: u32 = 1;
 pub const GASNETI_SCI_VIS_NBI: u32 = 2;
 
-/// Rules that a debug client's call asks to be checked before it runs.
+/// Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler.
 pub const GASNETI_SCI_RULE_NO_HANDLER: u32 = 1;
+/// Not while the thread holds a handler-safe lock.
 pub const GASNETI_SCI_RULE_NO_LOCK: u32 = 2;
+/// Not in a no-interrupt section.
 pub const GASNETI_SCI_RULE_NO_NIS: u32 = 4;
+/// Only after `gasnet_attach`.
 pub const GASNETI_SCI_RULE_ATTACHED: u32 = 8;
+/// Only in an AM handler.
 pub const GASNETI_SCI_RULE_IN_HANDLER: u32 = 16;
 
 const _: () = {

@@ -1,5 +1,6 @@
-//! What a client compiled with GASNET_DEBUG gets checked: where calls are made, locks, no-interrupt sections
-//! (contract: core.md §5, §11.3). Each misuse ends the job with a line that names the call and the client's file and line.
+//! Checks for clients compiled with GASNET_DEBUG: where calls are made, the use of locks, and no-interrupt sections
+//! (contract: core.md §5, §11.3). Each misuse ends the job with a line that names the call and the client's file and
+//! line.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -14,21 +15,21 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 
-/// Longer than this, a lock or a no-interrupt section is worth a warning (contract: "well below 10 s").
+/// The library warns of a lock or a no-interrupt section that lasted longer (contract: "well below 10 s").
 const LONG_MS: u64 = 10_000;
 
 thread_local! {
-    /// The lock that this thread took last, of those that it holds.
+    /// Of the locks that this thread holds, the one that it took last; null if it holds none.
     static TOP: Cell<*mut gasnet_hsl_t> = const { Cell::new(std::ptr::null_mut()) };
-    /// Since when, in ms, this thread is in a no-interrupt section; 0 = it is not.
+    /// When this thread entered its no-interrupt section, in ms of the monotonic clock; 0 if it is in none.
     static SECTION: Cell<u64> = const { Cell::new(0) };
     static THREAD: u8 = const { 0 };
-    /// The checked call that this thread made last. Handlers make none that is recorded, so it is still the right one after
-    /// a call has served messages.
+    /// The checked call that this thread made last. Calls of handlers are not recorded, so after a call has served
+    /// messages this is still the call itself.
     static LAST: Cell<Option<(*const c_char, CallSite)>> = const { Cell::new(None) };
 }
 
-/// Where the client stands.
+/// The place of a call in the client's source.
 #[derive(Clone, Copy)]
 struct CallSite {
     file: *const c_char,
@@ -50,8 +51,8 @@ pub(super) struct NamedCall<'a> {
 }
 
 impl<'a> NamedCall<'a> {
-    /// The call that the library knows as `name`. Of a debug client its full name, which may say more (`gasnet_put_bulk`
-    /// comes here as `gasnet_put`), and its place.
+    /// The call that the library knows as `name`. For a debug client this has the place, and the name that the client
+    /// wrote: `gasnet_put_bulk`, for instance, where the library knows only `gasnet_put`.
     pub(super) fn named(name: &'a str) -> NamedCall<'a> {
         if let Some((full, place)) = LAST.with(Cell::get) {
             // SAFETY: literals of the headers, recorded by `gasneti_sci_check`.
@@ -85,7 +86,7 @@ fn holding() -> bool {
     TOP.with(|t| !t.get().is_null())
 }
 
-/// Switches on, for debug clients, the check at every handler's return.
+/// For debug clients, switches on the check that a handler returns without a lock.
 pub(super) fn configure(debug: bool) {
     if let (true, Ok(job)) = (debug, Job::get()) {
         job.am().check_handlers(|| {
@@ -98,8 +99,9 @@ pub(super) fn configure(debug: bool) {
     }
 }
 
-/// Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`; a broken one is fatal. What the library finds later in the
-/// call is reported with this name and place.
+/// Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`. A broken rule ends the job.
+///
+/// The library records name and place, and reports errors that it finds later in the same call with them.
 ///
 /// # Safety
 /// `name` and `file` are C strings that live for ever.
@@ -125,7 +127,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     fatal(format_args!("{} called {broken} {place}", name.to_string_lossy()))
 }
 
-/// Checks that `token` may be answered now; else fatal.
+/// Checks that the calling handler may reply to `token` now. If not, it ends the job.
 ///
 /// # Safety
 /// As [`gasneti_sci_check`]; `token` is NULL or was given to a handler.
@@ -151,7 +153,7 @@ pub unsafe extern "C" fn gasneti_sci_check_reply(
     fatal(format_args!("{name} called {why} {place}"))
 }
 
-/// Starts a no-interrupt section. Ignored in handlers and while holding a lock.
+/// `gasnet_hold_interrupts`. Ignored in handlers and while the thread holds a lock; fatal inside a section.
 ///
 /// # Safety
 /// `file` is a C string.
@@ -165,7 +167,7 @@ pub unsafe extern "C" fn gasneti_sci_hold_debug(file: *const c_char, line: c_int
     }
 }
 
-/// Ends it.
+/// `gasnet_resume_interrupts`. Ignored in handlers and while the thread holds a lock; fatal outside a section.
 ///
 /// # Safety
 /// `file` is a C string.
@@ -210,7 +212,7 @@ unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
     }
 }
 
-/// `gasnet_hsl_init`; on a live lock fatal.
+/// `gasnet_hsl_init`. Fatal on a lock that is initialised.
 ///
 /// # Safety
 /// `hsl` points to a lock's memory, `file` is a C string.
@@ -234,7 +236,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
     unsafe { hsl.write(new) };
 }
 
-/// `gasnet_hsl_destroy`; on a locked or uninitialised lock fatal.
+/// `gasnet_hsl_destroy`. Fatal on a locked or uninitialised lock.
 ///
 /// # Safety
 /// As [`gasneti_sci_hsl_init_debug`].
@@ -247,12 +249,12 @@ pub unsafe extern "C" fn gasneti_sci_hsl_destroy_debug(hsl: *mut gasnet_hsl_t, f
     if unsafe { hsl::gasneti_sci_hsl_trylock(hsl) } == 0 {
         fatal(format_args!("gasnet_hsl_destroy of a locked lock {place}"));
     }
-    // SAFETY: we hold it, and nobody may use it any more.
+    // SAFETY: this thread holds the lock, and no other thread may use it any more.
     let lock = unsafe { &mut *hsl };
     lock.gasneti_magic = 0;
 }
 
-/// `gasnet_hsl_lock`; recursion is fatal.
+/// `gasnet_hsl_lock`. Fatal if the thread holds the lock already, or if the lock is not initialised.
 ///
 /// # Safety
 /// As [`gasneti_sci_hsl_init_debug`].
@@ -266,7 +268,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_lock_debug(hsl: *mut gasnet_hsl_t, file
     unsafe { locked(hsl, CallSite { file, line }) };
 }
 
-/// `gasnet_hsl_trylock`: 1 when taken; recursion is fatal.
+/// `gasnet_hsl_trylock`: returns 1 if it took the lock, else 0. Fatal in the same cases as `gasnet_hsl_lock`.
 ///
 /// # Safety
 /// As [`gasneti_sci_hsl_init_debug`].
@@ -297,7 +299,7 @@ unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
         if held == hsl {
             fatal(format_args!("{call} on a lock that this thread holds {place}"));
         }
-        // SAFETY: held by this thread, hence in place and changed by nobody else.
+        // SAFETY: this thread holds the lock, so it is in place and no other thread changes it.
         held = unsafe { (*held).gasneti_below }.cast();
     }
 }
@@ -314,7 +316,7 @@ unsafe fn locked(hsl: *mut gasnet_hsl_t, place: CallSite) {
     lock.gasneti_line = place.line;
 }
 
-/// `gasnet_hsl_unlock`; of a free lock, by another thread or out of order fatal.
+/// `gasnet_hsl_unlock`. Fatal on a free lock, on another thread's lock, and out of order.
 ///
 /// # Safety
 /// As [`gasneti_sci_hsl_init_debug`].
@@ -325,11 +327,12 @@ pub unsafe extern "C" fn gasneti_sci_hsl_unlock_debug(hsl: *mut gasnet_hsl_t, fi
     unsafe { require_live("gasnet_hsl_unlock", hsl, place) };
     // SAFETY: the check above found an initialised lock there.
     if unsafe { hsl::state(hsl) }.load(crate::sync::Ordering::Relaxed) == 0 {
-        // Relaxed: our own lock can't be seen free.
+        // Relaxed: if this thread holds the lock, it sees its own store.
         fatal(format_args!("gasnet_hsl_unlock of a lock that is free {place}"));
     }
     if TOP.with(Cell::get) != hsl {
-        // SAFETY: live; a racing holder would be another thread, which is the finding.
+        // SAFETY: the lock is initialised. If another thread writes the field now, that thread holds the lock, which is
+        // fatal.
         let other = unsafe { (*hsl).gasneti_holder } != thread();
         let why = if other { "that another thread holds" } else { "that was not taken last" };
         fatal(format_args!("gasnet_hsl_unlock of a lock {why} {place}"));

@@ -1,6 +1,7 @@
-//! Handler-safe locks (contract: core.md §11.2). The header takes and releases free locks inline; here is what is left.
+//! Handler-safe locks (contract: core.md §11.2). The header takes a free lock inline, and releases a lock that no
+//! thread waits for. This module has the other cases.
 //!
-//! State: 0 free, 1 locked, 2 locked and somebody may sleep. Exclusion is among threads of one process only.
+//! State: 0 free, 1 locked, 2 locked and a thread may sleep. A lock excludes threads of one process only.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -10,24 +11,24 @@ use crate::trace::{self, NO_NODE, TracedOp};
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
-/// `gasnet_hsl_t`. Release clients use `state` only; debug clients the rest as well.
+/// `gasnet_hsl_t`. Release clients use `gasneti_state` only; debug clients use all fields.
 #[repr(C)]
 pub struct gasnet_hsl_t {
     /// 0 free, 1 locked, 2 locked with sleepers.
     pub gasneti_state: u32,
-    /// Says whether and how it was initialised.
+    /// How the lock was initialised: `GASNETI_SCI_HSL_STATIC`, `GASNETI_SCI_HSL_INIT`; another value: not at all.
     pub gasneti_magic: u32,
-    /// Own address, when initialised by call: tells a copy, or a leftover on the stack, from the lock.
+    /// The lock's own address, if `gasnet_hsl_init` initialised it. It differs in a copy of the lock.
     pub gasneti_self: *mut c_void,
-    /// Thread that holds it.
+    /// The thread that holds the lock.
     pub gasneti_holder: usize,
-    /// The lock that this thread took before.
+    /// The lock that the holder took before this one and still holds.
     pub gasneti_below: *mut c_void,
-    /// Milliseconds, monotonic: since when it is held.
+    /// The time at which it was taken, in milliseconds of the monotonic clock.
     pub gasneti_since: u64,
-    /// Where it was taken.
+    /// The client's file whose code took it.
     pub gasneti_file: *const c_char,
-    /// See `gasneti_file`.
+    /// The line in `gasneti_file`.
     pub gasneti_line: c_int,
 }
 
@@ -42,7 +43,7 @@ const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
 /// Looks at a taken lock before sleeping: about 5 µs, longer than a short critical section.
 const SPINS: u32 = 100;
-/// A bound for lost wake-ups of the kernel's, not for progress.
+/// Longest sleep. It is a safeguard in case the kernel loses a wake-up; progress does not depend on it.
 const NAP: Duration = Duration::from_secs(1);
 
 /// # Safety
@@ -52,7 +53,7 @@ pub(super) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
     unsafe { AtomicU32::from_ptr(hsl.cast()) }
 }
 
-/// Waits until the lock is free, and takes it. Runs no handlers: the caller may be one.
+/// Waits until the lock is free, and takes it. It runs no handlers, because its caller may be a handler.
 ///
 /// # Safety
 /// `hsl` points to an initialised lock.
@@ -66,19 +67,19 @@ pub unsafe extern "C" fn gasneti_sci_hsl_lock(hsl: *mut gasnet_hsl_t) {
     }
     let _recorded = trace::span(TracedOp::LockWait, NO_NODE, 0);
     for _ in 0..SPINS {
-        // ORDERING: Acquire, as above.
+        // ORDERING: Acquire ↔ the Release in unlock.
         if state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             return;
         }
         std::hint::spin_loop();
     }
-    // ORDERING: Acquire, as above. We can't know whether others sleep, so we leave it contended.
+    // ORDERING: Acquire ↔ the Release in unlock. This thread cannot know whether others sleep, so it stores CONTENDED.
     while state.swap(CONTENDED, Ordering::Acquire) != FREE {
         sys::futex_wait(state, CONTENDED, NAP);
     }
 }
 
-/// Takes the lock if it is free: 1, else 0. Never waits.
+/// Takes the lock if it is free and returns 1; otherwise returns 0. Never waits.
 ///
 /// # Safety
 /// As [`gasneti_sci_hsl_lock`].
@@ -90,7 +91,7 @@ pub unsafe extern "C" fn gasneti_sci_hsl_trylock(hsl: *mut gasnet_hsl_t) -> i32 
     i32::from(state.compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok())
 }
 
-/// Releases the lock and wakes sleepers.
+/// Releases the lock, and wakes the threads that sleep for it.
 ///
 /// # Safety
 /// As [`gasneti_sci_hsl_lock`]; this thread holds it.

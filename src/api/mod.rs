@@ -1,7 +1,10 @@
-//! The C ABI: what `include/gasnet.h` calls. Each function validates, converts, and calls one verb of an engine.
+//! The C ABI: the functions that `include/gasnet.h` calls. Each function checks its arguments, converts them, and calls
+//! one verb of an engine.
 //!
-//! The exported functions are here, but for one: the copy in assembler of `sci::copy`. Only this module sees clients' pointers
-//! before they are checked, and only this one knows `GASNET_*` codes. cbindgen makes `include/gasnet_sci_abi.h` of it (checked in, never edited).
+//! All exported functions are in this module, except the assembler copy in `sci::copy`. Only this module sees clients'
+//! pointers before they are checked, and only this module knows the `GASNET_*` codes. cbindgen generates
+//! `include/gasnet_sci_abi.h` from it, which is checked in and never edited. The header takes only the first line of
+//! each doc comment, so that line must be a whole sentence.
 
 pub mod constants;
 pub mod debug;
@@ -16,7 +19,7 @@ use constants::*;
 use std::ffi::c_int;
 use std::fmt::Display;
 
-/// `GASNET_ERR_*` of an error.
+/// The `GASNET_ERR_*` code of an error.
 fn code(error: &Error) -> c_int {
     match error.kind() {
         Kind::NotInit(_) => GASNETI_SCI_ERR_NOT_INIT,
@@ -25,7 +28,7 @@ fn code(error: &Error) -> c_int {
     }
 }
 
-/// Runs the body of the call `name`: success is `GASNET_OK`, an error its code and one line on stderr
+/// Runs the body of the call `name`. Success becomes `GASNET_OK`; an error becomes its code, with one line on stderr
 /// (contract: core.md §4).
 #[inline(always)]
 fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int {
@@ -45,7 +48,7 @@ fn failed(name: &'static str, error: Error) -> c_int {
     code
 }
 
-/// Runs the body of a call that has no way to return an error: it ends the job (contract: core.md §4).
+/// Runs the body of a call that cannot return an error. An error ends the job (contract: core.md §4).
 #[inline(always)]
 fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
     threads::note();

@@ -1,8 +1,8 @@
-//! `GASNET_MAX_THREADS`, when it is set: how many client threads of a node may be alive that have called the library
+//! The limit `GASNET_MAX_THREADS`: how many live client threads of a node may have called the library
 //! (contract: environment.md §2.1). Clients size arrays by it. A thread counts from its first call that is not inline
 //! until it ends.
 //!
-//! Unset, which is the default, a call pays one relaxed load and a branch not taken.
+//! By default the variable is unset. Then each call costs one relaxed load and a branch that is not taken.
 
 use crate::sync::fixed::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ thread_local!(static COUNTED: CountedThread = CountedThread::new());
 
 impl CountedThread {
     fn new() -> CountedThread {
-        // Relaxed, here and below: numbers that order nothing.
+        // Relaxed, here and in the rest of the file: the counters order no other memory.
         let (live, limit) = (LIVE.fetch_add(1, Ordering::Relaxed) + 1, LIMIT.load(Ordering::Relaxed));
         if live > limit {
             crate::job::fatal(format_args!(
@@ -30,24 +30,24 @@ impl CountedThread {
 
 impl Drop for CountedThread {
     fn drop(&mut self) {
-        LIVE.fetch_sub(1, Ordering::Relaxed); // Relaxed: as above
+        LIVE.fetch_sub(1, Ordering::Relaxed); // Relaxed: orders nothing
     }
 }
 
-/// Limits the number of threads from now on. By init, in PAR and PARSYNC.
+/// Limits the number of threads from now on. Init calls it in PAR and PARSYNC.
 pub(super) fn limit(most: Option<u32>) {
-    LIMIT.store(most.map_or(0, u64::from), Ordering::Relaxed); // Relaxed: before there are threads that call
+    LIMIT.store(most.map_or(0, u64::from), Ordering::Relaxed); // Relaxed: init runs before other threads call
 }
 
-/// Is there a limit, so that no call may be inline?
+/// True if there is a limit. Then no poll may be inline, because the library must see each thread's first call.
 pub(super) fn is_limited() -> bool {
-    LIMIT.load(Ordering::Relaxed) != 0 // Relaxed: as above
+    LIMIT.load(Ordering::Relaxed) != 0 // Relaxed: orders nothing
 }
 
-/// Notes that the calling thread calls the library.
+/// Counts the calling thread, if there is a limit and this is its first call.
 #[inline(always)]
 pub(super) fn note() {
-    // Relaxed: as above
+    // Relaxed: orders nothing
     if LIMIT.load(Ordering::Relaxed) != 0 {
         count();
     }
@@ -56,6 +56,6 @@ pub(super) fn note() {
 #[cold]
 #[inline(never)]
 fn count() {
-    // A thread that is ending has been counted, and may call from its last functions.
+    // The access fails in a thread that runs its destructors. That thread has been counted already.
     let _ = COUNTED.try_with(|_| ());
 }

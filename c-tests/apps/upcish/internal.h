@@ -1,4 +1,4 @@
-/* What the files of the runtime know of each other and of GASNet. */
+/* Declarations that the files of the runtime share, and the part of GASNet that they use. */
 #ifndef UPCISH_INTERNAL_H
 #define UPCISH_INTERNAL_H
 

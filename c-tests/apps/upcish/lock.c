@@ -1,12 +1,12 @@
-/* Locks, by active messages. Those who want a lock stand in a queue that is spread over the threads: the lock's home knows
- * only who is last, and each in the queue knows who is next.
+/* Locks, by active messages. The threads that want a lock form a queue that is spread over them: the lock's home
+ * knows only the last thread, and each thread in the queue knows the next one.
  *
- *   take   ask home; home notes the asker as last and tells it who was last before. Nobody: it has the lock. Else it
- *          tells that thread that it follows, and waits until that thread grants.
- *   give   to the one who follows. If none is known, ask home; home says that the lock is free now, or that somebody is
- *          on the way.
+ *   take   The thread asks home. Home notes it as the last, and answers with the thread that was last before. If there was
+ *          none, the thread has the lock. Else it tells that thread that it follows, and waits until that thread grants.
+ *   give   The thread grants the lock to the next one. If it knows none, it asks home, which answers that the lock is free
+ *          now, or that another thread has asked and will follow.
  *
- * A handler may not send requests, only a reply: hence a lock is granted by the thread that gives it, never by home. */
+ * A handler may not send requests, only a reply. Hence the thread that gives the lock grants it, never home. */
 #include "internal.h"
 
 enum { LOCKS = 256, NOBODY = -1 };

@@ -1,4 +1,5 @@
-/* Does the runtime do what upcish.h says? Layouts, pointer arithmetic, transfers, locks and collectives, against plain loops. */
+/* Tests the runtime against upcish.h: layouts, pointer arithmetic, transfers, locks and collectives, compared with
+ * plain loops. */
 #include "upcish.h"
 
 #include <stdio.h>
@@ -125,7 +126,7 @@ static void collectives(void) {
   free(all);
 }
 
-/* What is freed is used again, whole. */
+/* Freed memory is used again, all of it. */
 static void heap(void) {
   upcish_array a = upcish_all_alloc(1000, 8, 10), b = upcish_all_alloc(500, 8, 0), c = upcish_all_alloc(77, 3, 5), d;
   uint64_t lowest = a.base.offset;

@@ -1,8 +1,8 @@
-/* upcish: a small runtime in the manner of UPC. Threads are processes; each has a part of a global heap, in which arrays lie
- * in blocks, dealt out to the threads in turn.
+/* upcish: a small runtime in the manner of UPC. Threads are processes; each has a part of a global heap, in which
+ * arrays lie in blocks, dealt out to the threads in turn.
  *
- * Every thread calls the functions named `all` or marked "collective", with equal arguments. What goes wrong is told on
- * stderr and ends the program. This header does not show which network layer is underneath. */
+ * Every thread calls the functions named `all` or marked "collective", with equal arguments. An error ends the
+ * program, with a line on stderr. This header does not show which network layer is underneath. */
 #ifndef UPCISH_H
 #define UPCISH_H
 
@@ -79,7 +79,7 @@ void upcish_fence(void);
 typedef struct upcish_lock upcish_lock;
 /* Collective. */
 upcish_lock *upcish_all_lock_alloc(void);
-/* Nobody holds it. Collective. */
+/* No thread may hold the lock. Collective. */
 void upcish_all_lock_free(upcish_lock *lock);
 /* Waits for the lock. Transfers that were made under it are complete for the next thread that has it. */
 void upcish_lock_take(upcish_lock *lock);

@@ -13,8 +13,10 @@ use std::ffi::{c_int, c_void};
 
 /// Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
 ///
+/// Returns `GASNET_OK` or an error code. May run handlers while it waits for a free slot.
+///
 /// # Safety
-/// `args` points to `numargs / 2`, rounded up, readable words.
+/// `args` points to `numargs / 2`, rounded up, readable words; it may be NULL if `numargs` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
@@ -52,8 +54,9 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
     })
 }
 
-/// Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`. Serves
-/// LongAsync as well: `src` is free for reuse at return.
+/// Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`.
+///
+/// LongAsync requests call it, too. `src` is free for reuse at return.
 ///
 /// # Safety
 /// As [`gasneti_sci_request_medium`].
@@ -79,7 +82,7 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
     })
 }
 
-/// The arguments' words, for records.
+/// The words of the arguments, as traces and statistics record them.
 ///
 /// # Safety
 /// As [`gasneti_sci_request_short`].
@@ -99,7 +102,7 @@ unsafe fn token<'a>(raw: *mut c_void) -> Result<&'a Token, Error> {
     }
 }
 
-/// Short reply to the request that `token` stands for. In its handler only, once. Contract: core.md §9.5.
+/// Short reply to the request of `token`. Allowed once, in that request's handler. Contract: core.md §9.5.
 ///
 /// # Safety
 /// `token` is NULL or was given to a handler; `args` as in [`gasneti_sci_request_short`].
@@ -122,7 +125,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
     })
 }
 
-/// Medium reply; `src` is free for reuse at return, and may be the request's own buffer.
+/// Medium reply. `src` is free for reuse at return, and may be the buffer of the request.
 ///
 /// # Safety
 /// As [`gasneti_sci_reply_short`]; `src` is readable for `nbytes` bytes.
@@ -177,7 +180,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
     })
 }
 
-/// Stores the rank of the sender of the message that `token` stands for. In its handler, any number of times.
+/// Stores the sender's rank of the message of `token` to `*node`. Allowed in its handler, any number of times.
 ///
 /// # Safety
 /// `token` is NULL or was given to a handler; `node` is NULL or writable.
@@ -198,7 +201,7 @@ pub unsafe extern "C" fn gasneti_sci_msg_source(token: *mut c_void, node: *mut u
     })
 }
 
-/// Serves incoming messages: runs zero or more handlers, bounded work. Not in handlers.
+/// Serves incoming messages: runs zero or more handlers, a bounded number. Not allowed in handlers.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_poll() -> c_int {
     crate::api::threads::note();
@@ -211,8 +214,10 @@ pub extern "C" fn gasneti_sci_poll() -> c_int {
     }
 }
 
-/// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond), according to `failed`,
-/// which is 0 at first and then what the last step returned.
+/// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
+///
+/// `failed` is 0 in the first step of a wait, and later the value that the last step returned. It decides how the step
+/// waits.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_step(failed: u32) -> u32 {
     crate::api::must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_step(failed)))

@@ -9,7 +9,7 @@ use crate::job::Job;
 use crate::trace::{self, TracedOp};
 use std::ffi::c_int;
 
-/// Announces arrival. Never blocks. Misuse is fatal.
+/// Announces this node's arrival at the barrier. Never blocks. Misuse is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
     trace::timed!(TracedOp::BarrierNotify, {
@@ -20,13 +20,13 @@ pub extern "C" fn gasneti_sci_barrier_notify(id: c_int, flags: c_int) {
     });
 }
 
-/// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once everybody has arrived, serving messages meanwhile.
+/// Waits until all nodes have arrived: `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH`. Serves messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_wait(id: c_int, flags: c_int) -> c_int {
     trace::timed!(TracedOp::BarrierWait, must("gasnet_barrier_wait", || wait(id, flags)))
 }
 
-/// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+/// Like wait, but returns `GASNET_ERR_NOT_READY` at once while a node is missing. Polls once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
     trace::timed!(TracedOp::BarrierTry, {
@@ -38,7 +38,7 @@ pub extern "C" fn gasneti_sci_barrier_try(id: c_int, flags: c_int) -> c_int {
     })
 }
 
-/// Notify and wait in one.
+/// Notify and wait in one call.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
     trace::timed!(TracedOp::Barrier, {
@@ -50,7 +50,7 @@ pub extern "C" fn gasneti_sci_barrier(id: c_int, flags: c_int) -> c_int {
     })
 }
 
-/// 0, and the name in `id`, when the last phase was named; else non-zero.
+/// If the last phase had a name, stores it to `*id` and returns 0; else returns a value that is not 0.
 ///
 /// # Safety
 /// `id` is writable.
@@ -68,7 +68,7 @@ fn wait(id: c_int, flags: c_int) -> Result<c_int, Error> {
     let job = Job::attached()?;
     let matches = job.barrier().wait(job.am(), job.am(), id, flags as u32)?;
     if job.client().debug {
-        job.am().poll(); // what was called before the barrier is compared with what the others called
+        job.am().poll(); // compares this node's collectives before the barrier with those of the others
     }
     Ok(outcome(matches))
 }

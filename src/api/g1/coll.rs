@@ -1,4 +1,4 @@
-//! Collectives (contract: coll.md §3–§8, §10). What the header's functions fill in is one structure for all of them.
+//! Collectives (contract: coll.md §3–§8, §10). The header's functions all fill in the same structure and pass it here.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// One collective, as its caller wrote it. Of the addresses, those that the operation does not have are not looked at.
+/// One collective as its caller wrote it. The library ignores the fields that the operation does not use.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gasneti_sci_coll_call_t {
@@ -28,23 +28,23 @@ pub struct gasneti_sci_coll_call_t {
     pub dst: *const c_void,
     /// Source, or list of sources.
     pub src: *const c_void,
-    /// Bytes of a block, or of an element.
+    /// Bytes of a block; in reduce and scan, of an element.
     pub nbytes: usize,
-    /// Elements of a vector.
+    /// Elements of a vector, in reduce and scan.
     pub count: usize,
-    /// Block size and offset of the destination, block size and offset of the source: all must be 0.
+    /// Block size and offset of the destination, then of the source. All must be 0.
     pub layout: [usize; 4],
-    /// Which: 0 broadcast, 1 scatter, 2 gather, 3 gather_all, 4 exchange, 5 reduce, 6 scan.
+    /// The operation: 0 broadcast, 1 scatter, 2 gather, 3 gather_all, 4 exchange, 5 reduce, 6 scan.
     pub kind: u32,
-    /// 1: lists (the M forms).
+    /// 1 if `dst` or `src` is a list of addresses (the M forms), else 0.
     pub lists: u32,
     /// `GASNET_COLL_*`.
     pub flags: u32,
-    /// Root image.
+    /// The root's image.
     pub root: u32,
-    /// Index of the function.
+    /// Index of the reduction function in the table of `gasnet_coll_init`.
     pub func: i32,
-    /// Its argument.
+    /// The argument that the client gives to that function.
     pub func_arg: i32,
 }
 
@@ -59,17 +59,17 @@ pub struct gasneti_sci_coll_fn_t {
 }
 
 thread_local! {
-    /// Call, file and line of the collective that this thread makes: set by debug clients.
+    /// Call, file and line of the collective that this thread makes. Debug clients set it.
     static PLACE: Cell<(*const c_char, *const c_char, c_int)> =
         const { Cell::new((std::ptr::null(), std::ptr::null(), 0)) };
 }
 
-/// Where the client stands: (call, file, line), if it said so.
+/// Call, file and line that the client set last; `None` in release clients.
 pub(in crate::api) fn place() -> Option<(*const c_char, *const c_char, c_int)> {
     Some(PLACE.get()).filter(|(name, ..)| !name.is_null())
 }
 
-/// A debug client is about to make the call `name`: as `gasneti_sci_check`, and remembers the place.
+/// Debug clients call it before the call `name`: like `gasneti_sci_check`, and it remembers the place.
 ///
 /// # Safety
 /// `name` and `file` are C strings that stay.
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_at(name: *const c_char, file: *const c
     PLACE.set((name, file, line));
 }
 
-/// As `must`, with the place if the client told it.
+/// Like `api::must`, with the place if the client set it.
 pub(in crate::api) fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
     match body() {
         Ok(value) => value,
@@ -93,7 +93,7 @@ fn failed(name: &'static str, error: &Error) -> ! {
     let Some((told, file, line)) = place() else { fatal(format_args!("{name}: {error}")) };
     // SAFETY: set by `gasneti_sci_coll_at` from C strings that stay.
     let told = unsafe { CStr::from_ptr(told) }.to_string_lossy();
-    // The client's last report may be about a call among this one's arguments; both are on the same line.
+    // The place may be that of another call, made in the arguments of this one. Both are on the same line.
     let name = if told.starts_with(name) { &told } else { name };
     // SAFETY: `gasneti_sci_coll_at` stored it: a C string that stays.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
@@ -104,10 +104,10 @@ pub(in crate::api) fn coll() -> Result<&'static Coll<Host>, Error> {
     Job::attached()?.coll()
 }
 
-/// The first whose bytes are those of a vector.
+/// Kinds from this one on move vectors of `count` elements.
 const REDUCE: usize = 5;
 
-/// How they are recorded: blocking, and not.
+/// How each kind is recorded: the blocking form, then the non-blocking one.
 const OPS: [[TracedOp; 2]; 7] = [
     [TracedOp::Broadcast, TracedOp::BroadcastNb],
     [TracedOp::Scatter, TracedOp::ScatterNb],
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_init(
     });
 }
 
-/// Does a collective. Non-blocking: the handle, 0 when it is done.
+/// Starts a collective, and completes it if `blocking`. Returns the handle, 0 when it is complete. Errors are fatal.
 ///
 /// # Safety
 /// `call` points to a filled structure. Its lists have as many addresses as the contract says; its memory is accessible
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call
     trace::moved!(op, NO_NODE, bytes, must(NAMES[kind], run))
 }
 
-/// Does a blocking call the short way, if there is one for it: then nothing is made of it that would live longer.
+/// Does a blocking call in the short way (`coll::short`), if there is one for it. Returns whether it did.
 ///
 /// # Safety
 /// As [`gasneti_sci_coll_run`].
@@ -230,7 +230,7 @@ unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImageP
     Ok(Call { kind, root, each, flags: call.flags, dst, src, lists, reduction, origin })
 }
 
-/// Where the client said that it is.
+/// The place that a debug client set, for messages about calls that differ between nodes.
 #[cold]
 fn origin(function: i32) -> Option<Arc<Origin>> {
     let (_, file, line) = place()?;
@@ -267,7 +267,7 @@ unsafe fn reduction(
     Ok((each, Some(how)))
 }
 
-/// What debug clients get checked beside: flags, segments (contract: coll.md §2.1, §4).
+/// More checks for debug clients: flags and segments (contract: coll.md §2.1, §4).
 #[cold]
 fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
     let groups = [
@@ -286,7 +286,7 @@ fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
     let root = call.root == place.first + place.image;
     let one = call.each;
     let all = one.saturating_mul(place.total);
-    // Bytes at each of this node's addresses; 0 where they mean nothing.
+    // Bytes at each of this node's addresses; 0 where the operation does not use the address.
     let at_root = |len| if root { len } else { 0 };
     let (dst, src) = match call.kind {
         Kind::Broadcast => (one, at_root(one)),
@@ -311,7 +311,7 @@ fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
     Ok(())
 }
 
-/// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. Polls.
+/// Polls once; returns `GASNET_OK`, after which the handle is invalid, or `GASNET_ERR_NOT_READY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
     trace::timed!(
@@ -324,7 +324,7 @@ pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
     )
 }
 
-/// Waits for one handle.
+/// Waits until the collective of one handle is complete. Serves messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
     trace::timed!(
@@ -333,7 +333,9 @@ pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
     )
 }
 
-/// `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; those done are overwritten. Polls.
+/// Polls once; returns `GASNET_OK` if all of `n` handles are complete, else `GASNET_ERR_NOT_READY`.
+///
+/// If `all` is 0, one complete handle is enough. The library overwrites the handles of complete collectives with 0.
 ///
 /// # Safety
 /// `handles` points to `n` handles.
@@ -351,7 +353,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usiz
     )
 }
 
-/// Waits for all, or for one at least, of `n` handles.
+/// Waits until all of `n` handles are complete, or at least one if `all` is 0. Overwrites complete ones with 0.
 ///
 /// # Safety
 /// `handles` points to `n` handles.
@@ -369,8 +371,9 @@ pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usi
     )
 }
 
-/// `gasnet_coll_loadTuningState`: there is one table of algorithms, and it is not tuned; but a file that is not there is an
-/// error.
+/// `gasnet_coll_loadTuningState`: changes nothing, but a file that does not exist is an error.
+///
+/// The library has one table of algorithms, which is not tuned at run time.
 ///
 /// # Safety
 /// `name` is NULL or a C string.

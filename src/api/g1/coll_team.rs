@@ -14,14 +14,14 @@ use crate::sci::Host;
 use crate::trace::{self, TracedOp};
 use std::ffi::{c_int, c_void};
 
-/// Splits `parent` by `color`; the handle of the caller's new team. Blocks until all members have called.
+/// Splits `parent` by `color` and returns the handle of the caller's new team. Blocks until all members have called.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_split(parent: usize, color: u32, relrank: u32, clientdata: *const c_void) -> usize {
-    let _ = clientdata; // memory for the team, which ours does not need
+    let _ = clientdata; // memory for the team's state, which this library does not need
     must("gasnet_coll_team_split", || coll()?.split(parent, color, relrank))
 }
 
-/// Ends a team. All its members call; blocks until they have.
+/// Ends a team. All its members must call. Blocks until they have.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_free(team: usize) {
     must("gasnet_coll_team_free", || coll()?.destroy(team));
@@ -31,13 +31,13 @@ fn team(handle: usize) -> Result<TeamRef<Host>, Error> {
     coll()?.team(handle)
 }
 
-/// Number of members.
+/// Number of the team's members.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_size(handle: usize) -> u32 {
     must("gasnet_coll_team_size", || Ok(team(handle)?.members() as u32))
 }
 
-/// Node of the member with that rank.
+/// Node of the member with rank `rank` in the team.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_node(handle: usize, rank: c_int) -> u32 {
     must("gasnet_coll_team_rank2node", || {
@@ -49,7 +49,7 @@ pub extern "C" fn gasneti_sci_team_node(handle: usize, rank: c_int) -> u32 {
     })
 }
 
-/// Rank of a node; one that is no member is fatal.
+/// Rank of a node in the team. Fatal if the node is not a member.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_rank(handle: usize, node: u32) -> u32 {
     must("gasnet_coll_team_node2rank", || {
@@ -61,7 +61,8 @@ pub extern "C" fn gasneti_sci_team_rank(handle: usize, node: u32) -> u32 {
     })
 }
 
-/// Runs `f` with the barrier of a team and where its members meet: that of all nodes is the plain barrier.
+/// Runs `f` with the barrier of a team and its members' arrival cells. For the team of all nodes that is the job's
+/// barrier.
 fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn ArrivalCells) -> Result<T, Error>) -> Result<T, Error> {
     let job = Job::attached()?;
     if handle == ALL {
@@ -71,7 +72,7 @@ fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn ArrivalCells) ->
     f(&team.barrier, &Members(&team, job.am()))
 }
 
-/// The threads of this node that take part as one, if the flags say so and there are several.
+/// The barrier among this node's images, if the flags ask for it and the node has several images.
 fn image_barrier(handle: usize, flags: c_int) -> Result<Option<(&'static ImageBarrier, u32)>, Error> {
     if flags & GASNETI_SCI_BARRIERFLAG_IMAGES == 0 || handle != ALL {
         return Ok(None);
@@ -104,19 +105,21 @@ fn outcome(matches: bool) -> c_int {
     if matches { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_BARRIER_MISMATCH }
 }
 
-/// Announces arrival at the team's barrier. Never blocks; with IMAGES, when all images of the node have called.
+/// Announces arrival at the team's barrier. Never blocks.
+///
+/// With `GASNET_BARRIERFLAG_IMAGES` the node arrives when all its images have called.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_notify(team: usize, id: c_int, flags: c_int) {
     trace::timed!(TracedOp::BarrierNotify, must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
 }
 
-/// `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH` once all members have arrived.
+/// Waits until all members have arrived: `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH`. Serves messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_wait(team: usize, id: c_int, flags: c_int) -> c_int {
     trace::timed!(TracedOp::BarrierWait, must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
 }
 
-/// As wait, but `GASNET_ERR_NOT_READY` at once while somebody is missing. Polls.
+/// Like wait, but returns `GASNET_ERR_NOT_READY` at once while a member is missing. Polls once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> c_int {
     trace::timed!(
@@ -133,7 +136,7 @@ pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> 
     )
 }
 
-/// Notify and wait in one.
+/// Notify and wait in one call.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int) -> c_int {
     trace::timed!(
@@ -145,7 +148,7 @@ pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int)
     )
 }
 
-/// 0, and the name in `id`, when the last phase was named; else non-zero.
+/// If the last phase had a name, stores it to `*id` and returns 0; else returns a value that is not 0.
 ///
 /// # Safety
 /// `id` is writable.

@@ -1,4 +1,4 @@
-//! What the header sends Shorts and looks for messages by: C's view of `am::direct`.
+//! What the header uses to send Shorts and to look for messages: C's view of `am::direct`.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -13,25 +13,24 @@ use crate::sci::{Host, RemoteInterrupt};
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
-/// A look of a wait, which has a gap behind it, weighs as much as so many polls.
+/// Weight of a look by a wait, in polls: a wait makes a gap between looks, in which other peers' messages wait.
 pub const GASNETI_SCI_WAIT_WEIGHT: u32 = 4;
 /// Bytes from one slot to the next.
 pub const GASNETI_SCI_SLOT_BYTES: u32 = 128;
-/// Words of arguments that a Short of one line has at most, behind its first word.
+/// Most words of arguments in a Short of one line, after its meta word.
 pub const GASNETI_SCI_LINE_WORDS: u32 = 7;
-/// Slots from the request that is sent to the one whose line is claimed, in a flood.
+/// In a flood, the header claims the line of the slot this far ahead of the request that it sends.
 pub const GASNETI_SCI_CLAIM_AHEAD: u32 = 8;
-/// The first word of a Short: a sequence, which is this bit and the lap below it, and from these bits on the handler's index
-/// and the number of arguments.
+/// Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.
 pub const GASNETI_SCI_META_SEQUENCE: u32 = 0x8000;
-/// See `GASNETI_SCI_META_SEQUENCE`.
+/// Lowest bit of the handler's index in a Short's meta word.
 pub const GASNETI_SCI_META_HANDLER: u32 = 16;
-/// See `GASNETI_SCI_META_SEQUENCE`.
+/// Lowest bit of the number of arguments in a Short's meta word.
 pub const GASNETI_SCI_META_NUMARGS: u32 = 24;
-/// `answered` of a request that has its reply.
+/// Value of `gasneti_sci_answer_t.answered` after the reply was sent, by the header or by the library.
 pub const GASNETI_SCI_ANSWERED: u8 = 1;
 
-// The header is compiled into clients with these: a change of the protocol must be one of these, too.
+// The header compiles these constants into clients. They must agree with the protocol.
 const _: () = {
     assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
     assert!(GASNETI_SCI_SLOT_BYTES as usize == SLOT);
@@ -49,74 +48,74 @@ const _: () = {
 pub struct gasneti_sci_way_t {
     /// The first request slot at the peer, `GASNETI_SCI_SLOT_BYTES` each.
     pub slots: *mut u8,
-    /// Our ready counts at the peer: requests, then replies.
+    /// This node's ready counts at the peer: of requests, then of replies.
     pub ready: *mut u32,
-    /// Not 0 while the peer sleeps, or is about to.
+    /// The peer's sleep word: not 0 while the peer sleeps or is about to.
     pub bell: *const u32,
-    /// Ring position behind the payload of the request in each slot.
+    /// For each slot, the ring position after the payload of its request.
     pub ends: *mut u64,
     /// Ring position of the next payload.
     pub head: *const u64,
-    /// Requests sent.
+    /// Number of requests sent to the peer.
     pub sent: u32,
-    /// Requests retired.
+    /// Number of requests retired: the peer has run them, and this node their replies.
     pub retired: u32,
     /// One less than the number of slots.
     pub mask: u32,
-    /// Its number of bits.
+    /// Number of bits in `mask`.
     pub shift: u32,
-    /// Requests that may be outstanding; 0 where each is a call.
+    /// Most requests that may be outstanding; 0 if each request is a call.
     pub room: u32,
-    /// Not 0: a message of the peer was run since the last request to it.
+    /// Not 0 if this node has run a message of the peer since its last request to it.
     pub heard: u32,
 }
 
-/// The head of a request's token.
+/// The first fields of a request's token.
 #[repr(C)]
 pub struct gasneti_sci_answer_t {
-    /// Where the reply goes; null when it is a call, and once there was one.
+    /// The slot that the reply goes to; null if the reply is a call, or was sent.
     pub slot: *mut u64,
     /// The way to the requester.
     pub way: *const gasneti_sci_way_t,
-    /// What the reply's meta word begins with.
+    /// Sequence for the meta word of the reply.
     pub sequence: u32,
-    /// Replies to the requester, this one included.
+    /// Number of replies to the requester, including this one.
     pub count: u32,
-    /// 0 before there is an answer; `GASNETI_SCI_ANSWERED`.
+    /// 0 before the reply; `GASNETI_SCI_ANSWERED` after it was sent.
     pub answered: u8,
 }
 
-/// What a poll in vain looks at.
+/// The words that an inline poll looks at, and how many polls may do so.
 #[repr(C)]
 pub struct gasneti_sci_watch_t {
-    /// Polls that may look here and nowhere else, before one is a call.
+    /// Number of polls that may still be inline before one must call the library.
     pub left: u32,
-    /// Those of them that pause first.
+    /// Number of next empty polls that pause before they return.
     pub pauses: u32,
-    /// A wait that has failed so often, or more, is a call.
+    /// Steps of one wait that may be inline; later steps call the library.
     pub spins: u32,
-    /// Low half of the next request's meta word.
+    /// Sequence of the next request, as in the low half of its meta word.
     pub request_sequence: u16,
-    /// Low half of the next reply's meta word.
+    /// Sequence of the next reply, as in the low half of its meta word.
     pub reply_sequence: u16,
-    /// Slot of the next request.
+    /// Slot in which the next request of the watched peer will be.
     pub request: *const u64,
-    /// Slot of the next reply.
+    /// Slot in which the next reply of the watched peer will be.
     pub reply: *const u64,
-    /// Pauses between two looks.
+    /// Number of pause instructions between two looks.
     pub gap: u32,
 }
 
-/// What is sent and looked for inline. Filled by attach, constant afterwards.
+/// Where the header finds what it needs for inline messages and polls. Filled by attach, constant afterwards.
 #[repr(C)]
 pub struct gasneti_sci_direct_t {
-    /// Where the ways to the nodes are told; null for a node to which each message is a call.
+    /// For each node, the way to it; null if each message to it is a call.
     pub ways: *const *mut gasneti_sci_way_t,
-    /// The token of a request's handler, if it may be answered inline.
+    /// The token of the request handler that runs; the header may reply to it inline.
     pub answer: *mut gasneti_sci_answer_t,
-    /// What polls look at.
+    /// The words that polls look at.
     pub watch: *mut gasneti_sci_watch_t,
-    /// Number of nodes; 0 where each message is a call.
+    /// Number of entries of `ways`; 0 if each message is a call.
     pub nodes: u32,
 }
 
@@ -135,7 +134,7 @@ agree! {
 const _: () = assert!(offset_of!(Peer<Host>, direct) == 0 && size_of::<gasneti_sci_way_t>() == 64);
 const _: () = assert!(Token::ANSWER == 0);
 
-/// Looked at while each poll is a call.
+/// The watch of a job in which each poll is a call. It grants no inline poll.
 static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
     left: 0,
     pauses: 0,
@@ -147,12 +146,12 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
     gap: 1,
 };
 
-/// See [`gasneti_sci_direct_t`].
+/// The values for this process; see `gasneti_sci_direct_t`.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
     gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };
 
-/// Tells the header how messages are looked for and, where it may send them, how they are sent (`reach::tell_header`).
+/// Tells the header how to look for messages and, where it may send them, how to send them (`reach::tell_header`).
 pub(in crate::api) fn tell_header(job: &'static Job) {
     let watch = std::ptr::from_ref(job.am().watch()).cast_mut().cast();
     let direct = match job.am().for_header() {
@@ -162,7 +161,7 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
             watch,
             nodes: job.nodes(),
         },
-        // Client threads may call at the same time: messages are sent by the library, under its locks.
+        // Client threads may call at the same time, so only the library sends messages, under its locks.
         None => gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch, nodes: 0 },
     };
     let place = &raw mut gasneti_sci_direct;
@@ -170,7 +169,9 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
     unsafe { place.write(direct) };
 }
 
-/// A poll that has seen a message of the peer that is watched: a reply, or a request. Always `GASNET_OK`.
+/// Runs the message of the watched peer that an inline poll has seen. Always `GASNET_OK`.
+///
+/// `is_reply` is not 0 if the message is a reply, and 0 if it is a request.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_poll_watched(is_reply: c_int) -> c_int {
     match Job::attached() {
@@ -182,19 +183,19 @@ pub extern "C" fn gasneti_sci_poll_watched(is_reply: c_int) -> c_int {
     }
 }
 
-/// As `gasneti_sci_wait_step`, after a look that has seen a message of the peer that is watched.
+/// Like `gasneti_sci_wait_step`, after an inline look has seen a message of the watched peer.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_watched(failed: u32, is_reply: c_int) -> u32 {
     crate::api::must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_watched(failed, is_reply != 0)))
 }
 
-/// Wakes the peer at the end of `way`.
+/// Wakes the peer to which `way` leads, if it sleeps.
 ///
 /// # Safety
 /// `way` is one of `gasneti_sci_direct.ways`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wake(way: *const c_void) {
-    // SAFETY: the caller promises that `way` is one of ours; they live for ever.
+    // SAFETY: the caller promises that `way` is one of the library's ways, which live for ever.
     let peer = unsafe { &*way.cast::<Peer<Host>>() };
     peer.bell.trigger();
 }

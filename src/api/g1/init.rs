@@ -15,17 +15,17 @@ use crate::tools::settings;
 use crate::trace;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// How a client object was compiled, as its headers tell.
+/// How a client object was compiled. Its headers fill it in.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gasneti_sci_client_t {
-    /// `GASNETI_SCI_MODE_*`: one thread mode, one segment mode, one of DEBUG and NDEBUG.
+    /// `GASNETI_SCI_MODE_*`, or-ed: one thread mode, one segment mode, one of DEBUG and NDEBUG.
     pub modes: u32,
     /// `GASNET_CONFIG_STRING`.
     pub config: *const c_char,
     /// The client's `gasnet_max_segsize`.
     pub max_segsize: *const u64,
-    /// Strings that tools look for in the executable; here so that the linker keeps them.
+    /// Strings that tools look for in the executable. This reference makes the linker keep them.
     pub ident: *const c_char,
 }
 
@@ -33,7 +33,7 @@ pub struct gasneti_sci_client_t {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gasneti_sci_handlerentry_t {
-    /// 0 = assign one, written back; else 128–255.
+    /// 128–255; 0: attach assigns an index and stores it here.
     pub index: u8,
     /// The handler.
     pub fnptr: *mut c_void,
@@ -44,29 +44,31 @@ const _: () = assert!(std::mem::offset_of!(gasneti_sci_handlerentry_t, index) ==
 /// Modes of every object of this program that includes `gasnet.h`, or-ed by constructors before `main`.
 static MODES: AtomicU32 = AtomicU32::new(0);
 
-/// Called by a constructor in every client object: its modes. The name carries the version of the ABI, so that headers of
-/// another version fail to link. An object that is loaded after init is checked at once.
+/// Announces the modes of a client object. A constructor in every such object calls it before `main`.
+///
+/// The name carries the version of the ABI, so that headers of another version fail to link. An object that is loaded
+/// after init is checked at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_object_0_1(modes: u32) {
-    MODES.fetch_or(modes, Ordering::Relaxed); // Relaxed: read by the same thread, or after it started others
+    MODES.fetch_or(modes, Ordering::Relaxed); // Relaxed: the same thread reads it, or one that it started later
     if Job::get().is_ok() {
         check_objects("an object loaded after gasnet_init", modes);
     }
 }
 
-/// `gasnet_max_segsize`: a client may define its own, which then is the one its header passes to init.
+/// `gasnet_max_segsize`, bytes. A client may define its own variable; its header then passes that one to init.
 #[unsafe(no_mangle)]
 pub static mut gasnet_max_segsize: u64 = 0;
 
-/// `gasnet_frozen`: non-zero while this process waits for a debugger.
+/// `gasnet_frozen`: not 0 while this process waits for a debugger.
 #[unsafe(no_mangle)]
 pub static mut gasnet_frozen: c_int = 0;
 
-/// `gasnet_client_attach_hook`: called by attach with the local segment, if set.
+/// `gasnet_client_attach_hook`: if set, attach calls it with address and bytes of the local segment.
 #[unsafe(no_mangle)]
 pub static mut gasnet_client_attach_hook: Option<unsafe extern "C" fn(*mut c_void, usize)> = None;
 
-/// Joins the job. `argc` and `argv` are left as they are. Contract: core.md §6.1.
+/// Joins the job. Leaves `argc` and `argv` as they are. Contract: core.md §6.1.
 ///
 /// # Safety
 /// `client` points to a filled structure whose pointers are valid.
@@ -76,7 +78,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     argv: *mut *mut *mut c_char,
     client: *const gasneti_sci_client_t,
 ) -> c_int {
-    let _ = (argc, argv); // nothing of ours is on the command line
+    let _ = (argc, argv); // the library takes no arguments from the command line
     // SAFETY: the caller promises that `client` points to a filled structure.
     let client = unsafe { client.read() };
     check_objects("gasnet_init", client.modes);
@@ -94,7 +96,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     match result {
         Ok(()) => {}
         Err(error) if matches!(error.kind(), Kind::NotInit(_)) => return failed("gasnet_init", error),
-        // There is no job to return to: what the launcher or the kernel refuses now it refuses again.
+        // Without a job the client cannot continue: a second attempt would be refused for the same reason.
         Err(error) => {
             log::error(format_args!("gasnet_init: {error}"));
             exit::exit(1);
@@ -116,19 +118,19 @@ pub unsafe extern "C" fn gasneti_sci_init(
     GASNETI_SCI_OK
 }
 
-/// Freezing uses `gasnet_frozen` from now on.
+/// Makes freezing use `gasnet_frozen`.
 pub(in crate::api) fn show_frozen() {
     let frozen = &raw mut gasnet_frozen;
-    // SAFETY: the cell is a static of ours that debuggers, and nobody else, write.
+    // SAFETY: the cell is a static of the library, which only debuggers write besides it.
     unsafe { job::debug::set_frozen_cell(frozen) };
 }
 
-/// Does any object of this program include gasnet.h? Known before `main`.
+/// True if an object of this program includes gasnet.h. Known before `main`.
 pub(in crate::api) fn is_gasnet_client() -> bool {
     MODES.load(Ordering::Relaxed) != 0 // Relaxed: see `gasneti_sci_object_0_1`
 }
 
-/// One thread mode, one segment mode and one of debug and not, in all objects of the program.
+/// Ends the process unless all objects of the program have the same thread mode, segment mode and debug mode.
 fn check_objects(when: &str, modes: u32) {
     let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
     let groups = [
@@ -197,7 +199,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
     segsize: usize,
     minheapoffset: usize,
 ) -> c_int {
-    let _ = minheapoffset; // a hint for 32-bit address spaces
+    let _ = minheapoffset; // a hint that only 32-bit address spaces need
     status("gasnet_attach", || {
         let job = Job::get()?;
         let n = match usize::try_from(numentries) {
@@ -207,14 +209,14 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         // SAFETY: the caller promises `numentries` entries in `table`; callers pass `i` below that.
         let read = |i| unsafe { table.wrapping_add(i).read() };
         let entry = |e: gasneti_sci_handlerentry_t| Entry { index: e.index, function: e.fnptr as usize };
-        // More than there can be are refused by their number alone.
+        // A table has 256 entries at most. With 257 attach refuses it, without reading the rest.
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
         job.attach(&mut entries, segsize, call_hook)?;
         super::reach::tell_header(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {
-                // The index is the entry's first byte; nothing else of the table is changed.
+                // The index is the first byte of the entry. Attach changes nothing else in the table.
                 let index = table.wrapping_add(i).cast::<u8>();
                 // SAFETY: i < numentries, and the caller promises that the entries are writable.
                 unsafe { index.write(assigned.index) };
@@ -233,13 +235,13 @@ fn call_hook(base: usize, len: usize) {
     }
 }
 
-/// Ends the job with `code`. Any thread, any time after init. Contract: core.md §6.3.
+/// Ends the job with status `code`. Any thread, any time after init. Contract: core.md §6.3.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_exit(code: c_int) -> ! {
     exit::exit(code)
 }
 
-/// Ends the job with a line `*** FATAL ERROR: …`. `text` is a C string.
+/// Ends the job with a line `*** FATAL ERROR: `, followed by `text`.
 ///
 /// # Safety
 /// `text` is a C string.

@@ -1,4 +1,4 @@
-//! The face of GASNet-1: `gasnet_init` to `gasnet_exit`, Active Messages, transfers, VIS and collectives, as the headers call them.
+//! GASNet-1 as its headers call it: `gasnet_init` to `gasnet_exit`, Active Messages, transfers, VIS and collectives.
 
 pub mod am;
 pub mod barrier;

@@ -14,9 +14,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gasnet_seginfo_t {
-    /// Address of the segment at its owner; NULL = none.
+    /// Address of the segment in its owner's process; NULL: the node has no segment.
     pub addr: *mut c_void,
-    /// Bytes.
+    /// Its length in bytes.
     pub size: usize,
 }
 
@@ -24,39 +24,39 @@ pub struct gasnet_seginfo_t {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gasnet_nodeinfo_t {
-    /// Physical machine, dense from 0 in rank order.
+    /// Number of the physical machine; numbers count up from 0 in rank order.
     pub host: u32,
-    /// Group of nodes that share memory through us, dense from 0 in rank order.
+    /// Number of the supernode (nodes that map each other's segments); they count up from 0 in rank order.
     pub supernode: u32,
-    /// What to add to an address in that node's segment to reach the byte from this process.
+    /// Number to add to an address in that node's segment, to get the address of the same byte in this process.
     pub offset: usize,
 }
 
-/// Own rank, 0 … nodes − 1. From init on.
+/// This node's rank, from 0 to nodes − 1. Allowed from init on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_mynode() -> u32 {
     must("gasnet_mynode", || Ok(Job::get()?.rank()))
 }
 
-/// Number of nodes. From init on.
+/// Number of nodes of the job. Allowed from init on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_nodes() -> u32 {
     must("gasnet_nodes", || Ok(Job::get()?.nodes()))
 }
 
-/// Bytes; the largest segment that this node may ask for.
+/// The largest segment that this node may ask for, in bytes. Allowed from init on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_max_local_segment() -> usize {
     must("gasnet_getMaxLocalSegmentSize", || Ok(Job::get()?.max_local()))
 }
 
-/// Bytes; the least of all nodes' largest segments.
+/// The smallest of all nodes' largest segments, in bytes. Allowed from init on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_max_global_segment() -> usize {
     must("gasnet_getMaxGlobalSegmentSize", || Ok(Job::get()?.max_global()))
 }
 
-/// Fills the first `n` entries of `table`, as many as there are nodes at the most. After attach.
+/// Fills the first `n` entries of `table`, or as many as there are nodes. Allowed after attach.
 ///
 /// # Safety
 /// `table` is writable for `n` entries.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn gasneti_sci_segment_info(table: *mut gasnet_seginfo_t, 
     })
 }
 
-/// As [`gasneti_sci_segment_info`], about hosts and supernodes. From init on; offsets are 0 before attach.
+/// Fills the first `n` entries of `table` with hosts and supernodes. Allowed from init on; offsets are 0 before attach.
 ///
 /// # Safety
 /// `table` is writable for `n` entries.
@@ -101,8 +101,10 @@ fn entries(n: c_int, null: bool) -> Result<usize, crate::base::error::Error> {
     }
 }
 
-/// `getenv` on the job's environment: node 0's when it called init, the same on all nodes; what that lacks is looked for in
-/// this process's own. NULL when unset. What is returned from the job's stays valid.
+/// `getenv` on the job's environment, then on the process's own; NULL if the variable is unset in both.
+///
+/// The job's environment is the one that node 0 had when it called init. It is the same on all nodes, and strings from
+/// it stay valid.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -120,13 +122,13 @@ pub unsafe extern "C" fn gasneti_sci_getenv(name: *const c_char) -> *mut c_char 
     }
 }
 
-/// Name of this host, never NULL. Any time, any thread.
+/// Name of this host, never NULL. Allowed at any time, in any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_gethostname() -> *const c_char {
     host::name().as_ptr()
 }
 
-/// `gasnet_set_waitmode`. From init on.
+/// `gasnet_set_waitmode`. Allowed from init on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_set_waitmode(mode: c_int) -> c_int {
     status("gasnet_set_waitmode", || {
@@ -139,13 +141,13 @@ pub extern "C" fn gasneti_sci_set_waitmode(mode: c_int) -> c_int {
     })
 }
 
-/// Name of an error code, `"*unknown*"` for other numbers. Any time, anywhere.
+/// Name of an error code; `"*unknown*"` for other numbers. Allowed at any time, in any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_error_name(code: c_int) -> *const c_char {
     text(code).0.as_ptr()
 }
 
-/// Description of an error code. Any time, anywhere.
+/// Description of an error code. Allowed at any time, in any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_error_desc(code: c_int) -> *const c_char {
     text(code).1.as_ptr()
@@ -165,12 +167,12 @@ fn text(code: c_int) -> (&'static CStr, &'static CStr) {
     }
 }
 
-/// Name of an error code, for our own lines.
+/// Name of an error code, for the library's own messages.
 pub(in crate::api) fn name(code: c_int) -> &'static str {
     text(code).0.to_str().unwrap_or("*unknown*")
 }
 
-/// A value that differs between live threads and is never NULL (`GASNET_GET_THREADINFO` in PAR and PARSYNC).
+/// A value that differs between live threads and is never NULL: `GASNET_GET_THREADINFO` in PAR and PARSYNC.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_thread_info() -> *mut c_void {
     thread_local!(static HERE: u8 = const { 0 });

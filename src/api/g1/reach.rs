@@ -1,4 +1,5 @@
-//! What the header asks before it does something inline: C's view of `peers::shortcuts`, which decides. Constant after attach.
+//! The values by which the header decides what to do inline: C's view of `peers::shortcuts`, which makes the decision.
+//! Attach fills them. They do not change afterwards.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -7,40 +8,48 @@ use crate::peers::shortcuts::{self, Conditions, Shortcuts};
 use crate::sci::Adapter;
 use crate::trace;
 
-/// In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so that each transfer is a call.
+/// In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so each transfer is a call.
 pub const GASNETI_SCI_FAR: usize = 1;
 const _: () = assert!(GASNETI_SCI_FAR == shortcuts::FAR);
 
 /// What the header's inline transfers need to know. Filled by attach, constant afterwards.
 #[repr(C)]
 pub struct gasneti_sci_reach_t {
-    /// Nodes below this one have their segments mapped here at their own addresses.
+    /// The segments of all nodes below this rank are mapped here at their owners' addresses.
     pub window: u32,
-    /// Number of nodes that `offset` knows; 0 where every transfer is a call.
+    /// Number of entries of `offset`; 0 if every transfer is a call.
     pub mapped: u32,
-    /// What to add to an address in each node's segment, or `GASNETI_SCI_FAR`.
+    /// For each node, the number to add to an address in its segment, or `GASNETI_SCI_FAR`.
     pub offset: *const usize,
-    /// Not 0: the segments of all nodes are mapped, so that the handle of a value get is the value.
+    /// Not 0 if the segments of all nodes are mapped. Then the handle of a value get is the value.
     pub whole: u32,
 }
 
-/// See [`gasneti_sci_reach_t`].
+/// The values for this process; see `gasneti_sci_reach_t`.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
     gasneti_sci_reach_t { window: 0, mapped: 0, offset: std::ptr::null(), whole: 0 };
 
-/// Bytes from which a non-blocking put whose source stays, or get, is a call: it may be the DMA thread's. The largest number
-/// where no transfer at all is a call; one less where transfers are calls by their node only; 0 where each is one. Filled by
-/// attach, constant afterwards.
+/// Bytes from which non-blocking bulk puts, and gets, call the library, because the DMA thread may take them.
+///
+/// Attach fills it, and it does not change afterwards. Special values:
+///
+/// | value | meaning |
+/// |---|---|
+/// | `SIZE_MAX` | no transfer is a call |
+/// | `SIZE_MAX - 1` | the length makes no transfer a call; transfers to nodes that are not mapped are calls |
+/// | 0 | every transfer is a call |
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_queued: usize = 0;
 
-/// Vector, indexed and strided transfers of so many pieces or fewer, of a few common sizes, are inline; 0 where every one
-/// is a call, because something counts them or because nothing is mapped. Filled by attach, constant afterwards.
+/// Largest number of pieces of an inline vector, indexed or strided transfer; 0 if each of them is a call.
+///
+/// Only pieces of a few common sizes are inline. It is 0 if the library records or counts transfers, or if no inline
+/// transfer is allowed. Attach fills it, and it does not change afterwards.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_few: usize = 0;
 
-/// Tells the header what it may do. After attach, before the client goes on.
+/// Tells the header what it may do. Attach calls it last, before it returns to the client.
 pub(super) fn tell_header(job: &'static Job) {
     crate::sci::copy::prepare();
     let conditions = Conditions {

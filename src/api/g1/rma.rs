@@ -1,7 +1,8 @@
-//! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors are fatal.
+//! One-sided transfers that the header does not do inline, and their handles (contract: extended.md §1–§7). Errors end
+//! the job.
 //!
-//! Each transfer's shim passes the bytes to move and the name of the call to `transfer`, which does the rest by the call's
-//! row in `CALLS`. The shims are written out as functions, because cbindgen reads the prototypes from here.
+//! Each transfer's shim passes the bytes to move and the name of the call to `transfer`, which does the rest by the
+//! call's row in `CALLS`. The shims are written out as functions, because cbindgen reads the prototypes from here.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -35,14 +36,14 @@ pub(in crate::api) fn check_node(am: &Am<Host>, node: u32) -> Result<(), Error> 
     Ok(())
 }
 
-/// What a call moves.
+/// The bytes that a call moves: from where, to where.
 #[derive(Clone, Copy)]
 enum What {
     Put(*mut c_void, Source),
     Get(Landing, *const c_void),
-    /// The low byte of the value, and how often.
+    /// Destination, a value whose low byte is stored, and the number of bytes.
     Set(*mut c_void, c_int, usize),
-    /// So many bytes into the operation.
+    /// Source and number of bytes, which go into the operation itself.
     Value(*const c_void, usize),
 }
 
@@ -101,8 +102,8 @@ enum TransferCall {
     GetNbVal,
 }
 
-/// Of each call: its name in messages, its kind in records, and how its completion is told. Bulk puts, and non-blocking gets,
-/// leave their memory to the library until they are synced.
+/// Of each call: its name in messages, its kind in records, and how its completion is told. Bulk puts, and non-blocking
+/// gets, leave their memory to the library until they are synced.
 const CALLS: [(TransferCall, &str, TracedOp, How); 12] = [
     (TransferCall::Put, "gasnet_put", TracedOp::Put, How::Blocking),
     (TransferCall::Get, "gasnet_get", TracedOp::Get, How::Blocking),
@@ -126,8 +127,8 @@ const _: () = {
     }
 };
 
-/// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. Blocking calls are recorded with
-/// their duration.
+/// Moves `what` between this node and `node`; the handle, 0 if it is complete or has none. Blocking calls are recorded
+/// with their duration.
 ///
 /// The call is a const parameter, so that the compiler makes one copy of the engine's verb per call and decides in it
 /// everything that depends on the call. Shared code would decide at run time (30 instructions more per transfer).
@@ -143,11 +144,11 @@ fn transfer<const CALL: usize>(node: u32, what: What) -> usize {
         let on = engines()?;
         check_node(on.am, node)?;
         let root = on.transfer(how, |c| what.begin(on, Target::node(node), c))?;
-        Ok(root.unwrap_or(0)) // without IMMEDIATE nothing is refused
+        Ok(root.unwrap_or(0)) // None would be a refusal, which only IMMEDIATE allows
     })
 }
 
-/// Blocking put.
+/// Blocking put of `nbytes` bytes, complete at the target when it returns. Serves messages while it waits.
 ///
 /// # Safety
 /// `src` is readable for `nbytes` bytes.
@@ -158,7 +159,7 @@ pub unsafe extern "C" fn gasneti_sci_put(node: u32, dest: *mut c_void, src: *con
     transfer::<{ TransferCall::Put as usize }>(node, put);
 }
 
-/// Blocking get.
+/// Blocking get of `nbytes` bytes. Serves messages while it waits.
 ///
 /// # Safety
 /// `dest` is writable for `nbytes` bytes.
@@ -169,13 +170,13 @@ pub unsafe extern "C" fn gasneti_sci_get(dest: *mut c_void, node: u32, src: *con
     transfer::<{ TransferCall::Get as usize }>(node, get);
 }
 
-/// Blocking memset; the low byte of `val`.
+/// Blocking memset: stores the low byte of `val` `nbytes` times.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
     transfer::<{ TransferCall::Memset as usize }>(node, What::Set(dest, val, nbytes));
 }
 
-/// Put with an explicit handle; 0 when complete. The source is free for reuse at return.
+/// Put with an explicit handle, which is 0 if the put is complete. The source is free for reuse at return.
 ///
 /// # Safety
 /// `src` is readable for `nbytes` bytes.
@@ -186,7 +187,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nb(node: u32, dest: *mut c_void, src: *
     transfer::<{ TransferCall::PutNb as usize }>(node, put)
 }
 
-/// As [`gasneti_sci_put_nb`], but the source must not change until the handle is synced.
+/// Put with an explicit handle, whose source must not change until the handle is synced.
 ///
 /// # Safety
 /// `src` is readable for `nbytes` bytes until then.
@@ -202,7 +203,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nb_bulk(
     transfer::<{ TransferCall::PutNbBulk as usize }>(node, put)
 }
 
-/// Get with an explicit handle.
+/// Get with an explicit handle, which is 0 if the get is complete.
 ///
 /// # Safety
 /// `dest` is writable for `nbytes` bytes until the handle is synced.
@@ -213,13 +214,13 @@ pub unsafe extern "C" fn gasneti_sci_get_nb(dest: *mut c_void, node: u32, src: *
     transfer::<{ TransferCall::GetNb as usize }>(node, get)
 }
 
-/// Memset with an explicit handle.
+/// Memset with an explicit handle, which is 0 if the memset is complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nb(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) -> usize {
     transfer::<{ TransferCall::MemsetNb as usize }>(node, What::Set(dest, val, nbytes))
 }
 
-/// Put counted by this thread's implicit set, or its open region.
+/// Put with an implicit handle: a sync of this thread's implicit puts, or its open region, waits for it.
 ///
 /// # Safety
 /// `src` is readable for `nbytes` bytes.
@@ -230,7 +231,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi(node: u32, dest: *mut c_void, src: 
     transfer::<{ TransferCall::PutNbi as usize }>(node, put);
 }
 
-/// As [`gasneti_sci_put_nbi`], but the source must not change until it is synced.
+/// Put with an implicit handle, whose source must not change until the put is synced.
 ///
 /// # Safety
 /// `src` is readable for `nbytes` bytes until then.
@@ -241,7 +242,7 @@ pub unsafe extern "C" fn gasneti_sci_put_nbi_bulk(node: u32, dest: *mut c_void, 
     transfer::<{ TransferCall::PutNbiBulk as usize }>(node, put);
 }
 
-/// Get counted by this thread's implicit set, or its open region.
+/// Get with an implicit handle: a sync of this thread's implicit gets, or its open region, waits for it.
 ///
 /// # Safety
 /// `dest` is writable for `nbytes` bytes until it is synced.
@@ -252,19 +253,19 @@ pub unsafe extern "C" fn gasneti_sci_get_nbi(dest: *mut c_void, node: u32, src: 
     transfer::<{ TransferCall::GetNbi as usize }>(node, get);
 }
 
-/// Memset counted by this thread's implicit puts, or its open region.
+/// Memset with an implicit handle, which counts as one of this thread's puts.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_int, nbytes: usize) {
     transfer::<{ TransferCall::MemsetNbi as usize }>(node, What::Set(dest, val, nbytes));
 }
 
-/// Starts a value get of 1 to 8 bytes, as the header has checked; to be waited for once.
+/// Starts a get of a value of 1 to 8 bytes. The caller must wait for the handle exactly once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
     transfer::<{ TransferCall::GetNbVal as usize }>(node, What::Value(src, nbytes)) as u64
 }
 
-/// The value form `name` was called with an impossible size: ends the job.
+/// Ends the job, because the value form `name` was called with an impossible size.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -276,7 +277,7 @@ pub unsafe extern "C" fn gasneti_sci_bad_value(name: *const c_char, nbytes: usiz
     die(&name, format_args!("a value of {nbytes} bytes; 1 to 8 are possible"))
 }
 
-/// Serves messages, in normal client code; does nothing in a handler. The header's inline transfers call it now and then.
+/// Serves messages; does nothing in a handler. The header calls it after every 256th inline transfer, or sooner.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tick_poll() {
     crate::api::threads::note();
@@ -285,7 +286,7 @@ pub extern "C" fn gasneti_sci_tick_poll() {
     }
 }
 
-/// Waits for a value get.
+/// Waits for a get of a value, and returns the value.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
     let _recorded = trace::span(TracedOp::WaitValget, NO_NODE, 0);
@@ -296,7 +297,7 @@ fn is_ready(ready: bool) -> c_int {
     if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY }
 }
 
-/// The engines, after serving messages if `poll` says so.
+/// The engines. Serves messages first if `poll` is not 0.
 #[inline(always)]
 fn polled(poll: c_int) -> Result<On, Error> {
     let on = engines()?;
@@ -306,7 +307,9 @@ fn polled(poll: c_int) -> Result<On, Error> {
     Ok(on)
 }
 
-/// `GASNET_OK` and the handle is dead, or `GASNET_ERR_NOT_READY`. `poll`: serve messages first.
+/// `GASNET_OK`, after which the handle is invalid, or `GASNET_ERR_NOT_READY`.
+///
+/// Serves messages first if `poll` is not 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
     let _recorded = trace::span(TracedOp::TryNb, NO_NODE, 0);
@@ -316,14 +319,17 @@ pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
     })
 }
 
-/// Waits for one handle.
+/// Waits until the operation of one handle is complete. Serves messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
     let _recorded = trace::span(TracedOp::WaitNb, NO_NODE, 0);
     must("gasnet_wait_syncnb", || engines()?.wait(handle, Whose::Own));
 }
 
-/// `all` or some of `n` handles: `GASNET_OK` or `GASNET_ERR_NOT_READY`; complete ones are overwritten.
+/// `GASNET_OK` if all of `n` handles are complete, else `GASNET_ERR_NOT_READY`.
+///
+/// If `all` is 0, one complete handle is enough. The library overwrites complete handles with 0. It serves messages
+/// first if `poll` is not 0.
 ///
 /// # Safety
 /// `handles` points to `n` handles.
@@ -344,7 +350,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
     })
 }
 
-/// Waits for all, or for one at least, of `n` handles.
+/// Waits until all of `n` handles are complete, or at least one if `all` is 0. Overwrites complete ones with 0.
 ///
 /// # Safety
 /// `handles` points to `n` handles.
@@ -358,7 +364,7 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
     });
 }
 
-/// What `sets` of the implicit syncs mean: 1 puts, 2 gets, 3 both; and the place of their names.
+/// Translates `sets` of the implicit syncs (1 puts, 2 gets, 3 both), and gives the index of the call's name.
 fn which(sets: c_int) -> (Sets, usize) {
     match sets & 3 {
         1 => (Sets::PUTS, 0),
@@ -368,7 +374,9 @@ fn which(sets: c_int) -> (Sets, usize) {
     }
 }
 
-/// `sets`: 1 puts, 2 gets, 3 both. `GASNET_OK` when none of this thread's implicit operations is in flight.
+/// `GASNET_OK` if all implicit operations of this thread in `sets` are complete, else `GASNET_ERR_NOT_READY`.
+///
+/// `sets`: 1 puts, 2 gets, 3 both.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
     let _recorded = trace::span(TracedOp::TryNbi, NO_NODE, 0);
@@ -379,7 +387,7 @@ pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
     })
 }
 
-/// Waits for this thread's implicit operations.
+/// Waits until all implicit operations of this thread in `sets` (1 puts, 2 gets, 3 both) are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
     let _recorded = trace::span(TracedOp::WaitNbi, NO_NODE, 0);
@@ -389,22 +397,22 @@ pub extern "C" fn gasneti_sci_wait_nbi(sets: c_int) {
     });
 }
 
-/// Opens an access region.
+/// Opens an access region of this thread. Fatal if one is open.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_begin_region() {
     must("gasnet_begin_nbi_accessregion", || {
-        engines()?; // nothing can be transferred before attach
+        engines()?; // an error before attach
         event::begin_region()
     });
 }
 
-/// Closes it: the handle of what was started inside, 0 when that is complete.
+/// Closes the access region and returns the handle of its operations, 0 if they are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_end_region() -> usize {
     must("gasnet_end_nbi_accessregion", event::end_region)
 }
 
-/// Ends the job unless `[address, address + nbytes)` is in `node`'s segment; debug clients' inline transfers ask.
+/// Ends the job unless `[address, address + nbytes)` is in the segment of `node`. Only debug clients call it.
 ///
 /// # Safety
 /// `name` is a C string.

@@ -1,4 +1,5 @@
-//! `gasnet_vis.h`: vector, indexed and strided transfers (contract: vis.md). Errors are fatal. Not in handlers.
+//! `gasnet_vis.h`: vector, indexed and strided transfers (contract: vis.md). Errors end the job. Not allowed in
+//! handlers.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -18,7 +19,7 @@ use crate::xfer::home::Set;
 use crate::xfer::wait::How;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// As in `gasnet.h`, which has it before these prototypes.
+/// `gasnet_memvec_t`. The header defines it itself, before these prototypes.
 #[repr(C)]
 pub struct gasnet_memvec_t {
     /// First byte.
@@ -29,7 +30,7 @@ pub struct gasnet_memvec_t {
 
 const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
 
-/// Bytes; a blocking copy of so many or more serves messages afterwards. The header does after many small ones.
+/// A blocking copy of this many bytes or more serves messages afterwards. After many small ones the header does.
 const POLL_BYTES: usize = 64 << 10;
 
 /// Names for messages, by call and `how`.
@@ -42,7 +43,7 @@ const NAMES: [[&str; 3]; 6] = [
     ["gasnet_gets_bulk", "gasnet_gets_nb_bulk", "gasnet_gets_nbi_bulk"],
 ];
 
-/// How they are recorded.
+/// The kinds in traces and statistics, in the same order.
 const OPS: [[TracedOp; 3]; 6] = [
     [TracedOp::PutV, TracedOp::PutVNb, TracedOp::PutVNbi],
     [TracedOp::GetV, TracedOp::GetVNb, TracedOp::GetVNbi],
@@ -52,8 +53,8 @@ const OPS: [[TracedOp; 3]; 6] = [
     [TracedOp::GetS, TracedOp::GetSNb, TracedOp::GetSNbi],
 ];
 
-/// Does what `describe` says; the handle, 0 when it is complete or has none. `bytes` says how many move;
-/// it is called when that is recorded.
+/// Makes the transfer that `describe` returns. Returns its handle, 0 if it is complete or has none. `bytes` gives the
+/// number of bytes that move; it is called only if calls are recorded.
 ///
 /// # Safety
 /// The memory described is readable and writable as the contract wants it: the local side here until the operation is
@@ -84,7 +85,8 @@ unsafe fn transfer<'a>(
     trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
 }
 
-/// Starts what can't be done at once, without IMMEDIATE, so that nothing is refused. The handle as of [`transfer`].
+/// Starts a transfer that cannot be done at once. It does not ask for IMMEDIATE, so the engine never refuses. Returns
+/// the handle, 0 if the transfer is complete or has none.
 #[inline(never)]
 fn start(on: Engines<'static, Host>, to: Target, call: Verb, how: u32, what: &What<'_>) -> Result<usize, Error> {
     let vis = Job::attached()?.vis();
@@ -96,7 +98,7 @@ fn start(on: Engines<'static, Host>, to: Target, call: Verb, how: u32, what: &Wh
 /// A client's array. `BadArg`: NULL, or more elements than memory holds.
 ///
 /// # Safety
-/// `array` points to `n` elements that nobody writes while the slice is used, or is NULL.
+/// `array` is NULL, or points to `n` elements that no thread writes while the slice is used.
 #[inline(always)]
 unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T], Error> {
     if n == 0 {
@@ -105,7 +107,7 @@ unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T],
     if array.is_null() || n > isize::MAX as usize / size_of::<T>() {
         return bad_array(name, array.is_null(), n);
     }
-    // SAFETY: not NULL, so the caller promises `n` elements that nobody writes meanwhile.
+    // SAFETY: not NULL, so the caller promises `n` elements that no thread writes meanwhile.
     Ok(unsafe { std::slice::from_raw_parts(array, n) })
 }
 
@@ -181,7 +183,7 @@ unsafe fn described<'a>(
     // SAFETY: the caller promises `levels` + 1 elements in `count`.
     let count = unsafe { slice("count", count, levels.saturating_add(1)) }?;
     if count.contains(&0) {
-        return Ok(Levels { start, strides: [&[]; 2], count }); // nothing is looked at then
+        return Ok(Levels { start, strides: [&[]; 2], count }); // the strides are not read in this case
     }
     // SAFETY: the caller promises `levels` elements in `dststrides`.
     let dst = unsafe { slice("dststrides", dststrides, levels) }?;
@@ -190,8 +192,9 @@ unsafe fn described<'a>(
     Ok(Levels { start, strides: [dst, src], count })
 }
 
-/// Put from a list of pieces to a list of pieces; `how` is `GASNETI_SCI_VIS_*`. The lists are free for reuse at return.
-/// Returns the handle of the NB form, 0 when complete.
+/// Put from a list of pieces to a list of pieces. Returns the handle of the NB form, 0 if it is complete.
+///
+/// `how` is one of `GASNETI_SCI_VIS_*`. The lists are free for reuse at return.
 ///
 /// # Safety
 /// The lists have as many elements as their counts say; what they describe is readable here, and in the segment of
@@ -216,7 +219,7 @@ pub unsafe extern "C" fn gasneti_sci_putv(
     unsafe { transfer(Verb::PutV, how, node, bytes, describe) }
 }
 
-/// Get; otherwise as [`gasneti_sci_putv`].
+/// Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_putv`.
 ///
 /// # Safety
 /// As [`gasneti_sci_putv`]; the destinations are writable until the operation is synced.
@@ -240,7 +243,7 @@ pub unsafe extern "C" fn gasneti_sci_getv(
     unsafe { transfer(Verb::GetV, how, node, bytes, describe) }
 }
 
-/// Put from a list of addresses to a list of addresses; otherwise as [`gasneti_sci_putv`].
+/// Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
 ///
 /// # Safety
 /// As [`gasneti_sci_putv`].
@@ -265,7 +268,7 @@ pub unsafe extern "C" fn gasneti_sci_puti(
     unsafe { transfer(Verb::PutI, how, node, bytes, describe) }
 }
 
-/// Get; otherwise as [`gasneti_sci_puti`].
+/// Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
 ///
 /// # Safety
 /// As [`gasneti_sci_getv`].
@@ -327,7 +330,7 @@ unsafe fn section(
     unsafe { transfer(call, how, node, bytes, describe) }
 }
 
-/// Put of a regular section; otherwise as [`gasneti_sci_putv`].
+/// Put of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
 ///
 /// # Safety
 /// As [`gasneti_sci_putv`]; `count` has `levels` + 1 elements, the strides `levels`.
@@ -348,7 +351,7 @@ pub unsafe extern "C" fn gasneti_sci_puts(
     }
 }
 
-/// Get; otherwise as [`gasneti_sci_puts`].
+/// Get of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
 ///
 /// # Safety
 /// As [`gasneti_sci_puts`] and [`gasneti_sci_getv`].
@@ -369,7 +372,7 @@ pub unsafe extern "C" fn gasneti_sci_gets(
     }
 }
 
-// What debug clients' calls ask first. A finding ends the job with a line that names the call and its place.
+// Debug clients call these before a transfer. An error ends the job with a line that names the call and its place.
 
 /// # Safety
 /// `name` is a C string.
@@ -381,7 +384,7 @@ unsafe fn checked(name: *const c_char, node: u32, check: impl FnOnce(&Am<Host>) 
     }
 }
 
-/// `put` is not 0 when the destination is the remote side.
+/// Checks the lists of a vector transfer; an error ends the job. `put`: not 0 if the destination is remote.
 ///
 /// # Safety
 /// As [`gasneti_sci_putv`]; `name` is a C string.
@@ -404,7 +407,7 @@ pub unsafe extern "C" fn gasneti_sci_check_vector(
     unsafe { checked(name, node, check) }
 }
 
-/// As [`gasneti_sci_check_vector`].
+/// Checks the lists of an indexed transfer, like `gasneti_sci_check_vector`.
 ///
 /// # Safety
 /// As [`gasneti_sci_check_vector`].
@@ -429,7 +432,7 @@ pub unsafe extern "C" fn gasneti_sci_check_indexed(
     unsafe { checked(name, node, check) }
 }
 
-/// As [`gasneti_sci_check_vector`].
+/// Checks the arrays of a strided transfer, like `gasneti_sci_check_vector`.
 ///
 /// # Safety
 /// As [`gasneti_sci_check_vector`].

@@ -1,4 +1,4 @@
-//! Does the object fit the library, and do the objects of a program fit each other (contract: tools.md §1.2)?
+//! Checks that an object fits the library, and that the objects of a program fit each other (contract: tools.md §1.2).
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -7,20 +7,23 @@ use crate::job;
 use crate::sync::{AtomicU32, Ordering};
 use std::ffi::{CStr, c_char, c_int};
 
-/// Thread model and debug mode of an object that includes `gasnet_tools.h`. LITE objects have neither: they fit all others.
+/// Mode of an object that includes `gasnet_tools.h`: one client thread. LITE objects have no mode and fit all others.
 pub const GASNETI_SCI_TOOLS_MODE_SEQ: u32 = 1;
-/// See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+/// Mode: several client threads.
 pub const GASNETI_SCI_TOOLS_MODE_PAR: u32 = 2;
-/// See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+/// Mode: compiled with GASNET_DEBUG.
 pub const GASNETI_SCI_TOOLS_MODE_DEBUG: u32 = 4;
-/// See `GASNETI_SCI_TOOLS_MODE_SEQ`.
+/// Mode: compiled without GASNET_DEBUG.
 pub const GASNETI_SCI_TOOLS_MODE_NDEBUG: u32 = 8;
 
 /// Modes of every object of this program that includes `gasnet_tools.h`.
 static MODES: AtomicU32 = AtomicU32::new(0);
 
-/// Called before `main` by a constructor in every object: its modes, and the sum of the objects below, which is only there
-/// to be linked. The name carries the version of the ABI. A contradiction ends the program: locks would be of two types.
+/// Announces the modes of an object. A constructor in every object calls it before `main`.
+///
+/// `links` has no meaning: the object computes it from variables of the library, so that the linker must find them. The
+/// name of this function carries the version of the ABI. Objects whose modes differ end the program, because their
+/// locks would be of two types.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tools_object_0_1(modes: u32, links: c_int) {
     let _ = links;
@@ -34,11 +37,11 @@ pub extern "C" fn gasneti_sci_tools_object_0_1(modes: u32, links: c_int) {
         return;
     };
     log::error(format_args!("gasnet_tools.h: objects of this program were compiled in different {names}"));
-    // Nothing has run yet that there would be to clean up.
+    // `main` has not begun, so there is nothing to clean up.
     std::process::abort()
 }
 
-/// Fatal: `what` was done wrong at the client's `file` and `line`.
+/// Ends the program with a line: `what` was done wrong at the client's `file` and `line`.
 ///
 /// # Safety
 /// `what` and `file` are C strings.
@@ -53,7 +56,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_misuse(what: *const c_char, file: *co
 
 const RELEASE: (u32, u32, u32) = (1, 30, 0);
 
-/// `gasnett_release_version`: major * 10000 + minor * 100 + patch of the API's release.
+/// `gasnett_release_version`: the release of the API, as major * 10000 + minor * 100 + patch.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tools_release() -> u32 {
     RELEASE.0 * 10000 + RELEASE.1 * 100 + RELEASE.2

@@ -10,27 +10,27 @@ use crate::job::{debug, fatal};
 use crate::tools::backtrace;
 use std::ffi::{CStr, c_char, c_int};
 
-/// A client's own mechanism for stack traces.
+/// A client's own way to print stack traces.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gasnett_backtrace_type_t {
     /// Its name in GASNET_BACKTRACE_TYPE.
     pub name: *const c_char,
-    /// Prints the calling thread's trace to `fd`; 0 on success. Called from signal handlers too.
+    /// Prints the calling thread's trace to `fd` and returns 0 on success. Signal handlers call it, too.
     pub fnp: Option<extern "C" fn(fd: c_int) -> c_int>,
-    /// Non-zero: it shows all threads.
+    /// Not 0 if it shows all threads.
     pub threadsupport: c_int,
 }
 
-/// A client that has a mechanism of its own defines this variable; it is all zero otherwise.
+/// A client that has a way of its own to print stack traces defines this variable; otherwise it is all zero.
 #[unsafe(no_mangle)]
 pub static mut gasnett_backtrace_user: gasnett_backtrace_type_t =
     gasnett_backtrace_type_t { name: std::ptr::null(), fnp: None, threadsupport: 0 };
 
-/// Tells the engine of it. Before its settings are read.
+/// Passes the client's own mechanism to the engine. It must come before the settings are read.
 pub(in crate::api) fn take_own_mechanism() {
     let place = &raw const gasnett_backtrace_user;
-    // SAFETY: the client's variable, or ours; volatile since another's definition may have taken the place of ours.
+    // SAFETY: the library's variable or the client's. Volatile, because the linker may have chosen the client's.
     let own = unsafe { place.read_volatile() };
     let Some(print) = own.fnp else { return };
     let name = if own.name.is_null() {
@@ -42,9 +42,11 @@ pub(in crate::api) fn take_own_mechanism() {
     backtrace::set_own(Some(backtrace::Own { name, print, threads: own.threadsupport != 0 }));
 }
 
-/// Reads the settings of this section, at every call: a client may set variables, bring a mechanism of its own and call again
-/// after `gasnet_init`. Programs without a job must call it before the others here; `gasnet_init` does it
-/// itself. `exename`: the program, which the system knows better.
+/// Reads the settings of stack traces and freezing (GASNET_BACKTRACE*, GASNET_FREEZE*).
+///
+/// Programs without a job must call it before the other functions of this section; `gasnet_init` calls it itself. A
+/// client may set variables, or its own mechanism, and call again. `exename` is ignored, because the system knows the
+/// program's name.
 ///
 /// # Safety
 /// `exename` is NULL or a C string.
@@ -63,7 +65,7 @@ pub unsafe extern "C" fn gasnett_backtrace_init(exename: *const c_char) {
     }
 }
 
-/// Prints the calling thread's stack to `fd`; 0 on success. From signal handlers too.
+/// Prints the calling thread's stack to `fd` and returns 0 on success. Allowed in signal handlers.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_print_backtrace(fd: c_int) -> c_int {
     (!backtrace::print(fd)).into()
@@ -73,12 +75,15 @@ extern "C" fn print_backtrace_if_enabled(fd: c_int) -> c_int {
     (!backtrace::print_if_enabled(fd)).into()
 }
 
-/// As [`gasnett_print_backtrace`] if GASNET_BACKTRACE is set; else non-zero, and a hint once. May be assigned to.
+/// Like `gasnett_print_backtrace` if GASNET_BACKTRACE is set; else prints a hint once and returns a value that is not
+/// 0.
+///
+/// It is a variable, so that a client may store a function of its own.
 #[unsafe(no_mangle)]
 pub static mut gasnett_print_backtrace_ifenabled: Option<extern "C" fn(fd: c_int) -> c_int> =
     Some(print_backtrace_if_enabled);
 
-/// Prints host, pid and how to go on, sets `*flag` to 1, and waits until it is 0 or SIGCONT arrives.
+/// Prints host, pid and how to continue, sets `*flag` to 1, and waits until it is 0 or SIGCONT arrives.
 ///
 /// # Safety
 /// `flag` is a valid int, `flagname` NULL or a C string.
@@ -90,7 +95,7 @@ pub unsafe extern "C" fn gasnett_freezeForDebuggerNow(flag: *mut c_int, flagname
     unsafe { debug::freeze_at(flag, &name) };
 }
 
-/// The same with `gasnet_frozen`, if GASNET_FREEZE_ON_ERROR is set.
+/// If GASNET_FREEZE_ON_ERROR is set, waits like `gasnett_freezeForDebuggerNow`, with `gasnet_frozen` as the flag.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_freezeForDebuggerErr() {
     init::show_frozen();
@@ -100,7 +105,7 @@ pub extern "C" fn gasnett_freezeForDebuggerErr() {
     }
 }
 
-/// Before anybody has read the settings.
+/// Whether to freeze, while the settings have not been read: asks the environment.
 fn wants_freeze() -> bool {
     Config::from_env().is_ok_and(|(config, _)| config.freeze_on_error)
 }

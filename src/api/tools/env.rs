@@ -1,4 +1,5 @@
-//! Environment and numbers of the tools (contract: tools.md §9). Any time, any thread, with or without a job.
+//! Environment and numbers of the tools (contract: tools.md §9). All functions are allowed at any time, in any thread,
+//! with or without a job.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -11,18 +12,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 
-/// Names that [`gasnett_setenv`] and [`gasnett_unsetenv`] changed in this process, which therefore do not have the job's value.
-/// Also orders readers and writers of the environment among the functions here; the C library does not.
+/// Names that [`gasnett_setenv`] and [`gasnett_unsetenv`] changed in this process, so that the job's value does not
+/// count. The lock also keeps readers and writers of the environment apart among these functions, which the C library
+/// does not do.
 static CHANGED: RwLock<BTreeSet<CString>> = RwLock::new(BTreeSet::new());
-/// Decoded values that were given out, which stay.
+/// Decoded values that clients got. They stay valid.
 static DECODED: Mutex<BTreeMap<CString, &'static CStr>> = Mutex::new(BTreeMap::new());
 
-/// Decodes what a launcher encoded: called by the getenv functions for each value, if set. `gasnet_init` sets it to the decoder
-/// for `%0HH`, unless it is set already or GASNET_DISABLE_ENVDECODE is.
+/// If set, the getenv functions call it for each value, to decode what a launcher encoded.
+///
+/// `gasnet_init` sets it to the decoder for `%0HH`, unless it is set already or GASNET_DISABLE_ENVDECODE is set.
 #[unsafe(no_mangle)]
 pub static mut gasnett_decode_envval_fn: Option<unsafe extern "C" fn(value: *const c_char) -> *const c_char> = None;
 
-/// Sets the hook. In init.
+/// Sets [`gasnett_decode_envval_fn`]. Init calls it.
 pub(in crate::api) fn use_decoder() {
     let hook = &raw mut gasnett_decode_envval_fn;
     // SAFETY: a launcher that sets it does so before init (contract: tools.md §9.2).
@@ -69,8 +72,10 @@ unsafe fn lookup(key: *const c_char) -> *mut c_char {
     }
 }
 
-/// Value of a variable: what [`gasnett_setenv`] set in this process, else what node 0 had when it called init, else what this
-/// process has; NULL if unset. Stays valid; not to be modified.
+/// Value of a variable, NULL if it is unset. The string stays valid and must not be modified.
+///
+/// It is the value that [`gasnett_setenv`] set in this process; else the one that node 0 had when it called init; else
+/// the one of this process.
 ///
 /// # Safety
 /// `key` is NULL or a C string.
@@ -117,7 +122,7 @@ pub unsafe extern "C" fn gasnett_unsetenv(key: *const c_char) {
     }
 }
 
-/// The variable's name and value for the engine.
+/// Name and value of a variable, as the engine takes them.
 ///
 /// # Safety
 /// As [`lookup`].
@@ -135,7 +140,8 @@ fn report(name: &str, value: &str, is_default: bool) {
     settings::report(name, value, is_default);
 }
 
-/// Without a job the environment says whether settings are reported; a client of gasnet.h waits for init.
+/// Decides whether settings are reported. Without a job the environment says it; in a client of gasnet.h init decides
+/// later.
 fn settle() {
     if settings::is_verbose().is_none() && !init::is_gasnet_client() {
         let value = crate::base::config::variable("GASNET_VERBOSEENV").filter(|value| !value.trim().is_empty());
@@ -163,7 +169,7 @@ fn must<T>(result: Result<T, settings::Malformed>) -> T {
     result.unwrap_or_else(|error| fatal(format_args!("{error}")))
 }
 
-/// 1 for `1`, `Y`, `YES`, 0 for `0`, `N`, `NO`, any case; `dflt` if unset or empty; else fatal.
+/// 1 for `1`, `Y`, `YES`; 0 for `0`, `N`, `NO`, in any case; `dflt` if unset or empty. Other values are fatal.
 ///
 /// # Safety
 /// `key` is a C string.
@@ -177,8 +183,9 @@ pub unsafe extern "C" fn gasnett_getenv_yesno_withdefault(key: *const c_char, df
     result.unwrap_or(dflt)
 }
 
-/// An integer, or with `mem_size_multiplier` not 0 a memory size in units of it; `dflt` exactly if unset or empty. What is
-/// neither is fatal.
+/// Value of a variable as an integer; `dflt`, unchanged, if it is unset or empty. Other texts are fatal.
+///
+/// If `mem_size_multiplier` is not 0, the value is a memory size; a number without a unit counts in this many bytes.
 ///
 /// # Safety
 /// `key` is a C string.
@@ -197,7 +204,7 @@ pub unsafe extern "C" fn gasnett_getenv_int_withdefault(
     number
 }
 
-/// A floating number or a fraction; `dflt` if unset or empty. What is neither is fatal.
+/// Value of a variable as a floating-point number or fraction; `dflt` if unset or empty. Other texts are fatal.
 ///
 /// # Safety
 /// `key` is a C string.
@@ -211,14 +218,14 @@ pub unsafe extern "C" fn gasnett_getenv_dbl_withdefault(key: *const c_char, dflt
     result.unwrap_or(dflt)
 }
 
-/// 1: this process reports settings; 0: it does not; -1: not known before `gasnet_init`.
+/// 1 if this process reports settings, 0 if it does not, -1 if that is not known before `gasnet_init`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_verboseenv() -> c_int {
     settle();
     settings::is_verbose().map_or(-1, c_int::from)
 }
 
-/// Reports an integer setting.
+/// Reports the integer setting `key`, if this process reports settings.
 ///
 /// # Safety
 /// `key` is a C string.
@@ -230,7 +237,7 @@ pub unsafe extern "C" fn gasnett_envint_display(key: *const c_char, val: i64, is
     report(&name, &settings::shown_integer(value.as_deref(), val, is_mem_size != 0), is_dflt != 0);
 }
 
-/// Reports a text; NULL is shown as `*not set*`.
+/// Reports the text setting `key`, if this process reports settings; NULL is shown as `*not set*`.
 ///
 /// # Safety
 /// `key` is a C string, `val` NULL or one.
@@ -242,7 +249,7 @@ pub unsafe extern "C" fn gasnett_envstr_display(key: *const c_char, val: *const 
     report(&name, settings::shown(unsafe { text(val) }.as_deref()), is_dflt != 0);
 }
 
-/// Reports a floating number.
+/// Reports the floating-point setting `key`, if this process reports settings.
 ///
 /// # Safety
 /// `key` is a C string.
@@ -254,8 +261,10 @@ pub unsafe extern "C" fn gasnett_envdbl_display(key: *const c_char, val: f64, is
     report(&name, &settings::shown_float(value.as_deref(), val), is_dflt != 0);
 }
 
-/// The number that `str` begins with; 0 for NULL and for what is none. With `mem_size_multiplier` not 0 a memory size. A
-/// fraction in hexadecimal and what does not fit into 64 bits are fatal.
+/// The number that `str` begins with; 0 if `str` is NULL or begins with no number.
+///
+/// If `mem_size_multiplier` is not 0, it is a memory size, in units of that many bytes. A hexadecimal fraction is
+/// fatal, and so is a number that does not fit into 64 bits.
 ///
 /// # Safety
 /// `str` is NULL or a C string.
@@ -269,7 +278,7 @@ pub unsafe extern "C" fn gasnett_parse_int(str: *const c_char, mem_size_multipli
     }
 }
 
-/// Writes `val` into `buf` of `bufsz` bytes, cut if need be, and returns it.
+/// Writes `val` as text into `buf` of `bufsz` bytes, cut to fit, and returns `buf`.
 ///
 /// # Safety
 /// `buf` is writable for `bufsz` bytes.

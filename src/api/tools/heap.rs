@@ -1,4 +1,4 @@
-//! The debug heap, for clients that ask for it with GASNET_DEBUGMALLOC (contract: tools.md §15). Misuse is fatal.
+//! The debug heap, for clients compiled with GASNET_DEBUGMALLOC (contract: tools.md §15). Misuse ends the program.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -14,29 +14,29 @@ pub struct gasneti_sci_heapstats_t {
     pub allocated_bytes: u64,
     /// Bytes freed so far.
     pub freed_bytes: u64,
-    /// Their difference.
+    /// Bytes in use now.
     pub live_bytes: u64,
-    /// The most that it was.
+    /// Largest value of `live_bytes` so far.
     pub live_bytes_max: u64,
     /// Blocks given out so far.
     pub allocated_objects: u64,
     /// Blocks freed so far.
     pub freed_objects: u64,
-    /// Their difference.
+    /// Blocks in use now.
     pub live_objects: u64,
-    /// The most that it was.
+    /// Largest value of `live_objects` so far.
     pub live_objects_max: u64,
-    /// Bytes that the heap itself needs.
+    /// Bytes that the heap uses for itself.
     pub overhead_bytes: u64,
 }
 
-/// As malloc; lack of memory is fatal.
+/// Like malloc. Lack of memory is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_heap_malloc(size: usize) -> *mut c_void {
     heap::allocate("gasnett_debug_malloc", size, false)
 }
 
-/// As calloc.
+/// Like calloc. Lack of memory is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_heap_calloc(n: usize, size: usize) -> *mut c_void {
     match n.checked_mul(size) {
@@ -45,10 +45,10 @@ pub extern "C" fn gasneti_sci_heap_calloc(n: usize, size: usize) -> *mut c_void 
     }
 }
 
-/// As realloc; always moves. Size 0 frees.
+/// Like realloc, but it always moves the block. Size 0 frees it.
 ///
 /// # Safety
-/// Nobody uses the old block meanwhile.
+/// No other thread uses the old block meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_heap_realloc(old: *mut c_void, size: usize) -> *mut c_void {
     let call = "gasnett_debug_realloc";
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn gasneti_sci_heap_realloc(old: *mut c_void, size: usize)
     new
 }
 
-/// As free.
+/// Like free. A block that is not in use, or whose guards were overwritten, is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_heap_free(block: *mut c_void) {
     heap::free("gasnett_debug_free", block);
@@ -77,7 +77,7 @@ fn copy(call: &str, text: &[u8]) -> *mut c_char {
     new.cast()
 }
 
-/// As strdup.
+/// Like strdup.
 ///
 /// # Safety
 /// `text` is a C string.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn gasneti_sci_heap_strdup(text: *const c_char) -> *mut c_
     copy("gasnett_debug_strdup", unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// As strndup: at most `n` characters.
+/// Like strndup: copies at most `n` characters.
 ///
 /// # Safety
 /// `text` is a C string, or readable for `n` bytes.
@@ -99,25 +99,25 @@ pub unsafe extern "C" fn gasneti_sci_heap_strndup(text: *const c_char, n: usize)
     copy("gasnett_debug_strndup", unsafe { std::slice::from_raw_parts(text.cast(), len) })
 }
 
-/// Looks at one block: its size. NULL has 0.
+/// Checks the guards of one block and returns its size in bytes; 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_heap_memcheck(block: *mut c_void) -> usize {
     heap::size("gasnett_debug_memcheck", block)
 }
 
-/// Looks at some block, another one each time.
+/// Checks the guards of one block, a different one in each call.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_heap_memcheck_one() {
     heap::check_one("gasnett_debug_memcheck_one");
 }
 
-/// Looks at all blocks.
+/// Checks the guards of all blocks.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_heap_memcheck_all() {
     heap::check_all("gasnett_debug_memcheck_all");
 }
 
-/// Numbers so far.
+/// Stores the heap's numbers to `*stats`.
 ///
 /// # Safety
 /// `stats` is writable.

@@ -1,4 +1,5 @@
-//! Reader-writer locks of the tools (contract: tools.md §6): parking_lot's, in a word of the client's that starts as 0.
+//! Reader-writer locks of the tools (contract: tools.md §6). They are those of parking_lot, in a word of client memory
+//! that starts as 0.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -17,7 +18,7 @@ unsafe fn lock<'a>(word: *mut usize) -> &'a RawRwLock {
     unsafe { &*word.cast::<RawRwLock>() }
 }
 
-/// Waits while somebody writes. A thread may read while it reads, whoever waits to write.
+/// Takes the lock for reading; waits while a thread writes. A thread that reads may call it again.
 ///
 /// # Safety
 /// `word` points to an initialised lock.
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_read_lock(word: *mut usize) {
     lock.lock_shared_recursive();
 }
 
-/// 1 when the calling thread now reads, 0 when somebody writes.
+/// Takes the lock for reading and returns 1; returns 0 if a thread writes.
 ///
 /// # Safety
 /// As [`gasneti_sci_tools_read_lock`].
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_try_read_lock(word: *mut usize) -> i3
     i32::from(lock.try_lock_shared_recursive())
 }
 
-/// Waits until nobody else is inside.
+/// Takes the lock for writing; waits until no other thread reads or writes.
 ///
 /// # Safety
 /// As [`gasneti_sci_tools_read_lock`].
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_write_lock(word: *mut usize) {
     lock.lock_exclusive();
 }
 
-/// 1 when the calling thread now writes, 0 when somebody is inside.
+/// Takes the lock for writing and returns 1; returns 0 if a thread reads or writes.
 ///
 /// # Safety
 /// As [`gasneti_sci_tools_read_lock`].

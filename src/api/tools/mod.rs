@@ -1,4 +1,4 @@
-//! The face of `gasnet_tools.h`: what its headers call in the library. It works without a job.
+//! The functions that `gasnet_tools.h` calls in the library. They work without a job.
 
 pub mod check;
 pub mod debug;

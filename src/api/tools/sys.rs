@@ -1,4 +1,5 @@
-//! The machine, the process and plain memory, for the tools (contract: tools.md §10, §12, §15). Any time, any thread.
+//! The machine, the process and plain memory, for the tools (contract: tools.md §10, §12, §15). All functions are
+//! allowed at any time, in any thread.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -17,13 +18,13 @@ pub extern "C" fn gasnett_gethostname() -> *const c_char {
     host::name().as_ptr()
 }
 
-/// CPUs online; 0 if unknown.
+/// Number of CPUs online; 0 if unknown.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_cpu_count() -> c_int {
     host::cpus() as c_int
 }
 
-/// Bytes of physical memory; 0 if unknown, or the end if `failure_is_fatal`.
+/// Bytes of physical memory; 0 if unknown. If `failure_is_fatal` is not 0, an unknown size ends the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_getPhysMemSz(failure_is_fatal: c_int) -> u64 {
     match host::memory() {
@@ -32,7 +33,7 @@ pub extern "C" fn gasnett_getPhysMemSz(failure_is_fatal: c_int) -> u64 {
     }
 }
 
-/// Binds the calling thread to CPU `rank`, modulo their number, of those that this process may use.
+/// Binds the calling thread to one of the CPUs that this process may use: number `rank` modulo their count.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_set_affinity(rank: c_int) {
     host::bind_thread(rank.into());
@@ -47,7 +48,7 @@ const LIMITS: [(u32, &str); 5] = [
     (libc::RLIMIT_AS, "RLIMIT_AS"),
 ];
 
-/// Non-zero: the variable GASNET_MAXIMIZE_`name` forbids it, or it is done.
+/// Raises one limit. Returns a value that is not 0 if it did, or if the variable GASNET_MAXIMIZE_`name` forbids it.
 fn maximize(resource: c_int, name: &str) -> c_int {
     let variable = format!("GASNET_MAXIMIZE_{name}");
     let value = crate::base::config::variable(&variable).filter(|value| !value.trim().is_empty());
@@ -56,13 +57,13 @@ fn maximize(resource: c_int, name: &str) -> c_int {
     (!wanted || host::maximize_limit(resource)).into()
 }
 
-/// Raises the soft limits on CPU time, data, resident set, stack and address space to the hard ones; non-zero on success.
+/// Raises the soft limits on CPU time, data, resident set, stack and address space to the hard ones; not 0 on success.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_maximize_rlimits() -> c_int {
     LIMITS.iter().fold(1, |all, (resource, name)| all & maximize(*resource as c_int, name))
 }
 
-/// Raises one soft limit, `res`, whose name is `lim_desc`, such as "RLIMIT_STACK"; non-zero on success.
+/// Raises the soft limit `res`, whose name is `lim_desc`, such as "RLIMIT_STACK"; returns not 0 on success.
 ///
 /// # Safety
 /// `lim_desc` is NULL or a C string.
@@ -72,27 +73,29 @@ pub unsafe extern "C" fn gasnett_maximize_rlimit(res: c_int, lim_desc: *const c_
     maximize(res, &unsafe { text(lim_desc) }.unwrap_or_default())
 }
 
-/// Writes out all streams, and asks the kernel to do so with stdout and stderr; GASNET_FS_SYNC: with all files.
+/// Flushes all streams, and asks the kernel to write out stdout and stderr; with GASNET_FS_SYNC all files.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_flush_streams() {
     let all = crate::base::config::variable("GASNET_FS_SYNC").and_then(|value| crate::base::config::yes_no(&value));
     host::flush_streams(all == Some(true));
 }
 
-/// Gives stdin, stdout and stderr up.
+/// Closes stdin, stdout and stderr.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_close_streams() {
     host::close_streams();
 }
 
-/// `_exit(code)`: no exit handlers, no flush. Async-signal-safe.
+/// `_exit(code)`: runs no exit handlers and flushes nothing. Async-signal-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_killmyprocess(code: c_int) -> ! {
     exit::at_once(code as u8)
 }
 
-/// Ends the process with a line `*** FATAL ERROR: ` and `text`, flush, trace and freeze as switched on, and abort.
-/// `gasnett_fatalerror` formats for it.
+/// Ends the process: prints a line `*** FATAL ERROR: ` and `text`, flushes streams, and aborts.
+///
+/// Before the abort it prints a stack trace and freezes, if these are switched on. `gasnett_fatalerror` formats the
+/// text.
 ///
 /// # Safety
 /// `text` is a C string.
@@ -108,7 +111,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_fatal(text: *const c_char) -> ! {
 pub type gasnett_sighandlerfn_t = Option<extern "C" fn(signal: c_int)>;
 
 const SIGNALS: usize = 65;
-/// Handlers in the three-argument form that [`gasnett_reghandler`] replaced; what it gave back for them is [`chained`].
+/// Handlers in the three-argument form that [`gasnett_reghandler`] replaced. For them it returned [`chained`].
 static REPLACED: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
 
 extern "C" fn chained(signal: c_int) {
@@ -121,8 +124,10 @@ extern "C" fn chained(signal: c_int) {
     }
 }
 
-/// Installs `fp` (SIG_DFL and SIG_IGN as well) for signal `sig`; interrupted calls go on. Returns the handler before, which may
-/// be called, and installed again. A wrong signal is fatal.
+/// Installs `fp`, or SIG_DFL or SIG_IGN, for signal `sig`, and returns the previous handler.
+///
+/// Interrupted system calls are restarted. The client may call the previous handler, and may install it again. A number
+/// that is no signal is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_reghandler(sig: c_int, fp: gasnett_sighandlerfn_t) -> gasnett_sighandlerfn_t {
     let before = match sys::disposition(sig) {
@@ -147,11 +152,11 @@ pub extern "C" fn gasnett_reghandler(sig: c_int, fp: gasnett_sighandlerfn_t) -> 
         place.store(before.sa_sigaction, Ordering::Relaxed); // Relaxed: as in `chained`
         chained as *const () as usize
     };
-    // SAFETY: SIG_DFL is None; the others are handlers, or SIG_IGN, which is not NULL and which nobody calls.
+    // SAFETY: SIG_DFL is None; the others are handlers, or SIG_IGN, which is not NULL and is never called.
     unsafe { std::mem::transmute::<usize, gasnett_sighandlerfn_t>(given) }
 }
 
-/// "SIGSEGV" for 11; NULL for a number that has no name.
+/// Name of a signal, such as "SIGSEGV" for 11; NULL for a number that has no name.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_signame_fromval(sig: c_int) -> *const c_char {
     signame::signal_name(sig).map_or(ptr::null(), |name| name.as_ptr())
@@ -163,11 +168,11 @@ unsafe fn slice<'a>(at: *const c_void, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: the caller promises `len` readable bytes at `at`, which nobody changes meanwhile.
+    // SAFETY: the caller promises `len` readable bytes at `at`, which no thread changes meanwhile.
     unsafe { std::slice::from_raw_parts(at.cast(), len) }
 }
 
-/// Rotate left by 8, xor the byte, over `nbytes` bytes from 0 on.
+/// Checksum of `nbytes` bytes: starts at 0, and for each byte rotates left by 8 bits and xors the byte.
 ///
 /// # Safety
 /// `p` is readable for `nbytes` bytes.
@@ -177,7 +182,7 @@ pub unsafe extern "C" fn gasnett_checksum(p: *const c_void, nbytes: c_int) -> u6
     bytes::checksum(unsafe { slice(p, usize::try_from(nbytes).unwrap_or(0)) })
 }
 
-/// Zero bytes among `len`.
+/// Number of zero bytes among `len` bytes.
 ///
 /// # Safety
 /// `src` is readable for `len` bytes.
@@ -187,7 +192,7 @@ pub unsafe extern "C" fn gasnett_count0s(src: *const c_void, len: usize) -> usiz
     bytes::zeros(unsafe { slice(src, len) })
 }
 
-/// Copies `len` bytes, and says how many are zero.
+/// Copies `len` bytes, and returns how many of them are zero.
 ///
 /// # Safety
 /// `src` is readable and `dst` writable for `len` bytes; they do not overlap.
@@ -202,8 +207,9 @@ pub unsafe extern "C" fn gasnett_count0s_copy(dst: *mut c_void, src: *const c_vo
     bytes::zeros(from)
 }
 
-/// `sz` bytes of zeroed private memory, rounded up to pages, beside the segment; MAP_FAILED if there is none. Fatal in a
-/// program without gasnet.h.
+/// `sz` bytes of zeroed private memory, rounded up to pages, outside the segment; MAP_FAILED if there is none.
+///
+/// Fatal in a program without gasnet.h.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_mmap(sz: usize) -> *mut c_void {
     if !init::is_gasnet_client() {
@@ -212,7 +218,7 @@ pub extern "C" fn gasnett_mmap(sz: usize) -> *mut c_void {
     host::map(sz).unwrap_or(libc::MAP_FAILED)
 }
 
-/// `sz` bytes at a multiple of `align`, a power of two; lack of memory is fatal.
+/// Allocates `sz` bytes at a multiple of `align`, a power of two. Lack of memory is fatal.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_malloc_aligned(align: usize, sz: usize) -> *mut c_void {
     if !align.is_power_of_two() {
@@ -224,17 +230,19 @@ pub extern "C" fn gasnett_malloc_aligned(align: usize, sz: usize) -> *mut c_void
     }
 }
 
-/// Frees what [`gasnett_malloc_aligned`] gave; NULL is nothing.
+/// Frees memory of `gasnett_malloc_aligned`. NULL is allowed, and nothing happens.
 ///
 /// # Safety
-/// `p` is NULL or was given by that function, and not freed.
+/// `p` is NULL, or comes from that function and was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_free_aligned(p: *mut c_void) {
     // SAFETY: the caller promises that `p` is NULL or from [`gasnett_malloc_aligned`], and not freed.
     unsafe { libc::free(p) };
 }
 
-/// The self test: errors found in `iters` rounds on each of `threads` threads; `sections`: letters of N Z S T, NULL or empty: all.
+/// Runs `iters` rounds of the self test on each of `threads` threads, and returns the number of errors found.
+///
+/// `sections`: letters of N (numbers), Z (zero counts), S (checksums), T (threads); NULL or empty: all.
 ///
 /// # Safety
 /// `sections` is NULL or a C string.
@@ -246,14 +254,14 @@ pub unsafe extern "C" fn gasneti_sci_run_diagnostics(iters: c_int, threads: c_in
     selftest::run(rounds, threads, &sections) as c_int
 }
 
-/// Flags of [`gasneti_sci_performance_warnings`].
+/// Flag of `gasneti_sci_performance_warnings`: compiled with GASNET_DEBUG.
 pub const GASNETI_SCI_WARN_DEBUG: u32 = 1;
-/// See [`GASNETI_SCI_WARN_DEBUG`].
+/// Flag: compiled with GASNET_DEBUGMALLOC.
 pub const GASNETI_SCI_WARN_MALLOC: u32 = 2;
-/// See [`GASNETI_SCI_WARN_DEBUG`].
+/// Flag: reading the timer is a system call.
 pub const GASNETI_SCI_WARN_TIMER: u32 = 4;
 
-/// What makes this program slow, a line each; "" if nothing does. `client`: how its object was compiled.
+/// Lines that name what makes this program slow; "" if nothing does. `client`: `GASNETI_SCI_WARN_*` of its object.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_performance_warnings(client: u32) -> *const c_char {
     use std::ffi::CString;
@@ -269,11 +277,11 @@ pub extern "C" fn gasneti_sci_performance_warnings(client: u32) -> *const c_char
     ];
     let lines: String =
         warnings.iter().filter(|(bit, _)| all & bit != 0).map(|(_, what)| format!("        {what}\n")).collect();
-    // Few are asked for, and each stays valid.
+    // The text is never freed: clients ask rarely, and may keep it.
     CString::new(lines).unwrap_or_default().into_raw()
 }
 
-/// Name of this executable, as far as the system knows it; "" if it does not.
+/// Path of this executable; "" if the system does not know it. Never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_exe_name() -> *const c_char {
     static NAME: std::sync::OnceLock<std::ffi::CString> = std::sync::OnceLock::new();

@@ -1,11 +1,11 @@
-//! C strings of the tools' callers.
+//! C strings that clients of the tools pass in, and buffers that they pass for texts.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use crate::job::fatal;
 use std::ffi::{CStr, c_char};
 
-/// The text; `None` for NULL.
+/// Copies a C string; `None` for NULL. Bytes that are not UTF-8 are replaced.
 ///
 /// # Safety
 /// `text` is NULL or a C string.
@@ -14,7 +14,7 @@ pub(in crate::api) unsafe fn text(text: *const c_char) -> Option<String> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// A variable's name; fatal if it cannot be one.
+/// Copies the name of a variable. Fatal if it cannot be one.
 ///
 /// # Safety
 /// As [`text`].
@@ -27,7 +27,7 @@ pub(in crate::api) unsafe fn required(call: &str, key: *const c_char) -> String 
     }
 }
 
-/// Puts `text` into `room` bytes as a C string, cut if need be.
+/// Writes `text` into `room` bytes as a C string, cut to fit.
 ///
 /// # Safety
 /// `to` is writable for `room` bytes.

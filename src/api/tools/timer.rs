@@ -1,4 +1,4 @@
-//! Timers of the tools: what the header does not do itself (contract: tools.md §2, §8).
+//! Timers of the tools: the part that the header does not do itself (contract: tools.md §2, §8).
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -7,11 +7,11 @@ use crate::tools::timer::{self, Source};
 use std::ffi::c_int;
 use std::time::Duration;
 
-/// Converts ticks to nanoseconds: times the factor, shifted right by this.
+/// Ticks times the factor of `gasneti_sci_tools_tick_factor`, shifted right by this many bits, are nanoseconds.
 pub const GASNETI_SCI_TICK_SHIFT: u32 = 48;
 const _: () = assert!(GASNETI_SCI_TICK_SHIFT == timer::SHIFT);
 
-/// The tick now; `*native` becomes 1 when the header may read the cpu's counter itself from now on.
+/// The current tick. Sets `*native` to 1 if the header may read the cpu's counter itself from now on.
 ///
 /// # Safety
 /// `native` points to a 32-bit word of the client's that is only accessed atomically.
@@ -20,12 +20,12 @@ pub unsafe extern "C" fn gasneti_sci_tools_ticks(native: *mut u32) -> u64 {
     if timer::source() == Source::Counter {
         // SAFETY: the caller promises that `native` is aligned, and changed by atomics only.
         let native = unsafe { AtomicU32::from_ptr(native) };
-        native.store(1, Ordering::Relaxed); // Relaxed: the word stands alone
+        native.store(1, Ordering::Relaxed); // Relaxed: the word orders no other memory
     }
     timer::ticks()
 }
 
-/// The factor of a tick, also stored to `*factor`. The first call in a process takes up to 5 ms.
+/// The factor that converts ticks to nanoseconds, also stored to `*factor`. The first call takes up to 5 ms.
 ///
 /// # Safety
 /// `factor` points to a 64-bit word of the client's that is only accessed atomically.
@@ -34,17 +34,17 @@ pub unsafe extern "C" fn gasneti_sci_tools_tick_factor(factor: *mut u64) -> u64 
     // SAFETY: the caller promises that `factor` is aligned, and changed by atomics only.
     let place = unsafe { AtomicU64::from_ptr(factor) };
     let factor = timer::factor();
-    place.store(factor, Ordering::Relaxed); // Relaxed: the word stands alone
+    place.store(factor, Ordering::Relaxed); // Relaxed: the word orders no other memory
     factor
 }
 
-/// `gasnett_tick_granularityus`: µs, always the same.
+/// `gasnett_tick_granularityus`: the smallest step between ticks that is seen, in µs. Always the same value.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tools_tick_granularity() -> f64 {
     timer::cost().granularity
 }
 
-/// `gasnett_tick_overheadus`: µs, always the same.
+/// `gasnett_tick_overheadus`: the time that one reading takes, in µs. Always the same value.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tools_tick_overhead() -> f64 {
     timer::cost().overhead
@@ -56,7 +56,7 @@ pub extern "C" fn gasneti_sci_tools_wall_us() -> u64 {
     timer::wall_micros()
 }
 
-/// `gasnett_nsleep`: sleeps at least `ns` nanoseconds, and goes on after signals. 0.
+/// `gasnett_nsleep`: sleeps at least `ns` nanoseconds, also if signals arrive. Returns 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tools_nsleep(ns: u64) -> c_int {
     std::thread::sleep(Duration::from_nanos(ns));

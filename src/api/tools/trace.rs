@@ -1,4 +1,5 @@
-//! The client's part in traces and statistics (contract: tools.md §13). The header looks at the letters first.
+//! The client's own lines in traces and statistics (contract: tools.md §13). The header calls these functions only if
+//! the letters below say that a trace or statistics are on.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -11,24 +12,24 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::ptr;
 
-/// Kinds that the trace shows at the moment, one bit per letter, A lowest; 0 = there is no trace.
+/// Kinds that the trace shows now, one bit per letter, A lowest; 0: there is no trace.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_trace_letters: u32 = 0;
-/// The same of the statistics.
+/// Kinds that the statistics show now, one bit per letter, A lowest; 0: there are no statistics.
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_stats_letters: u32 = 0;
 
-/// Tells the header. In init, and when a mask changes.
+/// Stores the masks where the header reads them. Called in init, and when a mask changes.
 pub(in crate::api) fn tell_header() {
     let (of_trace, of_stats) = trace::letters();
     let places = [(&raw mut gasneti_sci_trace_letters, of_trace), (&raw mut gasneti_sci_stats_letters, of_stats)];
     for (place, letters) in places {
-        // SAFETY: an aligned word of ours that the header reads; other threads may see the new value late.
+        // SAFETY: an aligned word of the library that the header reads. Other threads may see the new value late.
         unsafe { place.write_volatile(letters) };
     }
 }
 
-/// A message for the trace; `force`: whatever the mask.
+/// Writes a message to the trace, in category H; in category U, which is always on, if `force` is not 0.
 ///
 /// # Safety
 /// `text` is a C string.
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn gasneti_sci_trace_text(text: *const c_char, force: c_in
     trace::client(&unsafe { self::text(text) }.unwrap_or_default(), force != 0);
 }
 
-/// A line for the statistics; `force`: whatever the mask.
+/// Writes a line to the statistics if category H is on, or in any case if `force` is not 0.
 ///
 /// # Safety
 /// `text` is a C string.
@@ -49,7 +50,7 @@ pub unsafe extern "C" fn gasneti_sci_stats_text(text: *const c_char, force: c_in
     trace::into_stats(b'H', format_args!("{}", text.trim_end_matches('\n')), force != 0);
 }
 
-/// Letters of the trace's mask, or of the statistics'; "" if there is none. Stays valid.
+/// Letters of the mask of the trace, or of the statistics if `of_stats` is not 0; "" if it is empty. Stays valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_trace_getmask(of_stats: c_int) -> *const c_char {
     static GIVEN: Mutex<BTreeMap<u32, &CStr>> = Mutex::new(BTreeMap::new());
@@ -63,7 +64,7 @@ pub extern "C" fn gasneti_sci_trace_getmask(of_stats: c_int) -> *const c_char {
     GIVEN.lock().entry(letters).or_insert_with(text).as_ptr()
 }
 
-/// Sets the mask to the letters of `mask` that there are.
+/// Sets the mask of the trace, or of the statistics, to the letters in `mask`. Unknown letters are ignored.
 ///
 /// # Safety
 /// `mask` is NULL or a C string.
@@ -80,13 +81,13 @@ pub extern "C" fn gasneti_sci_trace_getlocal() -> c_int {
     trace::records_local().into()
 }
 
-/// See [`gasneti_sci_trace_getlocal`].
+/// Switches on (not 0) or off (0) the recording of a node's transfers with itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_trace_setlocal(record: c_int) {
     trace::record_local(record != 0);
 }
 
-/// The calling thread stands at `file` (NULL: as before), `line`.
+/// Sets the calling thread's place in the client's source. If `file` is NULL, the file stays the same.
 ///
 /// # Safety
 /// `file` is NULL or a C string that stays.
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn gasneti_sci_trace_setsourceline(file: *const c_char, li
     source::set(file, line);
 }
 
-/// What it set last: NULL and 0 if nothing.
+/// Stores the place that the calling thread set last; NULL and 0 if it set none.
 ///
 /// # Safety
 /// `file` and `line` are NULL or writable.
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn gasneti_sci_trace_getsourceline(file: *mut *const c_cha
     }
 }
 
-/// The thread's place stays as it is, until as many calls with 0.
+/// Not 0: the thread's place stays as it is until a call with 0. Calls nest.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_trace_freezesourceline(freeze: c_int) {
     if freeze != 0 { source::freeze() } else { source::thaw() }
@@ -122,16 +123,16 @@ pub extern "C" fn gasneti_sci_trace_freezesourceline(freeze: c_int) {
 
 type Printf = unsafe extern "C" fn(format: *const c_char, ...);
 
-/// Called when statistics are written, with a function that prints into them. `GASNETT_STATS_INIT` sets it.
+/// The library calls it when it writes statistics, with a function that prints into them. `GASNETT_STATS_INIT` sets it.
 #[unsafe(no_mangle)]
 pub static mut gasnett_stats_callback: Option<unsafe extern "C" fn(print: Printf)> = None;
-// What the callback prints with, from the client's own object: only C can define such a function. 0 = none.
+// The function that the callback prints with; 0: none. It is variadic, so the client's object has to define it, in C.
 static PRINTF: AtomicUsize = AtomicUsize::new(0);
 
-/// The client's object brings the function that its callback prints with. Non-zero if statistics of category H are on.
+/// Registers the function that the client's callback prints with. Not 0 if statistics of category H are on.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_stats_init(print: Option<extern "C" fn()>) -> c_int {
-    // ORDERING: Release ↔ Acquire in `call_client`: the callback was set before.
+    // ORDERING: Release ↔ Acquire in `call_client`, which then sees the callback that was set before.
     PRINTF.store(print.map_or(0, |print| print as usize), Ordering::Release);
     let (_, letters) = trace::letters();
     crate::base::config::Mask::from_bits(letters).has(b'H').into()
@@ -150,13 +151,13 @@ fn call_client() {
     }
 }
 
-/// Writes the statistics so far; `reset`: the next ones count from here.
+/// Writes the statistics so far. If `reset` is not 0, counting starts again at 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_stats_dump(reset: c_int) {
     trace::dump(call_client, &[], reset != 0);
 }
 
-/// In the node's exit.
+/// Writes the last lines and the statistics. The node's exit calls it.
 pub(in crate::api) fn at_exit() {
     state::report_at_exit(|counters| {
         trace::note(b'I', format_args!("exit"));
