@@ -1,7 +1,7 @@
 //! What the verbs of all engines take beside addresses and bytes: the target, what the caller allows, and when the caller uses
 //! its own memory again.
 //!
-//! The shape is GASNet-EX's (contract: ex-rma.md §2, §4, §5). A GASNet-1 call is the same verb with endpoint 0 and no flags.
+//! The shape is GASNet-EX's (its verbs take a target, flags and a completion). A GASNet-1 call is the same verb with endpoint 0 and no flags.
 //!
 //! Must not know: engines, handles, where the numbers came from.
 

@@ -4,12 +4,12 @@
 //! and neither wakes anybody. Progress never depends on the mode.
 //!
 //! A client's own polls (`gasnet_AMPoll`) may be a wait. Then a peer may need this core to answer at all. Or they may stand
-//! beside computing; then the core must not be given away. The library tells the two apart by time:
+//! beside computing; then the core must not be given away. The library decides after `MISSES_SHARED` or more empty polls:
 //! 1. In a job of one node a poll never yields: no peer needs the core.
-//! 2. Otherwise the clock is read once in `MISSES_SHARED` or more empty polls. If a poll, with what the client did before it,
-//!    took `COMPUTES` or longer on average, the client computes, and nothing happens. If it took less, the client waits, and
-//!    the library yields.
-//! 3. A pause before the first of these polls (long computing, a handler, time that another process had the core) may make one
+//! 2. If nodes share cores, it yields: a peer needs the core, whatever this client does beside.
+//! 3. Otherwise it reads the clock. If a poll, with what the client did before it, took `COMPUTES` or longer on average, the
+//!    client computes, and nothing happens. If it took less, the client waits, and the library yields.
+//! 4. A pause before the first of these polls (long computing, a handler, time that another process had the core) may make one
 //!    wait look like computing. The next reading, as many polls later, corrects that.
 //!
 //! Yields are bounded by time as well as by number. On a core that others use, a yield may last their whole time slice, and a
@@ -91,6 +91,8 @@ pub struct Waiter {
     yields: u32,
     pauses: u32,
     gap: u32,
+    /// This host has fewer cores for the job than nodes.
+    shared: bool,
     missed: Missed,
     /// Where the clock starts.
     start: Instant,
@@ -113,9 +115,8 @@ struct Missed {
 const NEVER: u32 = u32::MAX;
 
 /// Time per poll from which on a client is taken to compute between its polls. A loop that waits takes 4 to 60 ns per poll, and
-/// 0.3 µs if it also looks at queues of its own. A yield takes 0.3 to 0.6 µs where nobody wants the core, a time slice where
-/// somebody does.
-const COMPUTES: Duration = Duration::from_micros(10);
+/// 0.3 µs if it also looks at queues of its own.
+const COMPUTES: Duration = Duration::from_micros(1);
 
 /// Empty polls after which a client's own loop yields when nodes share cores. Without the yield a spinning node keeps its peers
 /// off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
@@ -156,6 +157,7 @@ impl Waiter {
             yields,
             pauses: if shared { 0 } else { PAUSES },
             gap: if shared { 1 } else { pauses_in(GAP) },
+            shared,
             missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(patience), read: AtomicU64::new(0) },
             start: Instant::now(),
             yielded: AtomicU64::new(0),
@@ -244,12 +246,12 @@ impl Waiter {
         }
     }
 
-    /// True if the client's last `polls` polls, all of them empty, were a wait (rule 2). `now` becomes the last reading of the
-    /// clock.
+    /// True if the client's last `polls` polls, all of them empty, were a wait (rules 2 and 3). `now` becomes the last reading
+    /// of the clock.
     fn is_waiting(&self, now: u64, polls: u32) -> bool {
         // Relaxed: a hint, alone. Of threads that poll at once, each sees part of the polls and part of the time.
         let took = now.saturating_sub(self.missed.read.swap(now, Ordering::Relaxed));
-        Duration::from_nanos(took) < COMPUTES * polls
+        self.shared || Duration::from_nanos(took) < COMPUTES * polls
     }
 
     /// Nanoseconds since this waiter was made.

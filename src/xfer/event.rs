@@ -1,4 +1,4 @@
-//! Events: how callers learn that transfers are complete (contract: extended.md §3–§7, ex-rma.md §4, §6, §7).
+//! Events: how callers learn that transfers are complete (contract: extended.md §3–§7; leaf events as in GASNet-EX).
 //!
 //! | event | stands for | synced |
 //! |---|---|---|

@@ -10,8 +10,8 @@
 //! Rules:
 //! 1. Only the thread that takes the op starts and queues, and it does so before it lets another thread have the event.
 //! 2. Only the thread that runs replies, one at a time, counts messages done. Only the thread that copies counts copies made.
-//! 3. Any thread that was given the event may ask whether the op is complete. The client orders the hand-over (contract:
-//!    ex-rma.md §6.1), so that thread sees all that was started.
+//! 3. Any thread that was given the event may ask whether the op is complete. The client orders the hand-over, so that
+//!    thread sees all that was started.
 //! 4. The op is given back once, by the thread that found it complete. Nobody counts it any more then (rule 2). Its taker
 //!    touches it again only after it has got it back (`home`, rule 3).
 
