@@ -19,14 +19,9 @@ use std::ffi::{c_int, c_void};
 /// `args` points to `numargs / 2`, rounded up, readable words; it may be NULL if `numargs` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
+    let send = |args: Args<'_>| Job::attached()?.am().request_short(node, handler, args);
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    trace::message!(TracedOp::RequestShort, node, 0, unsafe { words(args, numargs) }, {
-        status("gasnet_AMRequestShort", || {
-            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-            let args = unsafe { Args::from_raw(args, numargs as usize) };
-            Job::attached()?.am().request_short(node, handler, args)
-        })
-    })
+    unsafe { message(TracedOp::RequestShort, "gasnet_AMRequestShort", (node, 0), args, numargs, send) }
 }
 
 /// Medium request: `nbytes` (up to `GASNETI_SCI_MAX_MEDIUM`) bytes from `src`, free for reuse at return.
@@ -42,16 +37,13 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
+    let send = |args: Args<'_>| {
+        // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        Job::attached()?.am().request_medium(node, handler, source, args)
+    };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    trace::message!(TracedOp::RequestMedium, node, nbytes, unsafe { words(args, numargs) }, {
-        status("gasnet_AMRequestMedium", || {
-            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-            let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
-            let source = unsafe { Source::new(src.cast(), nbytes) };
-            Job::attached()?.am().request_medium(node, handler, source, args)
-        })
-    })
+    unsafe { message(TracedOp::RequestMedium, "gasnet_AMRequestMedium", (node, nbytes), args, numargs, send) }
 }
 
 /// Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`.
@@ -70,25 +62,31 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
+    let send = |args: Args<'_>| {
+        // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
+    };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    trace::message!(TracedOp::RequestLong, node, nbytes, unsafe { words(args, numargs) }, {
-        status("gasnet_AMRequestLong", || {
-            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-            let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
-            let source = unsafe { Source::new(src.cast(), nbytes) };
-            Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
-        })
-    })
+    unsafe { message(TracedOp::RequestLong, "gasnet_AMRequestLong", (node, nbytes), args, numargs, send) }
 }
 
-/// The words of the arguments, as traces and statistics record them.
+/// Sends a message to `node` with `bytes` of payload; records it if messages are traced or counted.
 ///
 /// # Safety
-/// As [`gasneti_sci_request_short`].
-unsafe fn words<'a>(args: *const u64, numargs: u32) -> &'a [u64] {
+/// Behind `args` stand as many readable words as `numargs` arguments take.
+#[inline(always)]
+unsafe fn message(
+    op: TracedOp,
+    name: &'static str,
+    (node, bytes): (u32, usize),
+    args: *const u64,
+    numargs: u32,
+    send: impl FnOnce(Args<'_>) -> Result<(), Error>,
+) -> c_int {
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { Args::from_raw(args, numargs as usize) }.words()
+    let args = unsafe { Args::from_raw(args, numargs as usize) };
+    trace::message!(op, node, bytes, args.words(), status(name, || send(args)))
 }
 
 /// # Safety
@@ -113,16 +111,13 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
+    let send = |args: Args<'_>| {
+        // SAFETY: the caller promises that the token is NULL or was given to a handler.
+        let token = unsafe { self::token(token) }?;
+        Job::attached()?.am().reply_short(token, handler, args)
+    };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    trace::message!(TracedOp::ReplyShort, NO_NODE, 0, unsafe { words(args, numargs) }, {
-        status("gasnet_AMReplyShort", || {
-            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-            let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: the caller promises that the token is NULL or was given to a handler.
-            let token = unsafe { self::token(token) }?;
-            Job::attached()?.am().reply_short(token, handler, args)
-        })
-    })
+    unsafe { message(TracedOp::ReplyShort, "gasnet_AMReplyShort", (NO_NODE, 0), args, numargs, send) }
 }
 
 /// Medium reply. `src` is free for reuse at return, and may be the buffer of the request.
@@ -138,18 +133,15 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
+    let send = |args: Args<'_>| {
+        // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        // SAFETY: the caller promises that the token is NULL or was given to a handler.
+        let token = unsafe { self::token(token) }?;
+        Job::attached()?.am().reply_medium(token, handler, source, args)
+    };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    trace::message!(TracedOp::ReplyMedium, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
-        status("gasnet_AMReplyMedium", || {
-            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-            let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
-            let source = unsafe { Source::new(src.cast(), nbytes) };
-            // SAFETY: the caller promises that the token is NULL or was given to a handler.
-            let token = unsafe { self::token(token) }?;
-            Job::attached()?.am().reply_medium(token, handler, source, args)
-        })
-    })
+    unsafe { message(TracedOp::ReplyMedium, "gasnet_AMReplyMedium", (NO_NODE, nbytes), args, numargs, send) }
 }
 
 /// Long reply to `dest_addr` in the requester's segment.
@@ -166,18 +158,15 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
+    let send = |args: Args<'_>| {
+        // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
+        let source = unsafe { Source::new(src.cast(), nbytes) };
+        // SAFETY: the caller promises that the token is NULL or was given to a handler.
+        let token = unsafe { self::token(token) }?;
+        Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
+    };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    trace::message!(TracedOp::ReplyLong, NO_NODE, nbytes, unsafe { words(args, numargs) }, {
-        status("gasnet_AMReplyLong", || {
-            // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-            let args = unsafe { Args::from_raw(args, numargs as usize) };
-            // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
-            let source = unsafe { Source::new(src.cast(), nbytes) };
-            // SAFETY: the caller promises that the token is NULL or was given to a handler.
-            let token = unsafe { self::token(token) }?;
-            Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
-        })
-    })
+    unsafe { message(TracedOp::ReplyLong, "gasnet_AMReplyLong", (NO_NODE, nbytes), args, numargs, send) }
 }
 
 /// Stores the sender's rank of the message of `token` to `*node`. Allowed in its handler, any number of times.

@@ -171,6 +171,56 @@ unsafe fn indexed<'a>(
     Ok([dst, src])
 }
 
+/// A list of pieces on each side: how many, and where they are described.
+type Pieces = (usize, *const gasnet_memvec_t);
+
+/// A transfer between lists of pieces.
+///
+/// # Safety
+/// As [`gasneti_sci_putv`] and [`gasneti_sci_getv`].
+#[inline(always)]
+unsafe fn transfer_pieces(
+    call: Verb,
+    how: u32,
+    node: u32,
+    (dstcount, dstlist): Pieces,
+    (srccount, srclist): Pieces,
+) -> usize {
+    let describe = || {
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
+        let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
+        Ok(Some(What::Vector(dst, src)))
+    };
+    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
+    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, how, node, bytes, describe) }
+}
+
+/// A list of addresses on each side: how many, where they stand, and the bytes at each.
+type Addresses = (usize, *const *mut c_void, usize);
+
+/// A transfer between lists of addresses.
+///
+/// # Safety
+/// As [`gasneti_sci_puti`] and [`gasneti_sci_geti`].
+#[inline(always)]
+unsafe fn transfer_addresses(
+    call: Verb,
+    how: u32,
+    node: u32,
+    (dstcount, dstlist, dstlen): Addresses,
+    (srccount, srclist, srclen): Addresses,
+) -> usize {
+    let describe = || {
+        // SAFETY: the caller promises that both lists have as many elements as their counts say.
+        let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
+        Ok(Some(What::Indexed(dst, src)))
+    };
+    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, how, node, || dstcount.wrapping_mul(dstlen), describe) }
+}
+
 /// # Safety
 /// All arrays as in [`slice`]; `count` has one element more than `levels`.
 #[inline(always)]
@@ -208,15 +258,8 @@ pub unsafe extern "C" fn gasneti_sci_putv(
     srccount: usize,
     srclist: *const gasnet_memvec_t,
 ) -> usize {
-    let describe = || {
-        // SAFETY: the caller promises that both lists have as many elements as their counts say.
-        let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
-        Ok(Some(What::Vector(dst, src)))
-    };
-    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
-    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
-    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-    unsafe { transfer(Verb::PutV, how, node, bytes, describe) }
+    // SAFETY: the caller promises what `transfer_pieces` asks for.
+    unsafe { transfer_pieces(Verb::PutV, how, node, (dstcount, dstlist), (srccount, srclist)) }
 }
 
 /// Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_putv`.
@@ -232,15 +275,8 @@ pub unsafe extern "C" fn gasneti_sci_getv(
     srccount: usize,
     srclist: *const gasnet_memvec_t,
 ) -> usize {
-    let describe = || {
-        // SAFETY: the caller promises that both lists have as many elements as their counts say.
-        let [dst, src] = unsafe { vector(dstcount, dstlist, srccount, srclist) }?;
-        Ok(Some(What::Vector(dst, src)))
-    };
-    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
-    let bytes = || unsafe { pieces("dstlist", dstlist, dstcount) }.map_or(0, |dst| What::Vector(dst, dst).total());
-    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-    unsafe { transfer(Verb::GetV, how, node, bytes, describe) }
+    // SAFETY: the caller promises what `transfer_pieces` asks for.
+    unsafe { transfer_pieces(Verb::GetV, how, node, (dstcount, dstlist), (srccount, srclist)) }
 }
 
 /// Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
@@ -258,14 +294,8 @@ pub unsafe extern "C" fn gasneti_sci_puti(
     srclist: *const *mut c_void,
     srclen: usize,
 ) -> usize {
-    let describe = || {
-        // SAFETY: the caller promises that both lists have as many elements as their counts say.
-        let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
-        Ok(Some(What::Indexed(dst, src)))
-    };
-    let bytes = || dstcount.wrapping_mul(dstlen);
-    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-    unsafe { transfer(Verb::PutI, how, node, bytes, describe) }
+    // SAFETY: the caller promises what `transfer_addresses` asks for.
+    unsafe { transfer_addresses(Verb::PutI, how, node, (dstcount, dstlist, dstlen), (srccount, srclist, srclen)) }
 }
 
 /// Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
@@ -283,14 +313,8 @@ pub unsafe extern "C" fn gasneti_sci_geti(
     srclist: *const *mut c_void,
     srclen: usize,
 ) -> usize {
-    let describe = || {
-        // SAFETY: the caller promises that both lists have as many elements as their counts say.
-        let [dst, src] = unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }?;
-        Ok(Some(What::Indexed(dst, src)))
-    };
-    let bytes = || dstcount.wrapping_mul(dstlen);
-    // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-    unsafe { transfer(Verb::GetI, how, node, bytes, describe) }
+    // SAFETY: the caller promises what `transfer_addresses` asks for.
+    unsafe { transfer_addresses(Verb::GetI, how, node, (dstcount, dstlist, dstlen), (srccount, srclist, srclen)) }
 }
 
 /// A strided transfer.
