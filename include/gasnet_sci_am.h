@@ -89,7 +89,7 @@ GASNETI_SCI_WORDS(7);
 GASNETI_SCI_WORDS(8);
 
 /* Shorts of one line are sent inline, if that is possible. */
-#if GASNETI_SCI_DIRECT
+#if GASNETI_SCI_ANSWERS
 #if GASNETI_SCI_LINE_WORDS != 7
 #error "a line has another number of words: the rows below"
 #endif
@@ -101,59 +101,69 @@ GASNETI_SCI_WORDS(8);
 #define GASNETI_SCI_STORE5 GASNETI_SCI_STORE4, slot[5] = w4
 #define GASNETI_SCI_STORE6 GASNETI_SCI_STORE5, slot[6] = w5
 #define GASNETI_SCI_STORE7 GASNETI_SCI_STORE6, slot[7] = w6
-#define GASNETI_SCI_DIRECT_SHORTS(n, call_request, call_reply)                                                       \
-  GASNETI_SCI_INLINE int gasneti_sci_request_short_w##n(gasnet_node_t to, gasnet_handler_t handler,                  \
-                                                        uint32_t numargs GASNETI_SCI_LIST##n) {                      \
-    uint32_t outstanding = 0;                                                                                        \
-    gasneti_sci_way_t *way = gasneti_sci_way_to(to, &outstanding);                                                   \
-    if_pt (way != NULL) {                                                                                            \
-      uint64_t *slot = GASNETI_SCI_SLOT(way, way->sent);                                                             \
-      GASNETI_SCI_STORE##n;                                                                                          \
-      gasneti_sci_send(way, slot, outstanding, handler, numargs);                                                    \
-      return GASNET_OK;                                                                                              \
-    }                                                                                                                \
+#endif
+/* GASNETI_SCI_EACH_LINE(row, verb, to_t): the rows for Shorts of no word and of as many as a line takes. */
+#define GASNETI_SCI_EACH_LINE(row, verb, to_t)                                                                       \
+  row(verb, to_t, 1);                                                                                                \
+  row(verb, to_t, 2);                                                                                                \
+  row(verb, to_t, 3);                                                                                                \
+  row(verb, to_t, 4);                                                                                                \
+  row(verb, to_t, 5);                                                                                                \
+  row(verb, to_t, 6);                                                                                                \
+  row(verb, to_t, 7)
+#if GASNETI_SCI_DIRECT
+#define GASNETI_SCI_REQUEST_BODY(n)                                                                                  \
+  uint32_t outstanding = 0;                                                                                          \
+  gasneti_sci_way_t *way = gasneti_sci_way_to(to, &outstanding);                                                     \
+  if_pt (way != NULL) {                                                                                              \
+    uint64_t *slot = GASNETI_SCI_SLOT(way, way->sent);                                                               \
+    GASNETI_SCI_STORE##n;                                                                                            \
+    gasneti_sci_send(way, slot, outstanding, handler, numargs);                                                      \
+    return GASNET_OK;                                                                                                \
+  }
+#define GASNETI_SCI_DIRECT_REQUEST(verb, to_t, n)                                                                    \
+  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler,                                \
+                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
+    GASNETI_SCI_REQUEST_BODY(n)                                                                                      \
     {                                                                                                                \
-      call_request;                                                                                                  \
-    }                                                                                                                \
-  }                                                                                                                  \
-  GASNETI_SCI_INLINE int gasneti_sci_reply_short_w##n(gasnet_token_t to, gasnet_handler_t handler,                   \
-                                                      uint32_t numargs GASNETI_SCI_LIST##n) {                        \
-    uint64_t *slot = gasneti_sci_reply_at(to);                                                                       \
-    if_pt (slot != NULL) {                                                                                           \
-      GASNETI_SCI_STORE##n;                                                                                          \
-      gasneti_sci_answer(slot, handler, numargs);                                                                    \
-      return GASNET_OK;                                                                                              \
-    }                                                                                                                \
-    {                                                                                                                \
-      call_reply;                                                                                                    \
+      GASNETI_SCI_CALL(verb, n);                                                                                     \
     }                                                                                                                \
   }                                                                                                                  \
   struct gasneti_sci_semicolon
-GASNETI_SCI_DIRECT_SHORTS(0, return GASNETI_SCI_CALL0(request_short), return GASNETI_SCI_CALL0(reply_short));
-GASNETI_SCI_DIRECT_SHORTS(1, GASNETI_SCI_CALL(request_short, 1), GASNETI_SCI_CALL(reply_short, 1));
-GASNETI_SCI_DIRECT_SHORTS(2, GASNETI_SCI_CALL(request_short, 2), GASNETI_SCI_CALL(reply_short, 2));
-GASNETI_SCI_DIRECT_SHORTS(3, GASNETI_SCI_CALL(request_short, 3), GASNETI_SCI_CALL(reply_short, 3));
-GASNETI_SCI_DIRECT_SHORTS(4, GASNETI_SCI_CALL(request_short, 4), GASNETI_SCI_CALL(reply_short, 4));
-GASNETI_SCI_DIRECT_SHORTS(5, GASNETI_SCI_CALL(request_short, 5), GASNETI_SCI_CALL(reply_short, 5));
-GASNETI_SCI_DIRECT_SHORTS(6, GASNETI_SCI_CALL(request_short, 6), GASNETI_SCI_CALL(reply_short, 6));
-GASNETI_SCI_DIRECT_SHORTS(7, GASNETI_SCI_CALL(request_short, 7), GASNETI_SCI_CALL(reply_short, 7));
+GASNETI_SCI_INLINE int gasneti_sci_request_short_w0(gasnet_node_t to, gasnet_handler_t handler, uint32_t numargs) {
+  GASNETI_SCI_REQUEST_BODY(0)
+  return GASNETI_SCI_CALL0(request_short);
+}
+GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REQUEST, request_short, gasnet_node_t);
 #else
 #define gasneti_sci_request_short_w0(to, handler, numargs) gasneti_sci_request_short((to), (handler), NULL, (numargs))
+GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, request_short, gasnet_node_t);
+#endif
+#if GASNETI_SCI_ANSWERS
+#define GASNETI_SCI_REPLY_BODY(n)                                                                                    \
+  uint64_t *slot = gasneti_sci_reply_at(to);                                                                         \
+  if_pt (slot != NULL) {                                                                                             \
+    GASNETI_SCI_STORE##n;                                                                                            \
+    gasneti_sci_answer(slot, handler, numargs);                                                                      \
+    return GASNET_OK;                                                                                                \
+  }
+#define GASNETI_SCI_DIRECT_REPLY(verb, to_t, n)                                                                      \
+  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler,                                \
+                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
+    GASNETI_SCI_REPLY_BODY(n)                                                                                        \
+    {                                                                                                                \
+      GASNETI_SCI_CALL(verb, n);                                                                                     \
+    }                                                                                                                \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_INLINE int gasneti_sci_reply_short_w0(gasnet_token_t to, gasnet_handler_t handler, uint32_t numargs) {
+  GASNETI_SCI_REPLY_BODY(0)
+  return GASNETI_SCI_CALL0(reply_short);
+}
+GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REPLY, reply_short, gasnet_token_t);
+#else
 #define gasneti_sci_reply_short_w0(to, handler, numargs) gasneti_sci_reply_short((to), (handler), NULL, (numargs))
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 1);
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 2);
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 3);
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 4);
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 5);
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 6);
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 7);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 1);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 2);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 3);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 4);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 5);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 6);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 7);
+GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, reply_short, gasnet_token_t);
 #endif
 GASNETI_SCI_SHORT(request_short, gasnet_node_t, 8);
 GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);

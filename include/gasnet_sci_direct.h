@@ -3,7 +3,7 @@
  * - A Short of up to 14 arguments to another node is one cache line and one word (the ready count), stored here.
  * - A poll that finds nothing reads two words here.
  * Everything else calls the library: the peer's queue is full, the first contact with a peer, messages of the node
- * to itself, debug builds, traces and statistics. In GASNET_PAR each Short is a call, too. The protocol fixes the
+ * to itself, debug builds, traces and statistics. In GASNET_PAR each request is a call, too. The protocol fixes the
  * order of the accesses: first the argument words, then the meta word, then the ready count, and then the load of
  * the sleep word (rules: src/am/slot.rs, src/am/outbox.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
@@ -28,9 +28,16 @@
 #define GASNETI_SCI_GLANCES 0
 #endif
 #if GASNETI_SCI_GLANCES && !defined(GASNET_PAR)
-#define GASNETI_SCI_DIRECT 1 /* Shorts are sent here, because one thread at a time is in the library */
+#define GASNETI_SCI_DIRECT 1 /* requests are sent here, because one thread at a time is in the library */
 #else
 #define GASNETI_SCI_DIRECT 0
+#endif
+/* Replies are sent here in GASNET_PAR, too: one thread at a time runs the handlers of peers' requests, under the library's
+ * lock. ThreadSanitizer cannot see that lock. */
+#if GASNETI_SCI_DIRECT || (GASNETI_SCI_GLANCES && !defined(GASNETI_SCI_TSAN))
+#define GASNETI_SCI_ANSWERS 1
+#else
+#define GASNETI_SCI_ANSWERS 0
 #endif
 
 #if GASNETI_SCI_GLANCES
@@ -53,11 +60,13 @@
 
 #endif /* GASNETI_SCI_GLANCES */
 
-#if GASNETI_SCI_DIRECT
+#if GASNETI_SCI_ANSWERS
 /* The first word of a message. The constants come from Meta in src/am/slot.rs. */
 #define GASNETI_SCI_META(sequence, handler, numargs)                                                                 \
   ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << GASNETI_SCI_META_HANDLER |                               \
               (uint32_t)(numargs) << GASNETI_SCI_META_NUMARGS))
+#endif
+#if GASNETI_SCI_DIRECT
 #define GASNETI_SCI_SLOT(way, index)                                                                                 \
   ((uint64_t *)(void *)((way)->slots + ((index) & (way)->mask) * GASNETI_SCI_SLOT_BYTES))
 
@@ -90,6 +99,9 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   GASNETI_SCI_FENCE_COMPILER();
   if_pf (__atomic_load_n(way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(way);
 }
+#endif /* GASNETI_SCI_DIRECT */
+
+#if GASNETI_SCI_ANSWERS
 /* The slot for the reply to the request of `token`; null if the reply is a call. */
 GASNETI_SCI_ALWAYS uint64_t *gasneti_sci_reply_at(gasnet_token_t token) {
   gasneti_sci_answer_t *answer = gasneti_sci_direct.answer; /* not const, which the cast in the comparison would drop */
@@ -106,8 +118,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
   GASNETI_SCI_FENCE_COMPILER(); /* pairs with the sleeper's membarrier, as in gasneti_sci_send */
   if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);
 }
-
-#endif /* GASNETI_SCI_DIRECT */
+#endif /* GASNETI_SCI_ANSWERS */
 
 #if GASNETI_SCI_GLANCES
 /* A field of this node's own watch. Where there is one thread, a plain access saves an instruction for each field, three in a

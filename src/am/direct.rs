@@ -6,8 +6,10 @@
 //! declarations are in `api::g1::direct`, which checks that they agree.
 //!
 //! Rules:
-//! 1. [`Direct`] and [`Answer`] are for jobs of one client thread at a time (SEQ, PARSYNC): nothing here is locked. [`Watch`]
-//!    is for every mode.
+//! 1. The header sends requests in jobs of one client thread at a time (SEQ, PARSYNC), because [`Direct`] has no lock. It
+//!    replies in every mode: one thread at a time runs the handlers of peers' requests, under the inbox's lock, and only that
+//!    thread uses [`Answer`]. Of `Direct` a reply uses addresses only, which never change. (PAR: the replier's share of a
+//!    Short's round trip 479 -> 359 instructions.) [`Watch`] is for every mode.
 //! 2. The header does the plain case. It calls the library when there is no room, when a message takes two lines, for messages
 //!    of a node to itself, and at the first contact.
 //! 3. Work that the header leaves to the library is done before anybody can notice. An inline reply, for instance, is counted
@@ -64,9 +66,9 @@ pub struct Direct {
 }
 
 // SAFETY: the addresses are of mapped memory and of the outbox that lies beside it; what they point to is used under the
-// outbox's lock, or, by the header, where there is one thread at a time (rule 1).
+// outbox's lock, or by the header as rule 1 says.
 unsafe impl Send for Direct {}
-// SAFETY: shared threads use what it points to under the outbox's lock, or one thread at a time (rule 1).
+// SAFETY: shared threads use what it points to under the outbox's lock, or as rule 1 says.
 unsafe impl Sync for Direct {}
 
 impl Direct {

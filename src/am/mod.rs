@@ -214,10 +214,9 @@ impl<A: Adapter> Am<A> {
         &self.adapter
     }
 
-    /// The state by which the header may send; `None` where client threads may call at the same time.
-    pub fn for_header(&self) -> Option<direct::ForHeader> {
-        let token = self.inbox.unguarded()?.request_token();
-        Some(direct::ForHeader { ways: self.peers.table(), token })
+    /// The state by which the header sends.
+    pub fn for_header(&self) -> direct::ForHeader {
+        direct::ForHeader { ways: self.peers.table(), token: self.inbox.with(Inbox::request_token) }
     }
 
     /// The handlers of the endpoint that messages are for.

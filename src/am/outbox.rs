@@ -97,9 +97,7 @@ impl<A: Adapter> Peer<A> {
         if let Some(outbox) = peer.outbox.unguarded() {
             let (ends, head) = (outbox.ring_ends.as_ptr(), &raw const outbox.ring_head);
             (peer.direct.ends, peer.direct.head) = (ends, head);
-        } else {
-            peer.direct.room = 0; // the outbox has a lock
-        }
+        } // else the outbox has a lock, and the header sends replies only
         peer
     }
 

@@ -7,7 +7,8 @@
 //! | the value as handle of a value get | as for transfers, and all peers are mapped | – |
 //! | syncs of implicit operations | as for transfers, all peers are mapped, no DMA thread | – |
 //! | polls | not traced, not counted, threads not limited; the adapter orders stores, needs no progress and allows it | it was active last |
-//! | Shorts | the same, and one client thread at a time | the library has made a way with room (`am::direct`) |
+//! | requests that are Shorts | the same, and one client thread at a time | the library has made a way with room (`am::direct`) |
+//! | replies that are Shorts | as polls: one thread at a time runs handlers of peers' requests | the same |
 //!
 //! Everything else is a call. Rules: 1. The decision is made once, in attach, and does not change: clients keep handles that
 //! were made by it. 2. A call decides again by itself, so that a client may always call instead. 3. A sync that may have to
@@ -61,10 +62,10 @@ pub struct Shortcuts {
     pub queued: usize,
     /// Largest number of pieces that are inline.
     pub few: usize,
-    /// Looks for messages, in polls and waits.
+    /// Looks for messages, in polls and waits, and replies that are Shorts.
     pub polls: bool,
-    /// Shorts; not without `polls`.
-    pub messages: bool,
+    /// Requests that are Shorts; not without `polls`.
+    pub requests: bool,
 }
 
 impl Conditions {
@@ -82,8 +83,8 @@ impl Conditions {
         able && !self.traced && !self.counted && !self.limited
     }
 
-    /// True if the client's own stores may be messages.
-    fn messages(&self) -> bool {
+    /// True if the client's own stores may be requests.
+    fn requests(&self) -> bool {
         self.polls() && !self.threaded
     }
 }
@@ -91,9 +92,9 @@ impl Conditions {
 impl Shortcuts {
     /// Decides for the whole job. `reaches` gives the reach of each node by rank, this one included.
     pub fn decide(conditions: &Conditions, reaches: impl Iterator<Item = Reach>) -> Shortcuts {
-        let (polls, messages) = (conditions.polls(), conditions.messages());
+        let (polls, requests) = (conditions.polls(), conditions.requests());
         if !conditions.transfers() {
-            return Shortcuts { polls, messages, ..Shortcuts::default() };
+            return Shortcuts { polls, requests, ..Shortcuts::default() };
         }
         let offsets: Box<[usize]> = reaches.map(|reach| reach.offset().unwrap_or(FAR)).collect();
         debug_assert!(offsets.iter().all(|offset| *offset == FAR || offset % 2 == 0), "maps begin on pages");
@@ -105,7 +106,7 @@ impl Shortcuts {
             None => usize::MAX - 1, // longer than any transfer; a sync asks whether it is the largest number
         };
         let few = if conditions.counted { 0 } else { FEW };
-        Shortcuts { window, offsets, whole, queued, few, polls, messages }
+        Shortcuts { window, offsets, whole, queued, few, polls, requests }
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
             queued: usize::MAX,
             few: FEW,
             polls: true,
-            messages: true,
+            requests: true,
         };
         assert_eq!(shortcuts, expected);
     }
@@ -162,7 +163,7 @@ mod tests {
             let shortcuts = Shortcuts::decide(&all(), reaches.into_iter());
             assert_eq!((shortcuts.window, &shortcuts.offsets[..]), (2, &[0, 0, FAR, 0, 0x2000][..]), "{far:?}");
             assert!(!shortcuts.whole && shortcuts.queued == usize::MAX - 1, "{shortcuts:?}");
-            assert!(shortcuts.few > 0 && shortcuts.messages, "the mapped ones stay inline: {shortcuts:?}");
+            assert!(shortcuts.few > 0 && shortcuts.requests, "the mapped ones stay inline: {shortcuts:?}");
         }
     }
 
@@ -186,7 +187,7 @@ mod tests {
             let mut conditions = all();
             change(&mut conditions);
             let shortcuts = decide(&conditions);
-            (!shortcuts.offsets.is_empty(), shortcuts.few > 0, shortcuts.polls, shortcuts.messages)
+            (!shortcuts.offsets.is_empty(), shortcuts.few > 0, shortcuts.polls, shortcuts.requests)
         };
         assert_eq!(of(&|_| ()), (true, true, true, true));
         assert_eq!(of(&|c| c.native = false), (false, false, true, true));
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn where_no_transfer_is_inline_every_one_is_a_call_and_every_sync() {
         let shortcuts = decide(&Conditions { native: false, ..all() });
-        assert_eq!(shortcuts, Shortcuts { polls: true, messages: true, ..Shortcuts::default() });
+        assert_eq!(shortcuts, Shortcuts { polls: true, requests: true, ..Shortcuts::default() });
         assert_eq!((shortcuts.window, shortcuts.whole, shortcuts.queued), (0, false, 0));
     }
 }

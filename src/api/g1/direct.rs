@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use crate::am::direct;
+use crate::am::direct::{self, ForHeader};
 use crate::am::outbox::{CLAIM_AHEAD, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};
 use crate::am::slot::{Carry, Meta};
@@ -152,18 +152,13 @@ pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
     gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };
 
 /// Tells the header how to look for messages and, where it may send them, how to send them (`reach::tell_header`).
-pub(in crate::api) fn tell_header(job: &'static Job) {
+pub(in crate::api) fn tell_header(job: &'static Job, requests: bool) {
+    let ForHeader { ways, token } = job.am().for_header();
+    // Where client threads may call at the same time, only the library sends requests, under its locks.
+    let (ways, nodes) = if requests { (ways.cast(), job.nodes()) } else { (std::ptr::null(), 0) };
+    let answer = std::ptr::from_ref(token).cast_mut().cast();
     let watch = std::ptr::from_ref(job.am().watch()).cast_mut().cast();
-    let direct = match job.am().for_header() {
-        Some(told) => gasneti_sci_direct_t {
-            ways: told.ways.cast(),
-            answer: std::ptr::from_ref(told.token).cast_mut().cast(),
-            watch,
-            nodes: job.nodes(),
-        },
-        // Client threads may call at the same time, so only the library sends messages, under its locks.
-        None => gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch, nodes: 0 },
-    };
+    let direct = gasneti_sci_direct_t { ways, answer, watch, nodes };
     let place = &raw mut gasneti_sci_direct;
     // SAFETY: one thread attaches, and no message is legal before it has returned (contract: core.md §5).
     unsafe { place.write(direct) };

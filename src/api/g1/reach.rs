@@ -64,7 +64,7 @@ pub(super) fn tell_header(job: &'static Job) {
     };
     let shortcuts = Shortcuts::decide(&conditions, (0..job.nodes()).map(|node| job.am().reach(node)));
     if shortcuts.polls {
-        super::direct::tell_header(job);
+        super::direct::tell_header(job, shortcuts.requests);
     }
     let Shortcuts { window, offsets, whole, queued, few, .. } = shortcuts;
     let mapped = offsets.len() as u32;
