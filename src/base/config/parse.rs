@@ -1,7 +1,5 @@
 //! Forms of values in environment variables (contract: environment.md §1). `None`: the text does not have the form.
 
-use super::SignalSet;
-
 /// The words that [`yes_no`] accepts, for an error message.
 pub const YES_NO: &str = "yes or no (Y, YES, 1, N, NO, 0)";
 
@@ -82,6 +80,22 @@ impl NodeSet {
     /// Whether `node` is in the set.
     pub fn contains(&self, node: u32) -> bool {
         self.ranges.as_ref().is_none_or(|list| list.iter().any(|(low, high)| (*low..=*high).contains(&node)))
+    }
+}
+
+/// A set of signals that a variable names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SignalSet {
+    /// Every signal (`*`).
+    pub all: bool,
+    /// These signals.
+    pub list: Vec<i32>,
+}
+
+impl SignalSet {
+    /// Whether the set contains `signal`.
+    pub fn contains(&self, signal: i32) -> bool {
+        self.all || self.list.contains(&signal)
     }
 }
 
