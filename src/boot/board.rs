@@ -7,12 +7,12 @@
 //! Readers trust nothing: any words are a bulletin, perhaps an empty one. Must not know which node writes when: the
 //! fence orders that.
 
-use super::{BootError, Key};
+use super::{BootError, Key, LIMIT};
 use crate::supervise::header::HALF;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Words for keys and values.
-pub const WORDS: usize = HALF - 1;
+pub const WORDS: usize = LIMIT / 8;
 
 fn head(round: u32, used: usize) -> u64 {
     u64::from(round) << 32 | used as u64

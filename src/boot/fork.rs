@@ -1,6 +1,6 @@
 //! Jobs without a launcher. `gasnet_init` forks the nodes, and the original process becomes their supervisor.
 
-use super::join::{JobError, Joined, enter};
+use super::member::{JobError, Joined, enter};
 use crate::base::config::Config;
 use crate::base::log;
 use crate::os::sys;

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // processes, shared memory
 
-use super::join::{Joined, enter};
+use super::member::{Joined, enter};
 use crate::base::config::Config;
 pub use crate::base::config::HANDOFF;
 use crate::base::log;

@@ -1,11 +1,11 @@
-//! One collective as its caller wants it. Also how the calls of several images of a node become one.
+//! One collective as its caller wants it.
+//!
+//! Must not know: teams, members, how it is done.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::audit::{Description, Origin};
 use super::combine::Reduction;
 use super::span::Span;
-use super::team::Images;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -42,12 +42,12 @@ impl Kind {
     }
 
     /// True if only the root has the source.
-    fn has_root_source(self) -> bool {
+    pub(super) fn has_root_source(self) -> bool {
         matches!(self, Kind::Broadcast | Kind::Scatter)
     }
 
     /// True if only the root has the destination.
-    fn has_root_destination(self) -> bool {
+    pub(super) fn has_root_destination(self) -> bool {
         matches!(self, Kind::Gather | Kind::Reduce)
     }
 }
@@ -120,6 +120,17 @@ impl Deref for Addresses {
     }
 }
 
+/// The place in the client's source from which it called.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The source file.
+    pub file: String,
+    /// The line in the file.
+    pub line: u32,
+    /// Index of the function of a reduction.
+    pub function: u32,
+}
+
 /// A call, of one image or of a node's images together.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -172,28 +183,5 @@ impl Call {
     pub fn destinations(&self) -> Span {
         // SAFETY: the caller of the collective promises writable destinations of `each` bytes until it is done.
         unsafe { Span::many(&self.dst, self.each) }
-    }
-
-    /// Makes one call from the calls of a node's images, given in image order.
-    pub fn merge(images: &Images, member: usize, calls: &[Call]) -> Call {
-        let first = &calls[0];
-        let agreed = |c: &Call| (c.kind, c.root, c.each, c.flags, c.lists);
-        if let Some(other) = calls.iter().position(|c| agreed(c) != agreed(first)) {
-            let (a, b) = (Description::new(first), Description::new(&calls[other]));
-            let base = images.first(member);
-            crate::base::fatal(format_args!(
-                "image {base} called {a}, image {} of the same node called {b}",
-                base + other
-            ));
-        }
-        let (root, which) = images.owner(first.root.min(images.total() - 1));
-        let roots = if root == member { &calls[which] } else { first };
-        let kind = first.kind;
-        let each_one = |side: fn(&Call) -> &Addresses| -> Addresses {
-            if first.lists { side(first).clone() } else { calls.iter().map(|c| side(c)[0]).collect() }
-        };
-        let dst = if kind.has_root_destination() { roots.dst.clone() } else { each_one(|c| &c.dst) };
-        let src = if kind.has_root_source() { roots.src.clone() } else { each_one(|c| &c.src) };
-        Call { dst, src, ..first.clone() }
     }
 }

@@ -8,13 +8,39 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::call::Call;
+use super::call::{Addresses, Call};
+use super::description::Description;
 use super::team::Images;
 use crate::base::error::Error;
 use crate::sync::ModeLock;
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+
+impl Call {
+    /// Makes one call from the calls of a node's images, given in image order.
+    pub fn merge(images: &Images, member: usize, calls: &[Call]) -> Call {
+        let first = &calls[0];
+        let agreed = |c: &Call| (c.kind, c.root, c.each, c.flags, c.lists);
+        if let Some(other) = calls.iter().position(|c| agreed(c) != agreed(first)) {
+            let (a, b) = (Description::new(first), Description::new(&calls[other]));
+            let base = images.first(member);
+            crate::base::fatal(format_args!(
+                "image {base} called {a}, image {} of the same node called {b}",
+                base + other
+            ));
+        }
+        let (root, which) = images.owner(first.root.min(images.total() - 1));
+        let roots = if root == member { &calls[which] } else { first };
+        let kind = first.kind;
+        let each_one = |side: fn(&Call) -> &Addresses| -> Addresses {
+            if first.lists { side(first).clone() } else { calls.iter().map(|c| side(c)[0]).collect() }
+        };
+        let dst = if kind.has_root_destination() { roots.dst.clone() } else { each_one(|c| &c.dst) };
+        let src = if kind.has_root_source() { roots.src.clone() } else { each_one(|c| &c.src) };
+        Call { dst, src, ..first.clone() }
+    }
+}
 
 /// A collective that some of the node's images have called, and others not yet.
 struct PendingCall {

@@ -1,24 +1,10 @@
-//! The memory in which this node expects bytes of collectives by Active Messages, while it waits for them. Also the
-//! handlers of the engine's messages: words for the collective region, and bytes for the landings.
+//! The memory in which this node expects bytes of collectives by Active Messages, while it waits for them.
 //!
-//! A peer's memory is not trusted. The address in its message is only used to find the landing.
+//! Must not know: messages, collectives.
 
 #![forbid(unsafe_code)]
 
-use super::{cells, moves};
-use crate::am::library::{COLL_DATA, COLL_STORE, Library};
-use crate::sci::Adapter;
 use parking_lot::Mutex;
-use std::sync::Arc;
-
-/// Registers the handlers of the engine's messages. Messages may come before this node makes its first collective.
-pub fn register<A: Adapter>(library: &mut Library<A>, region: A::Local, landings: Arc<Landings>) {
-    library.on(COLL_STORE, move |_, _, [at], words| cells::on_store(&region, at as usize, words));
-    library.on(COLL_DATA, move |_, token, [address], bytes| {
-        moves::on_data(&landings, token.source(), address as usize, bytes);
-        Ok(())
-    });
-}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Open {

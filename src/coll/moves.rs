@@ -1,52 +1,27 @@
 //! Moves bytes between two members, or from one to several. A [`Send`] and its [`Recv`]s take steps.
 //!
-//! The sender's message says how the bytes come. Its head holds one of these ways and, above it, a count:
+//! The sender chooses one of the ways (`ways.rs`), with two exceptions. Where words travel as messages, everything that
+//! is too long for one message goes `BY_AM`. A `Send` that is made to push waits for the address that its `Recv`, made
+//! to be pushed, gives.
 //!
-//! | way | where the bytes are | who answers |
-//! |---|---|---|
-//! | `INLINE` | in the message | nobody |
-//! | `AHEAD` | in the part of the sender's stage that belongs to this sequence number | nobody; see below |
-//! | `PULL` | at an address in the sender's segment | each receiver, after it has read them |
-//! | `STAGED` | in a stage buffer of the sender, chunk by chunk | each receiver, with the chunks that it has read |
-//! | `BY_AM` | the receiver gives an address, the sender sends Mediums to it | nobody |
-//! | `PUSHED` | in the receiver's segment, at an address that it gave before | nobody |
-//!
-//! The head's count is the number of filled chunks for `STAGED`, and 1 for `BY_AM` when all is sent.
-//!
-//! `AHEAD`: the sender is done at once. It uses the part again when all members have retired the number, as their
-//! credit words show (rule 5 of `cells.rs`). If they do not show that yet, the sender chooses a way with answers, and
-//! waits for them.
-//!
-//! The sender chooses the way, with two exceptions. Where words travel as messages, everything that is too long for
-//! one message goes `BY_AM`. A `Send` that is made to push waits for the address that its `Recv`, made to be pushed,
-//! gives.
+//! Must not know: which collective moves, and why.
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
 use super::Mapped;
 use super::area::{CHUNK, CHUNKS, part};
 use super::cells::{WORDS, Word};
-use super::landing::Landings;
 use super::phase::Phase;
 use super::recv::Recv;
 use super::select::{AHEAD_MAPPED, INLINE};
 use super::span::{Buffer, Span};
+use super::ways::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSHED, HOW_STAGED, STEP};
 use crate::am::library::COLL_DATA;
 use crate::am::region::{LINE, MAX_MEDIUM};
-use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
 use std::future::poll_fn;
 use std::task::Poll;
-
-pub(super) const HOW_INLINE: u32 = 1;
-pub(super) const HOW_PULL: u32 = 2;
-pub(super) const HOW_STAGED: u32 = 3;
-pub(super) const HOW_BY_AM: u32 = 4;
-pub(super) const HOW_PUSHED: u32 = 5;
-pub(super) const HOW_AHEAD: u32 = 6;
-/// Bits of a head that say how the bytes come.
-pub(super) const HOW_BITS: u32 = 3;
 
 /// Sends at most [`INLINE`] bytes in one message to each of `to`.
 #[inline]
@@ -55,9 +30,6 @@ pub fn send_inline<A: Mapped>(phase: &Phase<'_, A>, to: impl Iterator<Item = usi
     let count = from.words(&mut words);
     to.for_each(|to| phase.send(to, HOW_INLINE, &words[..count]));
 }
-
-/// The most bytes that one step moves, so that a poll returns soon (about 50 µs).
-pub(super) const STEP: usize = 512 << 10;
 
 /// The receivers.
 #[derive(Clone)]
@@ -341,15 +313,6 @@ impl<'a, A: Mapped> Send<'a, A> {
         if let Err(error) = self.phase.cx.coll.am.request_medium(rank, COLL_DATA, source, args) {
             crate::base::fatal(format_args!("collective: {error}"));
         }
-    }
-}
-
-/// Runs at the receiver of bytes that travel as messages.
-pub fn on_data(landings: &Landings, source: u32, address: usize, bytes: Source) {
-    // SAFETY: called only for memory that a receiver wants filled, and that it keeps until the landing is closed.
-    let put = || unsafe { bytes.move_to(address as *mut u8) };
-    if !landings.land(source, address, bytes.len(), put) {
-        corrupt(source, "bytes of a collective that were not asked for");
     }
 }
 

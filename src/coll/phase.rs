@@ -5,9 +5,9 @@
 //! as it can get.
 
 use super::area::CHUNK;
-use super::audit::Description;
 use super::call::Call;
 use super::cells::{WORDS, Word};
+use super::description::Description;
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};

@@ -1,4 +1,4 @@
-//! Collectives under way: which thread polls them, and the handles that clients wait for.
+//! Collectives under way: which thread polls them, and how a thread waits for one.
 //!
 //! The caller of a blocking collective polls it on its own stack. All others are tasks. A thread that polls the
 //! message engine polls the tasks too. Only one thread does so at a time; others return at once. In each team it
@@ -6,64 +6,17 @@
 //!
 //! Must not know: what collectives do.
 
-#![allow(unsafe_code)] // client memory and mapped regions
-
-use super::audit::Patience;
+use super::area;
+use super::engine::{Coll, Mapped};
+use super::patience::Patience;
+use super::tasks::{Running, Task, Turn};
 use super::team::TeamRef;
-use super::{Coll, Mapped, area};
-use crate::base::error::{Error, bad_arg};
-use crate::sync::{ModeLock, Ordering};
+use crate::base::error::Error;
+use crate::sync::Ordering;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-
-/// A collective that runs beside its caller.
-pub struct Task {
-    /// The code of the collective.
-    pub future: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// The handles that count this task as done when it ends.
-    pub handles: Vec<usize>,
-}
-
-impl Task {
-    /// Runs the task as far as it gets. True when it is done.
-    pub fn poll(&mut self) -> bool {
-        self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
-    }
-}
-
-/// Tasks of one team.
-struct Running<A: Mapped> {
-    team: TeamRef<A>,
-    tasks: VecDeque<Task>,
-}
-
-/// State of the thread that polls tasks: whether a thread is polling, and the tasks.
-struct Turn<A: Mapped>(Cell<bool>, RefCell<Vec<Running<A>>>);
-
-type Started<A> = Vec<(TeamRef<A>, Task)>;
-
-/// All tasks.
-pub struct Tasks<A: Mapped> {
-    /// Tasks that were started, but not yet seen by the thread that polls.
-    incoming: ModeLock<RefCell<Started<A>>>,
-    /// Tasks that the polling thread has seen.
-    running: ModeLock<Turn<A>>,
-}
-
-impl<A: Mapped> Tasks<A> {
-    /// # Safety
-    /// The caller keeps the contract of [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool) -> Tasks<A> {
-        Tasks {
-            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            incoming: unsafe { ModeLock::new(threaded, RefCell::default()) },
-            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            running: unsafe { ModeLock::new(threaded, Turn(Cell::new(false), RefCell::default())) },
-        }
-    }
-}
 
 impl<A: Mapped> Coll<A> {
     /// Runs the future until it is done, and serves messages meanwhile.
@@ -101,6 +54,29 @@ impl<A: Mapped> Coll<A> {
             }
         }
         result.take().expect("just set")
+    }
+
+    /// Waits for a handle and gives it back. Serves messages meanwhile.
+    pub fn wait(&self, handle: usize) -> Result<(), Error> {
+        self.wait_for(|| self.handles.sync(handle), || self.handles.is_done(handle).unwrap_or(true))
+    }
+
+    /// Waits until `done`, and serves messages meanwhile. Before a sleep, `ready` says whether another look is worth
+    /// while.
+    pub fn wait_for(
+        &self,
+        mut done: impl FnMut() -> Result<bool, Error>,
+        ready: impl Fn() -> bool,
+    ) -> Result<(), Error> {
+        let patience = self.debug.then(Patience::start);
+        let mut failed = 0;
+        while !done()? {
+            failed = self.am.wait_step_for(failed, &ready);
+            if let Some(patience) = &patience {
+                patience.check(self);
+            }
+        }
+        Ok(())
     }
 
     /// Notes that a collective has moved bytes and is not done.
@@ -184,104 +160,5 @@ impl<A: Mapped> Coll<A> {
         }
         teams.retain(|team| !team.tasks.is_empty());
         done
-    }
-}
-
-/// The collectives that a client's handle stands for and that are not done.
-struct Entry {
-    generation: u32,
-    live: bool,
-    pending: u32,
-}
-
-/// The entries, and the indices of the free ones.
-#[derive(Default)]
-struct Table(RefCell<Vec<Entry>>, RefCell<Vec<u32>>);
-
-/// The clients' handles.
-pub struct Handles(ModeLock<Table>);
-
-impl Handles {
-    /// # Safety
-    /// The caller keeps the contract of [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool) -> Handles {
-        // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-        Handles(unsafe { ModeLock::new(threaded, Table::default()) })
-    }
-
-    /// Takes a handle for one collective. It is never 0.
-    pub fn take(&self) -> usize {
-        self.0.with(|Table(entries, free)| {
-            let (mut entries, mut free) = (entries.borrow_mut(), free.borrow_mut());
-            let index = free.pop().unwrap_or_else(|| {
-                entries.push(Entry { generation: 0, live: false, pending: 0 });
-                entries.len() as u32 - 1
-            });
-            let entry = &mut entries[index as usize];
-            entry.generation = entry.generation.wrapping_add(1);
-            (entry.live, entry.pending) = (true, 1);
-            (u64::from(entry.generation) << 32 | u64::from(index + 1)) as usize
-        })
-    }
-
-    fn with<R>(&self, handle: usize, f: impl FnOnce(&mut Entry) -> R) -> Option<R> {
-        self.0.with(|Table(entries, _)| {
-            let index = (handle as u32).checked_sub(1)?;
-            let mut entries = entries.borrow_mut();
-            let entry = entries.get_mut(index as usize)?;
-            (entry.live && entry.generation == (handle as u64 >> 32) as u32).then(|| f(entry))
-        })
-    }
-
-    /// Adds one collective to those that the handle stands for.
-    pub fn add(&self, handle: usize) {
-        self.with(handle, |entry| entry.pending += 1);
-    }
-
-    /// Counts one of the handle's collectives as done.
-    pub fn finish(&self, handle: usize) {
-        self.with(handle, |entry| entry.pending -= 1);
-    }
-
-    /// True if all collectives of the handle are done.
-    pub fn is_done(&self, handle: usize) -> Result<bool, Error> {
-        match self.with(handle, |entry| entry.pending == 0) {
-            Some(done) => Ok(done),
-            None => bad_arg(format_args!("{handle:#x} is not the handle of a collective under way")),
-        }
-    }
-
-    /// Gives the handle back if all its collectives are done; returns whether it did.
-    pub fn sync(&self, handle: usize) -> Result<bool, Error> {
-        if handle == 0 {
-            return Ok(true);
-        }
-        let done = self.is_done(handle)?;
-        if done {
-            self.with(handle, |entry| entry.live = false);
-            self.0.with(|Table(_, free)| free.borrow_mut().push(handle as u32 - 1));
-        }
-        Ok(done)
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_handle_is_done_when_all_it_stands_for_is_and_then_dead() {
-        // SAFETY: one thread.
-        let handles = unsafe { Handles::new(false) };
-        let (a, b) = (handles.take(), handles.take());
-        handles.add(a);
-        handles.finish(a);
-        assert_eq!(handles.sync(a), Ok(false));
-        handles.finish(a);
-        assert_eq!((handles.sync(a), handles.sync(0)), (Ok(true), Ok(true)));
-        assert!(handles.sync(a).is_err());
-        let again = handles.take();
-        assert_eq!(again as u32, a as u32, "entries are used again");
-        assert!(again != a && handles.sync(a).is_err() && handles.sync(b) == Ok(false));
     }
 }

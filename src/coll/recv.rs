@@ -7,10 +7,10 @@ use super::Mapped;
 use super::area::{CHUNK, CHUNKS};
 use super::cells::Word;
 use super::landing::Landing;
-use super::moves::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSHED, HOW_STAGED, STEP};
 use super::phase::Phase;
 use super::select::INLINE;
 use super::span::{Buffer, Span};
+use super::ways::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSHED, HOW_STAGED, STEP};
 use crate::am::region::LINE;
 use crate::sci::{RemoteMap, RemoteRead};
 

@@ -5,16 +5,12 @@
 
 #![allow(unsafe_code)] // locks that are branches where one thread calls
 
-use super::area::Area;
-use super::cells::{CellPath, Cells};
 use super::combine::Function;
+use super::engine::{Coll, IMAGE, Mapped};
 use super::images::ImageQueue;
-use super::reach::MemberReach;
-use super::team::{Images, Team};
-use super::{Coll, IMAGE, Mapped};
+use super::team::{Images, all_nodes};
 use crate::base::error::{Error, bad_arg};
 use crate::sync::Ordering;
-use std::sync::Arc;
 
 impl<A: Mapped> Coll<A> {
     /// `gasnet_coll_init`. `counts` has the number of images of each node and is equal everywhere; `None`: one each.
@@ -92,23 +88,4 @@ impl<A: Mapped> Coll<A> {
         }
         Ok(())
     }
-}
-
-/// Makes the team of all nodes, number `which`, with these images.
-///
-/// # Safety
-/// The caller keeps the contract of [`ModeLock::new`].
-pub(super) unsafe fn all_nodes<A: Mapped>(
-    region: &A::Local,
-    reach: &Arc<MemberReach<A>>,
-    area: Area,
-    which: usize,
-    (threaded, debug): (bool, bool),
-    me: u32,
-    images: Images,
-) -> Team<A> {
-    let paths = (0..reach.nodes() as u32).map(|rank| CellPath::new(rank, area.base(which))).collect();
-    let cells = Cells::new(me as usize, area.all(), region.clone(), paths, reach.clone());
-    // SAFETY: the caller promises what `ModeLock::new` asks for.
-    unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }

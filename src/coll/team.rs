@@ -11,9 +11,11 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::area;
+use super::area::{self, Area};
 use super::audit::Audit;
-use super::cells::Cells;
+use super::cells::{CellPath, Cells};
+use super::description::Description;
+use super::reach::MemberReach;
 use super::stage::Kept;
 use crate::am::Am;
 use crate::barrier::{ArrivalCells, Barrier};
@@ -217,7 +219,7 @@ impl<A: Adapter> Team<A> {
     /// Sends the others this member's credit. One thread at a time does so, so that an old count never follows a new
     /// one. It does so outside the lock, because a message may have to wait, and handlers may run meanwhile.
     #[cold]
-    pub(super) fn send_credit(&self, am: &Am<A>) {
+    fn send_credit(&self, am: &Am<A>) {
         let take = || {
             self.book.with(|book| {
                 if book.is_sending.get() || book.has_stopped.get() || !self.is_due(book) {
@@ -235,11 +237,47 @@ impl<A: Adapter> Team<A> {
             self.book.with(|book| book.is_sending.set(false));
         }
     }
+
+    /// Sends the others what this member calls under `seq`. That number must be usable.
+    pub fn describe(&self, am: &Am<A>, seq: u32, call: &Description) {
+        let mut words = call.0;
+        words[0] |= u64::from(seq) << 32;
+        for to in (0..self.members()).filter(|m| *m != self.me()) {
+            self.cells.describe(am, to, seq, &words);
+        }
+    }
+
+    /// Compares the descriptions that have come since the last time.
+    pub fn compare(&self, am: &Am<A>) {
+        if let Some(audit) = &self.audit {
+            audit.compare(&self.cells);
+            self.send_credit(am);
+        }
+    }
 }
 
 /// `a` ≤ `b`, for numbers that wrap.
 fn not_after(a: u32, b: u32) -> bool {
     b.wrapping_sub(a) as i32 >= 0
+}
+
+/// Makes the team of all nodes, number `which`, with these images.
+///
+/// # Safety
+/// The caller keeps the contract of [`ModeLock::new`].
+pub(super) unsafe fn all_nodes<A: Adapter>(
+    region: &A::Local,
+    reach: &Arc<MemberReach<A>>,
+    area: Area,
+    which: usize,
+    (threaded, debug): (bool, bool),
+    me: u32,
+    images: Images,
+) -> Team<A> {
+    let paths = (0..reach.nodes() as u32).map(|rank| CellPath::new(rank, area.base(which))).collect();
+    let cells = Cells::new(me as usize, area.all(), region.clone(), paths, reach.clone());
+    // SAFETY: the caller promises what `ModeLock::new` asks for.
+    unsafe { Team::new(threaded, debug, cells, images, which as u64) }
 }
 
 /// A team in use. That of all nodes lives as long as the job and needs no reference count.

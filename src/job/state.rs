@@ -14,7 +14,8 @@ use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
 use crate::coll::area::Area;
-use crate::coll::landing::{self, Landings};
+use crate::coll::handlers;
+use crate::coll::landing::Landings;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
@@ -174,7 +175,7 @@ impl Job {
         let mut library = Library::default();
         reference::register(&mut library);
         vis.register(&mut library);
-        landing::register(&mut library, collective.clone(), landings.clone());
+        handlers::register(&mut library, collective.clone(), landings.clone());
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *memory.header() };
         let wiring = Wiring {
             me,

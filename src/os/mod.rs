@@ -8,5 +8,6 @@ pub mod family;
 pub mod host;
 pub mod layout;
 pub mod signal;
+pub mod signame;
 pub mod sys;
 pub mod topology;

@@ -17,7 +17,7 @@
 use super::{debug, exit, node, spawn};
 use crate::base::config::Config;
 use crate::base::log;
-use crate::os::sys;
+use crate::os::{signame, sys};
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
@@ -33,34 +33,9 @@ static DYING: AtomicU32 = AtomicU32::new(0);
 static DIRECT: AtomicU32 = AtomicU32::new(0);
 static FORWARDED: AtomicU32 = AtomicU32::new(0);
 
-/// Name of a signal such as `SIGSEGV`; empty if it has none.
-pub fn name(signal: c_int) -> &'static str {
-    match signal {
-        libc::SIGHUP => "SIGHUP",
-        libc::SIGINT => "SIGINT",
-        libc::SIGQUIT => "SIGQUIT",
-        libc::SIGILL => "SIGILL",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGUSR1 => "SIGUSR1",
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGUSR2 => "SIGUSR2",
-        libc::SIGPIPE => "SIGPIPE",
-        libc::SIGALRM => "SIGALRM",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGXCPU => "SIGXCPU",
-        libc::SIGXFSZ => "SIGXFSZ",
-        libc::SIGSYS => "SIGSYS",
-        _ => "",
-    }
-}
-
 /// Number and name of a signal, such as `11 (SIGSEGV)`.
 pub fn signal_name(signal: c_int) -> String {
-    match name(signal) {
+    match signame::text(signal) {
         "" => signal.to_string(),
         name => format!("{signal} ({name})"),
     }
@@ -110,7 +85,7 @@ fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
 
 fn report(what: &str, signal: c_int) {
     let (node, nodes) = log::identity();
-    debug::plain_line(format_args!("*** Caught a {what}: {}({signal}) on node {node}/{nodes}", name(signal)));
+    debug::plain_line(format_args!("*** Caught a {what}: {}({signal}) on node {node}/{nodes}", signame::text(signal)));
 }
 
 extern "C" fn on_quit(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {

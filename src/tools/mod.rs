@@ -12,5 +12,4 @@ pub mod heap;
 pub mod number;
 pub mod selftest;
 pub mod settings;
-pub mod signame;
 pub mod timer;

@@ -153,7 +153,7 @@ impl Vis {
         true
     }
 
-    /// Like [`Self::direct`], for a strided transfer of few levels that has no [`Section`] yet. No count may be 0.
+    /// Like [`Self::direct`], for a strided transfer of few levels that has no [`shape::Section`] yet. No count may be 0.
     /// Returns whether it made the transfer.
     ///
     /// # Safety

@@ -8,7 +8,7 @@ use super::world::{Kit, Node, Shape, create, nodes_with};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::{self, Block};
 use crate::coll::cells::{CellPath, Cells, WORDS, Word};
-use crate::coll::landing;
+use crate::coll::handlers;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::team::{Images, Team};
 use crate::explore::explore;
@@ -47,7 +47,7 @@ fn members(direct: bool) -> Vec<Member> {
     let regions: Vec<_> = adapters.iter().map(|adapter| create(adapter, COLLECTIVE, beside() + AHEAD)).collect();
     let locals: Vec<_> = regions.iter().map(|(_, map)| map.clone()).collect();
     let made = nodes_with(&shape, &adapters, |rank, library| {
-        landing::register(library, locals[rank as usize].clone(), Arc::default());
+        handlers::register(library, locals[rank as usize].clone(), Arc::default());
     });
     let member = |((me, node), (segment, own)): ((usize, Node<Heap>), (_, <Heap as Adapter>::Local))| {
         let reach = |rank: u16| {

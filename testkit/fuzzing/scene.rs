@@ -15,7 +15,8 @@ use crate::am::{Am, outbox};
 use crate::base::config::Config;
 use crate::base::error::Error;
 use crate::base::fatal::caught;
-use crate::coll::landing::{self, Landings};
+use crate::coll::handlers;
+use crate::coll::landing::Landings;
 use crate::job::fatal;
 use crate::sci::heap::{Heap, fickle};
 use crate::sci::{Adapter, LocalMap};
@@ -195,6 +196,6 @@ fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
 fn register((vis, coll): &(Vis, Collective), library: &mut Library<Heap>) {
     reference::register(library);
     vis.register(library);
-    landing::register(library, coll.region.clone(), coll.landings.clone());
+    handlers::register(library, coll.region.clone(), coll.landings.clone());
     library.wrap(|index, serve| if matches!(index, RMA_GET | VIS_GET) { unhurried(index, serve) } else { serve });
 }

@@ -48,13 +48,17 @@ fn cpus(topology: &Topology) -> Cpus {
 
 fn numa(id: usize, cpus: &[usize]) -> Numa {
     let meminfo = line(&format!("/sys/devices/system/node/node{id}/meminfo"));
-    let total = meminfo.lines().find(|line| line.contains("MemTotal:")).and_then(kib);
+    let total = meminfo.lines().find_map(|line| kib(line, "MemTotal:")).and_then(bytes);
     Numa { id, cpus: format_list(cpus), memory_bytes: total }
 }
 
-// The number of bytes in a line that ends with `N kB`.
-fn kib(line: &str) -> Option<u64> {
-    line.strip_suffix("kB")?.split_whitespace().next_back()?.parse::<u64>().ok()?.checked_mul(1024)
+/// The number of a line `NAME: NUMBER kB` of a file of the kernel, if the line has this name.
+pub fn kib(line: &str, name: &str) -> Option<u64> {
+    line.split_once(name)?.1.trim().strip_suffix("kB")?.trim_end().parse().ok()
+}
+
+fn bytes(kib: u64) -> Option<u64> {
+    kib.checked_mul(1024)
 }
 
 fn memory() -> Memory {
@@ -62,7 +66,7 @@ fn memory() -> Memory {
     let meminfo = line("/proc/meminfo");
     Memory {
         physical_bytes: limits::physical(),
-        available_bytes: meminfo.lines().find(|line| line.starts_with("MemAvailable:")).and_then(kib),
+        available_bytes: meminfo.lines().find_map(|line| kib(line, "MemAvailable:")).and_then(bytes),
         cgroup: cgroup::memory().map(group_limit),
         limit_bytes: limit.bytes,
         limited_by: limit.name,

@@ -6,9 +6,9 @@
 use super::text::text;
 use crate::api::g1::init;
 use crate::job::{exit, fatal};
-use crate::os::{host, sys};
+use crate::os::{host, signame, sys};
 use crate::sync::{AtomicUsize, Ordering};
-use crate::tools::{bytes, selftest, settings, signame};
+use crate::tools::{bytes, selftest, settings};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
@@ -159,7 +159,7 @@ pub extern "C" fn gasnett_reghandler(sig: c_int, fp: gasnett_sighandlerfn_t) -> 
 /// Name of a signal, such as "SIGSEGV" for 11; NULL for a number that has no name.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_signame_fromval(sig: c_int) -> *const c_char {
-    signame::signal_name(sig).map_or(ptr::null(), |name| name.as_ptr())
+    signame::name(sig).map_or(ptr::null(), |name| name.as_ptr())
 }
 
 /// # Safety

@@ -1,6 +1,8 @@
-//! Settings of the debug heap. Contract: environment.md §2.2, tools.md §15.
+//! Settings of the debug heap. Contract: tools.md §15.
+//!
+//! Must not know: the variables.
 
-use super::{NodeSet, Var, parse, put};
+use super::NodeSet;
 
 /// Settings of the debug heap.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +21,12 @@ pub struct Heap {
     pub file: Option<String>,
     /// The nodes that write this file.
     pub nodes: NodeSet,
-    init_value: u64,
-    clobber_value: u64,
+    pub(super) init_value: u64,
+    pub(super) clobber_value: u64,
 }
 
 /// The pattern unless a variable gives another: a quiet NaN with a payload that is easy to see.
-const FILL: u64 = 0x7ff8_dead_beef_dead;
+pub(super) const FILL: u64 = 0x7ff8_dead_beef_dead;
 
 impl Default for Heap {
     fn default() -> Self {
@@ -43,122 +45,16 @@ impl Default for Heap {
 }
 
 impl Heap {
-    fn fill(&mut self, initial: Option<bool>, clobber: Option<bool>) {
+    pub(super) fn fill(&mut self, initial: Option<bool>, clobber: Option<bool>) {
         let wanted = |now: Option<u64>, change: Option<bool>| change.unwrap_or(now.is_some());
         self.init = wanted(self.init, initial).then_some(self.init_value);
         self.clobber = wanted(self.clobber, clobber).then_some(self.clobber_value);
     }
 }
 
-/// 64 bits: a number, or `NAN`. A number that fits into a byte is repeated in each byte.
-fn pattern(text: &str) -> Option<u64> {
-    let text = text.trim();
-    if text.eq_ignore_ascii_case("nan") {
-        return Some(FILL);
-    }
-    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
-        None => text.parse().ok()?,
-    };
-    Some(if value < 256 { value * (u64::MAX / 255) } else { value })
-}
-
-const PATTERN: &str = "a number of 64 bits, a byte such as 0xA5, or NAN";
-
-/// This part of the table.
-pub(super) const VARS: &[Var] = &[
-    Var {
-        name: "GASNET_MALLOC_INIT",
-        aliases: &[],
-        default: "no",
-        doc: "debug heap: fill new memory with GASNET_MALLOC_INITVAL",
-        form: parse::YES_NO,
-        set: |c, v| parse::yes_no(v).map(|yes| c.heap.fill(Some(yes), None)),
-    },
-    Var {
-        name: "GASNET_MALLOC_INITVAL",
-        aliases: &[],
-        default: "NAN",
-        doc: "debug heap: what new memory is filled with, a byte or 64 bits",
-        form: PATTERN,
-        set: |c, v| {
-            c.heap.init_value = pattern(v)?;
-            c.heap.fill(None, None);
-            Some(())
-        },
-    },
-    Var {
-        name: "GASNET_MALLOC_CLOBBER",
-        aliases: &[],
-        default: "no",
-        doc: "debug heap: fill freed memory with GASNET_MALLOC_CLOBBERVAL",
-        form: parse::YES_NO,
-        set: |c, v| parse::yes_no(v).map(|yes| c.heap.fill(None, Some(yes))),
-    },
-    Var {
-        name: "GASNET_MALLOC_CLOBBERVAL",
-        aliases: &[],
-        default: "NAN",
-        doc: "debug heap: what freed memory is filled with",
-        form: PATTERN,
-        set: |c, v| {
-            c.heap.clobber_value = pattern(v)?;
-            c.heap.fill(None, None);
-            Some(())
-        },
-    },
-    Var {
-        name: "GASNET_MALLOC_LEAKALL",
-        aliases: &[],
-        default: "no",
-        doc: "debug heap: give nothing back, so that no address comes twice",
-        form: parse::YES_NO,
-        set: |c, v| put(&mut c.heap.leak_all, parse::yes_no(v)),
-    },
-    Var {
-        name: "GASNET_MALLOC_SCANFREED",
-        aliases: &[],
-        default: "no",
-        doc: "debug heap: give nothing back, and look for writes to what was freed",
-        form: parse::YES_NO,
-        set: |c, v| put(&mut c.heap.scan_freed, parse::yes_no(v)),
-    },
-    Var {
-        name: "GASNET_MALLOC_EXTRACHECK",
-        aliases: &[],
-        default: "no",
-        doc: "debug heap: look at all memory in each call; slow",
-        form: parse::YES_NO,
-        set: |c, v| put(&mut c.heap.extra_check, parse::yes_no(v)),
-    },
-    Var {
-        name: "GASNET_MALLOCFILE",
-        aliases: &[],
-        default: "",
-        doc: "debug heap: file for a list of what was not freed at exit; names as for GASNET_TRACEFILE",
-        form: "a file name",
-        set: |c, v| put(&mut c.heap.file, Some(Some(v.trim().to_string()))),
-    },
-    Var {
-        name: "GASNET_MALLOCNODES",
-        aliases: &[],
-        default: "*",
-        doc: "debug heap: nodes that write it",
-        form: "a list of nodes such as 0,2-4",
-        set: |c, v| put(&mut c.heap.nodes, NodeSet::parse(v)),
-    },
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_are_bytes_or_words() {
-        assert_eq!(pattern("0xA5"), Some(0xa5a5_a5a5_a5a5_a5a5));
-        assert_eq!((pattern("0"), pattern("256")), (Some(0), Some(256)));
-        assert_eq!((pattern("nan"), pattern("x"), pattern("-1")), (Some(FILL), None, None));
-    }
 
     #[test]
     fn values_count_when_filling_is_on_whatever_the_order() {

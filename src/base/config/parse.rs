@@ -1,6 +1,6 @@
 //! Forms of values in environment variables (contract: environment.md §1). `None`: the text does not have the form.
 
-use super::SignalSet;
+use crate::os::signame;
 
 /// The words that [`yes_no`] accepts, for an error message.
 pub const YES_NO: &str = "yes or no (Y, YES, 1, N, NO, 0)";
@@ -85,40 +85,27 @@ impl NodeSet {
     }
 }
 
-/// Names of the signals that a setting may use, with their numbers.
-const SIGNALS: &[(&str, i32)] = &[
-    ("HUP", libc::SIGHUP),
-    ("INT", libc::SIGINT),
-    ("QUIT", libc::SIGQUIT),
-    ("ILL", libc::SIGILL),
-    ("TRAP", libc::SIGTRAP),
-    ("ABRT", libc::SIGABRT),
-    ("BUS", libc::SIGBUS),
-    ("FPE", libc::SIGFPE),
-    ("KILL", libc::SIGKILL),
-    ("USR1", libc::SIGUSR1),
-    ("SEGV", libc::SIGSEGV),
-    ("USR2", libc::SIGUSR2),
-    ("PIPE", libc::SIGPIPE),
-    ("ALRM", libc::SIGALRM),
-    ("TERM", libc::SIGTERM),
-    ("CHLD", libc::SIGCHLD),
-    ("CONT", libc::SIGCONT),
-    ("STOP", libc::SIGSTOP),
-    ("TSTP", libc::SIGTSTP),
-    ("XCPU", libc::SIGXCPU),
-    ("XFSZ", libc::SIGXFSZ),
-    ("PROF", libc::SIGPROF),
-    ("IO", libc::SIGIO),
-    ("SYS", libc::SIGSYS),
-];
+/// A set of signals that a variable names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SignalSet {
+    /// Every signal (`*`).
+    pub all: bool,
+    /// These signals.
+    pub list: Vec<i32>,
+}
+
+impl SignalSet {
+    /// Whether the set contains `signal`.
+    pub fn contains(&self, signal: i32) -> bool {
+        self.all || self.list.contains(&signal)
+    }
+}
 
 /// The number of a signal: `SIGSEGV`, `SEGV`, `segv` or `11` → 11.
 pub fn signal_number(text: &str) -> Option<i32> {
     let name = text.trim().to_ascii_uppercase();
     let name = name.strip_prefix("SIG").unwrap_or(&name);
-    let named = SIGNALS.iter().find(|(n, _)| *n == name).map(|(_, number)| *number);
-    named.or_else(|| name.parse().ok().filter(|n| (1..=64).contains(n)))
+    signame::number(name).or_else(|| name.parse().ok().filter(|n| (1..=64).contains(n)))
 }
 
 /// A list with commas or blanks between the signals; `*`: all. Unknown names are skipped, because such signals cannot

@@ -1,7 +1,8 @@
 //! The environment as a whole, for users who look at their settings, and for nodes that take over that of another
 //! node. Must not know: which code uses a value.
 
-use super::{Config, Tuned, VARS, Var, find_tuned};
+use super::read::find_tuned;
+use super::{Config, Tuned, VARS, Var};
 
 /// This process's environment: entries `name=value`, each ended by a zero byte, and one more zero byte at the end.
 pub fn environment() -> Vec<u8> {

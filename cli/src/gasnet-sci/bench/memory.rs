@@ -2,6 +2,7 @@
 //!
 //! Not counted are code and constants of files, which all processes share, and what the kernel keeps for each map.
 
+use crate::host::kib;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
@@ -34,31 +35,26 @@ fn each_line(mut lines: impl BufRead, mut look: impl FnMut(&str)) -> io::Result<
     Ok(())
 }
 
-/// The number of a line "NAME: NUMBER kB", if the line has this name.
-fn kib(line: &str, name: &str) -> Option<f64> {
-    line.strip_prefix(name)?.split_whitespace().next()?.parse().ok()
-}
-
 /// Pages that this process has written in private maps. The job's memory does not count, even if only this process
 /// has mapped it.
 fn written(smaps: impl BufRead) -> io::Result<f64> {
-    let (mut sum, mut private) = (0.0, false);
+    let (mut sum, mut private) = (0, false);
     each_line(smaps, |line| {
         let mut words = line.split_whitespace();
         if words.next().is_some_and(|first| !first.ends_with(':')) {
             // ADDRESSES RIGHTS OFFSET DEVICE INODE [NAME]
             private = words.next().is_some_and(|rights| rights.ends_with('p'));
         } else if private {
-            sum += kib(line, "Private_Dirty:").unwrap_or(0.0);
+            sum += kib(line, "Private_Dirty:").unwrap_or(0);
         }
     })?;
-    Ok(sum)
+    Ok(sum as f64)
 }
 
 fn tables(status: impl BufRead) -> io::Result<f64> {
     let mut tables = None;
     each_line(status, |line| tables = tables.or(kib(line, "VmPTE:")))?;
-    tables.ok_or_else(|| io::Error::other("the system does not say how large page tables are"))
+    tables.map(|kib| kib as f64).ok_or_else(|| io::Error::other("the system does not say how large page tables are"))
 }
 
 /// KiB of the job's memory that exist, whichever node touched them first.

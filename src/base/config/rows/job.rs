@@ -1,6 +1,9 @@
 //! Variables of the job, its messages and its transfers. Contract: environment.md §2.
+//!
+//! Must not know: which code uses a value.
 
-use super::{Dma, NodeSet, Unmapped, Var, memory_size, parse, put};
+use super::super::settings::{Dma, Unmapped, Var, put};
+use super::super::{NodeSet, memory_size, parse};
 
 /// The least value of GASNET_SCI_DMA_THREAD_MIN in bytes. `GASNETI_SCI_IS_QUEUED` in the header relies on it.
 const DMA_THREAD_LEAST: u64 = 64;

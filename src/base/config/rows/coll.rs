@@ -1,7 +1,10 @@
 //! Variables of collectives. Contract: coll.md §10. `coll::select` alone chooses the algorithm. Variables that would
 //! choose another one are read, checked and reported, but have no effect.
+//!
+//! Must not know: which code uses a value.
 
-use super::{Var, memory_size, parse, put};
+use super::super::settings::{Config, Var, put};
+use super::super::{memory_size, parse};
 
 /// The form of a size.
 const SIZE: &str = "a memory size";
@@ -15,7 +18,7 @@ const fn ignored(
     default: &'static str,
     doc: &'static str,
     form: &'static str,
-    set: fn(&mut super::Config, &str) -> Option<()>,
+    set: fn(&mut Config, &str) -> Option<()>,
 ) -> Var {
     Var { name, aliases: &[], default, doc, form, set }
 }
@@ -117,7 +120,7 @@ pub(super) const VARS: &[Var] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::Config;
+    use super::*;
 
     #[test]
     fn what_has_no_effect_is_checked_all_the_same() {

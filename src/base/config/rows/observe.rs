@@ -1,0 +1,147 @@
+//! Variables of what can be seen of a job from outside: traces, statistics, stack traces, freezing. Contract:
+//! environment.md §2.2.
+//!
+//! Must not know: which code uses a value.
+
+use super::super::settings::{Var, put};
+use super::super::{Mask, NodeSet, parse};
+
+const MASK: &str = "letters of GPSWXBLAICDNHU";
+const NODES: &str = "a list of nodes such as 0,2-4";
+const SIGNAL: &str = "a signal that can be caught, such as SIGUSR1";
+
+fn catchable(text: &str) -> Option<i32> {
+    parse::signal_number(text).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+}
+
+/// This part of the table.
+pub(super) const VARS: &[Var] = &[
+    Var {
+        name: "GASNET_FREEZE_SIGNAL",
+        aliases: &[],
+        default: "",
+        doc: "a signal that freezes the process, until a debugger or SIGCONT lets it go on",
+        form: SIGNAL,
+        set: |c, v| catchable(v).map(|signal| c.observe.freeze_signal = Some(signal)),
+    },
+    Var {
+        name: "GASNET_BACKTRACE_SIGNAL",
+        aliases: &[],
+        default: "",
+        doc: "a signal upon which a stack trace is printed, after which the process goes on",
+        form: SIGNAL,
+        set: |c, v| catchable(v).map(|signal| c.observe.backtrace_signal = Some(signal)),
+    },
+    Var {
+        name: "GASNET_BACKTRACE_TYPE",
+        aliases: &[],
+        default: "all there are",
+        doc: "mechanisms for stack traces in order of preference, of EXECINFO, GDB, LLDB, PSTACK and the name of the client's own; the first that works is used",
+        form: "a list of names such as EXECINFO,GDB",
+        set: |c, v| {
+            let words = v.split([',', ' ', '\t', '|', ';']).filter(|word| !word.is_empty());
+            c.observe.backtrace_types = words.map(str::to_ascii_uppercase).collect();
+            Some(())
+        },
+    },
+    Var {
+        name: "GASNET_BACKTRACE_MT",
+        aliases: &[],
+        default: "no",
+        doc: "prefer mechanisms for stack traces that show all threads",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.observe.backtrace_threads, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_TRACEFILE",
+        aliases: &[],
+        default: "",
+        doc: "file for a trace of all operations; % is the node's number, stderr or - and stdout are the streams",
+        form: "a file name",
+        set: |c, v| put(&mut c.observe.trace.file, Some(Some(v.trim().to_string()))),
+    },
+    Var {
+        name: "GASNET_TRACEMASK",
+        aliases: &[],
+        default: "GPSWXBLAICDNHU",
+        doc: "what the trace shows: G gets, P puts, S syncs, W collectives, X syncs of them, B barriers, L locks, A AMs, I information, C conduit, D data, N line numbers, H the client's messages",
+        form: MASK,
+        set: |c, v| put(&mut c.observe.trace.mask, Mask::parse(v)),
+    },
+    Var {
+        name: "GASNET_TRACENODES",
+        aliases: &[],
+        default: "*",
+        doc: "nodes that write a trace",
+        form: NODES,
+        set: |c, v| put(&mut c.observe.trace.nodes, NodeSet::parse(v)),
+    },
+    Var {
+        name: "GASNET_TRACEFLUSH",
+        aliases: &[],
+        default: "no",
+        doc: "write each line of the trace at once, so that none is missing after a crash",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.observe.flush, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_TRACELOCAL",
+        aliases: &[],
+        default: "yes",
+        doc: "record a node's transfers with itself as well",
+        form: parse::YES_NO,
+        set: |c, v| parse::yes_no(v).map(|local| c.observe.no_local = !local),
+    },
+    Var {
+        name: "GASNET_STATSFILE",
+        aliases: &[],
+        default: "",
+        doc: "file for statistics at exit: per kind of operation count, bytes and time; names as for GASNET_TRACEFILE",
+        form: "a file name",
+        set: |c, v| put(&mut c.observe.stats.file, Some(Some(v.trim().to_string()))),
+    },
+    Var {
+        name: "GASNET_STATSMASK",
+        aliases: &[],
+        default: "GPSWXBLAICDNHU",
+        doc: "what the statistics show; see GASNET_TRACEMASK",
+        form: MASK,
+        set: |c, v| put(&mut c.observe.stats.mask, Mask::parse(v)),
+    },
+    Var {
+        name: "GASNET_STATSNODES",
+        aliases: &[],
+        default: "*",
+        doc: "nodes that write statistics",
+        form: NODES,
+        set: |c, v| put(&mut c.observe.stats.nodes, NodeSet::parse(v)),
+    },
+    Var {
+        name: "GASNET_FS_SYNC",
+        aliases: &[],
+        default: "no",
+        doc: "gasnett_flush_streams calls sync(2)",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.observe.fs_sync, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_DISABLE_ENVDECODE",
+        aliases: &[],
+        default: "no",
+        doc: "gasnett_getenv leaves %0HH in values as it is; else it stands for the character with that code",
+        form: "anything; 0, N and NO mean no",
+        set: |c, v| put(&mut c.observe.raw_values, Some(parse::yes_no(v).unwrap_or(true))),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_nobody_can_catch_is_refused() {
+        assert_eq!(catchable("usr1"), Some(libc::SIGUSR1));
+        assert_eq!(catchable("SIGKILL"), None);
+        assert_eq!(catchable("0"), None);
+    }
+}
