@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 6] = ["native", "ref", "crowd", "silent", "played", "start"];
+pub const JOBS: [&str; 8] = ["native", "ref", "par", "threads", "crowd", "silent", "played", "start"];
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
@@ -71,7 +71,7 @@ fn measure(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> io::Resu
     let mut rows = Vec::new();
     let mut beside = Vec::new();
     let crowds = plan::CROWDS.into_iter().filter(|nodes| *nodes <= settings.most).map(Job::Crowd);
-    for job in [Job::Native, Job::Reference].into_iter().chain(crowds) {
+    for job in [Job::Native, Job::Reference, Job::Par, Job::Threads].into_iter().chain(crowds) {
         let measures = plan::measures(job, wanted);
         if measures.is_empty() {
             continue;

@@ -144,12 +144,19 @@ pub fn row(job: Job, measure: &Measure, view: &View, ours: &[f64], limit: &[f64]
     }
 }
 
-/// The rows of the limits themselves: one per limit and size, from all rounds of all measures beside it.
+/// The rows of the limits themselves: one per limit and size, from all rounds of all measures beside it. A limit that is
+/// also measured as a row has that row only.
 pub fn limits(measured: &[(Measure, super::node::Samples)]) -> Vec<Row> {
     let mut all: Vec<(&'static str, usize, Unit, Vec<f64>)> = Vec::new();
     for (measure, samples) in measured {
         let Some(limit) = measure.limit else { continue };
         let bytes = measure.limit_bytes(limit);
+        let is_row = |(other, _): &(Measure, _)| {
+            other.bare && other.bytes == bytes && other.views.iter().any(|view| view.operation == limit.operation)
+        };
+        if measured.iter().any(is_row) {
+            continue;
+        }
         let values = samples.limit.iter().map(|ns| convert(limit.unit, *ns, bytes));
         match all.iter_mut().find(|(operation, size, ..)| *operation == limit.operation && *size == bytes) {
             Some((.., sum)) => sum.extend(values),
