@@ -46,6 +46,7 @@ macro_rules! kernels {
             fn bench_par_touch();
             fn bench_par_verify() -> c_int;
             fn bench_par_exit(code: c_int) -> !;
+            fn bench_par_threads_on(cpus: *const c_uint, count: c_uint);
             fn bench_mynode() -> c_uint;
             fn bench_numnodes() -> c_uint;
             fn bench_store_figure(figure: f64);
@@ -203,6 +204,13 @@ impl Node {
         assert_eq!(self.segment, SEGMENT);
         // SAFETY: the job has started, with the segment that this needs.
         unsafe { (self.client.touch)() };
+    }
+
+    /// Says on which CPUs, one per core, kernels put the nodes' threads in turns.
+    pub fn threads_on(&self, cpus: &[usize]) {
+        let cpus: &[c_uint] = cpus.iter().map(|cpu| *cpu as c_uint).collect::<Vec<_>>().leak();
+        // SAFETY: the list lives for ever.
+        unsafe { bench_par_threads_on(cpus.as_ptr(), cpus.len() as c_uint) };
     }
 
     /// Collects one figure of each node, in a barrier. Node 0 gets them all, the others get nothing.

@@ -6,6 +6,7 @@ use super::plan::{self, Batch, Job, Measure};
 use super::played;
 use clap::ArgMatches;
 use gasnet_sci::os::sys;
+use gasnet_sci::os::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -53,7 +54,12 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     match job {
         Job::Start(_) | Job::Played(_) => {}
         Job::Silent(_) => silent(&node, &measures, number("rounds"), budget)?,
-        Job::Crowd(_) | Job::Threads => rounds(&node, &measures, number("rounds"), budget)?,
+        Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget)?,
+        Job::Threads => {
+            let cores = Topology::read().cores;
+            node.threads_on(&cores.iter().map(|cpus| cpus[0]).collect::<Vec<_>>());
+            rounds(&node, &measures, number("rounds"), budget)?;
+        }
         Job::Native | Job::Reference | Job::Par => {
             sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
             node.touch();

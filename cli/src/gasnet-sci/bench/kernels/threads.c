@@ -1,8 +1,12 @@
 /* Threads of a client in PAR that poll and send at once: each thread of node 0 makes Short round trips of its own, and the
  * threads of node 1 poll. A thread waits for messages in the library, which gives the core away, so that nodes with more
  * threads than cores come to an end. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* affinity */
+#endif
 #include "bench.h"
 #include <pthread.h>
+#include <sched.h>
 
 enum { THREAD_ASK = 210, THREAD_ANSWER };
 #define MOST_THREADS 8
@@ -48,9 +52,26 @@ static void work(long thread) {
   ended[thread] = bench_now();
 }
 
+static const unsigned *cpus;
+static unsigned cpu_count;
+
+/* CPUs, one per core, that the nodes' threads get in turns. `list` stays valid. */
+void bench_par_threads_on(const unsigned *list, unsigned count) { cpus = list, cpu_count = count; }
+
+/* Binds the calling thread. Left to the system, both nodes of two cores were found on one of them for whole runs. */
+static void bind(long thread) {
+  cpu_set_t one;
+  if (cpu_count == 0) return;
+  CPU_ZERO(&one);
+  CPU_SET(cpus[((unsigned)thread * bench_nodes + bench_me) % cpu_count], &one);
+  sched_setaffinity(0, sizeof one, &one); /* if it fails, the thread runs elsewhere */
+}
+
 static void *thread_main(void *answer) {
+  const long thread = (line_t *)answer - answers;
+  bind(thread);
   pthread_barrier_wait(&all_here);
-  work((line_t *)answer - answers);
+  work(thread);
   return NULL;
 }
 
@@ -65,6 +86,7 @@ static double run(long n, long threads) {
   if (pthread_barrier_init(&all_here, NULL, (unsigned)threads) != 0) gasnet_exit(98);
   for (i = 1; i < threads; i++)
     if (pthread_create(&others[i], NULL, thread_main, &answers[i]) != 0) gasnet_exit(98);
+  bind(0);
   pthread_barrier_wait(&all_here);
   start = bench_now();
   work(0);
