@@ -137,13 +137,8 @@ struct Client {
     exit: unsafe extern "C" fn(code: c_int) -> !,
 }
 
-static SEQ: Client = Client {
-    start: bench_start,
-    barrier: bench_barrier,
-    touch: bench_touch,
-    verify: bench_verify,
-    exit: bench_exit,
-};
+static SEQ: Client =
+    Client { start: bench_start, barrier: bench_barrier, touch: bench_touch, verify: bench_verify, exit: bench_exit };
 static PAR: Client = Client {
     start: bench_par_start,
     barrier: bench_par_barrier,

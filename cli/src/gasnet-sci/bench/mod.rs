@@ -11,8 +11,10 @@ mod plan;
 mod played;
 mod result;
 mod table;
+mod tricks;
 
 pub use plan::SECTIONS;
+pub use tricks::Tricks;
 
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Topology;
@@ -46,7 +48,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     };
     let mut results = measure(&settings, &|section| sections.contains(&section))?;
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
-    let report = Report { version: 1, host: Host::look(cores.len()), rounds, results };
+    let report = Report { version: 1, host: Host::look(cores.len()), tricks: Tricks::look()?, rounds, results };
 
     let json_file = options.get_one::<PathBuf>("json");
     if let Some(path) = json_file {

@@ -1,6 +1,7 @@
 //! Rows of the result: statistics of the samples, and the JSON that `--json` prints.
 
 use super::plan::{Job, Measure, Unit, View};
+use super::tricks::Tricks;
 use serde::Serialize;
 use std::fs;
 
@@ -9,6 +10,7 @@ use std::fs;
 pub struct Report {
     pub version: u32,
     pub host: Host,
+    pub tricks: Tricks,
     pub rounds: u32,
     pub results: Vec<Row>,
 }
