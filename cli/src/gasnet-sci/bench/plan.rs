@@ -230,7 +230,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             for (threads, kernel) in kernels {
                 let operation = format!("short round trips, {threads} threads per node, per message, PAR");
                 let operation = operation.replace("1 threads", "1 thread");
-                plan.row("am", &operation, kernel, 200.0, 0, None, Unit::Ns, None);
+                plan.row("am", &operation, kernel, 1e3, 0, None, Unit::Ns, None);
             }
         }
         Job::Crowd(nodes) => {
