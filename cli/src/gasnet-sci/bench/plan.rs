@@ -226,10 +226,9 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
         Job::Reference => transfers(&mut plan, false),
         Job::Par => par(&mut plan),
         Job::Threads => {
-            let kernels = [(1, k::THREADS_1), (2, k::THREADS_2), (4, k::THREADS_4), (8, k::THREADS_8)];
-            for (threads, kernel) in kernels {
-                let operation = format!("short round trips, {threads} threads per node, per message, PAR");
-                let operation = operation.replace("1 threads", "1 thread");
+            for (threads, kernel) in [(1, k::THREADS_1), (2, k::THREADS_2), (4, k::THREADS_4), (8, k::THREADS_8)] {
+                let many = if threads == 1 { "thread" } else { "threads" };
+                let operation = format!("short round trips of {threads} {many}, per message, PAR");
                 plan.row("am", &operation, kernel, 1e3, 0, None, Unit::Ns, None);
             }
         }

@@ -60,7 +60,7 @@ pub struct Row {
 
 impl Bench {
     /// Reads the files. A row of a later file replaces a row of the same cell in an earlier one. Host and rounds come
-    /// from the first file, and the library's choices from the first that has them.
+    /// from the first file, and the library's choices from the first of the same host that has them.
     ///
     /// # Errors
     /// A file that cannot be read, has another format, or has no rows. The message names the file.
@@ -83,8 +83,9 @@ impl Bench {
                             all.host.cpu,
                             all.host.cores
                         );
+                    } else {
+                        all.tricks = all.tricks.take().or(one.tricks);
                     }
-                    all.tricks = all.tricks.take().or(one.tricks);
                     all.add(one.results);
                 }
             }
