@@ -1,5 +1,5 @@
-//! Compiles the kernels of `gasnet-sci bench` against the headers as clients get them. They are optimised as clients
-//! are, whatever the profile. Only `gasnet-sci` links them (`#[link]` in its kernels.rs); the launcher and the tests
+//! Compiles the kernels of `gasnet-sci bench` against the headers as clients get them, for SEQ and for PAR (see bench.h
+//! there). They are optimised as clients are, whatever the profile. Only `gasnet-sci` links them (`#[link]` in its kernels.rs); the launcher and the tests
 //! do not.
 
 #![allow(clippy::disallowed_methods)] // cargo speaks to build scripts through the environment
@@ -19,8 +19,12 @@ fn main() {
         build.files(files.iter().map(|file| package.join("src/gasnet-sci/bench/kernels").join(file)));
         build
     };
-    let mut seq = compile(&["job.c", "limits.c", "am.c", "rma.c", "sync.c"]);
-    for object in compile(&["lock.c"]).compile_intermediates() {
+    let mut seq = compile(&["node.c", "limits.c", "job.c", "am.c", "rma.c", "sync.c"]);
+    let mut par = compile(&["job.c", "am.c", "rma.c", "sync.c", "lock.c", "threads.c"]);
+    // Objects of both have the same names.
+    let par_out = out.join("par");
+    std::fs::create_dir_all(&par_out).expect("cargo made the directory that this one is in");
+    for object in par.define("GASNET_PAR", None).out_dir(par_out).compile_intermediates() {
         seq.object(object);
     }
     seq.define("GASNET_SEQ", None).compile("gasnet_sci_bench");

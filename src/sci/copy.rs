@@ -14,6 +14,7 @@
 #![allow(unsafe_code)] // mapped memory, system calls
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 use crate::sync::fixed::{AtomicU64, Ordering};
@@ -28,6 +29,15 @@ pub(crate) fn prepare() {
     if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512fp16") {
         LENGTHS.store(16384 - 64 + 1, Ordering::Relaxed); // relaxed: nothing depends on it, the bytes arrive either way
     }
+}
+
+/// The lengths that are copied here on this processor; empty: every copy is memmove's.
+pub fn own_lengths() -> Range<u64> {
+    prepare();
+    #[cfg(target_arch = "x86_64")]
+    return 64..64 + LENGTHS.load(Ordering::Relaxed); // relaxed: as in `prepare`
+    #[cfg(not(target_arch = "x86_64"))]
+    return 64..64;
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -29,12 +29,12 @@ pub struct Printed {
 }
 
 impl Settings {
-    // Microseconds per batch. Nodes that share cores need longer batches, because each gets its turn only every few
-    // milliseconds.
+    // Microseconds per batch. Nodes or threads that share cores need longer batches, because each gets its turn only
+    // every few milliseconds.
     fn budget(&self, job: Job) -> u32 {
         match (job, self.quick) {
-            (Job::Crowd(_), true) => 4000,
-            (Job::Crowd(_), false) => 20_000,
+            (Job::Crowd(_) | Job::Threads, true) => 4000,
+            (Job::Crowd(_) | Job::Threads, false) => 20_000,
             (_, true) => 200,
             (_, false) => 400,
         }

@@ -37,17 +37,23 @@ macro_rules! kernels {
         unsafe extern "C" {
             $(fn $symbol(n: c_long, bytes: usize) -> f64;)*
             fn bench_start(segment: u64) -> c_int;
-            fn bench_mynode() -> c_uint;
-            fn bench_numnodes() -> c_uint;
             fn bench_barrier();
             fn bench_touch();
+            fn bench_verify() -> c_int;
+            fn bench_exit(code: c_int) -> !;
+            fn bench_par_start(segment: u64) -> c_int;
+            fn bench_par_barrier();
+            fn bench_par_touch();
+            fn bench_par_verify() -> c_int;
+            fn bench_par_exit(code: c_int) -> !;
+            fn bench_par_threads_on(cpus: *const c_uint, count: c_uint);
+            fn bench_mynode() -> c_uint;
+            fn bench_numnodes() -> c_uint;
             fn bench_store_figure(figure: f64);
             fn bench_figure(node: c_uint) -> f64;
             fn bench_sleep();
             fn bench_await_sleepers();
             fn bench_wake();
-            fn bench_verify() -> c_int;
-            fn bench_exit(code: c_int) -> !;
             fn bench_poll_played(
                 n: c_long,
                 watch: *mut c_void,
@@ -61,8 +67,16 @@ macro_rules! kernels {
 
 kernels! {
     LINE_TRIP = bench_line_trip;
+    LINE_TRIP_HANDED = bench_line_trip_handed;
+    LINE_TRIP_0 = bench_line_trip_0;
+    LINE_TRIP_2 = bench_line_trip_2;
+    LINE_TRIP_3 = bench_line_trip_3;
+    LINE_TRIP_4 = bench_line_trip_4;
     LINE_STREAM = bench_line_stream;
+    LINE_STREAM_CLAIMED = bench_line_stream_claimed;
     COPY_TRIP = bench_copy_trip;
+    COPY_TRIP_HANDED = bench_copy_trip_handed;
+    COPY_TRIP_CLAIMED = bench_copy_trip_claimed;
     COPY_STREAM = bench_copy_stream;
     COPY_TO = bench_copy_to;
     COPY_FROM = bench_copy_from;
@@ -103,7 +117,35 @@ kernels! {
     GATHER_ALL = bench_gather_all;
     EXCHANGE = bench_exchange;
     REDUCE = bench_reduce;
+    PAR_SHORT_REPLY_TRIP = bench_par_short_reply_trip;
+    PAR_SHORT_FLOOD = bench_par_short_flood;
+    PAR_PUT = bench_par_put;
+    PAR_GET = bench_par_get;
+    PAR_POLL = bench_par_poll;
+    THREADS_1 = bench_par_threads_1;
+    THREADS_2 = bench_par_threads_2;
+    THREADS_4 = bench_par_threads_4;
+    THREADS_8 = bench_par_threads_8;
 }
+
+/// What one of the two clients (see bench.h) does besides kernels.
+struct Client {
+    start: unsafe extern "C" fn(segment: u64) -> c_int,
+    barrier: unsafe extern "C" fn(),
+    touch: unsafe extern "C" fn(),
+    verify: unsafe extern "C" fn() -> c_int,
+    exit: unsafe extern "C" fn(code: c_int) -> !,
+}
+
+static SEQ: Client =
+    Client { start: bench_start, barrier: bench_barrier, touch: bench_touch, verify: bench_verify, exit: bench_exit };
+static PAR: Client = Client {
+    start: bench_par_start,
+    barrier: bench_par_barrier,
+    touch: bench_par_touch,
+    verify: bench_par_verify,
+    exit: bench_par_exit,
+};
 
 /// Nanoseconds of `n` polls of an engine that belongs to no job, made as a client makes them.
 pub fn polls_played(am: &Am<Host>, n: u64) -> f64 {
@@ -125,13 +167,16 @@ pub struct Node {
     pub nodes: u32,
     /// Bytes of its segment.
     segment: u64,
+    client: &'static Client,
 }
 
 impl Node {
-    /// Joins the job that the environment describes. Call it first. If it fails, the library has printed why.
-    pub fn start(segment: u64) -> io::Result<Node> {
+    /// Joins the job that the environment describes, with client threads (PAR) or without (SEQ). The kernels that the
+    /// node runs must be of the same mode. Call it first. If it fails, the library has printed why.
+    pub fn start(segment: u64, threaded: bool) -> io::Result<Node> {
+        let client = if threaded { &PAR } else { &SEQ };
         // SAFETY: called once, before anything else of the library.
-        let failed = unsafe { bench_start(segment) };
+        let failed = unsafe { (client.start)(segment) };
         if failed != 0 {
             return Err(io::Error::other(format!("a node did not start (step {failed})")));
         }
@@ -140,20 +185,27 @@ impl Node {
         // SAFETY: the job has started.
         let nodes = unsafe { bench_numnodes() };
         assert!(nodes <= MAX_NODES);
-        Ok(Node { me, nodes, segment })
+        Ok(Node { me, nodes, segment, client })
     }
 
     /// A barrier of all nodes.
     pub fn barrier(&self) {
         // SAFETY: the job has started.
-        unsafe { bench_barrier() };
+        unsafe { (self.client.barrier)() };
     }
 
     /// Touches everything that transfers use for the first time. Needs a segment of `SEGMENT` bytes.
     pub fn touch(&self) {
         assert_eq!(self.segment, SEGMENT);
         // SAFETY: the job has started, with the segment that this needs.
-        unsafe { bench_touch() };
+        unsafe { (self.client.touch)() };
+    }
+
+    /// Says on which CPUs, one per core, kernels put the nodes' threads in turns.
+    pub fn threads_on(&self, cpus: &[usize]) {
+        let cpus: &[c_uint] = cpus.iter().map(|cpu| *cpu as c_uint).collect::<Vec<_>>().leak();
+        // SAFETY: the list lives for ever.
+        unsafe { bench_par_threads_on(cpus.as_ptr(), cpus.len() as c_uint) };
     }
 
     /// Collects one figure of each node, in a barrier. Node 0 gets them all, the others get nothing.
@@ -188,14 +240,14 @@ impl Node {
     pub fn verify(&self) -> bool {
         assert_eq!(self.segment, SEGMENT);
         // SAFETY: the job has started, with room for the pattern.
-        unsafe { bench_verify() == 1 }
+        unsafe { (self.client.verify)() == 1 }
     }
 
     /// Leaves the job.
     pub fn exit(self, code: i32) -> ! {
         self.barrier();
         // SAFETY: the job has started.
-        unsafe { bench_exit(code) }
+        unsafe { (self.client.exit)(code) }
     }
 }
 

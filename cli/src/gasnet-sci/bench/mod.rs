@@ -11,8 +11,10 @@ mod plan;
 mod played;
 mod result;
 mod table;
+mod tricks;
 
 pub use plan::SECTIONS;
+pub use tricks::Tricks;
 
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Topology;
@@ -23,7 +25,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 6] = ["native", "ref", "crowd", "silent", "played", "start"];
+pub const JOBS: [&str; 8] = ["native", "ref", "par", "threads", "crowd", "silent", "played", "start"];
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
@@ -46,7 +48,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     };
     let mut results = measure(&settings, &|section| sections.contains(&section))?;
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
-    let report = Report { version: 1, host: Host::look(cores.len()), rounds, results };
+    let report = Report { version: 1, host: Host::look(cores.len()), tricks: Tricks::look()?, rounds, results };
 
     let json_file = options.get_one::<PathBuf>("json");
     if let Some(path) = json_file {
@@ -71,7 +73,7 @@ fn measure(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> io::Resu
     let mut rows = Vec::new();
     let mut beside = Vec::new();
     let crowds = plan::CROWDS.into_iter().filter(|nodes| *nodes <= settings.most).map(Job::Crowd);
-    for job in [Job::Native, Job::Reference].into_iter().chain(crowds) {
+    for job in [Job::Native, Job::Reference, Job::Par, Job::Threads].into_iter().chain(crowds) {
         let measures = plan::measures(job, wanted);
         if measures.is_empty() {
             continue;

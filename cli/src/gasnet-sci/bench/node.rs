@@ -6,6 +6,7 @@ use super::plan::{self, Batch, Job, Measure};
 use super::played;
 use clap::ArgMatches;
 use gasnet_sci::os::sys;
+use gasnet_sci::os::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -43,15 +44,23 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         }
         return Ok(());
     }
-    // The library must count the job's cores; after that this node is bound to its own core.
-    sys::bind_to_cpus(&cpus)?;
-    let pair = matches!(job, Job::Native | Job::Reference);
-    let node = Node::start(if pair { SEGMENT } else { 64 << 10 })?;
+    // The library must count the job's cores; after that this node is bound to its own core. Threads have all cores that
+    // the command may use.
+    if job != Job::Threads {
+        sys::bind_to_cpus(&cpus)?;
+    }
+    let pair = matches!(job, Job::Native | Job::Reference | Job::Par);
+    let node = Node::start(if pair { SEGMENT } else { 64 << 10 }, matches!(job, Job::Par | Job::Threads))?;
     match job {
         Job::Start(_) | Job::Played(_) => {}
         Job::Silent(_) => silent(&node, &measures, number("rounds"), budget)?,
         Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget)?,
-        Job::Native | Job::Reference => {
+        Job::Threads => {
+            let cores = Topology::read().cores;
+            node.threads_on(&cores.iter().map(|cpus| cpus[0]).collect::<Vec<_>>());
+            rounds(&node, &measures, number("rounds"), budget)?;
+        }
+        Job::Native | Job::Reference | Job::Par => {
             sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
             node.touch();
             rounds(&node, &measures, number("rounds"), budget)?;

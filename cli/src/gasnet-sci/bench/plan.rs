@@ -22,6 +22,10 @@ pub enum Job {
     Native,
     /// The same with the reference implementation, over messages.
     Reference,
+    /// As `Native`, of a client that may have threads.
+    Par,
+    /// Two nodes with client threads, on all cores.
+    Threads,
     /// More nodes than cores, all busy.
     Crowd(u32),
     /// This many nodes that have joined and send each other nothing.
@@ -38,6 +42,8 @@ impl Job {
         match self {
             Job::Native => "native",
             Job::Reference => "ref",
+            Job::Par => "par",
+            Job::Threads => "threads",
             Job::Crowd(_) => "crowd",
             Job::Silent(_) => "silent",
             Job::Played(_) => "played",
@@ -47,7 +53,7 @@ impl Job {
 
     /// The inverse of `name`.
     pub fn parse(name: &str, nodes: u32) -> Option<Job> {
-        let pair = [Job::Native, Job::Reference];
+        let pair = [Job::Native, Job::Reference, Job::Par, Job::Threads];
         let all = pair.into_iter().chain([Job::Crowd, Job::Silent, Job::Played, Job::Start].map(|job| job(nodes)));
         all.into_iter().find(|job: &Job| job.name() == name)
     }
@@ -55,7 +61,7 @@ impl Job {
     /// Number of nodes.
     pub fn nodes(self) -> u32 {
         match self {
-            Job::Native | Job::Reference => 2,
+            Job::Native | Job::Reference | Job::Par | Job::Threads => 2,
             Job::Crowd(nodes) | Job::Silent(nodes) | Job::Played(nodes) | Job::Start(nodes) => nodes,
         }
     }
@@ -105,6 +111,8 @@ const fn limit(operation: &'static str, kernel: Kernel, bytes: usize, unit: Unit
 }
 
 static LINE_TRIP: Limit = limit("line ring round trip", k::LINE_TRIP, 64, Unit::Us, 250.0);
+static LINE_STREAM: Limit = limit("line stream, one way", k::LINE_STREAM, 64, Unit::Ns, 20.0);
+static COPY_TRIP: Limit = limit("copy ring round trip", k::COPY_TRIP, 0, Unit::Us, 300.0);
 static COPY_STREAM: Limit = limit("copy ring, one way", k::COPY_STREAM, 0, Unit::Rate, 50.0);
 static COPY_TO: Limit = limit("copy to the peer's segment", k::COPY_TO, 0, Unit::Ns, 3.0);
 static COPY_FROM: Limit = limit("copy from the peer's segment", k::COPY_FROM, 0, Unit::Ns, 3.0);
@@ -208,6 +216,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
     match job {
         Job::Native => {
             limits(&mut plan);
+            hints(&mut plan);
             messages(&mut plan);
             transfers(&mut plan, true);
             plan.row("barrier", "barrier", k::BARRIERS, 300.0, 0, Some(&LINE_TRIP), Unit::Us, Some(1.05));
@@ -215,6 +224,14 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             collectives(&mut plan);
         }
         Job::Reference => transfers(&mut plan, false),
+        Job::Par => par(&mut plan),
+        Job::Threads => {
+            for (threads, kernel) in [(1, k::THREADS_1), (2, k::THREADS_2), (4, k::THREADS_4), (8, k::THREADS_8)] {
+                let many = if threads == 1 { "thread" } else { "threads" };
+                let operation = format!("short round trips of {threads} {many}, per message, PAR");
+                plan.row("am", &operation, kernel, 1e3, 0, None, Unit::Ns, None);
+            }
+        }
         Job::Crowd(nodes) => {
             let at = |targets: [f64; 3]| CROWDS.iter().position(|n| *n == nodes).map(|i| targets[i]);
             let operation = "short request-reply round trip, all pairs busy, 2 cores";
@@ -243,9 +260,42 @@ fn poll_target(nodes: u32) -> Option<f64> {
 }
 
 fn limits(plan: &mut Plan<'_>) {
-    plan.row("limit", "line stream, one way", k::LINE_STREAM, 20.0, 64, Some(&LINE_TRIP), Unit::Ns, None);
+    plan.row("limit", LINE_STREAM.operation, k::LINE_STREAM, 20.0, 64, Some(&LINE_TRIP), Unit::Ns, None);
     for bytes in MEDIUM {
-        plan.row("limit", "copy ring round trip", k::COPY_TRIP, 300.0, bytes, Some(&LINE_TRIP), Unit::Us, None);
+        plan.row("limit", COPY_TRIP.operation, k::COPY_TRIP, 300.0, bytes, Some(&LINE_TRIP), Unit::Us, None);
+    }
+}
+
+// Hints that the protocol uses, each beside the same ring without it. A ratio below 1: it pays on this processor.
+fn hints(plan: &mut Plan<'_>) {
+    let (trip, stream, copies) = (Some(&LINE_TRIP), Some(&LINE_STREAM), Some(&COPY_TRIP));
+    let handed = "line ring round trip, lines handed over";
+    plan.row("limit", handed, k::LINE_TRIP_HANDED, 250.0, 64, trip, Unit::Us, None);
+    // The plain ring pauses once.
+    for (pauses, kernel) in [(0, k::LINE_TRIP_0), (2, k::LINE_TRIP_2), (3, k::LINE_TRIP_3), (4, k::LINE_TRIP_4)] {
+        let operation = format!("line ring round trip, {pauses} pauses between looks");
+        plan.row("limit", &operation, kernel, 250.0, 64, trip, Unit::Us, None);
+    }
+    let claimed = "line stream, lines claimed ahead";
+    plan.row("limit", claimed, k::LINE_STREAM_CLAIMED, 20.0, 64, stream, Unit::Ns, None);
+    let handed = "copy ring round trip, lines handed over";
+    plan.row("limit", handed, k::COPY_TRIP_HANDED, 300.0, 64, copies, Unit::Us, None);
+    for bytes in [64, 1 << 10, 4 << 10, 16 << 10] {
+        let claimed = "copy ring round trip, lines claimed ahead";
+        plan.row("limit", claimed, k::COPY_TRIP_CLAIMED, 300.0, bytes, copies, Unit::Us, None);
+    }
+}
+
+// What most runtimes use: a client that may have threads.
+fn par(plan: &mut Plan<'_>) {
+    let line = Some(&LINE_TRIP);
+    plan.row("poll", "idle poll, PAR", k::PAR_POLL, 8.0, 0, None, Unit::Ns, Some(8.0));
+    let trip = "short request-reply round trip, PAR";
+    plan.row("am", trip, k::PAR_SHORT_REPLY_TRIP, 300.0, 0, line, Unit::Us, Some(1.4));
+    plan.row("am", "short flood, one way, PAR", k::PAR_SHORT_FLOOD, 40.0, 0, line, Unit::Ns, Some(0.2));
+    for (name, kernel, copy) in [("put", k::PAR_PUT, &COPY_TO), ("get", k::PAR_GET, &COPY_FROM)] {
+        plan.row("rma", &format!("{name}, PAR"), kernel, 3.0, 8, Some(copy), Unit::Ns, None);
+        plan.view("rma", &format!("{name}, above the plain copy, PAR"), Unit::NsOver, Some(2.0));
     }
 }
 
@@ -356,18 +406,19 @@ mod tests {
 
     #[test]
     fn rows_are_named_once() {
-        for job in [Job::Native, Job::Reference, Job::Crowd(8), Job::Silent(64), Job::Played(64)] {
-            let mut names = Vec::new();
+        let mut names = Vec::new();
+        let pairs = [Job::Native, Job::Reference, Job::Par, Job::Threads];
+        for job in pairs.into_iter().chain([Job::Crowd(8), Job::Silent(64), Job::Played(64)]) {
             for measure in measures(job, &|_| true) {
                 assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());
-                names
-                    .extend(measure.views.iter().map(|view| (view.operation.clone(), measure.bytes, view.unit.name())));
+                let name = |view: &View| (job.who(), view.operation.clone(), measure.bytes, view.unit.name());
+                names.extend(measure.views.iter().map(name));
             }
-            let all = names.len();
-            names.sort();
-            names.dedup();
-            assert_eq!(names.len(), all);
         }
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
     }
 
     #[test]

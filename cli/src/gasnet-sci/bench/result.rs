@@ -1,6 +1,7 @@
 //! Rows of the result: statistics of the samples, and the JSON that `--json` prints.
 
 use super::plan::{Job, Measure, Unit, View};
+use super::tricks::Tricks;
 use serde::Serialize;
 use std::fs;
 
@@ -9,6 +10,7 @@ use std::fs;
 pub struct Report {
     pub version: u32,
     pub host: Host,
+    pub tricks: Tricks,
     pub rounds: u32,
     pub results: Vec<Row>,
 }
@@ -144,12 +146,19 @@ pub fn row(job: Job, measure: &Measure, view: &View, ours: &[f64], limit: &[f64]
     }
 }
 
-/// The rows of the limits themselves: one per limit and size, from all rounds of all measures beside it.
+/// The rows of the limits themselves: one per limit and size, from all rounds of all measures beside it. A limit that is
+/// also measured as a row has that row only.
 pub fn limits(measured: &[(Measure, super::node::Samples)]) -> Vec<Row> {
     let mut all: Vec<(&'static str, usize, Unit, Vec<f64>)> = Vec::new();
     for (measure, samples) in measured {
         let Some(limit) = measure.limit else { continue };
         let bytes = measure.limit_bytes(limit);
+        let is_row = |(other, _): &(Measure, _)| {
+            other.bare && other.bytes == bytes && other.views.iter().any(|view| view.operation == limit.operation)
+        };
+        if measured.iter().any(is_row) {
+            continue;
+        }
         let values = samples.limit.iter().map(|ns| convert(limit.unit, *ns, bytes));
         match all.iter_mut().find(|(operation, size, ..)| *operation == limit.operation && *size == bytes) {
             Some((.., sum)) => sum.extend(values),

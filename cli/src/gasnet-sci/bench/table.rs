@@ -7,6 +7,7 @@ use std::io::{self, Write};
 pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let host = &report.host;
     writeln!(out, "gasnet-sci {}: {}, {} cores, Linux {}", host.library, host.cpu, host.cores, host.kernel)?;
+    writeln!(out, "Chosen here: {}", report.tricks)?;
     writeln!(
         out,
         "Medians of {} rounds; low and high: a tenth of the rounds is below, above. Ratio: to the limit beside",

@@ -49,6 +49,9 @@ fn header(out: &mut String, bench: &Bench, sections: &[Section], goals: bool, pe
         escape(&host.library),
         bench.rounds
     );
+    if let Some(tricks) = &bench.tricks {
+        let _ = write!(out, "<p class=\"host\">Chosen here: {}</p>", escape(&tricks.to_string()));
+    }
     tiles(out, bench);
     out.push_str("<nav>");
     if goals {

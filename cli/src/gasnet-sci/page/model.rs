@@ -1,6 +1,7 @@
 //! The file format of results, as `gasnet-sci bench --json` and `ci/bench-peers --json` write it. Existing fields
 //! stay and new ones may be added. Readers skip fields that they do not know.
 
+use crate::bench::Tricks;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -14,6 +15,9 @@ pub const VERSION: u32 = 1;
 pub struct Bench {
     pub version: u32,
     pub host: Host,
+    /// What the library chose on the host. Older files do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tricks: Option<Tricks>,
     pub rounds: u32,
     pub results: Vec<Row>,
 }
@@ -56,7 +60,7 @@ pub struct Row {
 
 impl Bench {
     /// Reads the files. A row of a later file replaces a row of the same cell in an earlier one. Host and rounds come
-    /// from the first file.
+    /// from the first file, and the library's choices from the first of the same host that has them.
     ///
     /// # Errors
     /// A file that cannot be read, has another format, or has no rows. The message names the file.
@@ -79,6 +83,8 @@ impl Bench {
                             all.host.cpu,
                             all.host.cores
                         );
+                    } else {
+                        all.tricks = all.tricks.take().or(one.tricks);
                     }
                     all.add(one.results);
                 }
@@ -110,8 +116,12 @@ impl Bench {
         let host = serde_json::to_string(&self.host)?;
         let rows: serde_json::Result<Vec<String>> = self.results.iter().map(serde_json::to_string).collect();
         let Bench { version, rounds, .. } = self;
-        let rows = rows?.join(",\n");
-        Ok(format!("{{\"version\":{version},\n\"host\":{host},\n\"rounds\":{rounds},\n\"results\":[\n{rows}\n]}}\n"))
+        let tricks = match &self.tricks {
+            Some(tricks) => format!("\"tricks\":{},\n", serde_json::to_string(tricks)?),
+            None => String::new(),
+        };
+        let (host, rows) = (format!("\"host\":{host}"), rows?.join(",\n"));
+        Ok(format!("{{\"version\":{version},\n{host},\n{tricks}\"rounds\":{rounds},\n\"results\":[\n{rows}\n]}}\n"))
     }
 
     fn add(&mut self, rows: Vec<Row>) {
@@ -157,7 +167,7 @@ pub mod tests {
     /// Results of one round; the host is a placeholder.
     pub fn bench(results: Vec<Row>) -> Bench {
         let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
-        Bench { version: 1, host, rounds: 1, results }
+        Bench { version: 1, host, tricks: None, rounds: 1, results }
     }
 
     pub fn row(who: &str, operation: &str, bytes: u64, unit: &str, median: f64) -> Row {
@@ -190,16 +200,18 @@ pub mod tests {
         assert_eq!(refused(&with(1, "")), "no results");
         assert!(refused("{}").contains("missing field"));
         let row = serde_json::to_string(&row("a", "x", 8, "us", 1.0)).expect("plain values");
-        let bench = Bench::parse(&with(1, &row)).expect("the format");
-        let again = bench.to_json().map(|json| Bench::parse(&json).map(|bench| bench.results.len()));
-        assert_eq!(again.expect("plain values"), Ok(1));
+        let mut bench = Bench::parse(&with(1, &row)).expect("the format");
+        let again = |bench: &Bench| Bench::parse(&bench.to_json().expect("plain values")).expect("the format");
+        assert!(again(&bench).tricks.is_none() && again(&bench).results.len() == 1);
+        bench.tricks = Some(Tricks { cldemote: true, copy: "memmove".into(), pauses: 3, membarrier: false });
+        assert_eq!(again(&bench).tricks, bench.tricks);
     }
 
     #[test]
     fn later_rows_replace_earlier_ones_of_the_same_cell() {
         let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
         let rows = vec![row("a", "x", 8, "us", 1.0), row("b", "x", 8, "us", 2.0)];
-        let mut bench = Bench { version: VERSION, host, rounds: 1, results: rows };
+        let mut bench = Bench { version: VERSION, host, tricks: None, rounds: 1, results: rows };
         bench.add(vec![row("b", "x", 8, "us", 3.0), row("b", "x", 64, "us", 4.0)]);
         let medians: Vec<f64> = bench.results.iter().map(|row| row.median).collect();
         assert_eq!(medians, [1.0, 3.0, 4.0]);

@@ -3,7 +3,7 @@
 
 enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT };
 
-volatile long bench_seen, bench_served; /* messages that count; requests replied to */
+static volatile long bench_seen, bench_served; /* messages that count; requests replied to */
 
 #define OK(call) ((call) == GASNET_OK ? (void)0 : gasnet_exit(99))
 
@@ -28,8 +28,8 @@ static void count(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handler
   bench_seen++;
 }
 
-void bench_am_table(gasnet_handlerentry_t *table) {
-  const gasnet_handlerentry_t all[BENCH_HANDLERS] = {
+void BENCH(am_table)(gasnet_handlerentry_t *table) {
+  const gasnet_handlerentry_t all[AM_HANDLERS] = {
       {SHORT_ASK, (void (*)())short_ask},     {MEDIUM_ASK, (void (*)())medium_ask}, {LONG_ASK, (void (*)())long_ask},
       {SHORT_COUNT, (void (*)())short_count}, {MEDIUM_COUNT, (void (*)())count},    {LONG_COUNT, (void (*)())count}};
   memcpy(table, all, sizeof all);
@@ -45,7 +45,7 @@ static long seen, served;
 #define SEND_LONG(handler) OK(gasnet_AMRequestLong1(bench_peer, LONG_##handler, bench_local, bytes, bench_remote, 7))
 
 #define KERNEL(name, even, odd)                                                                                      \
-  double bench_##name(long n, size_t bytes) {                                                                        \
+  double BENCH(name)(long n, size_t bytes) {                                                                         \
     const double start = bench_now();                                                                                \
     long i;                                                                                                          \
     (void)bytes;                                                                                                     \

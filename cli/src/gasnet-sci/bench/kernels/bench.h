@@ -2,13 +2,27 @@
  *
  * A kernel is double bench_NAME(long n, size_t bytes). All nodes call it with the same arguments between two barriers. It
  * returns the nanoseconds that n operations took at the node that calls. If only node 0 works, the others return at once and
- * wait in the barrier, which serves messages. kernels.rs has the same list. */
+ * wait in the barrier, which serves messages. kernels.rs has the same list.
+ *
+ * build.rs compiles the kernels that call the library twice, as GASNET_SEQ and as GASNET_PAR. Each of the two is a client
+ * of its own, and a job is started by one of them. What both would define is named by BENCH: bench_NAME in SEQ,
+ * bench_par_NAME in PAR. */
 #ifndef GASNET_SCI_BENCH_H
 #define GASNET_SCI_BENCH_H
 
+/* The library refuses programs of mixed modes, and this program has objects of both. So none of them tells its mode before
+ * main, as objects of clients do: the constructor becomes a plain function, and the client that starts a job calls it. */
+#define __constructor__ __unused__
 #include <gasnet.h>
+#undef __constructor__
 #include <semaphore.h>
 #include <time.h>
+
+#if defined(GASNET_PAR)
+#define BENCH(name) bench_par_##name
+#else
+#define BENCH(name) bench_##name
+#endif
 
 #define LINES 64              /* of a bare ring: as many as a queue has slots */
 #define RING (256 << 10)      /* bytes of a bare byte ring: as many as a queue's */
@@ -37,7 +51,6 @@ extern unsigned char *bench_local;  /* MAXBYTES, private */
 extern unsigned char *bench_mine;   /* this node's segment */
 extern unsigned char *bench_remote; /* the peer's, as GASNet names it */
 extern unsigned char *bench_mapped; /* the peer's, as it is mapped here; null if it is not */
-extern volatile long bench_seen, bench_served;
 
 #define FENCE() __asm__ __volatile__("" ::: "memory")
 /* For loops that look at a line. With it the line comes 5 to 10 % sooner (Xeon, 2026-11, 285 -> 267 ns there and back). */
@@ -58,10 +71,12 @@ static inline double bench_clock(clockid_t clock) {
 }
 static inline double bench_now(void) { return bench_clock(CLOCK_MONOTONIC); }
 
-int bench_start(uint64_t segment);
-void bench_barrier(void);
-void bench_am_table(gasnet_handlerentry_t *table);
-#define BENCH_HANDLERS 6
-void bench_coll_start(void);
+int BENCH(start)(uint64_t segment);
+void BENCH(barrier)(void);
+void BENCH(am_table)(gasnet_handlerentry_t *table);
+#define AM_HANDLERS 6
+void bench_par_threads_table(gasnet_handlerentry_t *table);
+#define THREADS_HANDLERS 2
+void BENCH(coll_start)(void);
 
 #endif

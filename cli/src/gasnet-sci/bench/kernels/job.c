@@ -3,14 +3,16 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-shared_t *bench_shared;
-gasnet_node_t bench_me, bench_nodes, bench_peer;
-unsigned char *bench_local, *bench_mine, *bench_remote, *bench_mapped;
+#if defined(GASNET_PAR)
+#define HANDLERS (AM_HANDLERS + THREADS_HANDLERS)
+#else
+#define HANDLERS AM_HANDLERS
+#endif
 
 /* Initialises and attaches with a segment of `segment` bytes. Returns 0, or a number that says which step failed; the library
  * has printed why. */
-int bench_start(uint64_t segment) {
-  gasnet_handlerentry_t table[BENCH_HANDLERS];
+int BENCH(start)(uint64_t segment) {
+  gasnet_handlerentry_t table[HANDLERS];
   gasnet_seginfo_t *segments;
   gasnet_nodeinfo_t *nodes;
   int argc = 1;
@@ -19,11 +21,15 @@ int bench_start(uint64_t segment) {
   if (shared == MAP_FAILED) return perror("gasnet-sci: mmap"), 1;
   bench_shared = (shared_t *)shared;
   if (sem_init(&bench_shared->gate, 1, 0) != 0) return perror("gasnet-sci: sem_init"), 1;
+  gasneti_sci_tell_modes(); /* of this client; see bench.h */
   if (gasnet_init(&argc, &argv) != GASNET_OK) return 2;
   bench_me = gasnet_mynode();
   bench_nodes = gasnet_nodes();
-  bench_am_table(table);
-  if (gasnet_attach(table, BENCH_HANDLERS, segment, 0) != GASNET_OK) return 3;
+  BENCH(am_table)(table);
+#if defined(GASNET_PAR)
+  bench_par_threads_table(table + AM_HANDLERS);
+#endif
+  if (gasnet_attach(table, HANDLERS, segment, 0) != GASNET_OK) return 3;
   segments = (gasnet_seginfo_t *)calloc(bench_nodes, sizeof *segments);
   nodes = (gasnet_nodeinfo_t *)calloc(bench_nodes, sizeof *nodes);
   bench_local = (unsigned char *)aligned_alloc(4096, MAXBYTES);
@@ -41,49 +47,23 @@ int bench_start(uint64_t segment) {
   return 0;
 }
 
-/* kernels.rs has the same numbers and compares them with these. */
-uint64_t bench_max_bytes(void) { return MAXBYTES; }
-uint64_t bench_segment(void) { return SEGMENT; }
-uint64_t bench_max_nodes(void) { return MAXNODES; }
-
-unsigned bench_mynode(void) { return bench_me; }
-unsigned bench_numnodes(void) { return bench_nodes; }
-
-void bench_barrier(void) {
+void BENCH(barrier)(void) {
   gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
   gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
 /* Touches all memory that transfers use, in every node its own segment, so that nothing is measured on fresh pages. */
-void bench_touch(void) {
+void BENCH(touch)(void) {
   memset(bench_local, 1, MAXBYTES);
   memset(bench_mine, 2, SEGMENT);
   if (bench_me < 2) memset(bench_shared->bytes[bench_me], 3, RING);
-  bench_coll_start();
+  BENCH(coll_start)();
 }
 
-/* Every node stores a figure; after a barrier node 0 reads them. */
-void bench_store_figure(double figure) { bench_shared->result[bench_me] = figure; }
-double bench_figure(unsigned node) { return bench_shared->result[node]; }
-
-/* Nodes other than 0 sleep outside the library until node 0 has measured. */
-void bench_sleep(void) {
-  __atomic_add_fetch(&bench_shared->asleep, 1, __ATOMIC_RELAXED);
-  while (sem_wait(&bench_shared->gate) != 0) continue;
-}
-void bench_await_sleepers(void) {
-  do usleep(5000); /* time for the last one to reach its sem_wait */
-  while (__atomic_load_n(&bench_shared->asleep, __ATOMIC_RELAXED) < bench_nodes - 1);
-}
-void bench_wake(void) {
-  gasnet_node_t node;
-  for (node = 1; node < bench_nodes; node++) sem_post(&bench_shared->gate);
-}
-
-void bench_exit(int code) { gasnet_exit(code); }
+void BENCH(exit)(int code) { gasnet_exit(code); }
 
 /* Moves a pattern there and back by a put and a get, to check that transfers do move bytes. 0 if they differ. */
-int bench_verify(void) {
+int BENCH(verify)(void) {
   const size_t words = MAXBYTES / 8;
   uint64_t *local = (uint64_t *)(void *)bench_local;
   size_t i;

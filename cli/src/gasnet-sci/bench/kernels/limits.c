@@ -6,22 +6,44 @@
 
 static uint64_t trips;
 
-/* One line there, one line back. */
-double bench_line_trip(long n, size_t bytes) {
-  const unsigned me = bench_me;
-  line_t *mine, *theirs;
-  const double start = bench_now();
-  (void)bytes;
-  if (me > 1) return 0;
-  mine = bench_shared->line[me], theirs = bench_shared->line[1 - me];
-  for (; n > 0; n--) {
-    const uint64_t trip = ++trips, at = trip % LINES;
-    if (me == 0) STORE(&theirs[at].word[0], trip);
-    while (LOAD(&mine[at].word[0]) != trip) PAUSE();
-    if (me == 1) STORE(&theirs[at].word[0], trip);
-  }
-  return bench_now() - start;
-}
+/* One line there, one line back. `gap` stands between two looks, `hint` follows the store of `line`. */
+#define LINE_TRIP(name, gap, hint)                                                                                   \
+  double bench_##name(long n, size_t bytes) {                                                                        \
+    const unsigned me = bench_me;                                                                                    \
+    line_t *mine, *theirs;                                                                                           \
+    const double start = bench_now();                                                                                \
+    (void)bytes;                                                                                                     \
+    if (me > 1) return 0;                                                                                            \
+    mine = bench_shared->line[me], theirs = bench_shared->line[1 - me];                                              \
+    for (; n > 0; n--) {                                                                                             \
+      const uint64_t trip = ++trips;                                                                                 \
+      line_t *const line = &theirs[trip % LINES];                                                                    \
+      if (me == 0) {                                                                                                 \
+        STORE(&line->word[0], trip);                                                                                 \
+        hint;                                                                                                        \
+      }                                                                                                              \
+      while (LOAD(&mine[trip % LINES].word[0]) != trip) gap;                                                         \
+      if (me == 1) {                                                                                                 \
+        STORE(&line->word[0], trip);                                                                                 \
+        hint;                                                                                                        \
+      }                                                                                                              \
+    }                                                                                                                \
+    return bench_now() - start;                                                                                      \
+  }                                                                                                                  \
+  struct bench_semicolon
+
+LINE_TRIP(line_trip, PAUSE(), (void)0);
+/* With what the protocol does besides (gasnet_sci_direct.h): it hands lines over, and it pauses longer between looks. */
+LINE_TRIP(line_trip_handed, PAUSE(), GASNETI_SCI_HAND_OVER(line));
+#define PAUSES(count)                                                                                                \
+  do {                                                                                                               \
+    int pause;                                                                                                       \
+    for (pause = 0; pause < (count); pause++) GASNETI_SCI_PAUSE();                                                   \
+  } while (0)
+LINE_TRIP(line_trip_0, FENCE(), (void)0);
+LINE_TRIP(line_trip_2, PAUSES(2), (void)0);
+LINE_TRIP(line_trip_3, PAUSES(3), (void)0);
+LINE_TRIP(line_trip_4, PAUSES(4), (void)0);
 
 /* ---- a stream: node 0 sends, node 1 takes, and tells every sixteenth how far it is ---- */
 
@@ -35,26 +57,36 @@ static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
   }
 }
 
-double bench_line_stream(long n, size_t bytes) {
-  line_t *ring = bench_shared->flag[1], *credit = &bench_shared->credit[0];
-  const double start = bench_now();
-  (void)bytes;
-  if (bench_me > 1) return 0;
-  for (; n > 0; n--) {
-    const uint64_t number = ++streamed;
-    line_t *line = &ring[number % LINES];
-    if (bench_me == 0) {
-      taken(&stream_known, credit, number - LINES);
-      line->word[1] = line->word[2] = line->word[3] = line->word[4] = number;
-      STORE(&line->word[0], number);
-    } else {
-      while (LOAD(&line->word[0]) != number) PAUSE();
-      if (number % 16 == 0 || n == 1) STORE(&credit->word[0], number);
-    }
-  }
-  if (bench_me == 0) taken(&stream_known, credit, streamed);
-  return bench_now() - start;
-}
+/* `hint` follows the store of line `number`, of which `outstanding` have not been taken as far as node 0 knows. */
+#define LINE_STREAM(name, hint)                                                                                      \
+  double bench_##name(long n, size_t bytes) {                                                                        \
+    line_t *ring = bench_shared->flag[1], *credit = &bench_shared->credit[0];                                        \
+    const double start = bench_now();                                                                                \
+    (void)bytes;                                                                                                     \
+    if (bench_me > 1) return 0;                                                                                      \
+    for (; n > 0; n--) {                                                                                             \
+      const uint64_t number = ++streamed;                                                                            \
+      line_t *line = &ring[number % LINES];                                                                          \
+      if (bench_me == 0) {                                                                                           \
+        taken(&stream_known, credit, number - LINES);                                                                \
+        line->word[1] = line->word[2] = line->word[3] = line->word[4] = number;                                      \
+        STORE(&line->word[0], number);                                                                               \
+        hint;                                                                                                        \
+      } else {                                                                                                       \
+        while (LOAD(&line->word[0]) != number) PAUSE();                                                              \
+        if (number % 16 == 0 || n == 1) STORE(&credit->word[0], number);                                             \
+      }                                                                                                              \
+    }                                                                                                                \
+    if (bench_me == 0) taken(&stream_known, credit, streamed);                                                       \
+    return bench_now() - start;                                                                                      \
+  }                                                                                                                  \
+  struct bench_semicolon
+
+LINE_STREAM(line_stream, (void)0);
+/* Claims lines ahead as the protocol does: only in a flood, because in a dialogue the peer looks at the next line. */
+LINE_STREAM(line_stream_claimed, {
+  if (number - stream_known > LINES / 2) GASNETI_SCI_CLAIM(&ring[(number + GASNETI_SCI_CLAIM_AHEAD) % LINES]);
+});
 
 /* ---- payloads through a ring of bytes, in one piece each, announced by a line ---- */
 
@@ -74,27 +106,54 @@ static uint64_t next(stream_t *stream, size_t bytes, size_t *at) {
 
 static stream_t echoes[2]; /* to node 0, to node 1 */
 
-/* A payload there, and the arrived bytes back. As with a Medium and its reply, they stay where they arrive. */
-double bench_copy_trip(long n, size_t bytes) {
-  const unsigned me = bench_me;
-  const double start = bench_now();
-  size_t there, back;
-  if (me > 1) return 0;
-  for (; n > 0; n--) {
-    const uint64_t out = next(&echoes[1], bytes, &there), in = next(&echoes[0], bytes, &back);
-    line_t *out_line = &bench_shared->line[1][out % LINES], *in_line = &bench_shared->line[0][in % LINES];
-    if (me == 0) {
-      memcpy(bench_shared->bytes[1] + there, bench_local, bytes);
-      STORE(&out_line->word[1], out);
-      while (LOAD(&in_line->word[1]) != in) PAUSE();
-    } else {
-      while (LOAD(&out_line->word[1]) != out) PAUSE();
-      memcpy(bench_shared->bytes[0] + back, bench_shared->bytes[1] + there, bytes);
-      STORE(&in_line->word[1], in);
-    }
-  }
-  return bench_now() - start;
+/* Hints after a payload at `offset` of `ring`: lines of the payload are handed over, or those of the next one claimed. */
+static inline void hand_over(unsigned char *ring, size_t offset, size_t bytes) {
+  size_t i;
+  for (i = 0; i < bytes; i += 64) GASNETI_SCI_HAND_OVER(ring + offset + i);
 }
+static inline void claim_next(unsigned char *ring, const stream_t *stream, size_t bytes) {
+  const size_t at = stream->position % RING, first = at + bytes > RING ? 0 : at;
+  size_t i;
+  for (i = 0; i < bytes; i += 64) GASNETI_SCI_CLAIM(ring + first + i);
+}
+
+/* A payload there, and the arrived bytes back. As with a Medium and its reply, they stay where they arrive. `before` precedes
+ * the store that announces a payload at `at` of `to`, `after` follows it. */
+#define COPY_TRIP(name, before, after)                                                                               \
+  double bench_##name(long n, size_t bytes) {                                                                        \
+    const unsigned me = bench_me;                                                                                    \
+    unsigned char *const to = bench_shared->bytes[1 - (me & 1)];                                                     \
+    const stream_t *const stream = &echoes[1 - (me & 1)];                                                            \
+    const double start = bench_now();                                                                                \
+    size_t there, back;                                                                                              \
+    (void)to, (void)stream;                                                                                          \
+    if (me > 1) return 0;                                                                                            \
+    for (; n > 0; n--) {                                                                                             \
+      const uint64_t out = next(&echoes[1], bytes, &there), in = next(&echoes[0], bytes, &back);                     \
+      const size_t at = me == 0 ? there : back;                                                                      \
+      line_t *out_line = &bench_shared->line[1][out % LINES], *in_line = &bench_shared->line[0][in % LINES];         \
+      (void)at;                                                                                                      \
+      if (me == 0) {                                                                                                 \
+        memcpy(bench_shared->bytes[1] + there, bench_local, bytes);                                                  \
+        before;                                                                                                      \
+        STORE(&out_line->word[1], out);                                                                              \
+        after;                                                                                                       \
+        while (LOAD(&in_line->word[1]) != in) PAUSE();                                                               \
+      } else {                                                                                                       \
+        while (LOAD(&out_line->word[1]) != out) PAUSE();                                                             \
+        memcpy(bench_shared->bytes[0] + back, bench_shared->bytes[1] + there, bytes);                                \
+        before;                                                                                                      \
+        STORE(&in_line->word[1], in);                                                                                \
+        after;                                                                                                       \
+      }                                                                                                              \
+    }                                                                                                                \
+    return bench_now() - start;                                                                                      \
+  }                                                                                                                  \
+  struct bench_semicolon
+
+COPY_TRIP(copy_trip, (void)0, (void)0);
+COPY_TRIP(copy_trip_handed, hand_over(to, at, bytes), GASNETI_SCI_HAND_OVER(me == 0 ? out_line : in_line));
+COPY_TRIP(copy_trip_claimed, (void)0, claim_next(to, stream, bytes));
 
 static stream_t copies;
 static uint64_t copies_known, copies_told;

@@ -35,47 +35,47 @@
     return bench_now() - start;                                                                                      \
   } while (0)
 
-double bench_put(long n, size_t bytes) {
+double BENCH(put)(long n, size_t bytes) {
   if (bytes == 8) LOOP(gasnet_put(bench_peer, bench_remote, bench_local, 8), (void)0);
   LOOP(gasnet_put(bench_peer, bench_remote, bench_local, bytes), (void)0);
 }
-double bench_get(long n, size_t bytes) {
+double BENCH(get)(long n, size_t bytes) {
   if (bytes == 8) LOOP(gasnet_get(bench_local, bench_peer, bench_remote, 8), (void)0);
   LOOP(gasnet_get(bench_local, bench_peer, bench_remote, bytes), (void)0);
 }
-double bench_put_nb(long n, size_t bytes) {
+double BENCH(put_nb)(long n, size_t bytes) {
   if (bytes == 8) WINDOWS(gasnet_put_nb(bench_peer, bench_remote, bench_local, 8));
   WINDOWS(gasnet_put_nb(bench_peer, bench_remote, bench_local, bytes));
 }
-double bench_get_nb(long n, size_t bytes) {
+double BENCH(get_nb)(long n, size_t bytes) {
   if (bytes == 8) WINDOWS(gasnet_get_nb(bench_local, bench_peer, bench_remote, 8));
   WINDOWS(gasnet_get_nb(bench_local, bench_peer, bench_remote, bytes));
 }
-double bench_put_nbi(long n, size_t bytes) {
+double BENCH(put_nbi)(long n, size_t bytes) {
   if (bytes == 8) LOOP(gasnet_put_nbi(bench_peer, bench_remote, bench_local, 8), gasnet_wait_syncnbi_puts());
   LOOP(gasnet_put_nbi(bench_peer, bench_remote, bench_local, bytes), gasnet_wait_syncnbi_puts());
 }
-double bench_get_nbi(long n, size_t bytes) {
+double BENCH(get_nbi)(long n, size_t bytes) {
   if (bytes == 8) LOOP(gasnet_get_nbi(bench_local, bench_peer, bench_remote, 8), gasnet_wait_syncnbi_gets());
   LOOP(gasnet_get_nbi(bench_local, bench_peer, bench_remote, bytes), gasnet_wait_syncnbi_gets());
 }
-double bench_memset(long n, size_t bytes) {
+double BENCH(memset)(long n, size_t bytes) {
   if (bytes == 8) LOOP(gasnet_memset(bench_peer, bench_remote, 5, 8), (void)0);
   LOOP(gasnet_memset(bench_peer, bench_remote, 5, bytes), (void)0);
 }
-double bench_put_val(long n, size_t bytes) {
+double BENCH(put_val)(long n, size_t bytes) {
   (void)bytes;
   LOOP(gasnet_put_val(bench_peer, bench_remote, (gasnet_register_value_t)i, 8), (void)0);
 }
-double bench_get_val(long n, size_t bytes) {
+double BENCH(get_val)(long n, size_t bytes) {
   (void)bytes;
   LOOP(__asm__ __volatile__("" ::"r"(gasnet_get_val(bench_peer, bench_remote, 8))), (void)0);
 }
-double bench_put_nb_val(long n, size_t bytes) {
+double BENCH(put_nb_val)(long n, size_t bytes) {
   (void)bytes;
   WINDOWS(gasnet_put_nb_val(bench_peer, bench_remote, (gasnet_register_value_t)k, 8));
 }
-double bench_get_nb_val(long n, size_t bytes) {
+double BENCH(get_nb_val)(long n, size_t bytes) {
   (void)bytes;
   LOOP(__asm__ __volatile__("" ::"r"(gasnet_wait_syncnb_valget(gasnet_get_nb_val(bench_peer, bench_remote, 8)))), (void)0);
 }

@@ -6,18 +6,18 @@
 #include <pthread.h>
 #include <sched.h>
 
-double bench_barriers(long n, size_t bytes) {
+double BENCH(barriers)(long n, size_t bytes) {
   const double start = bench_now();
   (void)bytes;
-  for (; n > 0; n--) bench_barrier();
+  for (; n > 0; n--) BENCH(barrier)();
   return bench_now() - start;
 }
 
 /* Processor time. After many polls that find nothing the library yields the core, and how long other processes keep it is not
  * a property of the poll. */
-double bench_processor_time(void) { return bench_clock(CLOCK_THREAD_CPUTIME_ID); }
+static double bench_processor_time(void) { return bench_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-double bench_poll(long n, size_t bytes) {
+double BENCH(poll)(long n, size_t bytes) {
   const double start = bench_processor_time();
   (void)bytes;
   if (bench_me != 0) return 0;
@@ -26,7 +26,7 @@ double bench_poll(long n, size_t bytes) {
 }
 
 /* The same for an engine that belongs to no job. A poll that the header cannot do itself calls `look`. */
-double bench_poll_played(long n, void *watch, void (*look)(const void *), const void *engine) {
+double BENCH(poll_played)(long n, void *watch, void (*look)(const void *), const void *engine) {
   const double start = bench_processor_time();
   for (; n > 0; n--)
     if (gasneti_sci_glance((gasneti_sci_watch_t *)watch) != 0) look(engine);
@@ -58,7 +58,7 @@ static double bench_computing(long n, int polls) {
 }
 
 /* Processor time of polls, with the yields that they make: computing with polls minus computing alone. */
-double bench_poll_beside(long n, size_t bytes) {
+double BENCH(poll_beside)(long n, size_t bytes) {
   cpu_set_t before, here;
   pthread_t other;
   double took = 0;
@@ -91,13 +91,13 @@ static void sum(void *results, size_t n, const void *left, size_t left_count, co
   for (i = 0; i < n; i++) to[i] = a[i] + b[i];
 }
 
-void bench_coll_start(void) {
+void BENCH(coll_start)(void) {
   static gasnet_coll_fn_entry_t table[1] = {{sum, GASNET_COLL_AMSAFE}};
   gasnet_coll_init(NULL, 0, table, 1, 0);
 }
 
 #define COLLECTIVE(name, call)                                                                                       \
-  double bench_##name(long n, size_t bytes) {                                                                        \
+  double BENCH(name)(long n, size_t bytes) {                                                                         \
     const double start = bench_now();                                                                                \
     void *const to = bench_mine + SEGMENT / 2;                                                                       \
     long i;                                                                                                          \
