@@ -6,13 +6,14 @@
 #![forbid(unsafe_code)]
 
 use super::{cells, moves};
+use crate::am::Am;
 use crate::am::library::{COLL_DATA, COLL_STORE, Library};
 use crate::sci::Adapter;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Registers the handlers of the engine's messages. Messages may come before this node makes its first collective.
-pub fn register<A: Adapter>(library: &mut Library<A>, region: A::Local, landings: Arc<Landings>) {
+pub fn register<A: Adapter>(library: &mut Library<Am<A>>, region: A::Local, landings: Arc<Landings>) {
     library.on(COLL_STORE, move |_, _, [at], words| cells::on_store(&region, at as usize, words));
     library.on(COLL_DATA, move |_, token, [address], bytes| {
         moves::on_data(&landings, token.source(), address as usize, bytes);

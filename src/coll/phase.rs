@@ -10,7 +10,7 @@ use super::cells::{WORDS, Word};
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
-use crate::am::run::corrupt;
+use crate::am::corrupt::corrupt;
 use std::future::poll_fn;
 use std::task::Poll;
 

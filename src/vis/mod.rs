@@ -112,7 +112,7 @@ impl Vis {
     }
 
     /// Has the engine's messages served.
-    pub fn register<A: Adapter>(&self, library: &mut Library<A>) {
+    pub fn register<A: Adapter>(&self, library: &mut Library<Am<A>>) {
         pack::register(library, self.records.clone());
     }
 

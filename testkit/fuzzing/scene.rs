@@ -7,8 +7,9 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::watch;
-use crate::am::library::{FIRST_CLIENT, Library, RMA_GET, Serve, VIS_GET, high};
+use crate::am::library::{Library, RMA_GET, Serve, VIS_GET, high};
 use crate::am::region::{COLLECTIVE, MAX_MEDIUM, RING};
+use crate::am::slot::FIRST_CLIENT;
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::am::{Am, outbox};
@@ -174,7 +175,7 @@ extern "C" fn any(raw: *mut c_void) {
 }
 
 /// The library's own handler, run when it need not wait, and with words that do not change meanwhile.
-fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
+fn unhurried(index: u8, serve: Box<Serve<Am<Heap>>>) -> Box<Serve<Am<Heap>>> {
     Box::new(move |am, token, words, payload| {
         let plan = fickle::plan(0, 0);
         let ring = match index {
@@ -190,7 +191,7 @@ fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
 }
 
 /// What serves a node's messages, as `Job::build` has it; what answers gets waits for nothing.
-fn register((vis, coll): &(Vis, Collective), library: &mut Library<Heap>) {
+fn register((vis, coll): &(Vis, Collective), library: &mut Library<Am<Heap>>) {
     reference::register(library);
     vis.register(library);
     landing::register(library, coll.region.clone(), coll.landings.clone());
