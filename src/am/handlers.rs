@@ -117,10 +117,8 @@ impl<E> Handlers<E> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::am::Am;
-    use crate::sci::heap::Heap;
 
-    fn empty() -> Handlers<Am<Heap>> {
+    fn empty() -> Handlers<()> {
         Handlers::new(Library::default())
     }
 

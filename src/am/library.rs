@@ -196,11 +196,9 @@ fn failed(what: &str, error: &Error) -> ! {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::am::Am;
-    use crate::sci::heap::Heap;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    fn refuses(f: impl FnOnce(&mut Library<Am<Heap>>)) -> bool {
+    fn refuses(f: impl FnOnce(&mut Library<()>)) -> bool {
         let mut library = Library::default();
         catch_unwind(AssertUnwindSafe(|| f(&mut library))).is_err()
     }
@@ -210,7 +208,7 @@ mod tests {
         assert!(!refuses(|library| library.on(RMA_GET, |_, _, [_, _, _, _], _| Ok(()))));
         assert!(refuses(|library| library.on(RMA_GET, |_, _, [_, _, _], _| Ok(()))), "a word too few");
         assert!(refuses(|library| library.on(127, |_, _, [_], _| Ok(()))), "no message");
-        let twice = |library: &mut Library<Am<Heap>>| {
+        let twice = |library: &mut Library<()>| {
             library.on(RMA_PUT, |_, _, [_], _| Ok(()));
             library.on(RMA_PUT, |_, _, [_], _| Ok(()));
         };
