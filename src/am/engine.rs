@@ -3,7 +3,7 @@
 //!
 //! Must not know: what a verb does, how messages travel.
 
-#![allow(unsafe_code)] // locks that one thread needs not take
+#![allow(unsafe_code)] // locks that are none where there is one thread
 
 use super::direct::Watch;
 use super::endpoint::{ENDPOINTS, Endpoint};

@@ -13,6 +13,9 @@
 //! No deadlock: handlers reply while their thread holds the inbox. A reply waits for reply-ring space only, and meanwhile polls
 //! replies only. Reply handlers wait for nothing, so replies drain whatever the flood.
 //!
+//! Files are of two kinds. Behaviour names data: `request`, `reply`, `receive`, `run`, `progress` and others work on `engine`,
+//! `inbox`, `outbox`. Data never names behaviour.
+//!
 //! Must not know: `gasnet_*` names, error codes, processes.
 
 pub mod announced;

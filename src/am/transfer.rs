@@ -3,7 +3,7 @@
 //!
 //! Must not know: segments, messages.
 
-#![allow(unsafe_code)] // the lock of one thread
+#![allow(unsafe_code)] // a lock that is none where there is one thread
 
 use crate::base::config::Config;
 use crate::sci::{Adapter, Properties};

@@ -3,6 +3,8 @@
 //!
 //! Must not know: how any adapter does it, messages.
 
+#![allow(unsafe_code)] // writes and reads of memory that the caller answers for
+
 use super::address::{NodeId, SegmentId};
 use super::error::SciError;
 use crate::sync::AtomicU64;

@@ -1,11 +1,9 @@
 //! The software SCI layer: segments that are created, made available, connected, mapped and written remotely, as
-//! Dolphin's SISCI API has it in hardware. Engines are generic over [`Adapter`]; the library uses [`Host`].
+//! Dolphin's SISCI API has it in hardware. Engines are generic over [`Adapter`] (`adapter`); the library uses [`Host`].
 //!
 //! Invariants: a remote segment mapped for commands exposes stores only ([`RemoteMap`] has no load); every failure is a
 //! [`SciError`], never a panic, but for word stores outside a map, which are bugs of the engine and assert.
 //! Must not know: messages, slots, handlers, GASNet.
-
-#![allow(unsafe_code)] // mapped memory, system calls
 
 pub mod adapter;
 pub mod address;
