@@ -1,6 +1,7 @@
 //! gasnet-sci: a GASNet-1 conduit over a software SCI layer. `ARCHITECTURE.md` has the map and the invariants.
 //!
-//! Folders from the lowest to the highest; `tests/layers.rs` fails when one uses a higher one.
+//! Folders from the lowest to the highest; `tests/layers.rs` fails when one uses a higher one, `tests/circles.rs` when many
+//! files need each other.
 
 // Client pointers come through the C ABI as the C names of their types.
 #![allow(non_camel_case_types, non_upper_case_globals)]

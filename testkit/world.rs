@@ -3,9 +3,9 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 #![cfg_attr(any(loom, fuzzing), allow(dead_code))] // models have threads of their own kind, fuzzers have none
 
-use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
 use crate::am::library::Library;
+use crate::am::payload::Payload;
 use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::am::wait::{Mode, Waiter};
@@ -137,7 +137,7 @@ pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
 pub(crate) fn nodes_with<A: Adapter>(
     shape: &Shape,
     adapters: &[A],
-    register: impl Fn(u32, &mut Library<A>),
+    register: impl Fn(u32, &mut Library<Am<A>>),
 ) -> Vec<Node<A>> {
     let layout = Layout::new(shape.nodes, shape.slots);
     let exists = |rank: usize| shape.active.contains(&(rank as u32));
@@ -191,7 +191,7 @@ fn node<A: Adapter>(
     shape: &Shape,
     layout: Layout,
     adapters: &[A],
-    (me, library): (u32, Library<A>),
+    (me, library): (u32, Library<Am<A>>),
     parts: &Parts<A>,
     bases: &[usize],
 ) -> Node<A> {

@@ -1,8 +1,10 @@
 //! Data goes straight down: no folder of `src` uses one that stands above it.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Folders, and files beside them, from the lowest to the highest.
 const ORDER: [&str; 18] = [
@@ -30,17 +32,6 @@ fn rank(name: &str) -> Option<usize> {
     ORDER.iter().position(|folder| *folder == name)
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of the sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// The names that follow `crate::` in `line`, those in braces included.
 fn used(line: &str) -> Vec<String> {
     let mut names = Vec::new();
@@ -59,7 +50,7 @@ fn used(line: &str) -> Vec<String> {
 fn no_folder_uses_a_higher_one() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut all = Vec::new();
-    files(&src, &mut all);
+    common::files(&src, &mut all);
     let mut upward = BTreeSet::new();
     let mut seen = 0;
     for path in &all {

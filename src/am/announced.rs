@@ -9,46 +9,12 @@
 //!
 //! Must not know: how messages are run.
 
-use super::Am;
+use super::engine::Am;
 use super::inbox::{Counters, Inbox};
-use crate::am::region::{GROUP, LINE, Layout};
+use super::lookout::WORDS;
+use crate::am::region::{GROUP, LINE};
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::{Ordering, fence};
-use std::cell::Cell;
-
-/// Words of a line: ready counts, or exist words.
-const WORDS: usize = LINE / 8;
-
-/// Where the search for announced messages stands.
-pub(super) struct Lookout {
-    /// The line of announcements whose turn it is, how many there are, and where they begin.
-    line: Cell<usize>,
-    lines: usize,
-    first: usize,
-    /// For each line of ready counts: the counts of its peers at the time when everything that they announce had been run.
-    seen: Box<[[Cell<u64>; WORDS]]>,
-    /// For each line of exist words, a bit for each group whose scan was cut short by the budget.
-    unfinished: Box<[Cell<u8>]>,
-}
-
-impl Lookout {
-    pub(super) fn new(layout: &Layout) -> Lookout {
-        let (nodes, grouped) = (layout.nodes(), layout.grouped());
-        Lookout {
-            line: Cell::new(0),
-            lines: nodes.div_ceil(if grouped { GROUP * WORDS } else { WORDS }),
-            first: if grouped { layout.exist(0) } else { layout.ready(0) },
-            seen: (0..nodes.div_ceil(WORDS)).map(|_| Default::default()).collect(),
-            unfinished: vec![Cell::new(0); nodes.div_ceil(GROUP * WORDS)].into(),
-        }
-    }
-
-    #[inline(always)]
-    fn next_line(&self) {
-        let next = self.line.get() + 1;
-        self.line.set(if next == self.lines { 0 } else { next });
-    }
-}
 
 impl<A: Adapter> Inbox<A> {
     /// True if the line whose turn it is announces nothing; then the turn passes to the next line.

@@ -1,160 +1,32 @@
 //! Moves Long payloads to their place: by PIO, by DMA for the aligned middle, by a bounce buffer for the rest. Thresholds come
-//! from [`Config`] only.
+//! from the configuration only (`transfer`).
 //!
 //! DMA demands that source, target and size are multiples of the adapter's alignment (SISCI). The unaligned head and tail are
 //! at most 7 bytes each with the usual alignment of 8. They ride in the slot that is sent anyway, and the receiver puts them in
 //! place before the handler runs. If source and target are unequally aligned, the payload goes by PIO or, from `bounce_min` on,
 //! through an aligned buffer.
+//!
+//! Must not know: messages but for the two words that ride in a slot, handlers.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
-use super::Am;
-use super::run::corrupt;
+use super::corrupt::corrupt;
+use super::engine::Am;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
 use super::source::{Args, Landing, Source};
+use super::transfer::{BOUNCE, SLOT_ALIGN};
 use crate::am::region::LINE;
-use crate::base::config::Config;
 use crate::base::error::{Error, bad_arg};
 use crate::peers::Reach;
-use crate::sci::{Adapter, DmaQueue, Properties, RemoteMap, RemoteRead, SciError, cma};
-use crate::sync::{AtomicBool, ModeLock, Ordering, yield_now};
-use std::cell::Cell;
-use std::sync::OnceLock;
+use crate::sci::{Adapter, DmaQueue, RemoteMap, RemoteRead, SciError, cma};
+use crate::sync::{Ordering, yield_now};
 use std::time::Duration;
 
-/// Bytes of the aligned bounce buffer.
-const BOUNCE: usize = 64 << 10;
 /// Longest wait for a DMA transfer; after it the adapter is taken for broken. The largest payload needs far less.
 const DMA_TIMEOUT: Duration = Duration::from_secs(600);
-/// Largest DMA alignment whose head and tail fit the slot.
-const SLOT_ALIGN: usize = 8;
-
-/// One node's segment.
-pub struct Payload<A: Adapter> {
-    /// Address of the segment at its owner; 0 when it has none.
-    pub base: usize,
-    /// Bytes.
-    pub len: usize,
-    /// The segment, connected; `None` for this node's own segment and for empty ones.
-    pub segment: Option<A::RemoteSegment>,
-    /// The segment, mapped.
-    pub map: Option<A::Remote>,
-    /// Process id of the owner, if the kernel may copy to and from its memory. `None`: memory that is not mapped is reached by
-    /// messages.
-    pub pid: Option<i32>,
-}
-
-/// All nodes' segments, known from attach on.
-pub struct Payloads<A: Adapter> {
-    table: OnceLock<(Box<[Payload<A>]>, bool)>,
-    nodes: usize,
-}
-
-impl<A: Adapter> Payloads<A> {
-    pub(crate) fn new(nodes: usize) -> Self {
-        Payloads { table: OnceLock::new(), nodes }
-    }
-
-    /// Sets the table, once. `everything`: all memory of every node is its segment.
-    pub fn set(&self, table: Box<[Payload<A>]>, everything: bool) {
-        assert_eq!(table.len(), self.nodes);
-        assert!(self.table.set((table, everything)).is_ok(), "attached once");
-    }
-
-    fn get(&self, node: u32) -> Option<(&Payload<A>, bool)> {
-        let (table, everything) = self.table.get()?;
-        Some((&table[node as usize], *everything))
-    }
-
-    /// Is `[address, address + len)` inside `node`'s segment?
-    #[inline]
-    pub fn holds(&self, node: u32, address: usize, len: usize) -> bool {
-        self.get(node).is_some_and(|(p, everything)| {
-            everything || (address >= p.base && len <= p.len && address - p.base <= p.len - len)
-        })
-    }
-
-    /// [`Self::holds`] as an error that names the bounds. Zero bytes are always inside.
-    pub fn check(&self, node: u32, address: usize, len: usize) -> Result<(), Error> {
-        if len == 0 || self.holds(node, address, len) {
-            return Ok(());
-        }
-        let (base, size) = self.bounds(node);
-        bad_arg(format_args!("[{address:#x}, +{len}) is outside the segment of node {node}: [{base:#x}, +{size})"))
-    }
-
-    /// True if the range is inside `node`'s segment proper, in EVERYTHING too.
-    pub fn is_segment(&self, node: u32, address: usize, len: usize) -> bool {
-        let (base, size) = self.bounds(node);
-        address >= base && len <= size && address - base <= size - len
-    }
-
-    /// The map of `node`'s segment, and the segment's address at its owner.
-    pub fn map(&self, node: u32) -> Option<(&A::Remote, usize)> {
-        let (payload, _) = self.get(node)?;
-        payload.map.as_ref().map(|map| (map, payload.base))
-    }
-
-    /// Address and bytes of `node`'s segment.
-    pub fn bounds(&self, node: u32) -> (usize, usize) {
-        self.get(node).map_or((0, 0), |(p, _)| (p.base, p.len))
-    }
-}
-
 /// Longest Long whose target lines are asked for before the copy. For longer ones the copy itself comes too late: bare
 /// processes that echo 4 KiB through a fixed buffer 1.09 -> 1.03, 16 KiB the same with and without (Xeon VM, 2026-11).
 const MOST_CLAIMED: usize = 8 << 10;
-
-/// What the transfers of Long payloads did; read at exit.
-#[derive(Default)]
-pub struct TransferCounters {
-    /// Bytes written by PIO.
-    pub pio: Cell<u64>,
-    /// Bytes moved by DMA.
-    pub dma: Cell<u64>,
-    /// Bytes that took a detour: heads and tails in the slot, and what went through the bounce buffer.
-    pub bounced: Cell<u64>,
-    /// Bytes written with process_vm_writev.
-    pub cma: Cell<u64>,
-}
-
-/// The means of moving Long payloads.
-pub struct Transfer<A: Adapter> {
-    properties: Properties,
-    dma_min: usize,
-    bounce_min: usize,
-    queue: A::Queue,
-    cma: AtomicBool,
-    /// The bounce buffer, and the counters beside it.
-    pub(crate) shared: ModeLock<(Bounce, TransferCounters)>,
-}
-
-/// Eight-byte words, so that any DMA alignment up to a page is met by the offset that `start` adds.
-pub(crate) struct Bounce(Box<[Cell<u64>]>);
-
-impl<A: Adapter> Transfer<A> {
-    /// # Safety
-    /// As [`ModeLock::new`].
-    pub(crate) unsafe fn new(threaded: bool, config: &Config, properties: Properties, queue: A::Queue) -> Self {
-        let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        // Receivers compute heads and tails by the word. Multiples of a word also suit an engine with a smaller unit.
-        let properties = Properties { dma_alignment: properties.dma_alignment.max(SLOT_ALIGN), ..properties };
-        let buffer = Bounce(vec![Cell::new(0); (BOUNCE + properties.dma_alignment) / 8].into());
-        Transfer {
-            properties,
-            dma_min: bytes(config.dma_min).max(properties.dma_min + 2 * properties.dma_alignment),
-            bounce_min: bytes(config.bounce_min),
-            queue,
-            cma: AtomicBool::new(config.cma),
-            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            shared: unsafe { ModeLock::new(threaded, (buffer, TransferCounters::default())) },
-        }
-    }
-
-    fn count(&self, counter: impl Fn(&TransferCounters) -> &Cell<u64>, bytes: usize) {
-        self.shared.with(|(_, counters)| counter(counters).set(counter(counters).get() + bytes as u64));
-    }
-}
 
 /// How much of a payload is at its place, and what of it still rides in the slot.
 pub(crate) struct Placed {
@@ -177,14 +49,6 @@ impl Placed {
             queue.store(offset + 8 * BOUNCE_WORD, &[self.head, self.tail]);
         }
     }
-}
-
-/// PIO write of a payload into a queue, at an offset that the caller took.
-#[inline(always)]
-pub(crate) fn write<R: RemoteMap>(queue: &R, at: usize, source: Source) {
-    // SAFETY: `Source` promises that its bytes are readable for its length.
-    let result = unsafe { queue.write_apart(at, source.ptr(), source.len()) };
-    debug_assert!(result.is_ok(), "taken space lies in the queue");
 }
 
 impl<A: Adapter> Am<A> {

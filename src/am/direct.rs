@@ -20,12 +20,10 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
-use super::token::Token;
 use crate::am::region::{Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};
 use crate::sync::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::ptr::null;
 
 /// Header polls granted before a poll must call the library, which looks further than the words of [`Watch`]. With 16 the call
@@ -150,14 +148,6 @@ impl Answer {
             answered: Cell::new(0),
         }
     }
-}
-
-/// What the header sends by.
-pub struct ForHeader {
-    /// By rank, the addresses of `Peer`s, at whose beginning is a [`Direct`]; null where there is none yet.
-    pub ways: *const c_void,
-    /// The token of requests, at whose beginning is an [`Answer`].
-    pub token: &'static Token,
 }
 
 /// What the header's polls look at: the slots of the peer that was active last.

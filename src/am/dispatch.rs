@@ -1,6 +1,8 @@
 //! Calls a client's handler with exactly as many arguments as the message has.
 //!
 //! Calling a C function through a type with another parameter count is undefined, so there is one type per count.
+//!
+//! Must not know: which handler, what its arguments mean.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 

@@ -14,10 +14,12 @@
 //! end of attach. Their messages to that handler are sent after that, and the look that finds such a message is an Acquire. So
 //! the thread that serves the message sees the stored address, although store and load are Relaxed. A lock lets one thread
 //! register at a time.
+//!
+//! Must not know: what handlers do, who calls them.
 
-use super::library::{FIRST_CLIENT, Library};
+use super::library::Library;
+use super::slot::FIRST_CLIENT;
 use crate::base::error::{Error, bad_arg};
-use crate::sci::Adapter;
 use crate::sync::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
@@ -30,27 +32,27 @@ pub struct Entry {
     pub function: usize,
 }
 
-/// The handlers.
-pub struct Handlers<A: Adapter> {
+/// The handlers, of an engine of type `E`.
+pub struct Handlers<E> {
     /// Addresses of the client's functions by index; 0 = none. The entries below [`FIRST_CLIENT`] stay 0. They are there so
     /// that the look-up is one instruction.
     clients: [AtomicUsize; 256],
-    library: Library<A>,
+    library: Library<E>,
     registering: Mutex<()>,
 }
 
 /// Indices of the client's.
 const CLIENTS: usize = 256 - FIRST_CLIENT as usize;
 
-impl<A: Adapter> Handlers<A> {
+impl<E> Handlers<E> {
     /// The library's own handlers, and none of the client's.
-    pub fn new(library: Library<A>) -> Handlers<A> {
+    pub fn new(library: Library<E>) -> Handlers<E> {
         Handlers { clients: std::array::from_fn(|_| AtomicUsize::new(0)), library, registering: Mutex::new(()) }
     }
 
     /// The library's own.
     #[inline(always)]
-    pub(super) fn library(&self) -> &Library<A> {
+    pub(super) fn library(&self) -> &Library<E> {
         &self.library
     }
 
@@ -115,9 +117,8 @@ impl<A: Adapter> Handlers<A> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sci::heap::Heap;
 
-    fn empty() -> Handlers<Heap> {
+    fn empty() -> Handlers<()> {
         Handlers::new(Library::default())
     }
 

@@ -1,27 +1,17 @@
-//! The receiving half: runs the messages of a peer's queue in order and gives its slots back (contract: core.md §10).
+//! What the receiving half knows: of each peer's messages, of replies under way, of what to look at next. What is done with it
+//! is in `receive` (and `poll`, `announced`, `run`, `watched`).
 //!
-//! `poll` and `announced` choose the queue; `run` reads the single message.
-//!
-//! Credits: a reply gives the slot of its request back. Requests that are not answered are counted, and the count is sent in
-//! batches:
-//! - at a quarter of the slots, or an eighth of the ring;
-//! - before a reply that overtakes them;
-//! - every 65,536 requests, so that an old count can't be taken for a new one after the numbers wrap.
+//! Must not know: how messages are run, the engine.
 
-use super::Am;
-use super::announced::Lookout;
-use super::outbox::Peer;
-use super::poll::PREDICTED;
-use super::run::corrupt;
-use super::slot::{Carry, Meta, Slot};
-use super::token::{Kind, Token};
-use crate::am::region::{LINE, Layout, RING};
-use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
-use crate::sync::Ordering;
+use super::lookout::Lookout;
+use super::slot::Meta;
+use super::token::Token;
+use crate::am::region::Layout;
+use crate::sci::Adapter;
 use std::cell::Cell;
 
-/// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
-const BUDGET: u32 = 32;
+/// Peers that are looked at directly.
+pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
 
 /// What is known of one peer's messages. 64 bytes: a line per peer.
 #[derive(Default)]
@@ -32,8 +22,8 @@ pub(crate) struct From {
     /// Number of the next request to retire, by its reply or, if it gets none, by the peer's credit count.
     pub(crate) next_reply: Cell<u32>,
     /// Requests run and not given back yet.
-    unacked: Cell<u32>,
-    unacked_bytes: Cell<u32>,
+    pub(super) unacked: Cell<u32>,
+    pub(super) unacked_bytes: Cell<u32>,
     /// One more than the last request that was answered.
     pub(crate) replied_to: Cell<u32>,
     /// Replies sent to the peer: our half of its ready counts.
@@ -141,6 +131,8 @@ impl<A: Adapter> Inbox<A> {
     /// Sets the counters as if every pair of nodes had exchanged `n` answered requests: for tests of numbers that wrap.
     #[cfg(any(test, fuzzing))]
     pub(super) fn start_at(&self, n: u32) {
+        use crate::sci::LocalMap;
+        use crate::sync::Ordering;
         for (peer, from) in self.from.iter().enumerate() {
             for counter in
                 [&from.next_request, &from.next_reply, &from.replied_to, &from.replies_sent, &from.replies_seen]
@@ -151,308 +143,6 @@ impl<A: Adapter> Inbox<A> {
             for offset in [self.layout.ready(peer), self.layout.credit(peer)] {
                 self.control.word(offset).store(twice, Ordering::Relaxed); // Relaxed: before there are peers
             }
-        }
-    }
-
-    /// Runs waiting requests of `peer`, as many as the budget allows after `before` others.
-    #[inline(always)]
-    pub(super) fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
-        let from = &self.from[peer];
-        let queue = self.layout.queue(peer);
-        let mut found = 0;
-        while before + found < BUDGET {
-            let index = from.next_request.get();
-            let slot = Slot::at(&self.command, queue + self.layout.request(index));
-            let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            self.run_request(am, peer, from, index, &slot, meta);
-            found += 1;
-        }
-        found
-    }
-
-    /// True if `peer` has given back requests that it did not answer. Then only [`Self::retire`] finds replies to later ones.
-    /// The peer stores its count once for many messages, so the word stays in our cache. False if no request is outstanding.
-    #[inline(always)]
-    pub(super) fn has_credit(&self, way: &Peer<A>, peer: usize, from: &From) -> bool {
-        // Relaxed: a hint; `retire` looks with Acquire.
-        let consumed = self.control.word(self.layout.credit(peer)).load(Ordering::Relaxed) as u32;
-        let next = from.next_reply.get();
-        let sent = way.direct.sent.load(Ordering::Relaxed); // Relaxed: as in `retire`
-        consumed.wrapping_sub(next).wrapping_sub(1) < sent.wrapping_sub(next)
-    }
-
-    /// Retires what `peer` gave back without an answer.
-    #[inline(always)]
-    pub(super) fn serve_credit(&self, am: &Am<A>, peer: usize) -> u32 {
-        if self.has_credit(&am.peers[peer], peer, &self.from[peer]) { self.retire(am, peer) } else { 0 }
-    }
-
-    /// Runs the waiting replies of `peer` in order. The look behind the last one also detects a reply too many.
-    #[inline(always)]
-    pub(super) fn serve_replies(&self, am: &Am<A>, peer: usize) -> u32 {
-        let from = &self.from[peer];
-        let queue = self.layout.queue(peer);
-        let mut found = 0;
-        while found < BUDGET {
-            let index = from.next_reply.get();
-            let slot = Slot::at(&self.command, queue + self.layout.reply(index));
-            let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            if index == am.peers.sent(peer) {
-                corrupt(peer as u32, "answer to a request that was not sent");
-            }
-            if !self.run_reply(am, peer, from, index, &slot, meta) {
-                break; // a stream of which not all has arrived
-            }
-            found += 1;
-        }
-        found
-    }
-
-    /// Runs waiting replies of `peer` and retires requests that it consumed without an answer.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn retire(&self, am: &Am<A>, peer: usize) -> u32 {
-        let from = &self.from[peer];
-        let mut found = 0;
-        loop {
-            // ORDERING: Acquire ↔ the Release in `give_back`. A reply to any request that the count covers is visible in its
-            // slot, so an empty slot means that there was no reply.
-            let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
-            found += self.serve_replies(am, peer);
-            let next = from.next_reply.get();
-            let sent = am.peers.sent(peer); // bounds what the peer may claim
-            let (consumed, replied_to) = (credit as u32, (credit >> 32) as u32);
-            let silent = consumed.wrapping_sub(next);
-            if silent == 0 || silent > sent.wrapping_sub(next) {
-                return found; // nothing new: the count is older than the last reply
-            }
-            let queue = self.layout.queue(peer);
-            let slot = Slot::at(&self.command, queue + self.layout.reply(next));
-            if slot.look(self.layout.sequence(next)).is_some() {
-                return found; // the budget, or a stream, left it
-            }
-            // There is no further reply up to the count, so all of them are retired at once.
-            let rest = replied_to.wrapping_sub(next);
-            let step = if rest == 0 || rest > silent { silent } else { 1 };
-            if self.layout.clears(next, step) {
-                self.clear_replies(peer, next, step);
-            }
-            self.retired(am, peer, next.wrapping_add(step));
-            found += 1;
-        }
-    }
-
-    /// Clears the reply slots of `count` requests that nobody answered (slot rule 4).
-    #[cold]
-    fn clear_replies(&self, peer: usize, first: u32, count: u32) {
-        for i in 0..count {
-            let reply = self.layout.reply(first.wrapping_add(i));
-            Slot::at(&self.command, self.layout.queue(peer) + reply).clear();
-        }
-    }
-
-    #[inline(always)]
-    fn retired(&self, am: &Am<A>, peer: usize, next: u32) {
-        self.from[peer].next_reply.set(next);
-        // ORDERING: Release ↔ Acquire in `Peer::take`. The reply handler's reads of the slot and of its ring bytes are done
-        // before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
-        let direct = &am.peers[peer].direct;
-        direct.retired.store(next, Ordering::Release);
-        direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
-    }
-
-    /// Runs the handler of one request. It gives the slot back unless the handler's reply did. The common case, a Short to a
-    /// client's handler, branches off early, so that nothing is looked at that only other requests need.
-    #[inline(always)]
-    pub(super) fn run_request(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-    ) {
-        if meta.is_clients_short() {
-            self.run_request_with(am, peer, from, index, slot, meta, false);
-        } else {
-            self.run_other_request(am, peer, from, index, slot, meta);
-        }
-    }
-
-    #[inline(never)]
-    fn run_other_request(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-    ) {
-        let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
-        self.run_request_with(am, peer, from, index, slot, meta, holds_buffer);
-    }
-
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // one caller knows `holds_buffer` when it is compiled
-    fn run_request_with(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-        holds_buffer: bool,
-    ) {
-        let token = self.request_token;
-        token.open(Kind::Request, peer as u32, index, holds_buffer);
-        self.offer_answer(am, peer, from, index, token);
-        let ring = self.layout.queue(peer) + self.layout.request_ring();
-        let bytes = self.run(am, slot, meta, token, ring);
-        if holds_buffer && let Some(deferred) = token.take_deferred() {
-            am.publish_reply(self, token, &deferred);
-        }
-        self.request_done(am, peer, from, index, token, bytes);
-    }
-
-    /// The end of request `index` after its handler; the request held `bytes` of the ring.
-    #[inline(always)]
-    pub(super) fn request_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token, bytes: usize) {
-        token.close();
-        from.next_request.set(index.wrapping_add(1));
-        Counters::add(&self.counters.requests, 1);
-        if token.replied() {
-            from.replied_to.set(index.wrapping_add(1));
-            from.replies_sent.set(from.replies_sent.get().wrapping_add(1));
-            Counters::add(&self.counters.replied, 1);
-            if index & 0xffff == 0xffff {
-                self.give_back(am, peer, index.wrapping_add(1));
-            }
-            return;
-        }
-        let unacked = from.unacked.get() + 1;
-        from.unacked.set(unacked);
-        from.unacked_bytes.set(from.unacked_bytes.get() + bytes as u32);
-        let many = unacked as usize >= self.layout.slots() / 4 || from.unacked_bytes.get() as usize >= RING / 8;
-        if many || index & 0xffff == 0xffff {
-            self.give_back(am, peer, index.wrapping_add(1));
-        }
-    }
-
-    /// Lets the header send the reply to request `index`. It does not if the reply has more to do: to give back requests that
-    /// it overtakes, or to wait for the handler's return.
-    #[inline(always)]
-    pub(super) fn offer_answer(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
-        let Some(way) = am.peers.known(peer) else { return };
-        way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
-        if !token.holds_buffer() && from.unacked.get() == 0 {
-            let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
-            token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
-        }
-    }
-
-    /// Called before a reply overtakes them: gives back the requests before `index` that were not answered, if there are any.
-    #[inline(always)]
-    pub(crate) fn give_back_before(&self, am: &Am<A>, peer: usize, from: &From, index: u32) {
-        if from.unacked.get() > 0 {
-            // No barrier before the reply: a requester that does not see the count yet does not find the reply either, and
-            // looks again.
-            self.give_back(am, peer, index);
-        }
-    }
-
-    /// Tells `peer` that the requests before `consumed` are done.
-    #[cold]
-    #[inline(never)]
-    fn give_back(&self, am: &Am<A>, peer: usize, consumed: u32) {
-        let from = &self.from[peer];
-        from.unacked.set(0);
-        from.unacked_bytes.set(0);
-        let way = &am.peers[peer];
-        way.control.barrier(); // replies to requests that the count covers must be there first
-        // ORDERING: Release (publish) ↔ Acquire in `retire`.
-        let credit = u64::from(consumed) | u64::from(from.replied_to.get()) << 32;
-        way.control.publish(self.layout.credit(self.me), credit);
-        way.bell.trigger_if_armed();
-        Counters::add(&self.counters.credits, 1);
-    }
-
-    /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived. The common case
-    /// branches off early, as in [`Self::run_request`].
-    #[inline(always)]
-    pub(super) fn run_reply(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-    ) -> bool {
-        if !meta.is_clients_short() {
-            return self.run_other_reply(am, peer, from, index, slot, meta);
-        }
-        self.run_reply_now(am, peer, index, slot, meta);
-        self.reply_done(am, peer, from, index, self.reply_token);
-        true
-    }
-
-    #[inline(never)]
-    fn run_other_reply(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-    ) -> bool {
-        let whole = match meta.carry() {
-            Some(Carry::Stream) => am.stream_in(self, peer, index, slot, meta),
-            _ => Some(meta),
-        };
-        let Some(meta) = whole else { return false };
-        let bytes = self.run_reply_now(am, peer, index, slot, meta);
-        if bytes > 0 {
-            self.reply_ring_done(am, peer, slot.word(1) as usize, bytes); // while the slot is ours (slot rule 3)
-        }
-        self.reply_done(am, peer, from, index, self.reply_token);
-        true
-    }
-
-    /// Runs the reply's handler. Returns the bytes of the reply ring that the message held.
-    #[inline(always)]
-    fn run_reply_now(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> usize {
-        let token = self.reply_token;
-        token.open(Kind::Reply, peer as u32, index, false);
-        let ring = self.layout.queue(peer) + self.layout.reply_ring();
-        self.run(am, slot, meta, token, ring)
-    }
-
-    /// The end of the reply to request `index`, after its handler.
-    #[inline(always)]
-    pub(super) fn reply_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
-        token.close();
-        from.replies_seen.set(from.replies_seen.get().wrapping_add(1));
-        Counters::add(&self.counters.replies, 1);
-        self.retired(am, peer, index.wrapping_add(1));
-    }
-
-    /// Counts `bytes` at ring offset `offset` as consumed, and tells the replier in batches.
-    pub(crate) fn reply_ring_done(&self, am: &Am<A>, peer: usize, offset: usize, bytes: usize) {
-        let from = &self.from[peer];
-        let done = from.ring_done.get();
-        let skipped = offset.wrapping_sub(done as usize) & (RING - 1);
-        let done = done + (skipped + bytes.next_multiple_of(LINE)) as u64;
-        from.ring_done.set(done);
-        if done - from.ring_told.get() >= (RING / 8) as u64 {
-            from.ring_told.set(done);
-            let way = &am.peers[peer];
-            // ORDERING: Release (publish) ↔ Acquire in `Am::reply_space`: our looks at the bytes come before they are reused.
-            way.control.publish(self.layout.reply_credit(self.me), done);
-            way.bell.trigger_if_armed();
         }
     }
 }

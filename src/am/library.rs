@@ -7,24 +7,18 @@
 //! anything. It gets its arguments as words, each read once, because the peer can write there while the handler runs.
 //!
 //! Handlers of requests reply at most once; handlers of replies wait for nothing. Neither sends requests or polls, so they are
-//! not counted as running handlers ([`Am::in_handler`]).
+//! not counted as running handlers (`Am::in_handler`).
 //!
 //! Must not know: what the messages mean, where their payloads lie.
 
-use super::Am;
-use super::run::{corrupt, unregistered};
-use super::slot::Carry;
+use super::corrupt::{corrupt, unregistered};
+use super::slot::{Carry, FIRST_CLIENT};
 use super::source::Source;
 use super::token::{Kind, Token};
-use crate::am::region::MAX_ARGS;
+use crate::am::region::ARG_WORDS;
 use crate::base::error::Error;
-use crate::sci::{Adapter, Words};
+use crate::sci::Words;
 use crate::sync::Ordering;
-
-/// First index that clients may use.
-pub const FIRST_CLIENT: u8 = 128;
-/// Words of as many arguments as a message can have.
-pub const ARG_WORDS: usize = MAX_ARGS / 2;
 
 // The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; from
 // 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
@@ -117,26 +111,26 @@ impl Form {
 }
 
 /// What serves a message: it gets the engine, the message's token, its arguments' words and its payload.
-pub(crate) type Serve<A> = dyn Fn(&Am<A>, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync;
+pub(crate) type Serve<E> = dyn Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync;
 
-struct Row<A: Adapter> {
+struct Row<E> {
     form: Form,
-    serve: Option<Box<Serve<A>>>,
+    serve: Option<Box<Serve<E>>>,
 }
 
-/// The handlers of the library's own messages, by index.
-pub struct Library<A: Adapter> {
+/// The handlers of the library's own messages, by index. They get an engine of type `E`.
+pub struct Library<E> {
     /// On the heap: the table is moved a few times while a node is made, and loom's threads have small stacks.
-    rows: Box<[Row<A>]>,
+    rows: Box<[Row<E>]>,
 }
 
-impl<A: Adapter> Default for Library<A> {
+impl<E> Default for Library<E> {
     fn default() -> Self {
         Library { rows: (0..FIRST_CLIENT).map(|_| Row { form: Form::default(), serve: None }).collect() }
     }
 }
 
-impl<A: Adapter> Library<A> {
+impl<E> Library<E> {
     /// Has messages of `index` served by `handler`. The handler gets the engine, the token, the argument words (two arguments
     /// to a word, the first in the low half), and the payload, readable until the handler returns. An error of the handler ends
     /// the job.
@@ -145,7 +139,7 @@ impl<A: Adapter> Library<A> {
     pub fn on<const N: usize>(
         &mut self,
         index: u8,
-        handler: impl Fn(&Am<A>, &Token, [u64; N], Source) -> Result<(), Error> + Send + Sync + 'static,
+        handler: impl Fn(&E, &Token, [u64; N], Source) -> Result<(), Error> + Send + Sync + 'static,
     ) {
         let message = MESSAGES.iter().find(|m| m.index == index).expect("an index of the list");
         assert!(message.words == N && N <= ARG_WORDS, "message {index} has {} words of arguments", message.words);
@@ -164,7 +158,7 @@ impl<A: Adapter> Library<A> {
 
     /// The handler for a message of this index and form from `source`. A message that none of our senders writes ends the job.
     #[inline(always)]
-    pub(super) fn find(&self, index: u8, form: Form, source: u32) -> &Serve<A> {
+    pub(super) fn find(&self, index: u8, form: Form, source: u32) -> &Serve<E> {
         let row = &self.rows[usize::from(index % FIRST_CLIENT)];
         let Some(serve) = &row.serve else { unregistered(source, index) };
         if row.form != form {
@@ -175,7 +169,7 @@ impl<A: Adapter> Library<A> {
 
     /// Replaces each handler by `around` of it: for tests that choose when handlers run.
     #[cfg(all(any(test, fuzzing), not(loom)))]
-    pub(crate) fn wrap(&mut self, around: impl Fn(u8, Box<Serve<A>>) -> Box<Serve<A>>) {
+    pub(crate) fn wrap(&mut self, around: impl Fn(u8, Box<Serve<E>>) -> Box<Serve<E>>) {
         for (index, row) in self.rows.iter_mut().enumerate() {
             row.serve = row.serve.take().map(|serve| around(index as u8, serve));
         }
@@ -202,10 +196,9 @@ fn failed(what: &str, error: &Error) -> ! {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sci::heap::Heap;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    fn refuses(f: impl FnOnce(&mut Library<Heap>)) -> bool {
+    fn refuses(f: impl FnOnce(&mut Library<()>)) -> bool {
         let mut library = Library::default();
         catch_unwind(AssertUnwindSafe(|| f(&mut library))).is_err()
     }
@@ -215,7 +208,7 @@ mod tests {
         assert!(!refuses(|library| library.on(RMA_GET, |_, _, [_, _, _, _], _| Ok(()))));
         assert!(refuses(|library| library.on(RMA_GET, |_, _, [_, _, _], _| Ok(()))), "a word too few");
         assert!(refuses(|library| library.on(127, |_, _, [_], _| Ok(()))), "no message");
-        let twice = |library: &mut Library<Heap>| {
+        let twice = |library: &mut Library<()>| {
             library.on(RMA_PUT, |_, _, [_], _| Ok(()));
             library.on(RMA_PUT, |_, _, [_], _| Ok(()));
         };

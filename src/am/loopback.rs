@@ -2,55 +2,22 @@
 //!
 //! There is no queue, so any number of messages needs no poll. There is no recursion, because handlers do not request. Client
 //! threads may send to themselves at the same time: each run takes a token and a buffer of its own from a pool.
+//!
+//! Must not know: queues, peers.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
+use super::corrupt::unregistered;
+use super::dispatch;
+use super::engine::Am;
+use super::run::record_handler;
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
-use super::{Am, dispatch, run};
-use crate::am::region::MAX_MEDIUM;
 use crate::sci::Adapter;
-use crate::sync::{AtomicU64, ModeLock, Ordering};
-use std::cell::RefCell;
+use crate::sync::Ordering;
 
 /// A request in so many also polls.
 const MESSAGES_PER_POLL: u64 = 256;
-
-/// A Medium's private copy; aligned for anything.
-#[repr(C, align(64))]
-struct Buffer([u8; MAX_MEDIUM]);
-
-/// The pool. It holds at most one token and one buffer per handler that runs at the moment.
-pub(crate) struct Loopback {
-    tokens: ModeLock<RefCell<Vec<&'static Token>>>,
-    buffers: ModeLock<RefCell<Vec<Box<Buffer>>>>,
-    /// Messages to ourselves.
-    pub(crate) count: AtomicU64,
-}
-
-impl Loopback {
-    /// # Safety
-    /// As [`ModeLock::new`].
-    pub(crate) unsafe fn new(threaded: bool) -> Loopback {
-        Loopback {
-            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            tokens: unsafe { ModeLock::new(threaded, RefCell::default()) },
-            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            buffers: unsafe { ModeLock::new(threaded, RefCell::default()) },
-            count: AtomicU64::new(0),
-        }
-    }
-
-    fn with_copy(&self, source: Source, run: impl FnOnce(*mut u8)) {
-        let pooled = self.buffers.with(|pool| pool.borrow_mut().pop());
-        let mut buffer = pooled.unwrap_or_else(|| Box::new(Buffer([0; MAX_MEDIUM])));
-        let start = (&raw mut buffer.0).cast::<u8>();
-        // SAFETY: the buffer takes MAX_MEDIUM bytes, the most that a Medium has (checked by the verbs).
-        unsafe { source.move_to(start) };
-        run(start);
-        self.buffers.with(|pool| pool.borrow_mut().push(buffer));
-    }
-}
 
 /// Null buffer and length 0 stand for a Short.
 #[derive(Clone, Copy)]
@@ -100,13 +67,13 @@ impl<A: Adapter> Am<A> {
         // `None` for the library's own messages: each engine reaches its own node without messages.
         let function = self.handlers().function(handler);
         if function == 0 {
-            run::unregistered(self.me, handler);
+            unregistered(self.me, handler);
         }
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
         token.open(kind, self.me, 0, false);
         let unpacked = args.unpacked();
         let arg = |k: usize| unpacked[k];
-        super::record_handler(token, if let Load::Bytes(_, len) = load { len } else { 0 });
+        record_handler(token, if let Load::Bytes(_, len) = load { len } else { 0 });
         let is_request = matches!(kind, Kind::LoopRequest);
         let depth = self.enter_handler();
         match load {

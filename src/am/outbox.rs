@@ -2,6 +2,8 @@
 //!
 //! It reaches the peer's memory through [`RemoteMap`] only: it stores and never loads. The peer's progress comes through the
 //! inbox as one number in our own memory: how many requests are retired.
+//!
+//! Must not know: what a message carries, when it is answered.
 
 use super::direct::Direct;
 use super::slot::Meta;

@@ -11,19 +11,17 @@
 //!
 //! So an empty poll costs a few lines that stay in the cache, whatever the number of nodes.
 //!
-//! This file only looks. `inbox` runs the messages, after looks of its own, so nothing here is ordered.
+//! This file only looks. `receive` runs the messages, after looks of its own, so nothing here is ordered.
 //!
 //! Must not know: what a message says.
 
-use super::Am;
+use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::slot::Slot;
 use crate::am::wait::Look;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
 
-/// Peers that are looked at directly.
-pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
 /// Polls between looks at all peers, so that a busy peer does not starve the others.
 const SCAN_EVERY: u64 = 16;
 /// Polls between looks at all predicted peers. Divides [`SCAN_EVERY`].

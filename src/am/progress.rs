@@ -4,7 +4,7 @@
 //!
 //! Must not know: which queue is looked at, what a message says.
 
-use super::Am;
+use super::engine::Am;
 use super::watched::Seen;
 use crate::am::wait::Look;
 use crate::sci::Adapter;

@@ -11,6 +11,8 @@
 //! ```
 //! Rings: a payload stays in one piece, so at worst a message wastes its own length at the ring's end; credits are held
 //! back for less than an eighth of a ring. Four payloads of the maximum length therefore always suffice for progress.
+//!
+//! Must not know: what the words mean to their readers.
 
 use crate::sci::SegmentId;
 
@@ -26,6 +28,8 @@ pub const MAX_MEDIUM: usize = if cfg!(loom) { 64 } else { 64 << 10 }; // every w
 pub const MAX_LONG: usize = i32::MAX as usize;
 /// `gasnet_AMMaxArgs`.
 pub const MAX_ARGS: usize = 16;
+/// Words of as many arguments as a message can have.
+pub const ARG_WORDS: usize = MAX_ARGS / 2;
 /// Bytes of a request or reply ring.
 pub const RING: usize = 4 * MAX_MEDIUM;
 /// Peers that share one exist word.

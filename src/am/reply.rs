@@ -2,16 +2,19 @@
 //!
 //! A reply needs no credit, because its slot is its own (slot rule 3). Only ring space can be short. Then the replier runs
 //! replies, and nothing else, until the requester has given some back.
+//!
+//! Must not know: how replies are run, what handlers do.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
+use super::corrupt::corrupt;
+use super::engine::Am;
 use super::inbox::{Counters, Inbox};
 use super::outbox::{self, Span};
-use super::run::corrupt;
+use super::slot;
 use super::slot::{COUNT_WORD, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
-use super::{Am, slot};
 use crate::am::region::{LINE, MAX_MEDIUM, RING};
 use crate::am::wait::Look;
 use crate::base::error::{Error, bad_arg};

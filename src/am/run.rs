@@ -7,12 +7,14 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
+use super::corrupt::{corrupt, unregistered};
+use super::engine::Am;
 use super::inbox::Inbox;
-use super::library::{FIRST_CLIENT, Form};
-use super::slot::{Carry, Meta, Slot};
+use super::library::Form;
+use super::slot::{Carry, FIRST_CLIENT, Meta, Slot};
 use super::source::Source;
 use super::token::{Kind, Token};
-use super::{Am, dispatch, slot};
+use super::{dispatch, slot};
 use crate::am::region::{LINE, RING};
 use crate::sci::{Adapter, LocalMap};
 
@@ -31,7 +33,7 @@ impl<A: Adapter> Inbox<A> {
             return self.run_checked(am, slot, meta, token, ring);
         }
         let function = function(am, token, meta);
-        super::record_handler(token, 0);
+        record_handler(token, 0);
         let depth = am.enter_handler();
         // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
         unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
@@ -78,7 +80,7 @@ impl<A: Adapter> Inbox<A> {
             let form = Form::of(token.kind(), carry, meta.args());
             let len = if carry == Carry::Short { 0 } else { meta.len() }; // a peer may write a length where there is no payload
             let serve = am.handlers().library().find(meta.handler(), form, source);
-            super::record_handler(token, len);
+            record_handler(token, len);
             #[cfg(all(any(test, fuzzing), not(loom)))]
             crate::testkit::fuzzing::watch::look(buf, len);
             // SAFETY: a Medium's bytes were checked to lie in our command region, a Long's in our segment; in EVERYTHING the
@@ -87,7 +89,7 @@ impl<A: Adapter> Inbox<A> {
             return bytes;
         }
         let function = function(am, token, meta);
-        super::record_handler(token, meta.len());
+        record_handler(token, meta.len());
         let depth = am.enter_handler();
         // SAFETY: the client registered this function for messages with payload and this argument count; a client's Short takes
         // the path in `run`. `buf` was checked to have the message's length.
@@ -117,13 +119,19 @@ pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
     offset
 }
 
-/// Ends the job: the peer's memory holds something that none of our senders writes.
-#[cold]
-pub(crate) fn corrupt(source: u32, what: &str) -> ! {
-    crate::base::fatal(format_args!("corrupt message from node {source}: {what}"))
-}
-
-#[cold]
-pub(crate) fn unregistered(source: u32, handler: u8) -> ! {
-    crate::base::fatal(format_args!("AM from node {source} for handler index {handler}, which is not registered here"))
+/// Tells traces and statistics that a handler is about to run on a payload of `bytes`.
+#[inline(always)]
+pub(crate) fn record_handler(token: &Token, bytes: usize) {
+    #[cfg(not(loom))]
+    if crate::trace::is_on() {
+        use crate::trace::TracedOp;
+        let reply = matches!(token.kind(), Kind::Reply | Kind::LoopReply);
+        crate::trace::event(
+            if reply { TracedOp::ReplyHandler } else { TracedOp::RequestHandler },
+            token.source(),
+            bytes,
+        );
+    }
+    #[cfg(loom)]
+    let _ = (token, bytes);
 }

@@ -16,10 +16,10 @@
 //!
 //! Must not know: who sends, credits, what handlers do.
 
-use super::bulk;
-use super::library::{ARG_WORDS, FIRST_CLIENT};
+#![allow(unsafe_code)] // payloads
+
 use super::source::{Args, Source};
-use crate::am::region::{LINE, MAX_ARGS, RING, SLOT};
+use crate::am::region::{ARG_WORDS, LINE, MAX_ARGS, RING, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -40,6 +40,9 @@ pub enum Carry {
     /// Long to memory that the sender cannot reach: the bytes come through the ring, in pieces.
     Stream = 5,
 }
+
+/// First index that clients may use.
+pub const FIRST_CLIENT: u8 = 128;
 
 /// The meta word: sequence 16, handler 8, argument count 5, carry 3, payload length 32 bits, from the lowest.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -159,6 +162,14 @@ pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args
     map.store(first, args);
 }
 
+/// PIO write of a payload into a queue, at an offset that the caller took.
+#[inline(always)]
+pub(crate) fn write<R: RemoteMap>(queue: &R, at: usize, source: Source) {
+    // SAFETY: `Source` promises that its bytes are readable for its length.
+    let result = unsafe { queue.write_apart(at, source.ptr(), source.len()) };
+    debug_assert!(result.is_ok(), "taken space lies in the queue");
+}
+
 /// Where a Medium's payload lies: in its slot, or in the ring.
 #[derive(Clone, Copy)]
 pub struct MediumPlace {
@@ -182,11 +193,11 @@ impl MediumPlace {
     #[inline(always)]
     pub fn store<R: RemoteMap>(self, map: &R, offset: usize, source: Source, args: Args<'_>, awaited: bool) {
         if !self.inline {
-            bulk::write(map, self.ring + self.at, source);
+            write(map, self.ring + self.at, source);
             return store_args(map, offset, Some(self.at as u64), args.words());
         }
         let at = inline_offset(args.count());
-        bulk::write(map, offset + at, source);
+        write(map, offset + at, source);
         store_args(map, offset, None, args.words());
         if awaited && at + source.len() > LINE {
             map.hand_over(offset + LINE);

@@ -1,4 +1,6 @@
 //! A client's payload and argument list, after the border: what the engine may read, and for how long.
+//!
+//! Must not know: where bytes go, messages.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 

@@ -1,6 +1,8 @@
 //! Counters of the engine, for the report at exit (GASNET_SCI_STATS).
+//!
+//! Must not know: what the numbers are good for.
 
-use super::Am;
+use super::engine::Am;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
 

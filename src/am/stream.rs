@@ -3,16 +3,19 @@
 //! A request's payload goes ahead of it, as requests that run no handler; the queue keeps them in order. A reply has one slot
 //! only, so its payload follows it. The slot counts the bytes written. The requester copies what is there each time it looks,
 //! and runs the handler when all has come. Neither side blocks inside a poll.
+//!
+//! Must not know: handlers, which queue is looked at.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
+use super::corrupt::corrupt;
+use super::engine::Am;
 use super::inbox::Inbox;
 use super::outbox::{Peer, take};
-use super::run::{corrupt, ring_offset};
+use super::run::ring_offset;
 use super::slot::{self, COUNT_WORD, Carry, Meta, Slot};
 use super::source::{Args, Source};
 use super::token::{Deferred, Token};
-use super::{Am, bulk};
 use crate::am::region::{LINE, RING};
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteMap};
@@ -33,7 +36,7 @@ impl<A: Adapter> Am<A> {
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));
             self.with_slot(dest, peer, piece.len(), |outbox, taken| {
-                bulk::write(&peer.queue, self.layout.request_ring() + taken.span.offset, piece);
+                slot::write(&peer.queue, self.layout.request_ring() + taken.span.offset, piece);
                 peer.queue.barrier(); // the piece must be there before the packet that announces it
                 let meta = Meta::new(self.layout.sequence(taken.index), 0, 0, Carry::Stream, piece.len());
                 let words = [taken.span.offset as u64, (address + at) as u64];
@@ -88,7 +91,7 @@ impl<A: Adapter> Am<A> {
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));
             let span = self.reply_space(inbox, peer, piece.len());
-            bulk::write(&way.queue, self.layout.reply_ring() + span.offset, piece);
+            slot::write(&way.queue, self.layout.reply_ring() + span.offset, piece);
             way.queue.barrier(); // the piece must be there before the count that covers it
             at += piece.len();
             let last = at == source.len();

@@ -2,6 +2,8 @@
 //!
 //! Tokens are made at init (loopback tokens on first use) and never freed, so a stale one is recognised instead of being read
 //! after free. One handler run owns a token from [`Token::open`] to [`Token::close`].
+//!
+//! Must not know: how a reply travels, clients' rules.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 

@@ -14,6 +14,8 @@
 //!
 //! Yields are bounded by time as well as by number. On a core that others use, a yield may last their whole time slice, and a
 //! sleeper is served sooner than a thread that yields. So a yield counts as often as it took shares of `YIELD_TIME`.
+//!
+//! Must not know: what is waited for, messages.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 

@@ -6,10 +6,10 @@
 //!
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
-use super::Am;
+use super::corrupt::corrupt;
 use super::direct::{GRANT, GRANT_ALONE};
+use super::engine::Am;
 use super::inbox::{Counters, Inbox};
-use super::run::corrupt;
 use super::slot::Slot;
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::Ordering;

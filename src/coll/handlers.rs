@@ -7,14 +7,15 @@
 
 use super::cells;
 use super::landing::Landings;
+use crate::am::Am;
+use crate::am::corrupt::corrupt;
 use crate::am::library::{COLL_DATA, COLL_STORE, Library};
-use crate::am::run::corrupt;
 use crate::am::source::Source;
 use crate::sci::Adapter;
 use std::sync::Arc;
 
 /// Registers the handlers of the engine's messages. Messages may come before this node makes its first collective.
-pub fn register<A: Adapter>(library: &mut Library<A>, region: A::Local, landings: Arc<Landings>) {
+pub fn register<A: Adapter>(library: &mut Library<Am<A>>, region: A::Local, landings: Arc<Landings>) {
     library.on(COLL_STORE, move |_, _, [at], words| cells::on_store(&region, at as usize, words));
     library.on(COLL_DATA, move |_, token, [address], bytes| {
         on_data(&landings, token.source(), address as usize, bytes);

@@ -11,7 +11,7 @@ use super::description::Description;
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
-use crate::am::run::corrupt;
+use crate::am::corrupt::corrupt;
 use std::future::poll_fn;
 use std::task::Poll;
 

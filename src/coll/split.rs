@@ -9,7 +9,7 @@ use super::phase::Context;
 use super::span::{Buffer, Span};
 use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, Mapped, mutual, select};
-use crate::am::run::corrupt;
+use crate::am::corrupt::corrupt;
 use crate::base::error::{Error, bad_arg};
 use std::sync::Arc;
 

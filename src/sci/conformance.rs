@@ -10,6 +10,7 @@ use super::shm::{Shm, tests as shm};
 use super::*;
 use crate::sync::Ordering;
 use std::thread;
+use std::time::Duration;
 
 mod life;
 mod model;

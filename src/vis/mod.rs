@@ -113,7 +113,7 @@ impl Vis {
     }
 
     /// Registers the handlers of the engine's messages.
-    pub fn register<A: Adapter>(&self, library: &mut Library<A>) {
+    pub fn register<A: Adapter>(&self, library: &mut Library<Am<A>>) {
         pack::register(library, self.records.clone());
     }
 

@@ -20,9 +20,9 @@ use super::groups::{Group, Groups, Reader};
 use super::shape::Run;
 use super::{Movement, Verb, Vis, copy};
 use crate::am::Am;
+use crate::am::corrupt::corrupt;
 use crate::am::library::{Library, RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT, high, low};
 use crate::am::region::MAX_MEDIUM;
-use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::base::config::{VIS_PACKET, VIS_PACKET_WORDS};
@@ -71,7 +71,7 @@ impl Records {
 }
 
 /// Registers the handlers of the engine's messages. The handler of a get's answer uses `records`.
-pub fn register<A: Adapter>(library: &mut Library<A>, records: Arc<Records>) {
+pub fn register<A: Adapter>(library: &mut Library<Am<A>>, records: Arc<Records>) {
     library.on(VIS_PUT, |am, token, [ids], message| on_put(am, token, message, low(ids), high(ids) as usize));
     library.on(VIS_GET, |am, token, [ids], message| on_get(am, token, message, low(ids), high(ids) as usize));
     library.on(VIS_ARRIVED, move |_, token, [ids], message| {

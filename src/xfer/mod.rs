@@ -14,6 +14,7 @@
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
+pub mod counted;
 pub mod event;
 pub mod home;
 #[cfg(all(test, loom))]
@@ -33,36 +34,8 @@ use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::sci::{Adapter, RemoteRead};
 use crate::verbs::{Begun, Flags, Local, Target};
-use op::{Op, OpId};
+pub use counted::{Completion, Counted};
 use overlap::Overlap;
-
-/// The operation that counts a transfer.
-#[derive(Clone, Copy)]
-pub struct Counted<'a> {
-    /// Its number.
-    pub id: OpId,
-    /// Itself.
-    pub op: &'a Op,
-}
-
-/// The completion that a verb's caller wants: the operation that counts it, and when the local memory is the caller's again.
-///
-/// The operation may be the caller's own, or that of a set or an open region of its thread. It counts local completion
-/// separately; a caller asks it for that ([`event::leaf`], [`event::Sets::LOCAL`]).
-#[derive(Clone, Copy)]
-pub struct Completion<'a> {
-    /// The operation that counts what the verb starts.
-    pub counts: Counted<'a>,
-    /// When the local memory is the caller's again.
-    pub local: Local,
-}
-
-impl<'a> Completion<'a> {
-    /// As `counts`, but the verb is done with the caller's memory at return.
-    pub fn at_return(counts: Counted<'a>) -> Completion<'a> {
-        Completion { counts, local: Local::AtReturn }
-    }
-}
 
 /// The engines that transfers need, for a caller that waits for them (`wait`).
 pub struct Engines<'a, A: Adapter> {

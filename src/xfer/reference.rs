@@ -16,19 +16,19 @@ use super::op::{Op, OpId};
 use super::table::Table;
 use super::{Counted, Landing};
 use crate::am::Am;
+use crate::am::corrupt::corrupt;
 use crate::am::library::{
     Library, RMA_ARRIVED, RMA_DONE, RMA_FETCHED, RMA_GET, RMA_GET_LONG, RMA_LANDED, RMA_PUT, RMA_PUT_WORD, RMA_SET,
     high, low,
 };
 use crate::am::region::{MAX_LONG, MAX_MEDIUM};
-use crate::am::run::corrupt;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::base::error::Error;
 use crate::sci::Adapter;
 
 /// Registers the handlers of the engine's messages.
-pub fn register<A: Adapter>(library: &mut Library<A>) {
+pub fn register<A: Adapter>(library: &mut Library<Am<A>>) {
     let asked = |to: u64, ids: u64| Asked { to: to as usize, id: low(ids), seal: high(ids) };
     library.on(RMA_PUT, |am, token, [id], _| on_put(am, token, low(id)));
     library.on(RMA_PUT_WORD, |am, token, [address, value, ids], _| {

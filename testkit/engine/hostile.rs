@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::world::{Kit, Node, Shape, nodes, nodes_with};
+use crate::am::Am;
 use crate::am::library::{Library, RMA_ARRIVED, RMA_DONE};
 use crate::am::region::RING;
 use crate::am::slot::{BOUNCE_WORD, COUNT_WORD, Carry, Meta};
@@ -12,7 +13,8 @@ use crate::am::token::Token;
 use crate::am::wait::Look;
 use crate::base::error::Error;
 use crate::base::fatal::caught::catch;
-use crate::sci::heap::{Heap, fickle};
+use crate::sci::fickle;
+use crate::sci::heap::Heap;
 use crate::sci::{LocalMap, RemoteMap};
 use crate::sync::Ordering;
 use std::cell::{Cell, RefCell};
@@ -57,7 +59,7 @@ fn none<'a>() -> Args<'a> {
 
 /// Node 0, and node 1, which writes whatever it likes.
 fn pair() -> [Node<Heap>; 2] {
-    let notes = |_, library: &mut Library<Heap>| {
+    let notes = |_, library: &mut Library<Am<Heap>>| {
         library.on(RMA_DONE, |_, _, [_], bytes| noted(bytes));
         library.on(RMA_ARRIVED, |_, _, [_, _], bytes| noted(bytes));
     };

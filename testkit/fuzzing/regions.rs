@@ -8,7 +8,7 @@ use super::Input;
 use super::scene::{Seat, act, has_slot, seats, source, with_args};
 use crate::am::region::{Layout, MAX_MEDIUM, RING};
 use crate::am::slot::{Carry, Meta};
-use crate::sci::heap::fickle;
+use crate::sci::fickle;
 use crate::sci::{LocalMap, RemoteMap};
 use crate::testkit::world::Shape;
 use crate::verbs::{Flags, Target};

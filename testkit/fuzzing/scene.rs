@@ -7,8 +7,9 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::watch;
-use crate::am::library::{FIRST_CLIENT, Library, RMA_GET, Serve, VIS_GET, high};
+use crate::am::library::{Library, RMA_GET, Serve, VIS_GET, high};
 use crate::am::region::{COLLECTIVE, MAX_MEDIUM, RING};
+use crate::am::slot::FIRST_CLIENT;
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::am::{Am, outbox};
@@ -18,7 +19,8 @@ use crate::base::fatal::caught;
 use crate::coll::handlers;
 use crate::coll::landing::Landings;
 use crate::job::fatal;
-use crate::sci::heap::{Heap, fickle};
+use crate::sci::fickle;
+use crate::sci::heap::Heap;
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::Ordering;
 use crate::testkit::world::{Kit, Node, Shape, create, nodes_with};
@@ -177,7 +179,7 @@ extern "C" fn any(raw: *mut c_void) {
 }
 
 /// A handler of the library. It runs only if it need not wait, and words do not change while it runs.
-fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
+fn unhurried(index: u8, serve: Box<Serve<Am<Heap>>>) -> Box<Serve<Am<Heap>>> {
     Box::new(move |am, token, words, payload| {
         let plan = fickle::plan(0, 0);
         let ring = match index {
@@ -193,7 +195,7 @@ fn unhurried(index: u8, serve: Box<Serve<Heap>>) -> Box<Serve<Heap>> {
 }
 
 /// Registers what serves a node's messages, as `Job::build` does. Nothing that answers gets may wait here.
-fn register((vis, coll): &(Vis, Collective), library: &mut Library<Heap>) {
+fn register((vis, coll): &(Vis, Collective), library: &mut Library<Am<Heap>>) {
     reference::register(library);
     vis.register(library);
     handlers::register(library, coll.region.clone(), coll.landings.clone());

@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use crate::am::direct::{self, ForHeader};
+use crate::am::direct;
+use crate::am::engine::ForHeader;
 use crate::am::outbox::{CLAIM_AHEAD, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};
 use crate::am::slot::{Carry, Meta};

@@ -2,8 +2,8 @@
 
 use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
-use crate::am::bulk::Payload;
 use crate::am::handlers::Entry;
+use crate::am::payload::Payload;
 use crate::am::region::PAYLOAD;
 use crate::base::error::{Error, bad_arg};
 use crate::boot::{self, Key};

@@ -1,6 +1,7 @@
 //! Interrupts: timeouts, and no wake-up lost.
 
 use super::*;
+use crate::sync::AtomicU64;
 use std::sync::Arc;
 
 pub(super) fn an_interrupt_times_out<A: Adapter>([a, b]: [A; 2]) {

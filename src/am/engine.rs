@@ -1,0 +1,257 @@
+//! The engine itself: what it holds, how it is made, and which handlers run now. The verbs are in the files of the behaviour
+//! (`request`, `reply`, `progress`, `receive`, …), which all name this one; it names none of them.
+//!
+//! Must not know: what a verb does, how messages travel.
+
+#![allow(unsafe_code)] // locks that are none where there is one thread
+
+use super::direct::Watch;
+use super::endpoint::{ENDPOINTS, Endpoint};
+use super::handlers::Handlers;
+use super::inbox::Inbox;
+use super::library::Library;
+use super::payload::Payloads;
+use super::peers::{Connector, Peers};
+use super::pool::Loopback;
+use super::region::Layout;
+use super::token::Token;
+use super::transfer::Transfer;
+use super::wait::Waiter;
+use crate::base::config::Config;
+use crate::sci::Adapter;
+use crate::sync::{AtomicU32, ModeLock, Ordering};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+#[cfg(not(loom))]
+thread_local! {
+    /// Handlers that run on this thread, in PAR.
+    static HANDLERS: Cell<u32> = const { Cell::new(0) };
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static HANDLERS: Cell<u32> = Cell::new(0);
+}
+
+// Functions of their own, never inlined. The compiler takes the look-up of a thread-local variable for free, but it costs about
+// 5 ns in a shared library. Inlined, it would be done before the branch that decides whether it is needed, in each poll of SEQ
+// too.
+#[inline(never)]
+fn enter_on_thread() -> u32 {
+    HANDLERS.with(|depth| depth.replace(depth.get() + 1))
+}
+
+#[inline(never)]
+fn leave_on_thread(depth: u32) {
+    HANDLERS.with(|d| d.set(depth));
+}
+
+#[inline(never)]
+fn on_thread() -> u32 {
+    HANDLERS.with(Cell::get)
+}
+
+/// How this process is embedded in its job.
+pub struct Wiring<A: Adapter> {
+    /// Own rank.
+    pub me: u32,
+    /// Client threads may call at the same time (GASNET_PAR).
+    pub threaded: bool,
+    /// Region layout, the same on all nodes.
+    pub layout: Layout,
+    /// Own command region.
+    pub command: A::Local,
+    /// Own control region.
+    pub control: A::Local,
+    /// Own interrupt.
+    pub interrupt: A::Interrupt,
+    /// Connects peers.
+    pub connector: Box<dyn Connector<A>>,
+    /// DMA queue for Long payloads.
+    pub queue: A::Queue,
+    /// What serves the engines' own messages.
+    pub library: Library<Am<A>>,
+}
+
+/// What the header sends by.
+pub struct ForHeader {
+    /// By rank, the addresses of `Peer`s, at whose beginning is a [`Direct`](super::direct::Direct); null where there is none
+    /// yet.
+    pub ways: *const c_void,
+    /// The token of requests, at whose beginning is an [`Answer`](super::direct::Answer).
+    pub token: &'static Token,
+}
+
+/// The engine.
+pub struct Am<A: Adapter> {
+    pub(crate) me: u32,
+    pub(crate) layout: Layout,
+    /// Own control region: what peers tell us.
+    pub(crate) control: A::Local,
+    pub(crate) peers: Peers<A>,
+    pub(crate) inbox: ModeLock<Inbox<A>>,
+    /// What the header's polls look at: the slots of the first peer that the inbox predicts.
+    pub(crate) watch: Watch,
+    endpoints: [Endpoint<Am<A>>; ENDPOINTS],
+    pub(crate) payloads: Payloads<A>,
+    pub(crate) transfer: Transfer<A>,
+    pub(crate) loopback: Loopback,
+    pub(crate) waiter: Waiter,
+    /// The adapter that carries our stores. Polling lets it work.
+    pub(crate) adapter: A,
+    pub(crate) interrupt: A::Interrupt,
+    /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
+    pub(super) running: AtomicU32,
+    /// Times that a sender found no room and made some by serving only its receiver's replies and credits.
+    pub(super) rooms: AtomicU32,
+    threaded: bool,
+    /// Called at each handler's return, when a debug client asked for it.
+    check: OnceLock<fn()>,
+    /// Work of other engines that waits for polls.
+    pub(super) background: AtomicU32,
+    /// Does some of that work.
+    pub(super) work: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+impl<A: Adapter> Am<A> {
+    /// Builds the engine on connected regions.
+    ///
+    /// # Safety
+    /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
+    pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
+        let Wiring { me, threaded, layout, command, control, interrupt, connector, queue, library } = wiring;
+        Am {
+            me,
+            layout,
+            control: control.clone(),
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
+            peers: unsafe { Peers::new(threaded, me, layout, connector) },
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
+            inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
+            watch: Watch::none(),
+            endpoints: [Endpoint { handlers: Handlers::new(library) }],
+            payloads: Payloads::new(layout.nodes()),
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
+            transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
+            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
+            loopback: unsafe { Loopback::new(threaded) },
+            waiter,
+            adapter: adapter.clone(),
+            interrupt,
+            running: AtomicU32::new(0),
+            rooms: AtomicU32::new(0),
+            threaded,
+            check: OnceLock::new(),
+            background: AtomicU32::new(0),
+            work: OnceLock::new(),
+        }
+    }
+
+    /// Sets the counters as if `n` answered requests had gone before on every way. All nodes must start alike, before the first
+    /// message.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn start_at(&self, n: u32) {
+        for peer in self.peers.all_known() {
+            peer.direct.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
+            peer.direct.retired.store(n, Ordering::Relaxed); // Relaxed: as above
+        }
+        self.inbox.with(|inbox| inbox.start_at(n));
+    }
+
+    /// Number of nodes.
+    #[inline(always)]
+    pub fn nodes(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    /// Own rank.
+    #[inline(always)]
+    pub fn me(&self) -> u32 {
+        self.me
+    }
+
+    /// The state by which the header may poll, in every thread mode.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// What carries this node's stores.
+    pub fn adapter(&self) -> &A {
+        &self.adapter
+    }
+
+    /// The state by which the header sends.
+    pub fn for_header(&self) -> ForHeader {
+        ForHeader { ways: self.peers.table(), token: self.inbox.with(Inbox::request_token) }
+    }
+
+    /// Endpoint `index`, below [`ENDPOINTS`].
+    #[inline(always)]
+    pub fn endpoint(&self, index: usize) -> &Endpoint<Am<A>> {
+        &self.endpoints[index]
+    }
+
+    /// The endpoint of messages that name none.
+    #[inline(always)]
+    pub(super) fn primordial(&self) -> &Endpoint<Am<A>> {
+        self.endpoint(0)
+    }
+
+    /// The handlers of the endpoint that messages are for.
+    #[inline(always)]
+    pub fn handlers(&self) -> &Handlers<Am<A>> {
+        &self.primordial().handlers
+    }
+
+    /// The nodes' segments, once attached.
+    pub fn payloads(&self) -> &Payloads<A> {
+        &self.payloads
+    }
+
+    /// How this node waits.
+    pub fn waiter(&self) -> &Waiter {
+        &self.waiter
+    }
+
+    /// Counts a handler that starts on this thread. Returns the value for [`Self::leave_handler`].
+    #[inline(always)]
+    pub(crate) fn enter_handler(&self) -> u32 {
+        if self.threaded {
+            return enter_on_thread();
+        }
+        // Relaxed: one thread at a time (SEQ, PARSYNC).
+        let depth = self.running.load(Ordering::Relaxed);
+        self.running.store(depth + 1, Ordering::Relaxed); // Relaxed: as above
+        depth
+    }
+
+    /// Has `check` called at each handler's return.
+    pub fn check_handlers(&self, check: fn()) {
+        let _ = self.check.set(check); // set by init, once
+    }
+
+    /// Counts the handler as returned.
+    #[inline(always)]
+    pub(crate) fn leave_handler(&self, depth: u32) {
+        if let Some(check) = self.check.get() {
+            check();
+        }
+        if self.threaded {
+            leave_on_thread(depth);
+        } else {
+            self.running.store(depth, Ordering::Relaxed); // Relaxed: one thread at a time
+        }
+    }
+
+    /// True while this thread runs a handler.
+    #[inline(always)]
+    pub fn in_handler(&self) -> bool {
+        if self.threaded {
+            on_thread() > 0
+        } else {
+            self.running.load(Ordering::Relaxed) > 0 // Relaxed: one thread at a time
+        }
+    }
+}

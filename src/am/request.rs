@@ -1,0 +1,180 @@
+//! Requests: each takes a slot of the way to its peer, and ring bytes for the payload of a Medium. A sender without room runs
+//! its receiver's replies until there is some.
+//!
+//! Must not know: how requests are run, when slots are given back.
+
+use super::bulk::Placed;
+use super::engine::Am;
+use super::outbox::{Outbox, Peer, Taken};
+use super::slot::{self, Carry, MediumPlace, Meta};
+use super::source::{Args, Source};
+use crate::am::region::{LINE, MAX_LONG, MAX_MEDIUM};
+use crate::base::error::{Error, bad_arg};
+use crate::sci::{Adapter, RemoteMap};
+use crate::sync::Ordering;
+
+/// A sender without room makes room by serving its receiver's answers alone. Each time this many such rounds have passed, it
+/// serves all peers. One round makes room for several messages, so that the poll costs each below a nanosecond.
+const ROOMS_PER_POLL: u32 = 16;
+
+impl<A: Adapter> Am<A> {
+    /// Short request.
+    #[inline(always)]
+    pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
+        if dest == self.me {
+            self.loop_short(handler, args);
+            return Ok(());
+        }
+        let peer = self.peers.way(dest)?;
+        self.with_slot(dest, peer, 0, |outbox, taken| {
+            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
+            if args.words().len() < LINE / 8 {
+                peer.commit(outbox, &self.layout, taken, self.me as usize, meta, args.words());
+            } else {
+                self.send_two_lines(peer, outbox, taken, meta, args);
+            }
+        })
+    }
+
+    /// A Short of more arguments than its first line takes.
+    #[inline(never)]
+    fn send_two_lines(&self, peer: &Peer<A>, outbox: &Outbox, taken: Taken, meta: Meta, args: Args<'_>) {
+        let slot = self.layout.request(taken.index);
+        slot::store_args(&peer.queue, slot, None, args.words());
+        if taken.awaited {
+            peer.queue.hand_over(slot + LINE);
+        }
+        peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
+    }
+
+    /// Medium request: `source` is free for reuse at return.
+    #[inline]
+    pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
+        if source.len() > MAX_MEDIUM {
+            return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
+        }
+        if dest == self.me {
+            self.loop_medium(handler, source, args);
+            return Ok(());
+        }
+        let peer = self.peers.way(dest)?;
+        let inline = source.len() <= slot::inline_max(args.count());
+        let ring = if inline { 0 } else { source.len() };
+        self.with_slot(dest, peer, ring, |outbox, taken| {
+            let place = MediumPlace { inline, ring: self.layout.request_ring(), at: taken.span.offset };
+            let (len, index) = (source.len(), taken.index);
+            let meta = Meta::new(self.layout.sequence(index), handler, args.count(), place.carry(), len);
+            place.store(&peer.queue, self.layout.request(index), source, args, taken.awaited);
+            outbox.medium_bytes.set(outbox.medium_bytes.get() + len as u64);
+            peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
+            if taken.awaited {
+                place.claim_next(&peer.queue, self.layout.request(index.wrapping_add(1)), len, taken.span.end);
+            }
+        })
+    }
+
+    /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
+    /// return (LongAsync is the same).
+    pub fn request_long(
+        &self,
+        dest: u32,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
+        args.check()?;
+        if dest == self.me {
+            self.check_long(dest, source.len(), address)?;
+            self.loop_long(handler, source, address, args);
+            return Ok(());
+        }
+        let peer = self.peers.way(dest)?;
+        if peer.is_next_awaited() {
+            self.claim_target(dest, address, source.len());
+        }
+        self.check_long(dest, source.len(), address)?;
+        let placed = match self.place(dest, source, address)? {
+            Some(placed) => placed,
+            None => {
+                self.stream_request(dest, peer, source, address)?;
+                Placed::whole()
+            }
+        };
+        self.with_slot(dest, peer, 0, |outbox, taken| {
+            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), placed.carry, source.len());
+            placed.store(&peer.queue, self.layout.request(taken.index), address, args);
+            peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
+        })
+    }
+
+    /// Limits of a Long and of its target (contract: core.md §9.4).
+    pub(crate) fn check_long(&self, dest: u32, len: usize, address: usize) -> Result<(), Error> {
+        if len > MAX_LONG {
+            return bad_arg(format_args!("Long payload of {len} bytes; the limit is {MAX_LONG}"));
+        }
+        if len == 0 || self.payloads.holds(dest, address, len) {
+            return Ok(());
+        }
+        let (base, size) = self.payloads.bounds(dest);
+        bad_arg(format_args!(
+            "Long target [{address:#x}, +{len}) is outside the segment of node {dest}: [{base:#x}, +{size})"
+        ))
+    }
+
+    /// Takes a slot and `ring` ring bytes of the way to `dest`, and runs `send` with them. Polls while there is no room.
+    #[inline(always)]
+    pub(crate) fn with_slot(
+        &self,
+        dest: u32,
+        peer: &Peer<A>,
+        ring: usize,
+        send: impl Fn(&Outbox, Taken),
+    ) -> Result<(), Error> {
+        let mut failed = 0;
+        loop {
+            let sent =
+                peer.outbox.with(|outbox| peer.take(outbox, &self.layout, ring).map(|taken| send(outbox, taken)));
+            if sent.is_some() {
+                return Ok(());
+            }
+            failed = self.wait_for_room(dest, failed)?;
+        }
+    }
+
+    /// True if a request without ring bytes could go to `dest` now, without waiting. Another thread may take the room first.
+    pub fn has_room(&self, dest: u32) -> Result<bool, Error> {
+        let peer = match dest == self.me {
+            true => return Ok(true),
+            false => self.peers.way(dest)?,
+        };
+        Ok(peer.outbox.with(|outbox| peer.take(outbox, &self.layout, 0)).is_some())
+    }
+
+    /// One step of waiting for `dest` to give slots back. Returns the value for the next step.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_room(&self, dest: u32, failed: u32) -> Result<u32, Error> {
+        if self.in_handler() {
+            return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
+        }
+        if !self.collect(dest) {
+            return Ok(self.wait_step_for(failed, || self.collect(dest)));
+        }
+        // A receiver that keeps up always gives room, and the other peers must not wait until the flood ends. Relaxed, and no
+        // read-modify-write: if another thread overwrites the count, a poll comes later.
+        let rooms = self.rooms.load(Ordering::Relaxed).wrapping_add(1);
+        self.rooms.store(rooms, Ordering::Relaxed);
+        if rooms.is_multiple_of(ROOMS_PER_POLL) {
+            self.poll();
+        }
+        Ok(0)
+    }
+
+    /// Runs replies of `dest` and takes its credits. True if there was anything.
+    pub(crate) fn collect(&self, dest: u32) -> bool {
+        self.inbox.try_with(|inbox| inbox.retire(self, dest as usize)).is_some_and(|found| found > 0)
+    }
+}

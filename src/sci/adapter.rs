@@ -1,0 +1,281 @@
+//! The interface of an adapter: segments, maps, DMA queues and interrupts as traits, and the words they share. Engines are
+//! generic over [`Adapter`].
+//!
+//! Must not know: how any adapter does it, messages.
+
+#![allow(unsafe_code)] // writes and reads of memory that the caller answers for
+
+use super::address::{NodeId, SegmentId};
+use super::error::SciError;
+use crate::sync::AtomicU64;
+use std::time::Duration;
+
+/// What an adapter can do; queried, never assumed (SISCI: DMA alignment and minimum differ between cards).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// Bytes; DMA source, target and size must be multiples of it. A power of two.
+    pub dma_alignment: usize,
+    /// Bytes; the smallest DMA transfer that the adapter takes.
+    pub dma_min: usize,
+    /// Remote segments can be mapped and written by PIO.
+    pub maps_remote: bool,
+    /// Stores become visible in program order, so that a store barrier costs nothing.
+    pub orders_stores: bool,
+    /// Stores move, and what peers stored arrives, only while [`Adapter::progress`] is called.
+    pub needs_progress: bool,
+    /// True if clients' inline code may load, store and look by itself. False if each access must pass through the adapter,
+    /// for example because it times them.
+    pub allows_shortcuts: bool,
+}
+
+/// Where a mapping shall lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The system chooses.
+    Anywhere,
+    /// Exactly here, in address space that the caller reserved (see [`window`](super::window)).
+    At(usize),
+}
+
+/// A mapped local segment: its owner reads and writes it as memory. Cheap to clone; stays mapped while a clone lives.
+pub trait LocalMap: Clone + Send + Sync + 'static {
+    /// Bytes mapped.
+    fn len(&self) -> usize;
+    /// Nothing is mapped.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The 8-byte word at `offset` (a multiple of 8, inside the map, else a panic).
+    fn word(&self, offset: usize) -> &AtomicU64;
+    /// The block of `N` words (a power of two) at `offset`, a multiple of the block's bytes (and inside, else a panic): one
+    /// check for all of them.
+    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
+    /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
+    fn ptr(&self, offset: usize) -> *mut u8;
+}
+
+/// A block of words of a mapped local segment.
+#[derive(Clone, Copy)]
+pub struct Words<'a, const N: usize>(pub(super) &'a [AtomicU64; N]);
+
+impl<'a, const N: usize> Words<'a, N> {
+    /// The `M` words from word `first` on, else a panic.
+    #[inline(always)]
+    pub fn part<const M: usize>(&self, first: usize) -> Words<'a, M> {
+        Words(self.0[first..].first_chunk().expect("words inside the block"))
+    }
+
+    /// Word `i` of the block, else a panic.
+    #[inline(always)]
+    pub fn word(&self, i: usize) -> &'a AtomicU64 {
+        let word = &self.0[i];
+        #[cfg(all(any(test, fuzzing), not(loom)))]
+        super::fickle::touch(word);
+        word
+    }
+}
+
+/// A mapped remote segment for commands: stores only. Stores to different 64-byte lines may arrive in any order, and
+/// late, until [`RemoteMap::barrier`]; but what a [`RemoteMap::packet`] writes arrives whole, its head last.
+pub trait RemoteMap: Clone + Send + Sync + 'static {
+    /// Bytes mapped.
+    fn len(&self) -> usize;
+    /// Nothing is mapped.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Stores `words` at `offset` (a multiple of 8). Unordered until the next barrier.
+    fn store(&self, offset: usize, words: &[u64]);
+    /// One SCI packet of up to 64 bytes in one line: `body` (at most 7 words) behind the head word at `offset`
+    /// (a multiple of 64). A reader that sees `head` sees `body`.
+    fn packet(&self, offset: usize, head: u64, body: &[u64]);
+    /// Stores one 8-byte word; with [`RemoteMap::barrier`] before it, a reader that sees it sees all stored before.
+    fn publish(&self, offset: usize, value: u64);
+    /// As [`RemoteMap::publish`], 4 bytes (`offset` a multiple of 4).
+    fn publish32(&self, offset: usize, value: u32);
+    /// First byte, where stores may go by address, in the order that [`RemoteMap::packet`] and [`RemoteMap::publish`] promise.
+    fn place(&self) -> Option<*mut u8> {
+        None
+    }
+    /// A hint: the owner waits for what was just stored in the line at `offset`.
+    #[inline(always)]
+    fn hand_over(&self, _offset: usize) {}
+    /// A hint: this node will store to the line at `offset` soon, and nobody reads it until then.
+    #[inline(always)]
+    fn claim(&self, _offset: usize) {}
+    /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
+    ///
+    /// # Safety
+    /// `src` is readable for `len` bytes.
+    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError>;
+    /// As [`RemoteMap::write`], where source and target do not overlap.
+    ///
+    /// # Safety
+    /// As [`RemoteMap::write`].
+    #[inline(always)]
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
+        unsafe { self.write(offset, src, len) }
+    }
+    /// PIO fill. Unordered until the next barrier. `OutOfRange` writes nothing.
+    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError>;
+    /// Store barrier: every store made before through any map of this adapter is visible before any store after it.
+    fn barrier(&self);
+}
+
+/// A mapped remote segment for payload, which may be read. Commands never are: their engines ask for [`RemoteMap`] only.
+pub trait RemoteRead: RemoteMap {
+    /// Reads bytes. `OutOfRange` reads nothing.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError>;
+    /// First byte, if payload may be loaded and stored by address. Never make a reference to it.
+    fn memory(&self) -> Option<*mut u8> {
+        None
+    }
+}
+
+/// A segment that this node created. Dropping it removes it (unavailable first; mappings stay until dropped).
+pub trait LocalSegment: Send + Sync {
+    /// The map type.
+    type Map: LocalMap;
+    /// Bytes.
+    fn len(&self) -> usize;
+    /// Zero bytes long.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Maps all of it.
+    fn map(&self, place: Placement) -> Result<Self::Map, SciError>;
+    /// Lets peers connect.
+    fn set_available(&self) -> Result<(), SciError>;
+    /// Stops new connections; those that exist stay.
+    fn set_unavailable(&self) -> Result<(), SciError>;
+    /// Commits memory for the whole segment now, so that "no room" is an error here and not a SIGBUS later.
+    fn reserve(&self) -> Result<(), SciError>;
+    /// Removes it: peers find it no more. `Busy` while it is mapped here or a peer is connected. Afterwards its id is
+    /// free and every call but `len` fails with `NoSuchSegment`.
+    fn remove(&self) -> Result<(), SciError>;
+}
+
+/// A peer's segment that this node connected to. Dropping it disconnects.
+pub trait RemoteSegment: Send + Sync {
+    /// The map type.
+    type Map: RemoteMap;
+    /// Bytes.
+    fn len(&self) -> usize;
+    /// Zero bytes long.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Maps `len` bytes from `offset` (a multiple of the page size) for PIO.
+    fn map(&self, offset: usize, len: usize, place: Placement) -> Result<Self::Map, SciError>;
+}
+
+/// State of a DMA transfer (SISCI: SCI_DMAQUEUE_…).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DmaState {
+    /// Queued or running.
+    Pending,
+    /// Every byte is at its place.
+    Done,
+    /// Stopped by [`DmaQueue::abort`]; an unknown part of the bytes is at its place.
+    Aborted,
+}
+
+/// A queue of DMA transfers, done in order.
+pub trait DmaQueue: Send + Sync {
+    /// The remote segments that it writes to.
+    type Remote: RemoteSegment;
+    /// Queues a write of `len` bytes from `src` to `offset` of `remote`, and starts it. Source address, target offset
+    /// and `len` must be multiples of `dma_alignment`, else `DmaMisaligned`; too long: `OutOfRange`; queue full:
+    /// `QueueFull`. An error writes nothing.
+    ///
+    /// # Safety
+    /// `src` is readable for `len` bytes until the transfer is `Done` or `Aborted`.
+    unsafe fn enqueue(
+        &self,
+        src: *const u8,
+        remote: &Self::Remote,
+        offset: usize,
+        len: usize,
+    ) -> Result<DmaTicket, SciError>;
+    /// State of a transfer.
+    fn poll(&self, ticket: DmaTicket) -> DmaState;
+    /// Waits for a transfer. `TimedOut` when `timeout` passes first.
+    fn wait(&self, ticket: DmaTicket, timeout: Duration) -> Result<DmaState, SciError>;
+    /// Stops everything queued.
+    fn abort(&self);
+}
+
+/// Names one transfer of a queue: the count of transfers queued up to and including it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DmaTicket(pub u64);
+
+/// This node's interrupt, which peers trigger. It owns the sleep word: non-zero while the node sleeps or is about to.
+pub trait Interrupt: Send + Sync {
+    /// Announces that a wait may follow. After it returns, a peer that publishes sees the sleep word set, or this node
+    /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
+    /// sides.) Where [`Interrupt::settling`] is not zero, that holds only from then on.
+    fn arm(&self);
+    /// How long after `arm` a peer may still not see that this node is armed. If not zero, the first wait after `arm` must
+    /// not be longer than this, and the caller must look once more before the next wait.
+    fn settling(&self) -> Duration {
+        Duration::ZERO
+    }
+    /// Takes the announcement back.
+    fn disarm(&self);
+    /// Sleeps until triggered or until `timeout`; true when triggered. Call between `arm` and `disarm`.
+    fn wait(&self, timeout: Duration) -> bool;
+}
+
+/// A peer's interrupt.
+pub trait RemoteInterrupt: Clone + Send + Sync {
+    /// Wakes the peer if it is armed; otherwise one look at a cached line. Call after publishing.
+    fn trigger_if_armed(&self);
+    /// Wakes the peer.
+    fn trigger(&self);
+    /// The word that is not 0 while the peer is armed, if a look at it, behind a compiler fence, is all that
+    /// [`RemoteInterrupt::trigger_if_armed`] does then.
+    fn sleep_word(&self) -> Option<*const u32> {
+        None
+    }
+}
+
+/// One way of reaching memory of other nodes. Cheap to clone.
+pub trait Adapter: Clone + Send + Sync + Sized + 'static {
+    /// Mapped local segment.
+    type Local: LocalMap;
+    /// Mapped remote segment.
+    type Remote: RemoteMap;
+    /// Created segment.
+    type LocalSegment: LocalSegment<Map = Self::Local>;
+    /// Connected segment.
+    type RemoteSegment: RemoteSegment<Map = Self::Remote>;
+    /// DMA queue.
+    type Queue: DmaQueue<Remote = Self::RemoteSegment>;
+    /// Own interrupt.
+    type Interrupt: Interrupt;
+    /// A peer's interrupt.
+    type RemoteInterrupt: RemoteInterrupt;
+
+    /// This node's SCI id.
+    fn node(&self) -> NodeId;
+    /// What this adapter can do.
+    fn properties(&self) -> Properties;
+    /// Creates a segment of `len` bytes (rounded up to pages). `SegmentExists` when the id is in use.
+    fn create(&self, id: SegmentId, len: usize) -> Result<Self::LocalSegment, SciError>;
+    /// Connects to a peer's segment, waiting up to `timeout` for it to become available: `NoSuchSegment`,
+    /// `NotAvailable`, `NoSuchNode`.
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<Self::RemoteSegment, SciError>;
+    /// A DMA queue with room for `depth` transfers.
+    fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError>;
+    /// This node's interrupt.
+    fn interrupt(&self) -> Result<Self::Interrupt, SciError>;
+    /// A peer's interrupt.
+    fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
+    /// Lets the adapter work. The library's polls call it; the header's own polls, and those that follow a find of the
+    /// header's, do not. Nothing to do for shared memory.
+    fn progress(&self) {}
+}
