@@ -89,15 +89,20 @@ impl<T> ModeLock<T> {
         Self { raw, threaded, value: UnsafeCell::new(value) }
     }
 
-    /// Runs `f` with the value, after waiting for the lock in threaded mode. In SEQ it costs one predicted branch.
+    /// The value, after waiting for the lock in threaded mode; locked until the result is dropped. In SEQ it costs one predicted
+    /// branch.
     #[inline(always)]
-    pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+    pub fn lock(&self) -> Locked<'_, T> {
         if self.threaded {
             self.raw.lock();
         }
-        let _unlock = Unlock(self);
-        // SAFETY: locked, or promised exclusive at `new`; only shared references ever exist.
-        f(unsafe { &*self.value.get() })
+        Locked(self, PhantomData)
+    }
+
+    /// Runs `f` with the value, locked as by [`Self::lock`].
+    #[inline(always)]
+    pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        f(&self.lock())
     }
 
     /// The value where no lock is needed (SEQ and PARSYNC); `None` in threaded mode.
@@ -113,9 +118,7 @@ impl<T> ModeLock<T> {
         if self.threaded && !self.raw.try_lock() {
             return None;
         }
-        let _unlock = Unlock(self);
-        // SAFETY: locked, or promised exclusive at `new`; only shared references ever exist.
-        Some(f(unsafe { &*self.value.get() }))
+        Some(f(&Locked(self, PhantomData)))
     }
 }
 
@@ -131,13 +134,24 @@ impl<T> ModeLock<T> {
     }
 }
 
-struct Unlock<'a, T>(&'a ModeLock<T>);
+/// The value of a [`ModeLock`], for the one thread that may use it. It stays on that thread, which must unlock.
+pub struct Locked<'a, T>(&'a ModeLock<T>, PhantomData<*const ()>);
 
-impl<T> Drop for Unlock<'_, T> {
+impl<T> std::ops::Deref for Locked<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: locked, or promised exclusive at `ModeLock::new`; only shared references ever exist.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> Drop for Locked<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.0.threaded {
-            // SAFETY: locked by the `with`/`try_with` that made this guard, on this thread.
+            // SAFETY: locked by the call that made this value, on this thread, since the value is not `Send`.
             unsafe { self.0.raw.unlock() }
         }
     }

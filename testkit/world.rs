@@ -5,9 +5,9 @@
 
 use crate::am::handlers::Entry;
 use crate::am::library::Library;
-use crate::am::payload::Payload;
 use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
+use crate::am::segments::PeerSegment;
 use crate::am::wait::{Mode, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
@@ -224,7 +224,7 @@ fn node<A: Adapter>(
         let (segment, map) = mapped.then(|| reach(rank, PAYLOAD, 0, shape.segment)).unzip();
         maps.push(map.clone());
         let pid = Some(std::process::id() as i32);
-        Payload {
+        PeerSegment {
             base: bases[rank],
             len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
             segment,
@@ -233,7 +233,7 @@ fn node<A: Adapter>(
         }
     };
     let payloads = (0..parts.len()).map(&mut payload).collect();
-    am.payloads().set(payloads, shape.everything);
+    am.segments().set(payloads, shape.everything);
     if shape.acquainted || shape.start > 0 {
         (0..parts.len()).filter(|rank| parts[*rank].0.1.is_some()).for_each(|rank| {
             let _ = &am.peers[rank];

@@ -56,7 +56,7 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub(crate) fn claim_target(&self, dest: u32, address: usize, len: usize) {
         if len <= MOST_CLAIMED
-            && let Some((payload, _)) = self.payloads.get(dest)
+            && let Some((payload, _)) = self.segments().get(dest)
             && let Some(map) = &payload.map
         {
             let offset = address.wrapping_sub(payload.base);
@@ -70,7 +70,7 @@ impl<A: Adapter> Am<A> {
         if source.is_empty() {
             return Ok(Some(Placed::whole()));
         }
-        let Some((payload, _)) = self.payloads.get(dest) else { return Ok(None) };
+        let Some((payload, _)) = self.segments().get(dest) else { return Ok(None) };
         let (Some(map), Some(segment)) = (&payload.map, &payload.segment) else {
             return self.place_unmapped(dest, source, address);
         };
@@ -187,7 +187,7 @@ impl<A: Adapter> Am<A> {
         if node == self.me {
             return Reach::Own;
         }
-        let Some((payload, everything)) = self.payloads.get(node) else { return Reach::Far };
+        let Some((payload, everything)) = self.segments().get(node) else { return Reach::Far };
         match (&payload.map, payload.pid) {
             (Some(map), _) => {
                 map.memory().map_or(Reach::Adapter, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
@@ -201,7 +201,7 @@ impl<A: Adapter> Am<A> {
     /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
     pub(crate) fn reaches_unmapped(&self, node: u32) -> bool {
         // Relaxed: the flag stands alone.
-        self.payloads.get(node).is_some_and(|(p, _)| p.map.is_none() && p.pid.is_some())
+        self.segments().get(node).is_some_and(|(p, _)| p.map.is_none() && p.pid.is_some())
             && self.transfer.cma.load(Ordering::Relaxed)
     }
 
@@ -231,7 +231,7 @@ impl<A: Adapter> Am<A> {
         call: impl FnOnce(i32) -> Result<(), SciError>,
     ) -> Result<bool, Error> {
         // Relaxed: the flag stands alone; two threads may both find out that the kernel refuses.
-        let owner = self.payloads.get(node).filter(|_| self.transfer.cma.load(Ordering::Relaxed));
+        let owner = self.segments().get(node).filter(|_| self.transfer.cma.load(Ordering::Relaxed));
         let Some(pid) = owner.and_then(|(payload, _)| payload.pid) else { return Ok(false) };
         match call(pid) {
             Ok(()) => {
@@ -257,7 +257,7 @@ impl<A: Adapter> Am<A> {
     #[cold]
     pub(crate) fn finish_bounced(&self, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) -> *mut u8 {
         let (address, len) = (slot.word(1) as usize, meta.len());
-        if !self.payloads.holds(self.me, address, len) {
+        if !self.segments().holds(self.me, address, len) {
             corrupt(source, "Long target outside the segment");
         }
         let head = address.wrapping_neg() % SLOT_ALIGN;

@@ -6,12 +6,16 @@
 //! Must not know: what handlers do, how messages travel.
 
 use super::handlers::Handlers;
+use super::segments::Segments;
+use crate::sci::Adapter;
 
 /// Endpoints of a node.
 pub const ENDPOINTS: usize = 1;
 
 /// One endpoint, of an engine of type `E`.
-pub struct Endpoint<E> {
+pub struct Endpoint<E, A: Adapter> {
     /// Its handlers.
     pub handlers: Handlers<E>,
+    /// The segments that are bound to it and to the endpoints of this number at the peers, by rank.
+    pub segments: Segments<A>,
 }

@@ -10,10 +10,10 @@ use super::endpoint::{ENDPOINTS, Endpoint};
 use super::handlers::Handlers;
 use super::inbox::Inbox;
 use super::library::Library;
-use super::payload::Payloads;
 use super::peers::{Connector, Peers};
 use super::pool::Loopback;
 use super::region::Layout;
+use super::segments::Segments;
 use super::token::Token;
 use super::transfer::Transfer;
 use super::wait::Waiter;
@@ -94,8 +94,7 @@ pub struct Am<A: Adapter> {
     pub(crate) inbox: ModeLock<Inbox<A>>,
     /// What the header's polls look at: the slots of the first peer that the inbox predicts.
     pub(crate) watch: Watch,
-    endpoints: [Endpoint<Am<A>>; ENDPOINTS],
-    pub(crate) payloads: Payloads<A>,
+    endpoints: [Endpoint<Am<A>, A>; ENDPOINTS],
     pub(crate) transfer: Transfer<A>,
     pub(crate) loopback: Loopback,
     pub(crate) waiter: Waiter,
@@ -131,8 +130,7 @@ impl<A: Adapter> Am<A> {
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             watch: Watch::none(),
-            endpoints: [Endpoint { handlers: Handlers::new(library) }],
-            payloads: Payloads::new(layout.nodes()),
+            endpoints: [Endpoint { handlers: Handlers::new(library), segments: Segments::new(layout.nodes()) }],
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
@@ -189,13 +187,13 @@ impl<A: Adapter> Am<A> {
 
     /// Endpoint `index`, below [`ENDPOINTS`].
     #[inline(always)]
-    pub fn endpoint(&self, index: usize) -> &Endpoint<Am<A>> {
+    pub fn endpoint(&self, index: usize) -> &Endpoint<Am<A>, A> {
         &self.endpoints[index]
     }
 
     /// The endpoint of messages that name none.
     #[inline(always)]
-    pub(super) fn primordial(&self) -> &Endpoint<Am<A>> {
+    pub(super) fn primordial(&self) -> &Endpoint<Am<A>, A> {
         self.endpoint(0)
     }
 
@@ -206,8 +204,9 @@ impl<A: Adapter> Am<A> {
     }
 
     /// The nodes' segments, once attached.
-    pub fn payloads(&self) -> &Payloads<A> {
-        &self.payloads
+    #[inline(always)]
+    pub fn segments(&self) -> &Segments<A> {
+        &self.primordial().segments
     }
 
     /// How this node waits.

@@ -9,7 +9,7 @@ use super::direct::Direct;
 use super::slot::Meta;
 use crate::am::region::{Layout, RING};
 use crate::sci::{Adapter, RemoteInterrupt, RemoteMap};
-use crate::sync::{ModeLock, Ordering};
+use crate::sync::{Locked, ModeLock, Ordering};
 use std::cell::Cell;
 
 /// This node's way to one peer.
@@ -117,9 +117,15 @@ impl<A: Adapter> Peer<A> {
         self.direct.heard.load(Ordering::Relaxed) != 0 || self.outstanding() == 0
     }
 
-    /// Takes the next slot and `ring` ring bytes, if there is room.
+    /// Reserves the next slot and `ring` ring bytes, if there is room. The caller fills them and commits.
     #[inline(always)]
-    pub fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
+    pub fn reserve(&self, layout: &Layout, ring: usize) -> Option<Reserved<'_, A>> {
+        let outbox = self.outbox.lock();
+        self.take(&outbox, layout, ring).map(|taken| Reserved { peer: self, outbox, taken })
+    }
+
+    #[inline(always)]
+    fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
         // Relaxed: only holders of `outbox` change it, and the lock orders them.
         let index = self.direct.sent.load(Ordering::Relaxed);
         // ORDERING: Acquire ↔ the Release in `Inbox::retire`: the reply handler has finished with the paired reply slot
@@ -152,7 +158,7 @@ impl<A: Adapter> Peer<A> {
     ///
     /// The caller puts a barrier before this call if it has stored something in the slot or in the ring.
     #[inline(always)]
-    pub fn commit(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
+    fn commit(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
         let (slot, sent) = (layout.request(taken.index), taken.index.wrapping_add(1));
         // Counted before the slot is published: the poller takes an answer to a request that was not counted for damage.
         // Relaxed: a thread that sees the answer sees, through the peer, what was stored before the request's Release.
@@ -170,13 +176,6 @@ impl<A: Adapter> Peer<A> {
         self.bell.trigger_if_armed();
     }
 
-    /// [`Self::commit`] of a request of which all but the meta word is stored.
-    #[inline(always)]
-    pub fn commit_stored(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta) {
-        self.queue.barrier(); // all of it must be there before the meta word
-        self.commit(out, layout, taken, me, meta, &[]);
-    }
-
     /// Sets the exist word of our group at the peer; jobs of one group do without.
     #[inline(always)]
     pub fn mark_exist(&self, layout: &Layout, me: usize) {
@@ -184,6 +183,42 @@ impl<A: Adapter> Peer<A> {
             self.control.barrier(); // ready count and credits must be there when the exist word is seen
             self.control.publish(layout.exist(me), 1);
         }
+    }
+}
+
+/// Room for one request at a peer, from [`Peer::reserve`]. Whoever has it stores the request there, then commits. Dropped
+/// without that, it leaves the room as it was. In PAR other threads that send to the peer wait meanwhile.
+pub struct Reserved<'a, A: Adapter> {
+    peer: &'a Peer<A>,
+    outbox: Locked<'a, Outbox>,
+    /// What is reserved.
+    pub taken: Taken,
+}
+
+impl<A: Adapter> Reserved<'_, A> {
+    /// The peer's queue, to store to.
+    #[inline(always)]
+    pub fn queue(&self) -> &A::Remote {
+        &self.peer.queue
+    }
+
+    /// Counts `bytes` of a Medium.
+    #[inline(always)]
+    pub fn count_medium(&self, bytes: usize) {
+        self.outbox.medium_bytes.set(self.outbox.medium_bytes.get() + bytes as u64);
+    }
+
+    /// Publishes the request as [`Peer::commit`] does; node `me` sends it.
+    #[inline(always)]
+    pub fn commit(self, layout: &Layout, me: u32, meta: Meta, words: &[u64]) {
+        self.peer.commit(&self.outbox, layout, self.taken, me as usize, meta, words);
+    }
+
+    /// [`Self::commit`] of a request of which all but the meta word is stored.
+    #[inline(always)]
+    pub fn commit_stored(self, layout: &Layout, me: u32, meta: Meta) {
+        self.queue().barrier(); // all of it must be there before the meta word
+        self.commit(layout, me, meta, &[]);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::bulk::Placed;
 use super::engine::Am;
-use super::outbox::{Outbox, Peer, Taken};
+use super::outbox::{Peer, Reserved};
 use super::slot::{self, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
 use crate::am::region::{LINE, MAX_LONG, MAX_MEDIUM};
@@ -27,25 +27,25 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let peer = self.peers.way(dest)?;
-        self.with_slot(dest, peer, 0, |outbox, taken| {
-            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Short, 0);
-            if args.words().len() < LINE / 8 {
-                peer.commit(outbox, &self.layout, taken, self.me as usize, meta, args.words());
-            } else {
-                self.send_two_lines(peer, outbox, taken, meta, args);
-            }
-        })
+        let room = self.reserve(dest, peer, 0)?;
+        let meta = Meta::new(self.layout.sequence(room.taken.index), handler, args.count(), Carry::Short, 0);
+        if args.words().len() < LINE / 8 {
+            room.commit(&self.layout, self.me, meta, args.words());
+        } else {
+            self.send_two_lines(room, meta, args);
+        }
+        Ok(())
     }
 
     /// A Short of more arguments than its first line takes.
     #[inline(never)]
-    fn send_two_lines(&self, peer: &Peer<A>, outbox: &Outbox, taken: Taken, meta: Meta, args: Args<'_>) {
-        let slot = self.layout.request(taken.index);
-        slot::store_args(&peer.queue, slot, None, args.words());
-        if taken.awaited {
-            peer.queue.hand_over(slot + LINE);
+    fn send_two_lines(&self, room: Reserved<'_, A>, meta: Meta, args: Args<'_>) {
+        let slot = self.layout.request(room.taken.index);
+        slot::store_args(room.queue(), slot, None, args.words());
+        if room.taken.awaited {
+            room.queue().hand_over(slot + LINE);
         }
-        peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
+        room.commit_stored(&self.layout, self.me, meta);
     }
 
     /// Medium request: `source` is free for reuse at return.
@@ -62,17 +62,17 @@ impl<A: Adapter> Am<A> {
         let peer = self.peers.way(dest)?;
         let inline = source.len() <= slot::inline_max(args.count());
         let ring = if inline { 0 } else { source.len() };
-        self.with_slot(dest, peer, ring, |outbox, taken| {
-            let place = MediumPlace { inline, ring: self.layout.request_ring(), at: taken.span.offset };
-            let (len, index) = (source.len(), taken.index);
-            let meta = Meta::new(self.layout.sequence(index), handler, args.count(), place.carry(), len);
-            place.store(&peer.queue, self.layout.request(index), source, args, taken.awaited);
-            outbox.medium_bytes.set(outbox.medium_bytes.get() + len as u64);
-            peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
-            if taken.awaited {
-                place.claim_next(&peer.queue, self.layout.request(index.wrapping_add(1)), len, taken.span.end);
-            }
-        })
+        let room = self.reserve(dest, peer, ring)?;
+        let (taken, len) = (room.taken, source.len());
+        let place = MediumPlace { inline, ring: self.layout.request_ring(), at: taken.span.offset };
+        let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), place.carry(), len);
+        place.store(room.queue(), self.layout.request(taken.index), source, args, taken.awaited);
+        room.count_medium(len);
+        room.commit_stored(&self.layout, self.me, meta);
+        if taken.awaited {
+            place.claim_next(&peer.queue, self.layout.request(taken.index.wrapping_add(1)), len, taken.span.end);
+        }
+        Ok(())
     }
 
     /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
@@ -103,11 +103,12 @@ impl<A: Adapter> Am<A> {
                 Placed::whole()
             }
         };
-        self.with_slot(dest, peer, 0, |outbox, taken| {
-            let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), placed.carry, source.len());
-            placed.store(&peer.queue, self.layout.request(taken.index), address, args);
-            peer.commit_stored(outbox, &self.layout, taken, self.me as usize, meta);
-        })
+        let room = self.reserve(dest, peer, 0)?;
+        let index = room.taken.index;
+        let meta = Meta::new(self.layout.sequence(index), handler, args.count(), placed.carry, source.len());
+        placed.store(room.queue(), self.layout.request(index), address, args);
+        room.commit_stored(&self.layout, self.me, meta);
+        Ok(())
     }
 
     /// Limits of a Long and of its target (contract: core.md §9.4).
@@ -115,30 +116,22 @@ impl<A: Adapter> Am<A> {
         if len > MAX_LONG {
             return bad_arg(format_args!("Long payload of {len} bytes; the limit is {MAX_LONG}"));
         }
-        if len == 0 || self.payloads.holds(dest, address, len) {
+        if len == 0 || self.segments().holds(dest, address, len) {
             return Ok(());
         }
-        let (base, size) = self.payloads.bounds(dest);
+        let (base, size) = self.segments().bounds(dest);
         bad_arg(format_args!(
             "Long target [{address:#x}, +{len}) is outside the segment of node {dest}: [{base:#x}, +{size})"
         ))
     }
 
-    /// Takes a slot and `ring` ring bytes of the way to `dest`, and runs `send` with them. Polls while there is no room.
+    /// Reserves a slot and `ring` ring bytes of the way to `dest`. Polls while there is no room.
     #[inline(always)]
-    pub(crate) fn with_slot(
-        &self,
-        dest: u32,
-        peer: &Peer<A>,
-        ring: usize,
-        send: impl Fn(&Outbox, Taken),
-    ) -> Result<(), Error> {
+    pub(crate) fn reserve<'a>(&self, dest: u32, peer: &'a Peer<A>, ring: usize) -> Result<Reserved<'a, A>, Error> {
         let mut failed = 0;
         loop {
-            let sent =
-                peer.outbox.with(|outbox| peer.take(outbox, &self.layout, ring).map(|taken| send(outbox, taken)));
-            if sent.is_some() {
-                return Ok(());
+            if let Some(room) = peer.reserve(&self.layout, ring) {
+                return Ok(room);
             }
             failed = self.wait_for_room(dest, failed)?;
         }
@@ -150,7 +143,7 @@ impl<A: Adapter> Am<A> {
             true => return Ok(true),
             false => self.peers.way(dest)?,
         };
-        Ok(peer.outbox.with(|outbox| peer.take(outbox, &self.layout, 0)).is_some())
+        Ok(peer.reserve(&self.layout, 0).is_some())
     }
 
     /// One step of waiting for `dest` to give slots back. Returns the value for the next step.

@@ -66,7 +66,7 @@ impl<A: Adapter> Inbox<A> {
             }
             Carry::Long => {
                 let address = slot.word(1) as usize;
-                if meta.len() > 0 && !am.payloads.holds(am.me, address, meta.len()) {
+                if meta.len() > 0 && !am.segments().holds(am.me, address, meta.len()) {
                     corrupt(source, "Long target outside the segment");
                 }
                 (address as *mut u8, 0)

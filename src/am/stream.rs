@@ -35,13 +35,12 @@ impl<A: Adapter> Am<A> {
         let mut at = 0;
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));
-            self.with_slot(dest, peer, piece.len(), |outbox, taken| {
-                slot::write(&peer.queue, self.layout.request_ring() + taken.span.offset, piece);
-                peer.queue.barrier(); // the piece must be there before the packet that announces it
-                let meta = Meta::new(self.layout.sequence(taken.index), 0, 0, Carry::Stream, piece.len());
-                let words = [taken.span.offset as u64, (address + at) as u64];
-                peer.commit(outbox, &self.layout, taken, self.me as usize, meta, &words);
-            })?;
+            let room = self.reserve(dest, peer, piece.len())?;
+            let taken = room.taken;
+            slot::write(room.queue(), self.layout.request_ring() + taken.span.offset, piece);
+            room.queue().barrier(); // the piece must be there before the packet that announces it
+            let meta = Meta::new(self.layout.sequence(taken.index), 0, 0, Carry::Stream, piece.len());
+            room.commit(&self.layout, self.me, meta, &[taken.span.offset as u64, (address + at) as u64]);
             at += piece.len();
         }
         Ok(())
@@ -58,7 +57,7 @@ impl<A: Adapter> Am<A> {
 
     /// Copies `len` bytes of our command region to `address` in this process.
     fn land(&self, inbox: &Inbox<A>, at: usize, address: usize, len: usize, source: u32) {
-        if !self.payloads.holds(self.me, address, len) {
+        if !self.segments().holds(self.me, address, len) {
             corrupt(source, "Long target outside the segment");
         }
         // SAFETY: the bytes lie in our command region, which `ptr` checks at the first and `ring_offset` at the last.
@@ -118,7 +117,7 @@ impl<A: Adapter> Am<A> {
         let (from, stream) = (&inbox.from[peer], &inbox.streams[peer]);
         if stream.index.get() != Some(index) {
             let address = slot.word(1) as usize;
-            if !self.payloads.holds(self.me, address, meta.len()) {
+            if !self.segments().holds(self.me, address, meta.len()) {
                 corrupt(peer as u32, "Long target outside the segment");
             }
             stream.index.set(Some(index));

@@ -256,7 +256,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let n = STEP.min(self.from.len() - written);
         let rank = cx.team.cells.rank(to);
         let map =
-            cx.coll.am.payloads().map(rank).filter(|_| cx.coll.am.payloads().holds(rank, address, self.from.len()));
+            cx.coll.am.segments().map(rank).filter(|_| cx.coll.am.segments().holds(rank, address, self.from.len()));
         let Some((map, base)) = map else { self.phase.corrupt(to, "a collective's landing outside the segment") };
         self.from.fill(written, n, |piece, at, n| {
             // SAFETY: the span's maker promised that the piece is readable.
@@ -346,7 +346,7 @@ pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> O
     super::phase::until(|| cx.team.cells.landing(phase.seq, to).is_some()).await;
     let address = cx.team.cells.landing(phase.seq, to).filter(|address| *address != 0)?;
     let rank = cx.team.cells.rank(to);
-    let payloads = cx.coll.am.payloads();
+    let payloads = cx.coll.am.segments();
     let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, len)) else {
         phase.corrupt(to, "a collective's landing outside the segment")
     };

@@ -110,10 +110,10 @@ fn equal([dst, src]: [usize; 2]) -> Result<(), Error> {
 }
 
 fn inside<A: Adapter>(am: &Am<A>, node: u32, addr: usize, len: usize, name: impl Fn() -> String) -> Result<(), Error> {
-    if len == 0 || am.payloads().holds(node, addr, len) {
+    if len == 0 || am.segments().holds(node, addr, len) {
         return Ok(());
     }
-    let (base, size) = am.payloads().bounds(node);
+    let (base, size) = am.segments().bounds(node);
     bad_arg(format_args!(
         "{}, [{addr:#x}, +{len}), is outside the segment of node {node}: [{base:#x}, +{size})",
         name()

@@ -239,7 +239,7 @@ impl Vis {
         let mut batch = Batch::default();
         for run in runs {
             let (remote, local) = if call.is_put() { (run.to, run.from) } else { (run.from, run.to) };
-            am.payloads().check(node, remote, run.len)?;
+            am.segments().check(node, remote, run.len)?;
             if batch.is_full() && !self.send_batch(am, node, call, &mut batch)? {
                 return Ok(false);
             }
@@ -268,6 +268,6 @@ where
     if node == am.me() {
         return Some(0);
     }
-    let (map, base) = am.payloads().map(node).filter(|_| rma.is_native())?;
+    let (map, base) = am.segments().map(node).filter(|_| rma.is_native())?;
     Some((map.memory()? as usize).wrapping_sub(base))
 }

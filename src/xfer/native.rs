@@ -19,8 +19,8 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source) ->
         unsafe { source.move_to(address as *mut u8) };
         return Ok(true);
     }
-    am.payloads().check(node, address, source.len())?;
-    match am.payloads().map(node) {
+    am.segments().check(node, address, source.len())?;
+    match am.segments().map(node) {
         Some((map, base)) => {
             // SAFETY: `Source` promises that its bytes are readable for its length.
             unsafe { map.write(address - base, source.ptr(), source.len()) }?;
@@ -42,8 +42,8 @@ where
         unsafe { source.move_to(to.ptr()) };
         return Ok(true);
     }
-    am.payloads().check(node, address, to.len())?;
-    match am.payloads().map(node) {
+    am.segments().check(node, address, to.len())?;
+    match am.segments().map(node) {
         Some((map, base)) => {
             // SAFETY: `Landing` promises that its bytes are writable.
             unsafe { map.read(address - base, to.ptr(), to.len()) }?;
@@ -60,8 +60,8 @@ pub fn set<A: Adapter>(am: &Am<A>, node: u32, address: usize, byte: u8, len: usi
         unsafe { (address as *mut u8).write_bytes(byte, len) };
         return Ok(true);
     }
-    am.payloads().check(node, address, len)?;
-    match am.payloads().map(node) {
+    am.segments().check(node, address, len)?;
+    match am.segments().map(node) {
         Some((map, base)) => {
             map.fill(address - base, byte, len)?;
             Ok(true)

@@ -88,8 +88,8 @@ impl Overlap {
         if node == am.me() {
             return Ok(Some(address as *mut u8)); // valid by the client's promise (contract: extended.md §1)
         }
-        am.payloads().check(node, address, len)?;
-        let mapped = am.payloads().map(node);
+        am.segments().check(node, address, len)?;
+        let mapped = am.segments().map(node);
         Ok(mapped.and_then(|(map, base)| Some(map.memory()?.wrapping_add(address - base))))
     }
 

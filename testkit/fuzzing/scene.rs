@@ -95,7 +95,7 @@ pub(super) fn act<R>(seat: &Seat, script: u64, f: impl FnOnce(&Seat) -> R) -> Re
 pub(super) fn has_slot(seat: &Seat, to: u32, ring: usize) -> bool {
     let am = &seat.node.am;
     let peer = &am.peers[to as usize];
-    peer.outbox.with(|outbox| peer.take(outbox, &am.layout, ring).is_some())
+    peer.reserve(&am.layout, ring).is_some()
 }
 
 /// Whether a reply with `len` bytes of ring can be sent without waiting. True also if the peer's position is

@@ -3,8 +3,8 @@
 use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::Entry;
-use crate::am::payload::Payload;
 use crate::am::region::PAYLOAD;
+use crate::am::segments::PeerSegment;
 use crate::base::error::{Error, bad_arg};
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
@@ -16,7 +16,7 @@ const SEGMENT: Key = Key::new("segment");
 /// Key of whether a node has mapped all segments.
 const REACHED: Key = Key::new("reached");
 
-type Exchanged = (SegmentInfo, Box<[Payload<Host>]>);
+type Exchanged = (SegmentInfo, Box<[PeerSegment<Host>]>);
 
 impl Job {
     /// Creates and exchanges the segments, and registers the handlers. Blocks until all nodes attach. Errors in
@@ -42,10 +42,10 @@ impl Job {
         }
         self.am.handlers().register(entries)?;
         let forget = |_: &Error| self.am.handlers().forget(entries);
-        let (own, payloads) = self.exchange_segments(size).inspect_err(forget)?;
-        let infos = payloads.iter().enumerate().map(|(p, payload)| self.info(p as u32, payload, own)).collect();
+        let (own, segments) = self.exchange_segments(size).inspect_err(forget)?;
+        let infos = segments.iter().enumerate().map(|(p, segment)| self.info(p as u32, segment, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
-        self.am.payloads().set(payloads, self.client.everything);
+        self.am.segments().set(segments, self.client.everything);
         hook(own.base, own.len);
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
@@ -70,12 +70,13 @@ impl Job {
         boot::put_words(&*self.boot, SEGMENT, &[own.base as u64, own.len as u64, u64::from(std::process::id())])?;
         self.boot.fence()?;
         let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
-        let payloads = connected.collect::<Result<Box<[_]>, Error>>()?;
-        let is_reached =
-            |(p, payload): (usize, &Payload<Host>)| p as u32 == self.rank || payload.len == 0 || payload.map.is_some();
-        let maps_all = payloads.iter().enumerate().all(is_reached);
+        let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
+        let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
+            p as u32 == self.rank || segment.len == 0 || segment.map.is_some()
+        };
+        let maps_all = segments.iter().enumerate().all(is_reached);
         self.boot.put(REACHED, &[maps_all.into()])?;
-        Ok((own, payloads))
+        Ok((own, segments))
     }
 
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
@@ -103,17 +104,17 @@ impl Job {
         address.map_or(Placement::Anywhere, Placement::At)
     }
 
-    fn connect_segment(&self, node: u32, own: SegmentInfo) -> Result<Payload<Host>, Error> {
+    fn connect_segment(&self, node: u32, own: SegmentInfo) -> Result<PeerSegment<Host>, Error> {
         let [base, len, pid] = boot::get_words(&*self.boot, node, SEGMENT)?;
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.rank {
             // The values do not come from the bulletin, because other nodes can write that too.
-            return Ok(Payload { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
+            return Ok(PeerSegment { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
         }
         let is_hidden = self.config.unmapped.hides(self.rank, node);
         let pid = (!is_hidden).then_some(pid);
         if len == 0 {
-            return Ok(Payload { base: 0, len, segment: None, map: None, pid });
+            return Ok(PeerSegment { base: 0, len, segment: None, map: None, pid });
         }
         if !is_possible(base, len, self.place(node)) {
             return Err(Error::resource(format_args!(
@@ -121,23 +122,23 @@ impl Job {
             )));
         }
         if is_hidden {
-            return Ok(Payload { base, len, segment: None, map: None, pid });
+            return Ok(PeerSegment { base, len, segment: None, map: None, pid });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
-        Ok(Payload { base, len, segment: Some(segment), map: Some(map), pid })
+        Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), pid })
     }
 
-    fn info(&self, node: u32, payload: &Payload<Host>, own: SegmentInfo) -> SegmentInfo {
+    fn info(&self, node: u32, segment: &PeerSegment<Host>, own: SegmentInfo) -> SegmentInfo {
         if self.client.everything {
             return SegmentInfo { base: 0, len: usize::MAX, offset: 0 };
         }
         if node == self.rank {
             return own;
         }
-        let here = payload.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.rank));
-        let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(payload.base));
-        SegmentInfo { base: payload.base, len: payload.len, offset }
+        let here = segment.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.rank));
+        let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(segment.base));
+        SegmentInfo { base: segment.base, len: segment.len, offset }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::sci::Adapter;
 use std::sync::OnceLock;
 
 /// One node's segment.
-pub struct Payload<A: Adapter> {
+pub struct PeerSegment<A: Adapter> {
     /// Address of the segment at its owner; 0 when it has none.
     pub base: usize,
     /// Bytes.
@@ -22,24 +22,24 @@ pub struct Payload<A: Adapter> {
 }
 
 /// All nodes' segments, known from attach on.
-pub struct Payloads<A: Adapter> {
-    table: OnceLock<(Box<[Payload<A>]>, bool)>,
+pub struct Segments<A: Adapter> {
+    table: OnceLock<(Box<[PeerSegment<A>]>, bool)>,
     nodes: usize,
 }
 
-impl<A: Adapter> Payloads<A> {
+impl<A: Adapter> Segments<A> {
     pub(crate) fn new(nodes: usize) -> Self {
-        Payloads { table: OnceLock::new(), nodes }
+        Segments { table: OnceLock::new(), nodes }
     }
 
     /// Sets the table, once. `everything`: all memory of every node is its segment.
-    pub fn set(&self, table: Box<[Payload<A>]>, everything: bool) {
+    pub fn set(&self, table: Box<[PeerSegment<A>]>, everything: bool) {
         assert_eq!(table.len(), self.nodes);
         assert!(self.table.set((table, everything)).is_ok(), "attached once");
     }
 
     /// The segment of `node`, and whether all memory is its segment; `None` before attach.
-    pub(super) fn get(&self, node: u32) -> Option<(&Payload<A>, bool)> {
+    pub(super) fn get(&self, node: u32) -> Option<(&PeerSegment<A>, bool)> {
         let (table, everything) = self.table.get()?;
         Some((&table[node as usize], *everything))
     }
