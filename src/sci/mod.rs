@@ -88,6 +88,12 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
+    /// As [`LocalMap::ptr`], for a caller that is about to read `len` bytes there. Only loom, which cannot see such reads, is
+    /// interested.
+    #[inline(always)]
+    fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
+        self.ptr(offset)
+    }
 }
 
 /// A block of words of a mapped local segment.
