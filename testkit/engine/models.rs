@@ -156,24 +156,7 @@ impl Node<Heap> {
 /// Checks `first` on node 0 against `second` on node 1. Both start after `start` answered requests. With
 /// `everything`, Longs are streamed.
 fn model(
-    form: (u32, bool),
-    first: impl Fn(&Node<Heap>) + Sync + Send + 'static,
-    second: impl Fn(&Node<Heap>) + Sync + Send + 'static,
-) {
-    model_of(form, Bells::Silent, first, second);
-}
-
-/// Like [`model`], where nodes sleep until they are woken.
-fn model_of_sleepers(
-    first: impl Fn(&Node<Heap>) + Sync + Send + 'static,
-    second: impl Fn(&Node<Heap>) + Sync + Send + 'static,
-) {
-    model_of((0, false), Bells::Wake, first, second);
-}
-
-fn model_of(
     (start, everything): (u32, bool),
-    bells: Bells,
     first: impl Fn(&Node<Heap>) + Sync + Send + 'static,
     second: impl Fn(&Node<Heap>) + Sync + Send + 'static,
 ) {
@@ -183,7 +166,7 @@ fn model_of(
         // A waiting thread looks this often before it lets the others run, because loom does not run a thread that
         // has yielded. Streams take many steps, so there it looks less often.
         shape.config.spin = Some(if everything { 0 } else { 3 });
-        let made = Arc::new(made(&shape, bells));
+        let made = Arc::new(made(&shape, Bells::Wake));
         let (other, second) = (made.clone(), second.clone());
         let peer = thread::spawn(move || act(&other[1], &*second));
         act(&made[0], &*first);
@@ -377,7 +360,8 @@ fn loom_ring_bytes_of_a_streamed_reply_are_reused_only_when_they_were_read() {
 /// Loom reports it if the sleeper is never woken.
 #[test]
 fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
-    model_of_sleepers(
+    model(
+        (0, false),
         |a| a.short(1, NOTE, 1),
         |b| {
             b.am.interrupt.arm();
@@ -393,7 +377,8 @@ fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
 
 #[test]
 fn loom_no_wake_up_is_lost_between_a_credit_and_a_sender_that_waits_for_it() {
-    model_of_sleepers(
+    model(
+        (0, false),
         |a| {
             (1..=2).for_each(|i| a.short(1, NOTE, i)); // both slots
             a.am.interrupt.arm();
@@ -409,7 +394,8 @@ fn loom_no_wake_up_is_lost_between_a_credit_and_a_sender_that_waits_for_it() {
 
 #[test]
 fn loom_no_wake_up_is_lost_between_an_arrival_and_a_node_in_the_barrier() {
-    model_of_sleepers(
+    model(
+        (0, false),
         |a| a.barrier.notify(&a.am, 1, 0).unwrap(),
         |b| {
             b.barrier.notify(&b.am, 1, 0).unwrap();
