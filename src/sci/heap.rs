@@ -45,9 +45,8 @@ impl HeapFabric {
         HeapFabric::fencing(nodes, true)
     }
 
-    /// As [`HeapFabric::new`]. `senders_fence`: whether senders fence before they look for sleepers. Models in which nobody
-    /// needs to be woken do without: where shared memory has membarrier there is no such fence, and it must not hide that
-    /// another barrier is missing.
+    /// As [`HeapFabric::new`]. `senders_fence`: whether senders fence before they look for sleepers. Some models do without:
+    /// shared memory with membarrier has no such fence, and it must not hide that a barrier is missing.
     pub(crate) fn fencing(nodes: u32, senders_fence: bool) -> Arc<HeapFabric> {
         let node = |_| HeapNode { bell: Bell::new(), segments: Mutex::new(Vec::new()) };
         Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect(), senders_fence })
