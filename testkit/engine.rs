@@ -15,6 +15,8 @@ mod handlers;
 #[cfg(not(loom))]
 mod hostile;
 #[cfg(loom)]
+mod lent;
+#[cfg(loom)]
 mod models;
 #[cfg(loom)]
 mod news;

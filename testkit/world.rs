@@ -258,6 +258,12 @@ impl<A: Adapter> Node<A> {
         self._memory.last().expect("control, command, segment")
     }
 
+    /// The node's own queues.
+    #[cfg(loom)]
+    pub fn command(&self) -> &A::Local {
+        &self._memory[1]
+    }
+
     /// A counter of the engine, by its name in the report.
     pub fn counter(&self, name: &str) -> u64 {
         let list = self.am.counters().expect("no other thread polls");

@@ -61,7 +61,7 @@ impl<A: Adapter> Am<A> {
             corrupt(source, "Long target outside the segment");
         }
         // SAFETY: the bytes lie in our command region, which `ptr` checks at the first and `ring_offset` at the last.
-        let bytes = unsafe { Source::new(inbox.command.ptr(at), len) };
+        let bytes = unsafe { Source::new(inbox.command.bytes(at, len), len) };
         // SAFETY: the target lies in this node's segment; in EVERYTHING the sender's client promises that it is valid
         // (contract: core.md §8).
         unsafe { bytes.move_to(address as *mut u8) };

@@ -52,6 +52,12 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
+    /// As [`LocalMap::ptr`], for a caller that is about to read `len` bytes there. Only loom's map does more than that: loom
+    /// cannot see such reads.
+    #[inline(always)]
+    fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
+        self.ptr(offset)
+    }
 }
 
 /// A block of words of a mapped local segment.

@@ -23,6 +23,7 @@ use std::time::Duration;
 /// What the nodes of one process share.
 pub struct HeapFabric {
     nodes: Vec<HeapNode>,
+    senders_fence: bool,
 }
 
 struct HeapNode {
@@ -41,8 +42,14 @@ struct HeapSegment {
 impl HeapFabric {
     /// For a job of `nodes`.
     pub fn new(nodes: u32) -> Arc<HeapFabric> {
+        HeapFabric::fencing(nodes, true)
+    }
+
+    /// As [`HeapFabric::new`]. `senders_fence`: whether senders fence before they look for sleepers. Some models do without:
+    /// shared memory with membarrier has no such fence, and it must not hide that a barrier is missing.
+    pub(crate) fn fencing(nodes: u32, senders_fence: bool) -> Arc<HeapFabric> {
         let node = |_| HeapNode { bell: Bell::new(), segments: Mutex::new(Vec::new()) };
-        Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect() })
+        Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect(), senders_fence })
     }
 
     fn node(&self, node: NodeId) -> Result<&HeapNode, SciError> {
@@ -289,6 +296,12 @@ impl LocalMap for HeapLocal {
     fn ptr(&self, offset: usize) -> *mut u8 {
         self.0.view.ptr(offset)
     }
+
+    #[cfg(loom)]
+    fn bytes(&self, offset: usize, len: usize) -> *mut u8 {
+        self.0.view.look(offset, len);
+        self.0.view.ptr(offset)
+    }
 }
 
 /// A mapped segment of a peer.
@@ -351,7 +364,7 @@ impl BellPlace for HeapBell {
     }
 
     fn senders_fence(&self) -> bool {
-        true
+        self.fabric.senders_fence
     }
 
     fn sleeper_fence(&self) {
@@ -406,12 +419,33 @@ mod loom_tests {
             let sender = thread::spawn(move || {
                 map.store(0, &[7]);
                 map.barrier();
-                map.store(64, &[1]);
+                map.publish(64, 1);
             });
             // ORDERING: Acquire ↔ the barrier's Release fence.
             if local.word(64).load(Ordering::Acquire) == 1 {
                 assert_eq!(local.word(0).load(Ordering::Relaxed), 7);
             }
+            sender.join().unwrap();
+        });
+    }
+
+    /// [`RemoteInterrupt::trigger`] alone, without the fence of a sender that looks whether anybody sleeps.
+    #[test]
+    fn a_triggered_sleeper_sees_the_news() {
+        explore(|| {
+            let (a, b, _own, local, map) = pair(64);
+            let own = a.interrupt().unwrap();
+            let peer = b.connect_interrupt(NodeId(0)).unwrap();
+            let sender = thread::spawn(move || {
+                map.publish(0, 1);
+                peer.trigger();
+            });
+            own.arm();
+            if own.wait(Duration::ZERO) {
+                // Relaxed: the trigger orders it.
+                assert_eq!(local.word(0).load(Ordering::Relaxed), 1);
+            }
+            own.disarm();
             sender.join().unwrap();
         });
     }

@@ -160,13 +160,46 @@ mod plain {
 
 /// Under loom a word is a loom atomic and a byte is plain memory beside it. Whatever a peer stores is stored in both;
 /// what the owner stores by `word` or through `ptr` stays there.
+///
+/// The models are to notice a barrier that is missing. So stores that nothing orders arrive as late as [`RemoteMap`] lets
+/// them: behind the thread's next packet or published word. A barrier makes them arrive, and only a barrier orders a
+/// published word behind what was stored before. But a packet comes behind all packets and published words before it: loom
+/// has no order that holds for one line only.
+///
+/// [`RemoteMap`]: crate::sci::RemoteMap
 #[cfg(loom)]
 mod modelled {
     use crate::sci::{SciError, Words, pio};
     use crate::sync::{AtomicU64, Ordering, fence};
+    use std::cell::RefCell;
 
     /// Bytes; small, because every word is an object of the model.
     pub(crate) const PAGE: usize = 64;
+
+    /// A store that has not arrived. Each is followed by a packet, a published word or a barrier, while its map is there.
+    enum Late {
+        Word { to: View, index: usize, value: u64 },
+        Byte { to: View, offset: usize, byte: u8 },
+    }
+
+    loom::thread_local! {
+        static LATE: RefCell<Vec<Late>> = RefCell::new(Vec::new());
+    }
+
+    fn put_off(store: Late) {
+        LATE.with(|late| late.borrow_mut().push(store));
+    }
+
+    /// Lets this thread's late stores arrive.
+    fn settle() {
+        for store in LATE.with(RefCell::take) {
+            match store {
+                // Relaxed: unordered by contract, or a barrier follows.
+                Late::Word { to, index, value } => to.set(index, value, Ordering::Relaxed),
+                Late::Byte { to, offset, byte } => to.set_byte(offset, byte),
+            }
+        }
+    }
 
     pub(crate) struct Storage {
         words: Vec<AtomicU64>,
@@ -226,6 +259,15 @@ mod modelled {
             self.bytes.wrapping_add(offset)
         }
 
+        /// Copies `len` bytes of words as this thread sees them, which may be old, to the bytes.
+        pub(crate) fn look(&self, offset: usize, len: usize) {
+            for index in offset / 8..(offset + len).div_ceil(8) {
+                let word = self.at(index).load(Ordering::Relaxed); // Relaxed: what the bytes announces orders them
+                // SAFETY: inside, or `at` had failed; aligned.
+                unsafe { self.bytes.wrapping_add(index * 8).cast::<u64>().write(word) };
+            }
+        }
+
         pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
             self.at(pio::word_index(offset, self.len))
         }
@@ -251,7 +293,7 @@ mod modelled {
         pub(crate) fn store(&self, offset: usize, words: &[u64]) {
             let first = pio::words_index(offset, words.len(), self.len);
             for (i, word) in words.iter().enumerate() {
-                self.set(first + i, *word, Ordering::Relaxed); // Relaxed: a later barrier or publish orders it
+                put_off(Late::Word { to: *self, index: first + i, value: *word });
             }
         }
 
@@ -262,30 +304,32 @@ mod modelled {
             }
             // ORDERING: Release ↔ the reader's Acquire load of the head.
             self.set(first, head, Ordering::Release);
+            settle();
         }
 
         pub(crate) fn publish(&self, offset: usize, value: u64) {
-            // ORDERING: Release ↔ the reader's Acquire load of this word.
-            self.set(pio::word_index(offset, self.len), value, Ordering::Release);
+            // Relaxed: the barrier before it, a Release fence, orders it; without one nothing does.
+            self.set(pio::word_index(offset, self.len), value, Ordering::Relaxed);
+            settle();
         }
 
         pub(crate) fn publish32(&self, offset: usize, value: u32) {
             let index = pio::half_index(offset, self.len);
-            // ORDERING: Release ↔ the reader's Acquire load of this word.
-            self.change(index / 2, Ordering::Release, |old| pio::replace_half(old, index, value));
+            // Relaxed: as in `publish`.
+            self.change(index / 2, |old| pio::replace_half(old, index, value));
+            settle();
         }
 
-        fn change(&self, index: usize, ordering: Ordering, f: impl Fn(u64) -> u64) {
-            // Relaxed: the exchange decides.
-            let old = self.at(index).fetch_update(ordering, Ordering::Relaxed, |old| Some(f(old)));
+        fn change(&self, index: usize, f: impl Fn(u64) -> u64) {
+            // Relaxed, both: as in `publish`; the exchange decides.
+            let old = self.at(index).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(f(old)));
             let bytes = self.bytes.wrapping_add(index * 8).cast::<u64>();
             // SAFETY: inside, as checked by the callers; aligned.
             unsafe { bytes.write(f(old.unwrap_or(0))) };
         }
 
         fn set_byte(&self, offset: usize, byte: u8) {
-            // Relaxed: a later barrier or publish orders it.
-            self.change(offset / 8, Ordering::Relaxed, |old| {
+            self.change(offset / 8, |old| {
                 let mut bytes = old.to_ne_bytes();
                 bytes[offset % 8] = byte;
                 u64::from_ne_bytes(bytes)
@@ -302,11 +346,12 @@ mod modelled {
                 if at % 8 == 0 && len - i >= 8 {
                     // SAFETY: readable by this function's contract.
                     let word = unsafe { src.wrapping_add(i).cast::<u64>().read_unaligned() };
-                    self.set(at / 8, word, Ordering::Relaxed); // Relaxed: a later barrier or publish orders it
+                    put_off(Late::Word { to: *self, index: at / 8, value: word });
                     i += 8;
                 } else {
                     // SAFETY: readable by this function's contract.
-                    self.set_byte(at, unsafe { src.wrapping_add(i).read() });
+                    let byte = unsafe { src.wrapping_add(i).read() };
+                    put_off(Late::Byte { to: *self, offset: at, byte });
                     i += 1;
                 }
             }
@@ -315,11 +360,12 @@ mod modelled {
 
         pub(crate) fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
             pio::check_range(offset, len, self.len)?;
-            (offset..offset + len).for_each(|at| self.set_byte(at, byte));
+            (offset..offset + len).for_each(|offset| put_off(Late::Byte { to: *self, offset, byte }));
             Ok(())
         }
 
         pub(crate) fn barrier() {
+            settle();
             // ORDERING: Release fence ↔ Acquire load of any word stored after it.
             fence(Ordering::Release);
         }

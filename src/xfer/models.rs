@@ -56,6 +56,20 @@ fn loom_an_event_is_synced_by_a_third_thread_and_its_op_used_again() {
     });
 }
 
+/// The client must not do this, but it harms nobody: one thread syncs the event, the other gets an error.
+#[test]
+fn loom_an_event_that_two_threads_sync_is_given_back_once() {
+    explore(|| {
+        let (id, op) = home::take().unwrap();
+        let event = op.handle(id);
+        let other = thread::spawn(move || event::test(event, Whose::Any).is_ok());
+        let third = thread::spawn(move || event::test(event, Whose::Any).is_ok());
+        assert_eq!(u32::from(other.join().unwrap()) + u32::from(third.join().unwrap()), 1);
+        let again: Vec<_> = (0..3).map(|_| home::take().unwrap().0).filter(|taken| *taken == id).collect();
+        assert_eq!(again.len(), 1, "its op is in the home's list once");
+    });
+}
+
 /// Two threads give back one op each: the home's thread finds both, and each once.
 #[test]
 fn loom_ops_that_two_threads_give_back_are_all_found() {

@@ -4,7 +4,9 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::world::{Kit, Node, Shape, create, nodes_with};
+use super::lent::Lent;
+use super::models::{Bells, adapters};
+use super::world::{Node, Shape, create, nodes_with};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::{self, Block};
 use crate::coll::cells::{CellPath, Cells, WORDS, Word};
@@ -27,6 +29,8 @@ struct Member {
     own: <Heap as Adapter>::Local,
     /// The other member's region as this member maps it, for loads.
     others: <Heap as Adapter>::Local,
+    /// Who touches the lines of a number: the member that writes them, or the one that reads them.
+    lent: Arc<Lent>,
     _region: <Heap as Adapter>::LocalSegment,
 }
 
@@ -39,16 +43,17 @@ fn beside() -> usize {
 const AHEAD: usize = area::BUFFER;
 
 /// `direct`: members store cells; otherwise cells go as messages.
-fn members(direct: bool) -> Vec<Member> {
-    let mut shape = Shape::new(2, 2);
+fn members(direct: bool, threaded: bool, bells: Bells) -> Vec<Member> {
+    let mut shape = Shape { threaded, ..Shape::new(2, 2) };
     shape.config.spin = Some(3);
-    let adapters = Heap::kit(2, 0);
+    let adapters = adapters(2, bells);
     let block = Block::new(2, false);
     let regions: Vec<_> = adapters.iter().map(|adapter| create(adapter, COLLECTIVE, beside() + AHEAD)).collect();
     let locals: Vec<_> = regions.iter().map(|(_, map)| map.clone()).collect();
     let made = nodes_with(&shape, &adapters, |rank, library| {
         handlers::register(library, locals[rank as usize].clone(), Arc::default());
     });
+    let lent = Arc::new(Lent::default());
     let member = |((me, node), (segment, own)): ((usize, Node<Heap>), (_, <Heap as Adapter>::Local))| {
         let reach = |rank: u16| {
             let segment = adapters[me].connect(NodeId(rank), COLLECTIVE, Duration::ZERO).unwrap();
@@ -65,25 +70,34 @@ fn members(direct: bool) -> Vec<Member> {
         (0..2).for_each(|member| drop(cells.map(member))); // connecting is not part of the models
         // SAFETY: one thread uses each member.
         let team = unsafe { Team::new(false, false, cells, Images::One(2), 0) };
-        Member { node, team, other: reach(1 - me as u16), own, others: locals[1 - me].clone(), _region: segment }
+        Member {
+            node,
+            team,
+            other: reach(1 - me as u16),
+            own,
+            others: locals[1 - me].clone(),
+            lent: lent.clone(),
+            _region: segment,
+        }
     };
     made.into_iter().enumerate().zip(regions).map(member).collect()
 }
 
 /// Checks `first` on member 0 against `second` on member 1.
 fn model(first: impl Fn(&Member) + Sync + Send + 'static, second: impl Fn(&Member) + Sync + Send + 'static) {
-    model_of(true, first, second);
+    model_of(true, Bells::Silent, first, second);
 }
 
 /// Like [`model`]. `direct` says whether cells are stored or go as messages.
 fn model_of(
     direct: bool,
+    bells: Bells,
     first: impl Fn(&Member) + Sync + Send + 'static,
     second: impl Fn(&Member) + Sync + Send + 'static,
 ) {
     let (first, second) = (Arc::new(first), Arc::new(second));
     explore(move || {
-        let made = Arc::new(members(direct));
+        let made = Arc::new(members(direct, false, bells));
         let (others, second) = (made.clone(), second.clone());
         let peer = thread::spawn(move || second(&others[1]));
         first(&made[0]);
@@ -129,6 +143,7 @@ fn loom_cells_are_written_again_only_when_their_reader_has_retired_them() {
         |a| {
             for _ in 0..4 {
                 let seq = a.begin();
+                a.lent.fill(seq);
                 a.send(seq);
                 a.end(seq);
             }
@@ -137,6 +152,7 @@ fn loom_cells_are_written_again_only_when_their_reader_has_retired_them() {
             for _ in 0..4 {
                 let seq = b.begin();
                 b.take(seq);
+                b.lent.read(seq);
                 b.end(seq);
             }
         },
@@ -201,7 +217,22 @@ fn loom_cells_that_go_as_messages_arrive_whole_and_both_ways() {
             m.take(seq);
         }
     }
-    model_of(false, both, both);
+    model_of(false, Bells::Silent, both, both);
+}
+
+/// One thread of the receiver polls, and so stores the cells, while another looks at them.
+#[test]
+fn loom_cells_that_go_as_messages_are_whole_for_a_thread_that_does_not_poll() {
+    explore(|| {
+        let made = Arc::new(members(false, true, Bells::Silent));
+        made[0].send(1);
+        let (poller, reader) = (made.clone(), made.clone());
+        let poller = thread::spawn(move || drop(poller[1].node.am.poll()));
+        if reader[1].team.cells.head(1, 0).is_some() {
+            reader[1].take(1);
+        }
+        poller.join().unwrap();
+    });
 }
 
 /// No member answers. Each number uses the only part again.
@@ -262,7 +293,9 @@ fn loom_cells_carry_messages_of_two_lines_whole() {
 /// Loom reports it if the sleeper is never woken.
 #[test]
 fn loom_cells_lose_no_wake_up_between_a_message_and_a_sleeper() {
-    model(
+    model_of(
+        true,
+        Bells::Wake,
         |a| {
             let seq = a.begin();
             a.send(seq);
@@ -281,7 +314,9 @@ fn loom_cells_lose_no_wake_up_between_a_message_and_a_sleeper() {
 
 #[test]
 fn loom_cells_lose_no_wake_up_between_a_credit_and_who_waits_for_it() {
-    model(
+    model_of(
+        true,
+        Bells::Wake,
         |a| {
             (0..2).for_each(|_| {
                 let seq = a.begin();

@@ -3,13 +3,13 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::world::{Kit, Node, Shape, nodes};
+use super::world::{Node, Shape, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::am::wait::Look;
 use crate::explore::explore;
-use crate::sci::heap::Heap;
-use crate::sci::{Interrupt, LocalMap, RemoteMap};
+use crate::sci::heap::{Heap, HeapFabric};
+use crate::sci::{Interrupt, LocalMap, NodeId, RemoteMap};
 use crate::sync::Ordering;
 use loom::thread;
 use std::cell::{Cell, RefCell};
@@ -90,6 +90,12 @@ extern "C" fn wide(
 }
 
 fn sum_of(buf: *mut c_void, len: usize) -> i32 {
+    // Loom sees looks at words. What a Long has brought lies in the segment, and was looked at before.
+    let command = here().command();
+    let at = buf.addr().wrapping_sub(command.ptr(0).addr());
+    if at < command.len() {
+        command.bytes(at, len);
+    }
     // SAFETY: `buf` is the handler's payload of `len` bytes.
     (0..len).map(|i| i32::from(unsafe { buf.cast::<u8>().wrapping_add(i).read() })).sum()
 }
@@ -160,7 +166,7 @@ fn model(
         // A waiting thread looks this often before it lets the others run, because loom does not run a thread that
         // has yielded. Streams take many steps, so there it looks less often.
         shape.config.spin = Some(if everything { 0 } else { 3 });
-        let made = Arc::new(made(&shape));
+        let made = Arc::new(made(&shape, Bells::Wake));
         let (other, second) = (made.clone(), second.clone());
         let peer = thread::spawn(move || act(&other[1], &*second));
         act(&made[0], &*first);
@@ -168,8 +174,23 @@ fn model(
     });
 }
 
+/// Whether a model's senders fence before they look for sleepers. That wakes every sleeper, but hides that a barrier is missing.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Bells {
+    /// They fence.
+    Wake,
+    /// They do not. No sleep is without end.
+    Silent,
+}
+
+/// The adapters of `nodes` nodes of one fabric.
+pub(super) fn adapters(nodes: u32, bells: Bells) -> Vec<Heap> {
+    let fabric = HeapFabric::fencing(nodes, bells == Bells::Wake);
+    (0..nodes).map(|node| Heap::join(&fabric, NodeId(node as u16)).unwrap()).collect()
+}
+
 /// The nodes of a model, with all handlers.
-pub(super) fn made(shape: &Shape) -> Vec<Node<Heap>> {
+pub(super) fn made(shape: &Shape, bells: Bells) -> Vec<Node<Heap>> {
     let table: [(u8, *const ()); 6] = [
         (NOTE, note as *const ()),
         (ECHO, echo as *const ()),
@@ -178,7 +199,7 @@ pub(super) fn made(shape: &Shape) -> Vec<Node<Heap>> {
         (SUM_ECHO, sum_echo as *const ()),
         (STREAM, stream as *const ()),
     ];
-    let made = nodes(shape, &Heap::kit(shape.nodes, 0));
+    let made = nodes(shape, &adapters(shape.nodes, bells));
     for node in &made {
         node.register(&table.map(|(index, function)| (index, function.addr())));
     }

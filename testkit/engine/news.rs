@@ -2,7 +2,7 @@
 //! which not all peers are predicted, jobs of more than one group, nodes that have never talked to each other, and
 //! nodes of several threads.
 
-use super::models::{ECHO, NOTE, act, made};
+use super::models::{Bells, ECHO, NOTE, act, made};
 use super::world::{Node, Shape};
 use crate::am::wait::Look;
 use crate::explore::explore;
@@ -19,7 +19,7 @@ type Part = fn(&Node<Heap>);
 fn job(nodes: u32, active: &[u32], threaded: bool) -> Vec<Node<Heap>> {
     let mut shape = Shape { active: active.to_vec(), threaded, ..Shape::new(nodes, 2) };
     shape.config.spin = Some(1);
-    made(&shape)
+    made(&shape, Bells::Wake)
 }
 
 /// Checks parts against each other. Each part is a thread of the active node with its number. `last` runs when all
