@@ -235,7 +235,8 @@ impl Watch {
         enough
     }
 
-    /// Makes the next poll a call of the library.
+    /// Makes the next poll a call of the library. [`Self::grant`] then takes the polls that were left for made: a hint of how long
+    /// the client has polled may be too long by one grant.
     pub fn revoke(&self) {
         self.left.store(0, Ordering::Relaxed); // Relaxed: as above; in PAR nobody looks at it
     }

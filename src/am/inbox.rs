@@ -74,7 +74,7 @@ pub struct Inbox<A: Adapter> {
 /// What polling did; read at exit.
 #[derive(Default)]
 pub struct Counters {
-    /// Polls.
+    /// Polls by the library; those that the header makes inline are not counted.
     pub polls: Cell<u64>,
     /// Polls that found something.
     pub polls_hit: Cell<u64>,

@@ -46,8 +46,9 @@ pub const ENVIRONMENT: SegmentId = SegmentId(100);
 /// The collective region's segment id; its layout is `coll::area`.
 pub const COLLECTIVE: SegmentId = SegmentId(4);
 
-/// Changes whenever a region's layout or the protocol does; a peer with another value is refused.
-pub const LAYOUT_VERSION: u64 = 0x5C1_0002;
+/// Changes whenever a region's layout or the protocol does; a peer with another value is refused. The size of a slot is part of
+/// it. Raise the number for any other change.
+pub const LAYOUT_VERSION: u64 = 0x5C1_0002 << 16 | SLOT as u64;
 
 const PAGE: usize = if cfg!(loom) { LINE } else { 4096 };
 

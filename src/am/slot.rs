@@ -292,6 +292,8 @@ impl<'a, L: LocalMap> Slot<'a, L> {
 
 const _: () = assert!(FIRST_CLIENT == 128, "one bit tells a client's handler");
 const _: () = assert!(8 + 4 * 14 == LINE, "a Short of 14 arguments must touch one line only");
+const _: () = assert!(SLOT == 2 * LINE, "hints and replies of two lines name the second one");
+const _: () = assert!((BOUNCE_WORD + 2) * 8 == SLOT && (COUNT_WORD + 1) * 8 == SLOT, "the last two words of a slot");
 const _: () = assert!(2 + MAX_ARGS / 2 <= BOUNCE_WORD, "address and arguments leave the last two words free");
 
 #[cfg(test)]

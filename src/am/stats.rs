@@ -7,8 +7,8 @@ use crate::sci::Adapter;
 use crate::sync::Ordering;
 
 impl<A: Adapter> Am<A> {
-    /// Name and value of every counter. Exact when no other thread is in the engine, as at exit of a SEQ client;
-    /// `None` when a thread holds the inbox.
+    /// Name and value of every counter. Exact when no other thread is in the engine, as at exit of a SEQ client. Polls that the
+    /// header makes inline are not counted. `None` when a thread holds the inbox.
     pub fn counters(&self) -> Option<Vec<(&'static str, u64)>> {
         let sent: u64 = self.peers.all_known().map(|p| u64::from(p.direct.sent.load(Ordering::Relaxed))).sum(); // Relaxed: a report
         let medium = self.peers.all_known().filter_map(|p| p.outbox.try_with(|o| o.medium_bytes.get())).sum();
