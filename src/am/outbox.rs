@@ -208,7 +208,7 @@ impl<A: Adapter> Reserved<'_, A> {
         self.outbox.medium_bytes.set(self.outbox.medium_bytes.get() + bytes as u64);
     }
 
-    /// Publishes the request as [`Peer::commit`] does; node `me` sends it.
+    /// Publishes the request as `Peer::commit` does; node `me` sends it.
     #[inline(always)]
     pub fn commit(self, layout: &Layout, me: u32, meta: Meta, words: &[u64]) {
         self.peer.commit(&self.outbox, layout, self.taken, me as usize, meta, words);
