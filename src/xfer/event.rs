@@ -354,12 +354,14 @@ pub fn begin_region() -> Result<(), Error> {
     home::begin_region().ok_or_else(full)
 }
 
-/// Closes this thread's region: its root, 0 when all that was started inside is complete. `BadArg`: none is open.
+/// Closes this thread's region: its root, 0 when all that was started inside is complete. A region of which the DMA engine has
+/// made a part has a root even then, as a single transfer has: nodes that do the same shall get the same kind of handle.
+/// `BadArg`: none is open.
 pub fn end_region() -> Result<usize, Error> {
-    let Some((id, op)) = home::end_region() else {
+    let Some(((id, op), copies)) = home::end_region() else {
         return bad_arg(format_args!("no access region is open on this thread"));
     };
-    if op.is_done() {
+    if !copies && op.is_done() {
         home::give(id, op);
         return Ok(0);
     }

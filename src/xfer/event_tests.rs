@@ -168,3 +168,21 @@ fn a_region_catches_what_starts_inside_and_leaves_the_sets_alone() {
     assert!(caught.finish() && test(root, Whose::Any).unwrap());
     assert!(begin_region().is_ok() && end_region() == Ok(0), "an empty one is complete");
 }
+
+#[test]
+fn a_region_with_a_copy_has_a_root_even_if_the_copy_is_over() {
+    for _ in 0..3 {
+        assert!(begin_region().is_ok());
+        let (_, op) = home::here().implicit(Set::Gets).unwrap();
+        op.queue(|made| {
+            made.fetch_add(1, crate::sync::Ordering::Release); // ORDERING: as the engine
+            Ok::<(), ()>(())
+        })
+        .unwrap();
+        assert!(op.is_done());
+        let root = end_region().unwrap();
+        assert_ne!(root, 0);
+        assert_eq!(test(root, Whose::Own), Ok(true));
+        assert!(begin_region().is_ok() && end_region() == Ok(0), "the same op, without a copy");
+    }
+}

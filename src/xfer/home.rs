@@ -42,6 +42,8 @@ struct Own {
     implicit: [Cell<Option<Taken>>; SETS],
     /// The open access region.
     region: Cell<Option<Taken>>,
+    /// Copies that its op was given in earlier uses.
+    copies_before: Cell<u64>,
     /// Ops of threads that have ended which nobody will sync: free when they are complete.
     left: RefCell<Vec<Taken>>,
 }
@@ -244,13 +246,17 @@ pub(super) fn in_region() -> bool {
 
 /// Opens a region on this thread; none is open. `None`: no op.
 pub(super) fn begin_region() -> Option<()> {
-    here().own.region.set(Some(take()?));
+    let (own, taken) = (&here().own, take()?);
+    own.copies_before.set(taken.1.copies());
+    own.region.set(Some(taken));
     Some(())
 }
 
-/// Closes this thread's region; its op, or `None` when none is open.
-pub(super) fn end_region() -> Option<Taken> {
-    here().own.region.take()
+/// Closes this thread's region: its op, and whether the DMA engine was given a copy inside. `None`: no region is open.
+pub(super) fn end_region() -> Option<(Taken, bool)> {
+    let own = &here().own;
+    let taken = own.region.take()?;
+    Some((taken, taken.1.copies() != own.copies_before.get()))
 }
 
 #[cfg(all(test, not(loom)))]

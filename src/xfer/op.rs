@@ -111,6 +111,11 @@ impl Op {
         enqueue(&self.copied).inspect_err(|_| self.queued.store(queued, Ordering::Relaxed)) // Relaxed: as above
     }
 
+    /// Copies that the DMA engine was given in all uses. By the taker.
+    pub(super) fn copies(&self) -> u64 {
+        self.queued.load(Ordering::Relaxed) // Relaxed: as in `queue`
+    }
+
     /// True if it is complete.
     #[inline(always)]
     pub fn is_done(&self) -> bool {
