@@ -52,6 +52,7 @@ testlarge        | 4 65536       |
 testcost         | 3 65536       |
 testoverlap      | 3 1024        |
 testthreads      |               |
+testthreadend    |               |
 testlanding      |               |
 testcontend      |               | noise
 gups             |               |
@@ -92,6 +93,7 @@ fft
 threaded_programs='
 testhsl
 testthreads
+testthreadend
 testlanding
 testcontend
 '

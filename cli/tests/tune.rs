@@ -97,7 +97,8 @@ fn an_installation_has_its_own_file() {
     let (bin, etc) = (prefix.0.join("bin"), prefix.0.join("etc/gasnet-sci"));
     std::fs::create_dir_all(&bin).unwrap();
     let installed = bin.join("gasnet-sci");
-    std::fs::copy(program(), &installed).unwrap();
+    // By another process: the copy must not be open for writing here while another test forks, or it cannot be executed.
+    assert!(Command::new("cp").args([program(), &installed]).status().unwrap().success());
     let output = gasnet_sci(&installed, &["tune", "--quick"], &[]);
     assert!(output.status.success(), "{output:?}");
     assert!(tune::parse(&std::fs::read_to_string(etc.join("tune.conf")).unwrap()).is_ok());

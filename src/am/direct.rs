@@ -193,17 +193,21 @@ unsafe impl Send for Watch {}
 // SAFETY: threads use the cells under the inbox's lock only, and the atomics need none.
 unsafe impl Sync for Watch {}
 
+/// No message has it: those have [`SEQUENCE`](crate::am::region::SEQUENCE)'s bit.
+const NO_SEQUENCE: u16 = 1;
+
 impl Watch {
-    /// Nothing to look at: each poll is a call of the library.
-    pub fn none() -> Watch {
+    /// Nothing is granted: each poll is a call of the library. `readable`: any word. The slots point there until they are known,
+    /// because a header poll of another thread may see a grant before it sees the slots (no order, see [`Watch`]).
+    pub fn none(readable: *mut u64) -> Watch {
         Watch {
             left: AtomicU32::new(0),
             pauses: AtomicU32::new(0),
             spins: AtomicU32::new(0),
-            request_sequence: AtomicU16::new(0),
-            reply_sequence: AtomicU16::new(0),
-            request: AtomicPtr::new(std::ptr::null_mut()),
-            reply: AtomicPtr::new(std::ptr::null_mut()),
+            request_sequence: AtomicU16::new(NO_SEQUENCE),
+            reply_sequence: AtomicU16::new(NO_SEQUENCE),
+            request: AtomicPtr::new(readable),
+            reply: AtomicPtr::new(readable),
             gap: AtomicU32::new(1),
             peer: Cell::new(0),
             request_at: Cell::new(0),
@@ -238,6 +242,6 @@ impl Watch {
     /// Makes the next poll a call of the library. [`Self::grant`] then takes the polls that were left for made: a hint of how long
     /// the client has polled may be too long by one grant.
     pub fn revoke(&self) {
-        self.left.store(0, Ordering::Relaxed); // Relaxed: as above; in PAR nobody looks at it
+        self.left.store(0, Ordering::Relaxed); // Relaxed: as above; a poll under way may undo it
     }
 }

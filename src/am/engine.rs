@@ -18,7 +18,7 @@ use super::token::Token;
 use super::transfer::Transfer;
 use super::wait::Waiter;
 use crate::base::config::Config;
-use crate::sci::Adapter;
+use crate::sci::{Adapter, LocalMap};
 use crate::sync::{AtomicU32, ModeLock, Ordering};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -121,6 +121,7 @@ impl<A: Adapter> Am<A> {
     /// With `wiring.threaded == false` the caller promises what [`ModeLock::new`] asks for.
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
         let Wiring { me, threaded, layout, command, control, interrupt, connector, queue, library } = wiring;
+        let readable = command.ptr(0).cast();
         Am {
             me,
             layout,
@@ -129,7 +130,7 @@ impl<A: Adapter> Am<A> {
             peers: unsafe { Peers::new(threaded, me, layout, connector) },
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
-            watch: Watch::none(),
+            watch: Watch::none(readable),
             endpoints: [Endpoint { handlers: Handlers::new(library), segments: Segments::new(layout.nodes()) }],
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },

@@ -10,4 +10,5 @@ pub mod layout;
 pub mod signal;
 pub mod signame;
 pub mod sys;
+pub mod thread_end;
 pub mod topology;

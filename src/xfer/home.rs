@@ -14,6 +14,8 @@
 
 use super::op::{Op, OpId};
 use super::table::{BLOCK, Table};
+#[cfg(not(loom))]
+use crate::os::thread_end::ThreadEnd;
 use crate::sync::{AtomicU32, Ordering};
 use std::cell::{Cell, RefCell};
 
@@ -44,8 +46,8 @@ struct Own {
     region: Cell<Option<Taken>>,
     /// Copies that its op was given in earlier uses.
     copies_before: Cell<u64>,
-    /// Ops of threads that have ended which nobody will sync: free when they are complete.
-    left: RefCell<Vec<Taken>>,
+    /// Ops of threads that have ended which nobody will sync, with the handles that they had: free when they are complete.
+    left: RefCell<Vec<(Taken, usize)>>,
 }
 
 /// The newest op that another thread gave back: its number + 1, or 0. Each op names the next one. The word has lines of its
@@ -101,13 +103,15 @@ impl Home {
             next = op.next.load(Ordering::Relaxed); // Relaxed: ordered by the swap
             free.push((id, op));
         }
-        self.own.left.borrow_mut().retain(|left| {
-            let done = left.1.is_done();
-            if done {
-                left.1.end_use();
-                free.push(*left);
+        self.own.left.borrow_mut().retain(|&((id, op), handle)| {
+            // A thread that came back, or the next one of this home, may have synced it, and may even have taken it again.
+            let is_left = !op.owner().is_null() && op.handle(id) == handle;
+            let done = op.is_done();
+            if is_left && done {
+                op.end_use();
+                free.push((id, op));
             }
-            !done
+            is_left && !done
         });
         if free.is_empty() {
             let block = table.block()?;
@@ -161,10 +165,11 @@ impl Home {
     /// thread.
     fn leave(&self) {
         let sets = self.own.implicit.iter().chain([&self.own.region]).filter_map(Cell::take);
+        let with_handle = |(id, op): Taken| ((id, op), op.handle(id));
         let mut left = self.own.left.borrow_mut();
-        left.extend(sets);
+        left.extend(sets.map(with_handle));
         if !self.table.do_events_outlive_threads() {
-            *left = self.live().collect(); // the sets, and what was left before, are among them
+            *left = self.live().map(with_handle).collect(); // the sets, and what was left before, are among them
         }
     }
 
@@ -179,29 +184,24 @@ impl Home {
 
 #[cfg(not(loom))]
 thread_local! {
-    /// This thread's home; found at its first use. It is a pointer, not the value: a thread may still transfer in exit
-    /// handlers, after its values with destructors are gone, and then gets another home.
+    /// This thread's home; found at its first use. It is a pointer without a destructor, so that it lasts as long as the thread.
     static HOME: Cell<Option<&'static Home>> = const { Cell::new(None) };
-    static END: End = const { End };
 }
 
 #[cfg(loom)]
 loom::thread_local! {
     static HOME: Cell<Option<&'static Home>> = Cell::new(None);
-    static END: End = End;
 }
 
-/// Leaves a thread's home when the thread ends.
-struct End;
-
-impl Drop for End {
-    fn drop(&mut self) {
-        if let Some(home) = HOME.with(Cell::take) {
-            home.leave();
-            home.table.keep(home);
-        }
+/// Leaves a thread's home when the thread ends: after the client's own values of the thread have had their destructors, which
+/// may sync what the thread has started.
+#[cfg(not(loom))] // whose statics have ended before its threads
+static END: ThreadEnd = ThreadEnd::new(|| {
+    if let Some(home) = HOME.with(Cell::take) {
+        home.leave();
+        home.table.keep(home);
     }
-}
+});
 
 /// The calling thread's home.
 #[inline(always)]
@@ -212,9 +212,9 @@ pub(super) fn here() -> &'static Home {
 #[cold]
 #[inline(never)]
 fn find_home() -> &'static Home {
-    // The thread's end is noticed once only. A home taken after that stays with the thread for ever.
-    #[cfg(not(loom))] // whose statics have ended before its threads' values
-    let _ = END.try_with(|_| ());
+    // A home whose thread's end is not noticed stays with the thread for ever. So does one taken after the end.
+    #[cfg(not(loom))]
+    END.watch();
     let home = Table::get().home();
     HOME.with(|place| place.set(Some(home)));
     home
