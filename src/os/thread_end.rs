@@ -76,7 +76,7 @@ mod tests {
         USES.fetch_add(1, Ordering::Relaxed);
         if (value as usize) < ROUNDS - 1 {
             // SAFETY: the test's own key, and a number.
-            unsafe { libc::pthread_setspecific(*KEY.get().unwrap(), (value as usize + 1) as *const c_void) };
+            unsafe { libc::pthread_setspecific(*KEY.get().unwrap(), std::ptr::without_provenance(value as usize + 1)) };
         }
     }
 
@@ -92,7 +92,7 @@ mod tests {
         let thread = std::thread::spawn(move || {
             assert!(END.watch() && END.watch());
             // SAFETY: the test's own key, and a number.
-            assert_eq!(unsafe { libc::pthread_setspecific(key, 1 as *const c_void) }, 0);
+            assert_eq!(unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) }, 0);
         });
         thread.join().unwrap();
         let seen = [&ENDS, &EARLY, &USES].map(|count| count.load(Ordering::Relaxed)); // Relaxed: as above
