@@ -58,7 +58,7 @@ extern "C" fn round(value: *mut c_void) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::sync::{AtomicU32, Ordering};
