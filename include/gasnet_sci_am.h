@@ -204,472 +204,177 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
   GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), \
   GASNETI_SCI_PAIR(a8, a9), GASNETI_SCI_PAIR(a10, a11), GASNETI_SCI_PAIR(a12, a13), GASNETI_SCI_PAIR(a14, a15)
 
-/* ---- the numbered forms: _X has the exact parameters, the public name forwards once its arguments are expanded ---- */
+/* ---- the numbered forms. The public name forwards once its arguments are expanded; a GASNETI_SCI_ARGSn has the exact
+ * number of arguments. Made by the pattern that the first ones show. ---- */
+#define GASNETI_SCI_NODE(name, node) (node)
+#define GASNETI_SCI_ROW_SHORT(send, args, to_of, name, to, h, ...)                                                   \
+  send(to_of(name, to), (h), args(__VA_ARGS__))
+#define GASNETI_SCI_ROW_MEDIUM(send, args, to_of, name, to, h, s, l, ...)                                            \
+  send(to_of(name, to), (h), GASNETI_SCI_FROM(s), (l), args(__VA_ARGS__))
+#define GASNETI_SCI_ROW_LONG(send, args, to_of, name, to, h, s, l, d, ...)                                           \
+  send(to_of(name, to), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), args(__VA_ARGS__))
 
-/* gasnet_AMRequestShort */
-#define GASNETI_SCI_RequestShort_X0(n, h) GASNETI_SCI_REQUEST("gasnet_AMRequestShort0", \
-  gasneti_sci_request_short_w0((n), (h), 0))
-#define gasnet_AMRequestShort0(...) GASNETI_SCI_RequestShort_X0(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X1(n, h, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestShort1", \
-  gasneti_sci_request_short_w1((n), (h), GASNETI_SCI_ARGS1(a0)))
-#define gasnet_AMRequestShort1(...) GASNETI_SCI_RequestShort_X1(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X2(n, h, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestShort2", \
-  gasneti_sci_request_short_w1((n), (h), GASNETI_SCI_ARGS2(a0, a1)))
-#define gasnet_AMRequestShort2(...) GASNETI_SCI_RequestShort_X2(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X3(n, h, a0, a1, a2) GASNETI_SCI_REQUEST("gasnet_AMRequestShort3", \
-  gasneti_sci_request_short_w2((n), (h), GASNETI_SCI_ARGS3(a0, a1, a2)))
-#define gasnet_AMRequestShort3(...) GASNETI_SCI_RequestShort_X3(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X4(n, h, a0, a1, a2, a3) GASNETI_SCI_REQUEST("gasnet_AMRequestShort4", \
-  gasneti_sci_request_short_w2((n), (h), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
-#define gasnet_AMRequestShort4(...) GASNETI_SCI_RequestShort_X4(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X5(n, h, a0, a1, a2, a3, a4) GASNETI_SCI_REQUEST("gasnet_AMRequestShort5", \
-  gasneti_sci_request_short_w3((n), (h), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
-#define gasnet_AMRequestShort5(...) GASNETI_SCI_RequestShort_X5(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X6(n, h, a0, a1, a2, a3, a4, a5) GASNETI_SCI_REQUEST("gasnet_AMRequestShort6", \
-  gasneti_sci_request_short_w3((n), (h), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
-#define gasnet_AMRequestShort6(...) GASNETI_SCI_RequestShort_X6(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X7(n, h, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort7", gasneti_sci_request_short_w4((n), (h), GASNETI_SCI_ARGS7(a0, a1, \
-  a2, a3, a4, a5, a6)))
-#define gasnet_AMRequestShort7(...) GASNETI_SCI_RequestShort_X7(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X8(n, h, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort8", gasneti_sci_request_short_w4((n), (h), GASNETI_SCI_ARGS8(a0, a1, \
-  a2, a3, a4, a5, a6, a7)))
-#define gasnet_AMRequestShort8(...) GASNETI_SCI_RequestShort_X8(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X9(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort9", gasneti_sci_request_short_w5((n), (h), GASNETI_SCI_ARGS9(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8)))
-#define gasnet_AMRequestShort9(...) GASNETI_SCI_RequestShort_X9(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X10(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort10", gasneti_sci_request_short_w5((n), (h), GASNETI_SCI_ARGS10(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9)))
-#define gasnet_AMRequestShort10(...) GASNETI_SCI_RequestShort_X10(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X11(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort11", gasneti_sci_request_short_w6((n), (h), GASNETI_SCI_ARGS11(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9, a10)))
-#define gasnet_AMRequestShort11(...) GASNETI_SCI_RequestShort_X11(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X12(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort12", gasneti_sci_request_short_w6((n), (h), GASNETI_SCI_ARGS12(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
-#define gasnet_AMRequestShort12(...) GASNETI_SCI_RequestShort_X12(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X13(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort13", gasneti_sci_request_short_w7((n), (h), GASNETI_SCI_ARGS13(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
-#define gasnet_AMRequestShort13(...) GASNETI_SCI_RequestShort_X13(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X14(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort14", gasneti_sci_request_short_w7((n), (h), GASNETI_SCI_ARGS14(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
-#define gasnet_AMRequestShort14(...) GASNETI_SCI_RequestShort_X14(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X15(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort15", gasneti_sci_request_short_w8((n), (h), GASNETI_SCI_ARGS15(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
-#define gasnet_AMRequestShort15(...) GASNETI_SCI_RequestShort_X15(__VA_ARGS__)
-#define GASNETI_SCI_RequestShort_X16(n, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestShort16", gasneti_sci_request_short_w8((n), (h), GASNETI_SCI_ARGS16(a0, a1, \
-  a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
-#define gasnet_AMRequestShort16(...) GASNETI_SCI_RequestShort_X16(__VA_ARGS__)
+#define GASNETI_SCI_RequestShort(name, w, n, ...)                                                                    \
+  GASNETI_SCI_REQUEST(name, GASNETI_SCI_ROW_SHORT(gasneti_sci_request_short_##w,                                     \
+                      GASNETI_SCI_ARGS##n, GASNETI_SCI_NODE, name, __VA_ARGS__))
+#define GASNETI_SCI_RequestShort0(n, h)                                                                              \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestShort0", gasneti_sci_request_short_w0((n), (h), 0))
+#define gasnet_AMRequestShort0(...) GASNETI_SCI_RequestShort0(__VA_ARGS__)
+#define gasnet_AMRequestShort1(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort1", w1, 1, __VA_ARGS__)
+#define gasnet_AMRequestShort2(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort2", w1, 2, __VA_ARGS__)
+#define gasnet_AMRequestShort3(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort3", w2, 3, __VA_ARGS__)
+#define gasnet_AMRequestShort4(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort4", w2, 4, __VA_ARGS__)
+#define gasnet_AMRequestShort5(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort5", w3, 5, __VA_ARGS__)
+#define gasnet_AMRequestShort6(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort6", w3, 6, __VA_ARGS__)
+#define gasnet_AMRequestShort7(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort7", w4, 7, __VA_ARGS__)
+#define gasnet_AMRequestShort8(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort8", w4, 8, __VA_ARGS__)
+#define gasnet_AMRequestShort9(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort9", w5, 9, __VA_ARGS__)
+#define gasnet_AMRequestShort10(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort10", w5, 10, __VA_ARGS__)
+#define gasnet_AMRequestShort11(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort11", w6, 11, __VA_ARGS__)
+#define gasnet_AMRequestShort12(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort12", w6, 12, __VA_ARGS__)
+#define gasnet_AMRequestShort13(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort13", w7, 13, __VA_ARGS__)
+#define gasnet_AMRequestShort14(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort14", w7, 14, __VA_ARGS__)
+#define gasnet_AMRequestShort15(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort15", w8, 15, __VA_ARGS__)
+#define gasnet_AMRequestShort16(...) GASNETI_SCI_RequestShort("gasnet_AMRequestShort16", w8, 16, __VA_ARGS__)
 
-/* gasnet_AMRequestMedium */
-#define GASNETI_SCI_RequestMedium_X0(n, h, s, l) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium0", \
-  gasneti_sci_request_medium((n), (h), GASNETI_SCI_FROM(s), (l), NULL, 0))
-#define gasnet_AMRequestMedium0(...) GASNETI_SCI_RequestMedium_X0(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X1(n, h, s, l, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium1", \
-  gasneti_sci_request_medium_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS1(a0)))
-#define gasnet_AMRequestMedium1(...) GASNETI_SCI_RequestMedium_X1(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X2(n, h, s, l, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium2", \
-  gasneti_sci_request_medium_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS2(a0, a1)))
-#define gasnet_AMRequestMedium2(...) GASNETI_SCI_RequestMedium_X2(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X3(n, h, s, l, a0, a1, a2) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium3", \
-  gasneti_sci_request_medium_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS3(a0, a1, a2)))
-#define gasnet_AMRequestMedium3(...) GASNETI_SCI_RequestMedium_X3(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X4(n, h, s, l, a0, a1, a2, a3) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium4", \
-  gasneti_sci_request_medium_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
-#define gasnet_AMRequestMedium4(...) GASNETI_SCI_RequestMedium_X4(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X5(n, h, s, l, a0, a1, a2, a3, a4) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium5", gasneti_sci_request_medium_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
-#define gasnet_AMRequestMedium5(...) GASNETI_SCI_RequestMedium_X5(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X6(n, h, s, l, a0, a1, a2, a3, a4, a5) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium6", gasneti_sci_request_medium_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
-#define gasnet_AMRequestMedium6(...) GASNETI_SCI_RequestMedium_X6(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X7(n, h, s, l, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium7", gasneti_sci_request_medium_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
-#define gasnet_AMRequestMedium7(...) GASNETI_SCI_RequestMedium_X7(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X8(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium8", gasneti_sci_request_medium_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
-#define gasnet_AMRequestMedium8(...) GASNETI_SCI_RequestMedium_X8(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X9(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium9", gasneti_sci_request_medium_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
-#define gasnet_AMRequestMedium9(...) GASNETI_SCI_RequestMedium_X9(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X10(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium10", gasneti_sci_request_medium_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
-#define gasnet_AMRequestMedium10(...) GASNETI_SCI_RequestMedium_X10(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X11(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium11", gasneti_sci_request_medium_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
-#define gasnet_AMRequestMedium11(...) GASNETI_SCI_RequestMedium_X11(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X12(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium12", gasneti_sci_request_medium_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
-#define gasnet_AMRequestMedium12(...) GASNETI_SCI_RequestMedium_X12(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X13(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium13", gasneti_sci_request_medium_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
-#define gasnet_AMRequestMedium13(...) GASNETI_SCI_RequestMedium_X13(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X14(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium14", gasneti_sci_request_medium_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
-#define gasnet_AMRequestMedium14(...) GASNETI_SCI_RequestMedium_X14(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X15(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium15", gasneti_sci_request_medium_w8((n), (h), GASNETI_SCI_FROM(s), \
-  (l), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
-#define gasnet_AMRequestMedium15(...) GASNETI_SCI_RequestMedium_X15(__VA_ARGS__)
-#define GASNETI_SCI_RequestMedium_X16(n, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestMedium16", gasneti_sci_request_medium_w8((n), (h), \
-  GASNETI_SCI_FROM(s), (l), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
-#define gasnet_AMRequestMedium16(...) GASNETI_SCI_RequestMedium_X16(__VA_ARGS__)
+#define GASNETI_SCI_RequestMedium(name, w, n, ...)                                                                   \
+  GASNETI_SCI_REQUEST(name, GASNETI_SCI_ROW_MEDIUM(gasneti_sci_request_medium_##w,                                   \
+                      GASNETI_SCI_ARGS##n, GASNETI_SCI_NODE, name, __VA_ARGS__))
+#define GASNETI_SCI_RequestMedium0(n, h, s, l)                                                                       \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestMedium0",                                                                     \
+                      gasneti_sci_request_medium((n), (h), GASNETI_SCI_FROM(s), (l), NULL, 0))
+#define gasnet_AMRequestMedium0(...) GASNETI_SCI_RequestMedium0(__VA_ARGS__)
+#define gasnet_AMRequestMedium1(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium1", w1, 1, __VA_ARGS__)
+#define gasnet_AMRequestMedium2(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium2", w1, 2, __VA_ARGS__)
+#define gasnet_AMRequestMedium3(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium3", w2, 3, __VA_ARGS__)
+#define gasnet_AMRequestMedium4(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium4", w2, 4, __VA_ARGS__)
+#define gasnet_AMRequestMedium5(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium5", w3, 5, __VA_ARGS__)
+#define gasnet_AMRequestMedium6(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium6", w3, 6, __VA_ARGS__)
+#define gasnet_AMRequestMedium7(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium7", w4, 7, __VA_ARGS__)
+#define gasnet_AMRequestMedium8(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium8", w4, 8, __VA_ARGS__)
+#define gasnet_AMRequestMedium9(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium9", w5, 9, __VA_ARGS__)
+#define gasnet_AMRequestMedium10(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium10", w5, 10, __VA_ARGS__)
+#define gasnet_AMRequestMedium11(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium11", w6, 11, __VA_ARGS__)
+#define gasnet_AMRequestMedium12(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium12", w6, 12, __VA_ARGS__)
+#define gasnet_AMRequestMedium13(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium13", w7, 13, __VA_ARGS__)
+#define gasnet_AMRequestMedium14(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium14", w7, 14, __VA_ARGS__)
+#define gasnet_AMRequestMedium15(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium15", w8, 15, __VA_ARGS__)
+#define gasnet_AMRequestMedium16(...) GASNETI_SCI_RequestMedium("gasnet_AMRequestMedium16", w8, 16, __VA_ARGS__)
 
-/* gasnet_AMRequestLong */
-#define GASNETI_SCI_RequestLong_X0(n, h, s, l, d) GASNETI_SCI_REQUEST("gasnet_AMRequestLong0", \
-  gasneti_sci_request_long((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0))
-#define gasnet_AMRequestLong0(...) GASNETI_SCI_RequestLong_X0(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X1(n, h, s, l, d, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestLong1", \
-  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS1(a0)))
-#define gasnet_AMRequestLong1(...) GASNETI_SCI_RequestLong_X1(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X2(n, h, s, l, d, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestLong2", \
-  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS2(a0, a1)))
-#define gasnet_AMRequestLong2(...) GASNETI_SCI_RequestLong_X2(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X3(n, h, s, l, d, a0, a1, a2) GASNETI_SCI_REQUEST("gasnet_AMRequestLong3", \
-  gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS3(a0, a1, a2)))
-#define gasnet_AMRequestLong3(...) GASNETI_SCI_RequestLong_X3(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X4(n, h, s, l, d, a0, a1, a2, a3) GASNETI_SCI_REQUEST("gasnet_AMRequestLong4", \
-  gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
-#define gasnet_AMRequestLong4(...) GASNETI_SCI_RequestLong_X4(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X5(n, h, s, l, d, a0, a1, a2, a3, a4) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong5", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
-#define gasnet_AMRequestLong5(...) GASNETI_SCI_RequestLong_X5(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X6(n, h, s, l, d, a0, a1, a2, a3, a4, a5) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong6", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
-#define gasnet_AMRequestLong6(...) GASNETI_SCI_RequestLong_X6(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X7(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong7", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
-#define gasnet_AMRequestLong7(...) GASNETI_SCI_RequestLong_X7(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X8(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong8", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
-#define gasnet_AMRequestLong8(...) GASNETI_SCI_RequestLong_X8(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X9(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong9", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
-#define gasnet_AMRequestLong9(...) GASNETI_SCI_RequestLong_X9(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X10(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong10", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
-#define gasnet_AMRequestLong10(...) GASNETI_SCI_RequestLong_X10(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X11(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong11", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
-#define gasnet_AMRequestLong11(...) GASNETI_SCI_RequestLong_X11(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X12(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong12", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
-#define gasnet_AMRequestLong12(...) GASNETI_SCI_RequestLong_X12(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X13(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong13", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
-#define gasnet_AMRequestLong13(...) GASNETI_SCI_RequestLong_X13(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X14(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLong14", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
-#define gasnet_AMRequestLong14(...) GASNETI_SCI_RequestLong_X14(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X15(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14) GASNETI_SCI_REQUEST("gasnet_AMRequestLong15", gasneti_sci_request_long_w8((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
-#define gasnet_AMRequestLong15(...) GASNETI_SCI_RequestLong_X15(__VA_ARGS__)
-#define GASNETI_SCI_RequestLong_X16(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestLong16", gasneti_sci_request_long_w8((n), (h), GASNETI_SCI_FROM(s), \
-  (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15)))
-#define gasnet_AMRequestLong16(...) GASNETI_SCI_RequestLong_X16(__VA_ARGS__)
+#define GASNETI_SCI_RequestLong(name, w, n, ...)                                                                     \
+  GASNETI_SCI_REQUEST(name, GASNETI_SCI_ROW_LONG(gasneti_sci_request_long_##w,                                       \
+                      GASNETI_SCI_ARGS##n, GASNETI_SCI_NODE, name, __VA_ARGS__))
+#define GASNETI_SCI_RequestLong0(n, h, s, l, d)                                                                      \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLong0",                                                                       \
+                      gasneti_sci_request_long((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0))
+#define gasnet_AMRequestLong0(...) GASNETI_SCI_RequestLong0(__VA_ARGS__)
+#define gasnet_AMRequestLong1(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong1", w1, 1, __VA_ARGS__)
+#define gasnet_AMRequestLong2(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong2", w1, 2, __VA_ARGS__)
+#define gasnet_AMRequestLong3(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong3", w2, 3, __VA_ARGS__)
+#define gasnet_AMRequestLong4(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong4", w2, 4, __VA_ARGS__)
+#define gasnet_AMRequestLong5(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong5", w3, 5, __VA_ARGS__)
+#define gasnet_AMRequestLong6(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong6", w3, 6, __VA_ARGS__)
+#define gasnet_AMRequestLong7(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong7", w4, 7, __VA_ARGS__)
+#define gasnet_AMRequestLong8(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong8", w4, 8, __VA_ARGS__)
+#define gasnet_AMRequestLong9(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong9", w5, 9, __VA_ARGS__)
+#define gasnet_AMRequestLong10(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong10", w5, 10, __VA_ARGS__)
+#define gasnet_AMRequestLong11(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong11", w6, 11, __VA_ARGS__)
+#define gasnet_AMRequestLong12(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong12", w6, 12, __VA_ARGS__)
+#define gasnet_AMRequestLong13(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong13", w7, 13, __VA_ARGS__)
+#define gasnet_AMRequestLong14(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong14", w7, 14, __VA_ARGS__)
+#define gasnet_AMRequestLong15(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong15", w8, 15, __VA_ARGS__)
+#define gasnet_AMRequestLong16(...) GASNETI_SCI_RequestLong("gasnet_AMRequestLong16", w8, 16, __VA_ARGS__)
 
-/* gasnet_AMRequestLongAsync */
-#define GASNETI_SCI_RequestLongAsync_X0(n, h, s, l, d) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync0", \
-  gasneti_sci_request_long((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0))
-#define gasnet_AMRequestLongAsync0(...) GASNETI_SCI_RequestLongAsync_X0(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X1(n, h, s, l, d, a0) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync1", \
-  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS1(a0)))
-#define gasnet_AMRequestLongAsync1(...) GASNETI_SCI_RequestLongAsync_X1(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X2(n, h, s, l, d, a0, a1) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync2", \
-  gasneti_sci_request_long_w1((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS2(a0, a1)))
-#define gasnet_AMRequestLongAsync2(...) GASNETI_SCI_RequestLongAsync_X2(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X3(n, h, s, l, d, a0, a1, a2) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync3", gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS3(a0, a1, a2)))
-#define gasnet_AMRequestLongAsync3(...) GASNETI_SCI_RequestLongAsync_X3(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X4(n, h, s, l, d, a0, a1, a2, a3) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync4", gasneti_sci_request_long_w2((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3)))
-#define gasnet_AMRequestLongAsync4(...) GASNETI_SCI_RequestLongAsync_X4(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X5(n, h, s, l, d, a0, a1, a2, a3, a4) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync5", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4)))
-#define gasnet_AMRequestLongAsync5(...) GASNETI_SCI_RequestLongAsync_X5(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X6(n, h, s, l, d, a0, a1, a2, a3, a4, a5) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync6", gasneti_sci_request_long_w3((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5)))
-#define gasnet_AMRequestLongAsync6(...) GASNETI_SCI_RequestLongAsync_X6(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X7(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync7", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6)))
-#define gasnet_AMRequestLongAsync7(...) GASNETI_SCI_RequestLongAsync_X7(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X8(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync8", gasneti_sci_request_long_w4((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7)))
-#define gasnet_AMRequestLongAsync8(...) GASNETI_SCI_RequestLongAsync_X8(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X9(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync9", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8)))
-#define gasnet_AMRequestLongAsync9(...) GASNETI_SCI_RequestLongAsync_X9(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X10(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync10", gasneti_sci_request_long_w5((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)))
-#define gasnet_AMRequestLongAsync10(...) GASNETI_SCI_RequestLongAsync_X10(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X11(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync11", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)))
-#define gasnet_AMRequestLongAsync11(...) GASNETI_SCI_RequestLongAsync_X11(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X12(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync12", gasneti_sci_request_long_w6((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)))
-#define gasnet_AMRequestLongAsync12(...) GASNETI_SCI_RequestLongAsync_X12(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X13(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync13", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)))
-#define gasnet_AMRequestLongAsync13(...) GASNETI_SCI_RequestLongAsync_X13(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X14(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
-  a13) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync14", gasneti_sci_request_long_w7((n), (h), GASNETI_SCI_FROM(s), \
-  (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13)))
-#define gasnet_AMRequestLongAsync14(...) GASNETI_SCI_RequestLongAsync_X14(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X15(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
-  a13, a14) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync15", gasneti_sci_request_long_w8((n), (h), \
-  GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14)))
-#define gasnet_AMRequestLongAsync15(...) GASNETI_SCI_RequestLongAsync_X15(__VA_ARGS__)
-#define GASNETI_SCI_RequestLongAsync_X16(n, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
-  a13, a14, a15) GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync16", gasneti_sci_request_long_w8((n), (h), \
-  GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15)))
-#define gasnet_AMRequestLongAsync16(...) GASNETI_SCI_RequestLongAsync_X16(__VA_ARGS__)
+/* The payload is free for reuse at return, as with gasnet_AMRequestLong. */
+#define GASNETI_SCI_RequestLongAsync(name, w, n, ...)                                                                \
+  GASNETI_SCI_REQUEST(name, GASNETI_SCI_ROW_LONG(gasneti_sci_request_long_##w,                                       \
+                      GASNETI_SCI_ARGS##n, GASNETI_SCI_NODE, name, __VA_ARGS__))
+#define GASNETI_SCI_RequestLongAsync0(n, h, s, l, d)                                                                 \
+  GASNETI_SCI_REQUEST("gasnet_AMRequestLongAsync0",                                                                  \
+                      gasneti_sci_request_long((n), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0))
+#define gasnet_AMRequestLongAsync0(...) GASNETI_SCI_RequestLongAsync0(__VA_ARGS__)
+#define gasnet_AMRequestLongAsync1(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync1", w1, 1, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync2(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync2", w1, 2, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync3(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync3", w2, 3, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync4(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync4", w2, 4, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync5(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync5", w3, 5, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync6(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync6", w3, 6, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync7(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync7", w4, 7, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync8(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync8", w4, 8, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync9(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync9", w5, 9, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync10(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync10", w5, 10, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync11(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync11", w6, 11, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync12(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync12", w6, 12, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync13(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync13", w7, 13, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync14(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync14", w7, 14, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync15(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync15", w8, 15, __VA_ARGS__)
+#define gasnet_AMRequestLongAsync16(...) GASNETI_SCI_RequestLongAsync("gasnet_AMRequestLongAsync16", w8, 16, __VA_ARGS__)
 
-/* gasnet_AMReplyShort */
-#define GASNETI_SCI_ReplyShort_X0(t, h) gasneti_sci_reply_short_w0(GASNETI_SCI_TOKEN("gasnet_AMReplyShort0", t), \
-  (h), 0)
-#define gasnet_AMReplyShort0(...) GASNETI_SCI_ReplyShort_X0(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X1(t, h, a0) gasneti_sci_reply_short_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyShort1", \
-  t), (h), GASNETI_SCI_ARGS1(a0))
-#define gasnet_AMReplyShort1(...) GASNETI_SCI_ReplyShort_X1(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X2(t, h, a0, a1) \
-  gasneti_sci_reply_short_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyShort2", t), (h), GASNETI_SCI_ARGS2(a0, a1))
-#define gasnet_AMReplyShort2(...) GASNETI_SCI_ReplyShort_X2(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X3(t, h, a0, a1, a2) \
-  gasneti_sci_reply_short_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyShort3", t), (h), GASNETI_SCI_ARGS3(a0, a1, a2))
-#define gasnet_AMReplyShort3(...) GASNETI_SCI_ReplyShort_X3(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X4(t, h, a0, a1, a2, a3) \
-  gasneti_sci_reply_short_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyShort4", t), (h), GASNETI_SCI_ARGS4(a0, a1, a2, \
-  a3))
-#define gasnet_AMReplyShort4(...) GASNETI_SCI_ReplyShort_X4(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X5(t, h, a0, a1, a2, a3, a4) \
-  gasneti_sci_reply_short_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyShort5", t), (h), GASNETI_SCI_ARGS5(a0, a1, a2, a3, \
-  a4))
-#define gasnet_AMReplyShort5(...) GASNETI_SCI_ReplyShort_X5(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X6(t, h, a0, a1, a2, a3, a4, a5) \
-  gasneti_sci_reply_short_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyShort6", t), (h), GASNETI_SCI_ARGS6(a0, a1, a2, a3, \
-  a4, a5))
-#define gasnet_AMReplyShort6(...) GASNETI_SCI_ReplyShort_X6(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X7(t, h, a0, a1, a2, a3, a4, a5, a6) \
-  gasneti_sci_reply_short_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyShort7", t), (h), GASNETI_SCI_ARGS7(a0, a1, a2, a3, \
-  a4, a5, a6))
-#define gasnet_AMReplyShort7(...) GASNETI_SCI_ReplyShort_X7(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X8(t, h, a0, a1, a2, a3, a4, a5, a6, a7) \
-  gasneti_sci_reply_short_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyShort8", t), (h), GASNETI_SCI_ARGS8(a0, a1, a2, a3, \
-  a4, a5, a6, a7))
-#define gasnet_AMReplyShort8(...) GASNETI_SCI_ReplyShort_X8(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X9(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  gasneti_sci_reply_short_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyShort9", t), (h), GASNETI_SCI_ARGS9(a0, a1, a2, a3, \
-  a4, a5, a6, a7, a8))
-#define gasnet_AMReplyShort9(...) GASNETI_SCI_ReplyShort_X9(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X10(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  gasneti_sci_reply_short_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyShort10", t), (h), GASNETI_SCI_ARGS10(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9))
-#define gasnet_AMReplyShort10(...) GASNETI_SCI_ReplyShort_X10(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X11(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  gasneti_sci_reply_short_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyShort11", t), (h), GASNETI_SCI_ARGS11(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9, a10))
-#define gasnet_AMReplyShort11(...) GASNETI_SCI_ReplyShort_X11(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X12(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  gasneti_sci_reply_short_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyShort12", t), (h), GASNETI_SCI_ARGS12(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9, a10, a11))
-#define gasnet_AMReplyShort12(...) GASNETI_SCI_ReplyShort_X12(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X13(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  gasneti_sci_reply_short_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyShort13", t), (h), GASNETI_SCI_ARGS13(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
-#define gasnet_AMReplyShort13(...) GASNETI_SCI_ReplyShort_X13(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X14(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  gasneti_sci_reply_short_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyShort14", t), (h), GASNETI_SCI_ARGS14(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13))
-#define gasnet_AMReplyShort14(...) GASNETI_SCI_ReplyShort_X14(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X15(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14) \
-  gasneti_sci_reply_short_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyShort15", t), (h), GASNETI_SCI_ARGS15(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14))
-#define gasnet_AMReplyShort15(...) GASNETI_SCI_ReplyShort_X15(__VA_ARGS__)
-#define GASNETI_SCI_ReplyShort_X16(t, h, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15) \
-  gasneti_sci_reply_short_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyShort16", t), (h), GASNETI_SCI_ARGS16(a0, a1, a2, \
-  a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15))
-#define gasnet_AMReplyShort16(...) GASNETI_SCI_ReplyShort_X16(__VA_ARGS__)
+#define GASNETI_SCI_ReplyShort(name, w, n, ...)                                                                      \
+  GASNETI_SCI_ROW_SHORT(gasneti_sci_reply_short_##w, GASNETI_SCI_ARGS##n, GASNETI_SCI_TOKEN, name, __VA_ARGS__)
+#define GASNETI_SCI_ReplyShort0(t, h)                                                                                \
+  gasneti_sci_reply_short_w0(GASNETI_SCI_TOKEN("gasnet_AMReplyShort0", t), (h), 0)
+#define gasnet_AMReplyShort0(...) GASNETI_SCI_ReplyShort0(__VA_ARGS__)
+#define gasnet_AMReplyShort1(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort1", w1, 1, __VA_ARGS__)
+#define gasnet_AMReplyShort2(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort2", w1, 2, __VA_ARGS__)
+#define gasnet_AMReplyShort3(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort3", w2, 3, __VA_ARGS__)
+#define gasnet_AMReplyShort4(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort4", w2, 4, __VA_ARGS__)
+#define gasnet_AMReplyShort5(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort5", w3, 5, __VA_ARGS__)
+#define gasnet_AMReplyShort6(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort6", w3, 6, __VA_ARGS__)
+#define gasnet_AMReplyShort7(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort7", w4, 7, __VA_ARGS__)
+#define gasnet_AMReplyShort8(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort8", w4, 8, __VA_ARGS__)
+#define gasnet_AMReplyShort9(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort9", w5, 9, __VA_ARGS__)
+#define gasnet_AMReplyShort10(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort10", w5, 10, __VA_ARGS__)
+#define gasnet_AMReplyShort11(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort11", w6, 11, __VA_ARGS__)
+#define gasnet_AMReplyShort12(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort12", w6, 12, __VA_ARGS__)
+#define gasnet_AMReplyShort13(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort13", w7, 13, __VA_ARGS__)
+#define gasnet_AMReplyShort14(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort14", w7, 14, __VA_ARGS__)
+#define gasnet_AMReplyShort15(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort15", w8, 15, __VA_ARGS__)
+#define gasnet_AMReplyShort16(...) GASNETI_SCI_ReplyShort("gasnet_AMReplyShort16", w8, 16, __VA_ARGS__)
 
-/* gasnet_AMReplyMedium */
-#define GASNETI_SCI_ReplyMedium_X0(t, h, s, l) \
+#define GASNETI_SCI_ReplyMedium(name, w, n, ...)                                                                     \
+  GASNETI_SCI_ROW_MEDIUM(gasneti_sci_reply_medium_##w, GASNETI_SCI_ARGS##n, GASNETI_SCI_TOKEN, name, __VA_ARGS__)
+#define GASNETI_SCI_ReplyMedium0(t, h, s, l)                                                                         \
   gasneti_sci_reply_medium(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium0", t), (h), GASNETI_SCI_FROM(s), (l), NULL, 0)
-#define gasnet_AMReplyMedium0(...) GASNETI_SCI_ReplyMedium_X0(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X1(t, h, s, l, a0) \
-  gasneti_sci_reply_medium_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium1", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS1(a0))
-#define gasnet_AMReplyMedium1(...) GASNETI_SCI_ReplyMedium_X1(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X2(t, h, s, l, a0, a1) \
-  gasneti_sci_reply_medium_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium2", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS2(a0, a1))
-#define gasnet_AMReplyMedium2(...) GASNETI_SCI_ReplyMedium_X2(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X3(t, h, s, l, a0, a1, a2) \
-  gasneti_sci_reply_medium_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium3", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS3(a0, a1, a2))
-#define gasnet_AMReplyMedium3(...) GASNETI_SCI_ReplyMedium_X3(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X4(t, h, s, l, a0, a1, a2, a3) \
-  gasneti_sci_reply_medium_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium4", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS4(a0, a1, a2, a3))
-#define gasnet_AMReplyMedium4(...) GASNETI_SCI_ReplyMedium_X4(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X5(t, h, s, l, a0, a1, a2, a3, a4) \
-  gasneti_sci_reply_medium_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium5", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4))
-#define gasnet_AMReplyMedium5(...) GASNETI_SCI_ReplyMedium_X5(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X6(t, h, s, l, a0, a1, a2, a3, a4, a5) \
-  gasneti_sci_reply_medium_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium6", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5))
-#define gasnet_AMReplyMedium6(...) GASNETI_SCI_ReplyMedium_X6(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X7(t, h, s, l, a0, a1, a2, a3, a4, a5, a6) \
-  gasneti_sci_reply_medium_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium7", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6))
-#define gasnet_AMReplyMedium7(...) GASNETI_SCI_ReplyMedium_X7(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X8(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7) \
-  gasneti_sci_reply_medium_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium8", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7))
-#define gasnet_AMReplyMedium8(...) GASNETI_SCI_ReplyMedium_X8(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X9(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  gasneti_sci_reply_medium_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium9", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8))
-#define gasnet_AMReplyMedium9(...) GASNETI_SCI_ReplyMedium_X9(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X10(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  gasneti_sci_reply_medium_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium10", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9))
-#define gasnet_AMReplyMedium10(...) GASNETI_SCI_ReplyMedium_X10(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X11(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  gasneti_sci_reply_medium_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium11", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
-#define gasnet_AMReplyMedium11(...) GASNETI_SCI_ReplyMedium_X11(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X12(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  gasneti_sci_reply_medium_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium12", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
-#define gasnet_AMReplyMedium12(...) GASNETI_SCI_ReplyMedium_X12(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X13(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  gasneti_sci_reply_medium_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium13", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
-#define gasnet_AMReplyMedium13(...) GASNETI_SCI_ReplyMedium_X13(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X14(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  gasneti_sci_reply_medium_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium14", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13))
-#define gasnet_AMReplyMedium14(...) GASNETI_SCI_ReplyMedium_X14(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X15(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14) \
-  gasneti_sci_reply_medium_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium15", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14))
-#define gasnet_AMReplyMedium15(...) GASNETI_SCI_ReplyMedium_X15(__VA_ARGS__)
-#define GASNETI_SCI_ReplyMedium_X16(t, h, s, l, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, \
-  a15) gasneti_sci_reply_medium_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyMedium16", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15))
-#define gasnet_AMReplyMedium16(...) GASNETI_SCI_ReplyMedium_X16(__VA_ARGS__)
+#define gasnet_AMReplyMedium0(...) GASNETI_SCI_ReplyMedium0(__VA_ARGS__)
+#define gasnet_AMReplyMedium1(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium1", w1, 1, __VA_ARGS__)
+#define gasnet_AMReplyMedium2(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium2", w1, 2, __VA_ARGS__)
+#define gasnet_AMReplyMedium3(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium3", w2, 3, __VA_ARGS__)
+#define gasnet_AMReplyMedium4(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium4", w2, 4, __VA_ARGS__)
+#define gasnet_AMReplyMedium5(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium5", w3, 5, __VA_ARGS__)
+#define gasnet_AMReplyMedium6(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium6", w3, 6, __VA_ARGS__)
+#define gasnet_AMReplyMedium7(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium7", w4, 7, __VA_ARGS__)
+#define gasnet_AMReplyMedium8(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium8", w4, 8, __VA_ARGS__)
+#define gasnet_AMReplyMedium9(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium9", w5, 9, __VA_ARGS__)
+#define gasnet_AMReplyMedium10(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium10", w5, 10, __VA_ARGS__)
+#define gasnet_AMReplyMedium11(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium11", w6, 11, __VA_ARGS__)
+#define gasnet_AMReplyMedium12(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium12", w6, 12, __VA_ARGS__)
+#define gasnet_AMReplyMedium13(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium13", w7, 13, __VA_ARGS__)
+#define gasnet_AMReplyMedium14(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium14", w7, 14, __VA_ARGS__)
+#define gasnet_AMReplyMedium15(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium15", w8, 15, __VA_ARGS__)
+#define gasnet_AMReplyMedium16(...) GASNETI_SCI_ReplyMedium("gasnet_AMReplyMedium16", w8, 16, __VA_ARGS__)
 
-/* gasnet_AMReplyLong */
-#define GASNETI_SCI_ReplyLong_X0(t, h, s, l, d) gasneti_sci_reply_long(GASNETI_SCI_TOKEN("gasnet_AMReplyLong0", \
-  t), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0)
-#define gasnet_AMReplyLong0(...) GASNETI_SCI_ReplyLong_X0(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X1(t, h, s, l, d, a0) \
-  gasneti_sci_reply_long_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyLong1", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS1(a0))
-#define gasnet_AMReplyLong1(...) GASNETI_SCI_ReplyLong_X1(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X2(t, h, s, l, d, a0, a1) \
-  gasneti_sci_reply_long_w1(GASNETI_SCI_TOKEN("gasnet_AMReplyLong2", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS2(a0, a1))
-#define gasnet_AMReplyLong2(...) GASNETI_SCI_ReplyLong_X2(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X3(t, h, s, l, d, a0, a1, a2) \
-  gasneti_sci_reply_long_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyLong3", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS3(a0, a1, a2))
-#define gasnet_AMReplyLong3(...) GASNETI_SCI_ReplyLong_X3(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X4(t, h, s, l, d, a0, a1, a2, a3) \
-  gasneti_sci_reply_long_w2(GASNETI_SCI_TOKEN("gasnet_AMReplyLong4", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS4(a0, a1, a2, a3))
-#define gasnet_AMReplyLong4(...) GASNETI_SCI_ReplyLong_X4(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X5(t, h, s, l, d, a0, a1, a2, a3, a4) \
-  gasneti_sci_reply_long_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyLong5", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4))
-#define gasnet_AMReplyLong5(...) GASNETI_SCI_ReplyLong_X5(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X6(t, h, s, l, d, a0, a1, a2, a3, a4, a5) \
-  gasneti_sci_reply_long_w3(GASNETI_SCI_TOKEN("gasnet_AMReplyLong6", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5))
-#define gasnet_AMReplyLong6(...) GASNETI_SCI_ReplyLong_X6(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X7(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6) \
-  gasneti_sci_reply_long_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyLong7", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6))
-#define gasnet_AMReplyLong7(...) GASNETI_SCI_ReplyLong_X7(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X8(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7) \
-  gasneti_sci_reply_long_w4(GASNETI_SCI_TOKEN("gasnet_AMReplyLong8", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7))
-#define gasnet_AMReplyLong8(...) GASNETI_SCI_ReplyLong_X8(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X9(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8) \
-  gasneti_sci_reply_long_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyLong9", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8))
-#define gasnet_AMReplyLong9(...) GASNETI_SCI_ReplyLong_X9(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X10(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-  gasneti_sci_reply_long_w5(GASNETI_SCI_TOKEN("gasnet_AMReplyLong10", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9))
-#define gasnet_AMReplyLong10(...) GASNETI_SCI_ReplyLong_X10(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X11(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-  gasneti_sci_reply_long_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyLong11", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
-#define gasnet_AMReplyLong11(...) GASNETI_SCI_ReplyLong_X11(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X12(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-  gasneti_sci_reply_long_w6(GASNETI_SCI_TOKEN("gasnet_AMReplyLong12", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
-#define gasnet_AMReplyLong12(...) GASNETI_SCI_ReplyLong_X12(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X13(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-  gasneti_sci_reply_long_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyLong13", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
-#define gasnet_AMReplyLong13(...) GASNETI_SCI_ReplyLong_X13(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X14(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) \
-  gasneti_sci_reply_long_w7(GASNETI_SCI_TOKEN("gasnet_AMReplyLong14", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13))
-#define gasnet_AMReplyLong14(...) GASNETI_SCI_ReplyLong_X14(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X15(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14) gasneti_sci_reply_long_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyLong15", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14))
-#define gasnet_AMReplyLong15(...) GASNETI_SCI_ReplyLong_X15(__VA_ARGS__)
-#define GASNETI_SCI_ReplyLong_X16(t, h, s, l, d, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
-  a14, a15) gasneti_sci_reply_long_w8(GASNETI_SCI_TOKEN("gasnet_AMReplyLong16", t), (h), GASNETI_SCI_FROM(s), (l), \
-  GASNETI_SCI_TO(d), GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15))
-#define gasnet_AMReplyLong16(...) GASNETI_SCI_ReplyLong_X16(__VA_ARGS__)
+#define GASNETI_SCI_ReplyLong(name, w, n, ...)                                                                       \
+  GASNETI_SCI_ROW_LONG(gasneti_sci_reply_long_##w, GASNETI_SCI_ARGS##n, GASNETI_SCI_TOKEN, name, __VA_ARGS__)
+#define GASNETI_SCI_ReplyLong0(t, h, s, l, d)                                                                        \
+  gasneti_sci_reply_long(GASNETI_SCI_TOKEN("gasnet_AMReplyLong0", t), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), NULL, 0)
+#define gasnet_AMReplyLong0(...) GASNETI_SCI_ReplyLong0(__VA_ARGS__)
+#define gasnet_AMReplyLong1(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong1", w1, 1, __VA_ARGS__)
+#define gasnet_AMReplyLong2(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong2", w1, 2, __VA_ARGS__)
+#define gasnet_AMReplyLong3(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong3", w2, 3, __VA_ARGS__)
+#define gasnet_AMReplyLong4(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong4", w2, 4, __VA_ARGS__)
+#define gasnet_AMReplyLong5(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong5", w3, 5, __VA_ARGS__)
+#define gasnet_AMReplyLong6(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong6", w3, 6, __VA_ARGS__)
+#define gasnet_AMReplyLong7(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong7", w4, 7, __VA_ARGS__)
+#define gasnet_AMReplyLong8(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong8", w4, 8, __VA_ARGS__)
+#define gasnet_AMReplyLong9(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong9", w5, 9, __VA_ARGS__)
+#define gasnet_AMReplyLong10(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong10", w5, 10, __VA_ARGS__)
+#define gasnet_AMReplyLong11(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong11", w6, 11, __VA_ARGS__)
+#define gasnet_AMReplyLong12(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong12", w6, 12, __VA_ARGS__)
+#define gasnet_AMReplyLong13(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong13", w7, 13, __VA_ARGS__)
+#define gasnet_AMReplyLong14(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong14", w7, 14, __VA_ARGS__)
+#define gasnet_AMReplyLong15(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong15", w8, 15, __VA_ARGS__)
+#define gasnet_AMReplyLong16(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong16", w8, 16, __VA_ARGS__)
 
 /* ---- the variable-argument forms: numargs (0-16), then that many arguments, each passed as an int ---- */
 GASNETI_SCI_INLINE void gasneti_sci_pack(uint64_t *words, int numargs, va_list ap) {
