@@ -2,7 +2,7 @@
 //!
 //! The client's own values of a thread (`pthread_key_create`) may still use the library in their destructors. The system runs
 //! destructors of keys in rounds, four of them, as long as any value is set. Destructors of Rust's thread-locals run before all
-//! of these. So a [`ThreadEnd`] has a key of its own, whose value names the round, and acts in round [`ACTS`]. The last round is
+//! of these. So a [`ThreadEnd`] has a key of its own, whose value names the round, and acts in round `ACTS`. The last round is
 //! for those on whom we depend: in it ThreadSanitizer drops what it knows of the thread, and calls crash after that.
 //!
 //! Must not know: what is done at the end.
