@@ -111,7 +111,8 @@ kernels! {
     GET_NB_VAL = bench_get_nb_val;
     BARRIERS = bench_barriers;
     POLL = bench_poll;
-    POLL_BESIDE = bench_poll_beside;
+    COMPUTING_WITH_POLLS = bench_computing_with_polls;
+    COMPUTING_ALONE = bench_computing_alone;
     LOCK = bench_lock;
     BROADCAST = bench_broadcast;
     GATHER_ALL = bench_gather_all;
