@@ -386,13 +386,17 @@ typedef struct {
    */
   uint32_t shift;
   /*
-   Most requests that may be outstanding; 0 if each request is a call.
+   Most requests that may be outstanding; 0 if each message to the peer is a call.
    */
   uint32_t room;
   /*
    Not 0 if this node has run a message of the peer since its last request to it.
    */
   uint32_t heard;
+  /*
+   In `GASNET_PAR`: 1 while a thread sends a request to the peer, else 0.
+   */
+  uint32_t lock;
 } gasneti_sci_way_t;
 
 /*
@@ -464,7 +468,7 @@ typedef struct {
  */
 typedef struct {
   /*
-   For each node, the way to it; null if each message to it is a call.
+   For each node, the way to it; null before the first contact.
    */
   gasneti_sci_way_t *const *ways;
   /*
@@ -476,7 +480,7 @@ typedef struct {
    */
   gasneti_sci_watch_t *watch;
   /*
-   Number of entries of `ways`; 0 if each message is a call.
+   Number of entries of `ways`; 0 if each message of the job is a call.
    */
   uint32_t nodes;
 } gasneti_sci_direct_t;

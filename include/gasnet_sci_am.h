@@ -89,7 +89,7 @@ GASNETI_SCI_WORDS(7);
 GASNETI_SCI_WORDS(8);
 
 /* Shorts of one line are sent inline, if that is possible. */
-#if GASNETI_SCI_ANSWERS
+#if GASNETI_SCI_DIRECT
 #if GASNETI_SCI_LINE_WORDS != 7
 #error "a line has another number of words: the rows below"
 #endif
@@ -135,11 +135,6 @@ GASNETI_SCI_INLINE int gasneti_sci_request_short_w0(gasnet_node_t to, gasnet_han
   return GASNETI_SCI_CALL0(request_short);
 }
 GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REQUEST, request_short, gasnet_node_t);
-#else
-#define gasneti_sci_request_short_w0(to, handler, numargs) gasneti_sci_request_short((to), (handler), NULL, (numargs))
-GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, request_short, gasnet_node_t);
-#endif
-#if GASNETI_SCI_ANSWERS
 #define GASNETI_SCI_REPLY_BODY(n)                                                                                    \
   uint64_t *slot = gasneti_sci_reply_at(to);                                                                         \
   if_pt (slot != NULL) {                                                                                             \
@@ -162,6 +157,8 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_short_w0(gasnet_token_t to, gasnet_hand
 }
 GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REPLY, reply_short, gasnet_token_t);
 #else
+#define gasneti_sci_request_short_w0(to, handler, numargs) gasneti_sci_request_short((to), (handler), NULL, (numargs))
+GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, request_short, gasnet_node_t);
 #define gasneti_sci_reply_short_w0(to, handler, numargs) gasneti_sci_reply_short((to), (handler), NULL, (numargs))
 GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, reply_short, gasnet_token_t);
 #endif

@@ -3,9 +3,9 @@
  * - A Short of up to 14 arguments to another node is one cache line and one word (the ready count), stored here.
  * - A poll that finds nothing reads two words here.
  * Everything else calls the library: the peer's queue is full, the first contact with a peer, messages of the node
- * to itself, debug builds, traces and statistics. In GASNET_PAR each request is a call, too. The protocol fixes the
- * order of the accesses: first the argument words, then the meta word, then the ready count, and then the load of
- * the sleep word (rules: src/am/slot.rs, src/am/outbox.rs). */
+ * to itself, debug builds, traces and statistics, and in GASNET_PAR a request while another thread sends to the same
+ * peer. The protocol fixes the order of the accesses: first the argument words, then the meta word, then the ready
+ * count, and then the load of the sleep word (rules: src/am/slot.rs, src/am/outbox.rs, src/am/direct.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_direct.h"
 #endif
@@ -27,17 +27,11 @@
 #else
 #define GASNETI_SCI_GLANCES 0
 #endif
-#if GASNETI_SCI_GLANCES && !defined(GASNET_PAR)
-#define GASNETI_SCI_DIRECT 1 /* requests are sent here, because one thread at a time is in the library */
+/* Shorts are sent here. ThreadSanitizer cannot see the library's locks; for it, GASNET_PAR sends by calls. */
+#if GASNETI_SCI_GLANCES && !(defined(GASNET_PAR) && defined(GASNETI_SCI_TSAN))
+#define GASNETI_SCI_DIRECT 1
 #else
 #define GASNETI_SCI_DIRECT 0
-#endif
-/* Replies are sent here in GASNET_PAR, too: one thread at a time runs the handlers of peers' requests, under the library's
- * lock. ThreadSanitizer cannot see that lock. */
-#if GASNETI_SCI_DIRECT || (GASNETI_SCI_GLANCES && !defined(GASNETI_SCI_TSAN))
-#define GASNETI_SCI_ANSWERS 1
-#else
-#define GASNETI_SCI_ANSWERS 0
 #endif
 
 #if GASNETI_SCI_GLANCES
@@ -58,31 +52,59 @@
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("" : : : "memory")
 #endif
 
+/* A field of the library's that a thread of this node may write at any time: GASNET_PAR. Where there is one thread, a
+ * plain access saves an instruction for each field, three in a poll. */
+#if defined(GASNET_PAR)
+#define GASNETI_SCI_OWN(object, field) __atomic_load_n(&(object)->field, __ATOMIC_RELAXED)
+#define GASNETI_SCI_SET_OWN(object, field, value) __atomic_store_n(&(object)->field, (value), __ATOMIC_RELAXED)
+#else
+#define GASNETI_SCI_OWN(object, field) ((object)->field)
+#define GASNETI_SCI_SET_OWN(object, field, value) ((object)->field = (value))
+#endif
 #endif /* GASNETI_SCI_GLANCES */
 
-#if GASNETI_SCI_ANSWERS
+#if GASNETI_SCI_DIRECT
 /* The first word of a message. The constants come from Meta in src/am/slot.rs. */
 #define GASNETI_SCI_META(sequence, handler, numargs)                                                                 \
   ((uint64_t)((uint32_t)(sequence) | (uint32_t)(handler) << GASNETI_SCI_META_HANDLER |                               \
               (uint32_t)(numargs) << GASNETI_SCI_META_NUMARGS))
-#endif
-#if GASNETI_SCI_DIRECT
 #define GASNETI_SCI_SLOT(way, index)                                                                                 \
   ((uint64_t *)(void *)((way)->slots + ((index) & (way)->mask) * GASNETI_SCI_SLOT_BYTES))
 
-/* The way to `node` if a Short may be sent there now, else null. Stores the number of requests that were sent there
- * and are not retired to *outstanding. */
+/* Takes the lock of `way` as the library does; 0 if another thread has it. The other modes have one thread at a time. */
+GASNETI_SCI_ALWAYS int gasneti_sci_lock(gasneti_sci_way_t *way) {
+#if defined(GASNET_PAR)
+  uint32_t unlocked = 0;
+  /* acquire: what the thread that had it before did to the way */
+  return __atomic_compare_exchange_n(&way->lock, &unlocked, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+#else
+  (void)way;
+  return 1;
+#endif
+}
+GASNETI_SCI_ALWAYS void gasneti_sci_unlock(gasneti_sci_way_t *way) {
+#if defined(GASNET_PAR)
+  __atomic_store_n(&way->lock, 0, __ATOMIC_RELEASE);
+#else
+  (void)way;
+#endif
+}
+/* The way to `node`, locked, if a Short may be sent there now, else null. Stores the number of requests that were sent
+ * there and are not retired to *outstanding. */
 GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *outstanding) {
   gasneti_sci_way_t *way;
   if_pf (node >= gasneti_sci_direct.nodes) return NULL;
   way = __atomic_load_n(&gasneti_sci_direct.ways[node], __ATOMIC_ACQUIRE);
-  if_pf (way == NULL) return NULL;
+  if_pf (way == NULL || !gasneti_sci_lock(way)) return NULL;
   /* acquire: this node's reply handlers have finished with the paired reply slots, before the peer writes there again */
   *outstanding = __atomic_load_n(&way->sent, __ATOMIC_RELAXED) - __atomic_load_n(&way->retired, __ATOMIC_ACQUIRE);
-  if_pf (*outstanding >= way->room) return NULL;
+  if_pf (*outstanding >= way->room) {
+    gasneti_sci_unlock(way);
+    return NULL;
+  }
   return way;
 }
-/* Publishes the request whose words lie in `slot`, the next one of `way`. */
+/* Publishes the request whose words lie in `slot`, the next one of `way`, and unlocks `way`. */
 GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot, uint32_t outstanding,
                                          gasnet_handler_t handler, uint32_t numargs) {
   const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
@@ -90,18 +112,17 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   /* counted before it is published: the library takes a reply to a request that is not counted for damaged memory */
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
-  if (outstanding == 0 || way->heard != 0) GASNETI_SCI_HAND_OVER(slot);
+  if (outstanding == 0 || GASNETI_SCI_OWN(way, heard) != 0) GASNETI_SCI_HAND_OVER(slot);
   else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(GASNETI_SCI_SLOT(way, index + GASNETI_SCI_CLAIM_AHEAD));
-  way->heard = 0;
+  GASNETI_SCI_SET_OWN(way, heard, 0);
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
   /* pairs with the sleeper's membarrier: the sleeper sees the count, or this node sees the sleep word */
   GASNETI_SCI_FENCE_COMPILER();
   if_pf (__atomic_load_n(way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(way);
+  gasneti_sci_unlock(way);
 }
-#endif /* GASNETI_SCI_DIRECT */
 
-#if GASNETI_SCI_ANSWERS
 /* The slot for the reply to the request of `token`; null if the reply is a call. */
 GASNETI_SCI_ALWAYS uint64_t *gasneti_sci_reply_at(gasnet_token_t token) {
   gasneti_sci_answer_t *answer = gasneti_sci_direct.answer; /* not const, which the cast in the comparison would drop */
@@ -118,19 +139,9 @@ GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t hand
   GASNETI_SCI_FENCE_COMPILER(); /* pairs with the sleeper's membarrier, as in gasneti_sci_send */
   if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);
 }
-#endif /* GASNETI_SCI_ANSWERS */
+#endif /* GASNETI_SCI_DIRECT */
 
 #if GASNETI_SCI_GLANCES
-/* A field of this node's own watch. Where there is one thread, a plain access saves an instruction for each field, three in a
- * poll. */
-#if GASNETI_SCI_DIRECT
-#define GASNETI_SCI_OWN(watch, field) ((watch)->field)
-#define GASNETI_SCI_SET_OWN(watch, field, value) ((watch)->field = (value))
-#else
-#define GASNETI_SCI_OWN(watch, field) __atomic_load_n(&(watch)->field, __ATOMIC_RELAXED)
-#define GASNETI_SCI_SET_OWN(watch, field, value) __atomic_store_n(&(watch)->field, (value), __ATOMIC_RELAXED)
-#endif
-
 /* Looks for a message of the watched peer, which is the one that was active last. 0: none; 1: a request; 2: a reply. In
  * GASNET_PAR another thread may run that message at the same time, so that this look is at an old slot. Then it finds
  * nothing, or the library finds nothing to run; a later call of the library finds what it missed. */

@@ -26,38 +26,68 @@ pub mod fixed {
     pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 }
 
-use parking_lot::lock_api::RawMutex as _;
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ptr;
 
+/// A lock of one word, which the C header takes as well (`gasneti_sci_lock`). 0: free; 1: taken.
+///
+/// To unlock is a plain store, so that a holder pays for one read-modify-write. The price: a thread that waits for long cannot
+/// be woken, and sleeps for bounded times. Holders hold it for the time of a message or a poll.
+struct Word(AtomicU32);
+
+/// Looks at a taken lock, with a pause after each, before the waiting thread gives its core to others.
 #[cfg(not(loom))]
-use parking_lot::RawMutex;
+const LOCK_SPINS: u32 = 64;
+/// Looks before the waiting thread sleeps, 50 µs at a time. Without sleeps a thread of a higher priority than the holder's would
+/// wait for ever: it yields to its equals only.
+#[cfg(not(loom))]
+const LOCK_YIELDS: u32 = 1000;
 
-/// Loom's threads share one real thread, which must not sleep: a thread that finds the lock taken lets the others run.
-#[cfg(loom)]
-struct RawMutex(AtomicBool);
-
-#[cfg(loom)]
-// SAFETY: one thread at a time succeeds in `try_lock` until it calls `unlock`.
-unsafe impl parking_lot::lock_api::RawMutex for RawMutex {
-    type GuardMarker = parking_lot::lock_api::GuardNoSend;
-    #[allow(clippy::declare_interior_mutable_const)] // the trait has it so; loom's can't be made at compile time
-    const INIT: Self = panic!("made by `ModeLock::new`");
-
+impl Word {
+    #[inline(always)]
     fn lock(&self) {
+        if !self.try_lock() {
+            self.wait();
+        }
+    }
+
+    #[inline(always)]
+    fn try_lock(&self) -> bool {
+        // ORDERING: Acquire ↔ the Release in `unlock`: the holder sees what was done under the lock before.
+        self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    #[inline(always)]
+    fn unlock(&self) {
+        self.0.store(0, Ordering::Release); // ORDERING: as above
+    }
+
+    /// Loom's threads share one real thread, which must not sleep: a thread that finds the lock taken lets the others run.
+    #[cfg(loom)]
+    fn wait(&self) {
         while !self.try_lock() {
             yield_now();
         }
     }
 
-    fn try_lock(&self) -> bool {
-        // ORDERING: Acquire ↔ the Release in `unlock`: the holder of the lock sees what was done under it before.
-        self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    }
-
-    unsafe fn unlock(&self) {
-        self.0.store(false, Ordering::Release); // ORDERING: as above
+    #[cfg(not(loom))]
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        let mut looks = 0u32;
+        loop {
+            // Relaxed: a hint, which spares the holder's line the read-modify-writes in vain.
+            if self.0.load(Ordering::Relaxed) == 0 && self.try_lock() {
+                return;
+            }
+            looks = looks.saturating_add(1);
+            match looks {
+                0..LOCK_SPINS => spin_loop(),
+                LOCK_SPINS..LOCK_YIELDS => yield_now(),
+                _ => std::thread::sleep(std::time::Duration::from_micros(50)),
+            }
+        }
     }
 }
 
@@ -67,26 +97,26 @@ unsafe impl parking_lot::lock_api::RawMutex for RawMutex {
 /// The value is handed out by shared reference only, and its mutable parts are `Cell`s. So a thread may enter again in SEQ
 /// (a reply handler run inside a reply). In threaded mode that would deadlock: a caller that may be inside already uses the
 /// reference that it has.
+#[repr(C)] // the header finds the word of the lock at the beginning
 pub struct ModeLock<T> {
-    raw: RawMutex,
+    word: Word,
     threaded: bool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: `with`/`try_with` give out `&T` to one thread at a time: by `raw` in threaded mode; else by the promise
+// SAFETY: `with`/`try_with` give out `&T` to one thread at a time: by `word` in threaded mode; else by the promise
 // made to `ModeLock::new`. `T: Send` because different threads get it one after the other.
 unsafe impl<T: Send> Sync for ModeLock<T> {}
 
 impl<T> ModeLock<T> {
+    /// Where the word of the lock lies: 1 while a thread has it, else 0.
+    pub const WORD: usize = std::mem::offset_of!(ModeLock<T>, word);
+
     /// # Safety
     /// With `threaded == false` the caller promises that no two threads ever use this lock at the same time, and that
     /// uses on different threads are ordered by happens-before (GASNET_SEQ and GASNET_PARSYNC; contract: core.md §5).
     pub unsafe fn new(threaded: bool, value: T) -> Self {
-        #[cfg(not(loom))]
-        let raw = RawMutex::INIT;
-        #[cfg(loom)]
-        let raw = RawMutex(AtomicBool::new(false));
-        Self { raw, threaded, value: UnsafeCell::new(value) }
+        Self { word: Word(AtomicU32::new(0)), threaded, value: UnsafeCell::new(value) }
     }
 
     /// The value, after waiting for the lock in threaded mode; locked until the result is dropped. In SEQ it costs one predicted
@@ -94,7 +124,7 @@ impl<T> ModeLock<T> {
     #[inline(always)]
     pub fn lock(&self) -> Locked<'_, T> {
         if self.threaded {
-            self.raw.lock();
+            self.word.lock();
         }
         Locked(self, PhantomData)
     }
@@ -115,7 +145,7 @@ impl<T> ModeLock<T> {
     /// As [`Self::with`], but gives up at once when another thread is inside.
     #[inline(always)]
     pub fn try_with<R>(&self, f: impl FnOnce(&T) -> R) -> Option<R> {
-        if self.threaded && !self.raw.try_lock() {
+        if self.threaded && !self.word.try_lock() {
             return None;
         }
         Some(f(&Locked(self, PhantomData)))
@@ -151,8 +181,7 @@ impl<T> Drop for Locked<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.0.threaded {
-            // SAFETY: locked by the call that made this value, on this thread, since the value is not `Send`.
-            unsafe { self.0.raw.unlock() }
+            self.0.word.unlock(); // locked by the call that made this value, on this thread, since the value is not `Send`
         }
     }
 }

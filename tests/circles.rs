@@ -1,6 +1,6 @@
 //! Files can be read one after the other: no circle of files that need each other has more than three.
 //!
-//! A file needs another if it names something that is defined there, in a `use` or by a path. Re-exports are followed: who names
+//! A file needs another if it names something that is defined there, in a `use` or by a path. Re-exports are followed: a file that names
 //! `folder::Item` needs the file that defines it, and a `pub use` of its own child's item is no need of the folder's `mod.rs`.
 //! Methods that are called on values do not count, nor what only tests compile.
 

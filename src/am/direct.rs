@@ -6,10 +6,10 @@
 //! declarations are in `api::g1::direct`, which checks that they agree.
 //!
 //! Rules:
-//! 1. The header sends requests in jobs of one client thread at a time (SEQ, PARSYNC), because [`Direct`] has no lock. It
-//!    replies in every mode: one thread at a time runs the handlers of peers' requests, under the inbox's lock, and only that
-//!    thread uses [`Answer`]. Of `Direct` a reply uses addresses only, which never change. (PAR: the replier's share of a
-//!    Short's round trip 479 -> 359 instructions.) [`Watch`] is for every mode.
+//! 1. Where client threads may send at the same time (PAR), the header takes the outbox's lock, as the library does, and calls
+//!    the library if another thread has it. A reply needs no lock: one thread at a time runs the handlers of peers' requests,
+//!    under the inbox's lock, and only that thread uses [`Answer`]. Of `Direct` a reply uses addresses only, which never change.
+//!    (PAR: the replier's share of a Short's round trip 479 -> 359 instructions.)
 //! 2. The header does the plain case. It calls the library when there is no room, when a message takes two lines, for messages
 //!    of a node to itself, and at the first contact.
 //! 3. Work that the header leaves to the library is done before anybody can notice. An inline reply, for instance, is counted
@@ -56,21 +56,20 @@ pub struct Direct {
     pub mask: u32,
     /// Its number of bits.
     pub shift: u32,
-    /// Requests that may be outstanding; 0 where each is a call.
+    /// Requests that may be outstanding; 0 if each message to the peer is a call.
     pub room: u32,
     /// Not 0: a message of the peer was run since the last request to it. Then the peer probably waits for the next request,
     /// and its line is handed over to the peer's core. In a flood that would cost the sender 5 ns per message.
     pub heard: AtomicU32,
 }
 
-// SAFETY: the addresses are of mapped memory and of the outbox that lies beside it; what they point to is used under the
-// outbox's lock, or by the header as rule 1 says.
+// SAFETY: the addresses are of mapped memory and of the outbox that lies beside it; what they point to is used as rule 1 says.
 unsafe impl Send for Direct {}
-// SAFETY: shared threads use what it points to under the outbox's lock, or as rule 1 says.
+// SAFETY: threads share what it points to as rule 1 says.
 unsafe impl Sync for Direct {}
 
 impl Direct {
-    /// No way yet: each request is a call of the library.
+    /// No way for the header: each message to the peer is a call of the library.
     pub fn none() -> Direct {
         Direct {
             slots: std::ptr::null_mut(),

@@ -1,5 +1,5 @@
-//! What the receiving half knows: of each peer's messages, of replies under way, of what to look at next. What is done with it
-//! is in `receive` (and `poll`, `announced`, `run`, `watched`).
+//! What the receiving half knows: of each peer's messages, of replies under way, of what to look at next. The code that receives
+//! is in `receive`, `poll`, `announced`, `run` and `watched`.
 //!
 //! Must not know: how messages are run, the engine.
 

@@ -17,14 +17,14 @@ use std::cell::Cell;
 pub struct Peer<A: Adapter> {
     /// What the header sends Shorts by. It is the first field, because the header takes the address of the way for its address.
     pub direct: Direct,
+    /// The sender's half, one client thread at a time. It is the second field, because the header takes its lock.
+    pub outbox: ModeLock<Outbox>,
     /// The queue that we write in the peer's command region.
     pub queue: A::Remote,
     /// The peer's control region.
     pub control: A::Remote,
     /// The peer's interrupt.
     pub bell: A::RemoteInterrupt,
-    /// The sender's half, one client thread at a time.
-    pub outbox: ModeLock<Outbox>,
 }
 
 /// In a flood: distance in slots from the slot that is sent to the slot that is claimed for writing. A slot's stores wait in
@@ -95,11 +95,9 @@ impl<A: Adapter> Peer<A> {
         me: usize,
     ) -> Box<Peer<A>> {
         let direct = Direct::to(&queue, &control, &bell, layout, me);
-        let mut peer = Box::new(Peer { direct, queue, control, bell, outbox });
-        if let Some(outbox) = peer.outbox.unguarded() {
-            let (ends, head) = (outbox.ring_ends.as_ptr(), &raw const outbox.ring_head);
-            (peer.direct.ends, peer.direct.head) = (ends, head);
-        } // else the outbox has a lock, and the header sends replies only
+        let mut peer = Box::new(Peer { direct, outbox, queue, control, bell });
+        (peer.direct.ends, peer.direct.head) =
+            peer.outbox.with(|out| (out.ring_ends.as_ptr(), &raw const out.ring_head));
         peer
     }
 
@@ -135,9 +133,7 @@ impl<A: Adapter> Peer<A> {
         if outstanding >= layout.slots() {
             return None;
         }
-        // Relaxed, both: one thread at a time; a hint.
-        let heard = self.direct.heard.load(Ordering::Relaxed) != 0;
-        self.direct.heard.store(0, Ordering::Relaxed); // Relaxed: as above
+        let heard = self.direct.heard.load(Ordering::Relaxed) != 0; // Relaxed: a hint
         let (awaited, flood) = (outstanding == 0 || heard, outstanding >= layout.slots() / 2);
         let head = out.ring_head.get();
         if ring == 0 {
@@ -169,6 +165,7 @@ impl<A: Adapter> Peer<A> {
         } else if taken.flood {
             self.queue.claim(layout.request(taken.index.wrapping_add(CLAIM_AHEAD)));
         }
+        self.direct.heard.store(0, Ordering::Relaxed); // Relaxed: a hint
         out.ring_head.set(taken.span.end);
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
         self.control.publish32(layout.ready(me), sent);
@@ -186,8 +183,8 @@ impl<A: Adapter> Peer<A> {
     }
 }
 
-/// Room for one request at a peer, from [`Peer::reserve`]. Whoever has it stores the request there, then commits. Dropped
-/// without that, it leaves the room as it was. In PAR other threads that send to the peer wait meanwhile.
+/// Room for one request at a peer, from [`Peer::reserve`]. Its owner stores the request there, then commits. If it is dropped
+/// without that, the room is as before. In PAR other threads that send to the peer wait meanwhile.
 pub struct Reserved<'a, A: Adapter> {
     peer: &'a Peer<A>,
     outbox: Locked<'a, Outbox>,

@@ -7,8 +7,7 @@
 //! | the value as handle of a value get | as for transfers, and all peers are mapped | – |
 //! | syncs of implicit operations | as for transfers, all peers are mapped, no DMA thread | – |
 //! | polls | not traced, not counted, threads not limited; the adapter orders stores, needs no progress and allows it | it was active last |
-//! | requests that are Shorts | the same, and one client thread at a time | the library has made a way with room (`am::direct`) |
-//! | replies that are Shorts | as polls: one thread at a time runs handlers of peers' requests | the same |
+//! | requests and replies that are Shorts | the same | the library has made a way with room (`am::direct`) |
 //!
 //! Everything else is a call. Rules: 1. The decision is made once, in attach, and does not change: clients keep handles that
 //! were made by it. 2. A call decides again by itself, so that a client may always call instead. 3. A sync that may have to
@@ -38,8 +37,6 @@ pub struct Conditions {
     pub traced: bool,
     /// Calls are counted (GASNET_SCI_STATS).
     pub counted: bool,
-    /// Client threads may call at the same time (GASNET_PAR).
-    pub threaded: bool,
     /// The library counts the threads that call (GASNET_MAX_THREADS).
     pub limited: bool,
     /// What the adapter can do.
@@ -62,10 +59,8 @@ pub struct Shortcuts {
     pub queued: usize,
     /// Largest number of pieces that are inline.
     pub few: usize,
-    /// Looks for messages, in polls and waits, and replies that are Shorts.
-    pub polls: bool,
-    /// Requests that are Shorts; not without `polls`.
-    pub requests: bool,
+    /// Looks for messages, in polls and waits; requests and replies that are Shorts.
+    pub messages: bool,
 }
 
 impl Conditions {
@@ -76,25 +71,20 @@ impl Conditions {
         able && self.native && !self.everything && !self.traced
     }
 
-    /// True if the client's own looks may be polls.
-    fn polls(&self) -> bool {
+    /// True if the client's own looks may be polls, and its own stores messages.
+    fn messages(&self) -> bool {
         let adapter = self.properties;
         let able = adapter.orders_stores && adapter.allows_shortcuts && !adapter.needs_progress;
         able && !self.traced && !self.counted && !self.limited
-    }
-
-    /// True if the client's own stores may be requests.
-    fn requests(&self) -> bool {
-        self.polls() && !self.threaded
     }
 }
 
 impl Shortcuts {
     /// Decides for the whole job. `reaches` gives the reach of each node by rank, this one included.
     pub fn decide(conditions: &Conditions, reaches: impl Iterator<Item = Reach>) -> Shortcuts {
-        let (polls, requests) = (conditions.polls(), conditions.requests());
+        let messages = conditions.messages();
         if !conditions.transfers() {
-            return Shortcuts { polls, requests, ..Shortcuts::default() };
+            return Shortcuts { messages, ..Shortcuts::default() };
         }
         let offsets: Box<[usize]> = reaches.map(|reach| reach.offset().unwrap_or(FAR)).collect();
         debug_assert!(offsets.iter().all(|offset| *offset == FAR || offset % 2 == 0), "maps begin on pages");
@@ -106,7 +96,7 @@ impl Shortcuts {
             None => usize::MAX - 1, // longer than any transfer; a sync asks whether it is the largest number
         };
         let few = if conditions.counted { 0 } else { FEW };
-        Shortcuts { window, offsets, whole, queued, few, polls, requests }
+        Shortcuts { window, offsets, whole, queued, few, messages }
     }
 }
 
@@ -130,7 +120,6 @@ mod tests {
             everything: false,
             traced: false,
             counted: false,
-            threaded: false,
             limited: false,
             properties,
             queued: None,
@@ -144,15 +133,8 @@ mod tests {
     #[test]
     fn where_all_is_mapped_in_one_window_nothing_is_a_call() {
         let shortcuts = decide(&all());
-        let expected = Shortcuts {
-            window: 4,
-            offsets: [0; 4].into(),
-            whole: true,
-            queued: usize::MAX,
-            few: FEW,
-            polls: true,
-            requests: true,
-        };
+        let expected =
+            Shortcuts { window: 4, offsets: [0; 4].into(), whole: true, queued: usize::MAX, few: FEW, messages: true };
         assert_eq!(shortcuts, expected);
     }
 
@@ -163,7 +145,7 @@ mod tests {
             let shortcuts = Shortcuts::decide(&all(), reaches.into_iter());
             assert_eq!((shortcuts.window, &shortcuts.offsets[..]), (2, &[0, 0, FAR, 0, 0x2000][..]), "{far:?}");
             assert!(!shortcuts.whole && shortcuts.queued == usize::MAX - 1, "{shortcuts:?}");
-            assert!(shortcuts.few > 0 && shortcuts.requests, "the mapped ones stay inline: {shortcuts:?}");
+            assert!(shortcuts.few > 0 && shortcuts.messages, "the mapped ones stay inline: {shortcuts:?}");
         }
     }
 
@@ -187,25 +169,24 @@ mod tests {
             let mut conditions = all();
             change(&mut conditions);
             let shortcuts = decide(&conditions);
-            (!shortcuts.offsets.is_empty(), shortcuts.few > 0, shortcuts.polls, shortcuts.requests)
+            (!shortcuts.offsets.is_empty(), shortcuts.few > 0, shortcuts.messages)
         };
-        assert_eq!(of(&|_| ()), (true, true, true, true));
-        assert_eq!(of(&|c| c.native = false), (false, false, true, true));
-        assert_eq!(of(&|c| c.everything = true), (false, false, true, true));
-        assert_eq!(of(&|c| c.traced = true), (false, false, false, false));
-        assert_eq!(of(&|c| c.counted = true), (true, false, false, false));
-        assert_eq!(of(&|c| c.threaded = true), (true, true, true, false));
-        assert_eq!(of(&|c| c.limited = true), (true, true, false, false));
-        assert_eq!(of(&|c| c.properties.maps_remote = false), (false, false, true, true));
-        assert_eq!(of(&|c| c.properties.orders_stores = false), (false, false, false, false));
-        assert_eq!(of(&|c| c.properties.needs_progress = true), (true, true, false, false));
-        assert_eq!(of(&|c| c.properties.allows_shortcuts = false), (false, false, false, false));
+        assert_eq!(of(&|_| ()), (true, true, true));
+        assert_eq!(of(&|c| c.native = false), (false, false, true));
+        assert_eq!(of(&|c| c.everything = true), (false, false, true));
+        assert_eq!(of(&|c| c.traced = true), (false, false, false));
+        assert_eq!(of(&|c| c.counted = true), (true, false, false));
+        assert_eq!(of(&|c| c.limited = true), (true, true, false));
+        assert_eq!(of(&|c| c.properties.maps_remote = false), (false, false, true));
+        assert_eq!(of(&|c| c.properties.orders_stores = false), (false, false, false));
+        assert_eq!(of(&|c| c.properties.needs_progress = true), (true, true, false));
+        assert_eq!(of(&|c| c.properties.allows_shortcuts = false), (false, false, false));
     }
 
     #[test]
     fn where_no_transfer_is_inline_every_one_is_a_call_and_every_sync() {
         let shortcuts = decide(&Conditions { native: false, ..all() });
-        assert_eq!(shortcuts, Shortcuts { polls: true, requests: true, ..Shortcuts::default() });
+        assert_eq!(shortcuts, Shortcuts { messages: true, ..Shortcuts::default() });
         assert_eq!((shortcuts.window, shortcuts.whole, shortcuts.queued), (0, false, 0));
     }
 }

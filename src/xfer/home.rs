@@ -2,7 +2,8 @@
 //!
 //! Rules:
 //! 1. A block of ops belongs to one home for ever. A home belongs to one thread at a time. When that thread ends, the home
-//!    waits for the next thread that needs one. So threads that come and go leave nothing behind.
+//!    waits for the next thread that needs one. So threads that come and go leave nothing behind. The end is as late as
+//!    `os::thread_end` can tell it, because destructors of the client's thread keys may still sync.
 //! 2. A live op stays as it is when its thread ends: another thread may sync its event later. Where events are bound to their
 //!    thread (GASNet-1), nobody can sync it any more, and it becomes free when it is complete.
 //! 3. A free op is on its home's own list, which only the home's thread touches, or on the list of returned ops. Any thread may

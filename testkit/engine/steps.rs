@@ -7,6 +7,7 @@ use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::base::error::{Error, Kind, is_bad_arg as is_bad};
 use crate::sci::heap::Heap;
+use crate::sync::Ordering;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
@@ -192,6 +193,20 @@ impl Steps {
             self.poll(node);
         }
         self.take_log()
+    }
+}
+
+#[test]
+fn before_the_first_message_the_header_finds_nothing_to_poll_for_and_can_read_what_it_looks_at() {
+    let steps = Steps::new(&Shape::new(2, 4));
+    for node in &steps.nodes {
+        let watch = node.am.watch();
+        assert_eq!(watch.left.load(Ordering::Relaxed), 0, "no inline poll is granted");
+        for (slot, sequence) in [(&watch.request, &watch.request_sequence), (&watch.reply, &watch.reply_sequence)] {
+            // SAFETY: a word of the node's own command region, or this test fails.
+            let word = unsafe { slot.load(Ordering::Relaxed).as_ref() }.expect("a slot that can be read");
+            assert_ne!(*word as u16, sequence.load(Ordering::Relaxed), "no message");
+        }
     }
 }
 

@@ -217,7 +217,7 @@ fn structs_have_one_layout() {
         same_layout!(
             c,
             "gasneti_sci_way_t",
-            gasneti_sci_way_t { slots, ready, bell, ends, head, sent, retired, mask, shift, room, heard }
+            gasneti_sci_way_t { slots, ready, bell, ends, head, sent, retired, mask, shift, room, heard, lock }
         );
         same_layout!(c, "gasneti_sci_answer_t", gasneti_sci_answer_t { slot, way, sequence, count, answered });
         same_layout!(

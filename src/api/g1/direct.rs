@@ -4,6 +4,7 @@
 
 use crate::am::direct;
 use crate::am::engine::ForHeader;
+use crate::am::outbox::Outbox;
 use crate::am::outbox::{CLAIM_AHEAD, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};
 use crate::am::slot::{Carry, Meta};
@@ -11,6 +12,7 @@ use crate::am::token::Token;
 use crate::api::constants::*;
 use crate::job::Job;
 use crate::sci::{Host, RemoteInterrupt};
+use crate::sync::ModeLock;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
@@ -65,10 +67,12 @@ pub struct gasneti_sci_way_t {
     pub mask: u32,
     /// Number of bits in `mask`.
     pub shift: u32,
-    /// Most requests that may be outstanding; 0 if each request is a call.
+    /// Most requests that may be outstanding; 0 if each message to the peer is a call.
     pub room: u32,
     /// Not 0 if this node has run a message of the peer since its last request to it.
     pub heard: u32,
+    /// In `GASNET_PAR`: 1 while a thread sends a request to the peer, else 0.
+    pub lock: u32,
 }
 
 /// The first fields of a request's token.
@@ -110,20 +114,19 @@ pub struct gasneti_sci_watch_t {
 /// Where the header finds what it needs for inline messages and polls. Filled by attach, constant afterwards.
 #[repr(C)]
 pub struct gasneti_sci_direct_t {
-    /// For each node, the way to it; null if each message to it is a call.
+    /// For each node, the way to it; null before the first contact.
     pub ways: *const *mut gasneti_sci_way_t,
     /// The token of the request handler that runs; the header may reply to it inline.
     pub answer: *mut gasneti_sci_answer_t,
     /// The words that polls look at.
     pub watch: *mut gasneti_sci_watch_t,
-    /// Number of entries of `ways`; 0 if each message is a call.
+    /// Number of entries of `ways`; 0 if each message of the job is a call.
     pub nodes: u32,
 }
 
 macro_rules! agree {
     ($($ours:ty = $theirs:ty { $($field:ident)* })*) => { $(
         $(const _: () = assert!(offset_of!($ours, $field) == offset_of!($theirs, $field));)*
-        const _: () = assert!(size_of::<$ours>() <= size_of::<$theirs>());
     )* };
 }
 
@@ -132,7 +135,10 @@ agree! {
     gasneti_sci_answer_t = direct::Answer { slot way sequence count answered }
     gasneti_sci_watch_t = direct::Watch { left pauses spins request_sequence reply_sequence request reply gap }
 }
-const _: () = assert!(offset_of!(Peer<Host>, direct) == 0 && size_of::<gasneti_sci_way_t>() == 64);
+const _: () = {
+    assert!(offset_of!(Peer<Host>, direct) == 0 && ModeLock::<Outbox>::WORD == 0);
+    assert!(offset_of!(Peer<Host>, outbox) == offset_of!(gasneti_sci_way_t, lock));
+};
 const _: () = assert!(Token::ANSWER == 0);
 
 /// The watch of a job in which each poll is a call. It grants no inline poll.
@@ -152,14 +158,12 @@ static mut NOTHING: gasneti_sci_watch_t = gasneti_sci_watch_t {
 pub static mut gasneti_sci_direct: gasneti_sci_direct_t =
     gasneti_sci_direct_t { ways: std::ptr::null(), answer: std::ptr::null_mut(), watch: &raw mut NOTHING, nodes: 0 };
 
-/// Tells the header how to look for messages and, where it may send them, how to send them (`reach::tell_header`).
-pub(in crate::api) fn tell_header(job: &'static Job, requests: bool) {
+/// Tells the header how to look for messages and how to send Shorts (`reach::tell_header`).
+pub(in crate::api) fn tell_header(job: &'static Job) {
     let ForHeader { ways, token } = job.am().for_header();
-    // Where client threads may call at the same time, only the library sends requests, under its locks.
-    let (ways, nodes) = if requests { (ways.cast(), job.nodes()) } else { (std::ptr::null(), 0) };
     let answer = std::ptr::from_ref(token).cast_mut().cast();
     let watch = std::ptr::from_ref(job.am().watch()).cast_mut().cast();
-    let direct = gasneti_sci_direct_t { ways, answer, watch, nodes };
+    let direct = gasneti_sci_direct_t { ways: ways.cast(), answer, watch, nodes: job.nodes() };
     let place = &raw mut gasneti_sci_direct;
     // SAFETY: one thread attaches, and no message is legal before it has returned (contract: core.md §5).
     unsafe { place.write(direct) };

@@ -57,14 +57,13 @@ pub(super) fn tell_header(job: &'static Job) {
         everything: job.client().everything,
         traced: trace::is_on(),
         counted: job.config().stats,
-        threaded: job.client().threaded,
         limited: crate::api::threads::is_limited(),
         properties: job.am().adapter().properties(),
         queued: job.rma().overlap().map(|overlap| overlap.min()),
     };
     let shortcuts = Shortcuts::decide(&conditions, (0..job.nodes()).map(|node| job.am().reach(node)));
-    if shortcuts.polls {
-        super::direct::tell_header(job, shortcuts.requests);
+    if shortcuts.messages {
+        super::direct::tell_header(job);
     }
     let Shortcuts { window, offsets, whole, queued, few, .. } = shortcuts;
     let mapped = offsets.len() as u32;
