@@ -4,7 +4,7 @@
  * - A poll that finds nothing reads two words here.
  * Everything else calls the library: the peer's queue is full, the first contact with a peer, messages of the node
  * to itself, debug builds, traces and statistics, and in GASNET_PAR a request while another thread sends to the same
- * peer. The protocol fixes the order of the accesses: first the argument words, then the meta word, then the ready
+ * peer, or under ThreadSanitizer. The protocol fixes the order of the accesses: first the argument words, then the meta word, then the ready
  * count, and then the load of the sleep word (rules: src/am/slot.rs, src/am/outbox.rs, src/am/direct.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_direct.h"
@@ -109,6 +109,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
                                          gasnet_handler_t handler, uint32_t numargs) {
   const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
   const uint32_t lap = index >> way->shift & (GASNETI_SCI_META_SEQUENCE - 1), sequence = lap | GASNETI_SCI_META_SEQUENCE;
+  uint32_t asleep;
   /* counted before it is published: the library takes a reply to a request that is not counted for damaged memory */
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
@@ -119,8 +120,9 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
   /* pairs with the sleeper's membarrier: the sleeper sees the count, or this node sees the sleep word */
   GASNETI_SCI_FENCE_COMPILER();
-  if_pf (__atomic_load_n(way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(way);
-  gasneti_sci_unlock(way);
+  asleep = __atomic_load_n(way->bell, __ATOMIC_RELAXED);
+  gasneti_sci_unlock(way); /* before the system call that wakes the peer */
+  if_pf (asleep != 0) gasneti_sci_wake(way);
 }
 
 /* The slot for the reply to the request of `token`; null if the reply is a call. */

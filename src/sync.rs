@@ -33,16 +33,17 @@ use std::ptr;
 /// A lock of one word, which the C header takes as well (`gasneti_sci_lock`). 0: free; 1: taken.
 ///
 /// To unlock is a plain store, so that a holder pays for one read-modify-write. The price: a thread that waits for long cannot
-/// be woken, and sleeps for bounded times. Holders hold it for the time of a message or a poll.
+/// be woken, and sleeps for bounded times. Where holders keep a lock for long (the inbox runs handlers, a bounced Long waits for
+/// its copy), others try it and go on, or have nothing better to do.
 struct Word(AtomicU32);
 
 /// Looks at a taken lock, with a pause after each, before the waiting thread gives its core to others.
 #[cfg(not(loom))]
 const LOCK_SPINS: u32 = 64;
-/// Looks before the waiting thread sleeps, 50 µs at a time. Without sleeps a thread of a higher priority than the holder's would
-/// wait for ever: it yields to its equals only.
+/// Yields before the waiting thread sleeps for 50 µs. Then it begins again with looks. Without sleeps a thread of a higher
+/// priority than the holder's would wait for ever, because it yields to its equals only. A yield may last for a time slice.
 #[cfg(not(loom))]
-const LOCK_YIELDS: u32 = 1000;
+const LOCK_YIELDS: u32 = 20;
 
 impl Word {
     #[inline(always)]
@@ -81,12 +82,16 @@ impl Word {
             if self.0.load(Ordering::Relaxed) == 0 && self.try_lock() {
                 return;
             }
-            looks = looks.saturating_add(1);
             match looks {
                 0..LOCK_SPINS => spin_loop(),
-                LOCK_SPINS..LOCK_YIELDS => yield_now(),
-                _ => std::thread::sleep(std::time::Duration::from_micros(50)),
+                _ if looks < LOCK_SPINS + LOCK_YIELDS => yield_now(),
+                _ => {
+                    std::thread::sleep(std::time::Duration::from_micros(50));
+                    looks = 0;
+                    continue;
+                }
             }
+            looks += 1;
         }
     }
 }

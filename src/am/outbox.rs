@@ -149,8 +149,8 @@ impl<A: Adapter> Peer<A> {
     }
 
     /// Publishes the request in the taken slot. It stores the words of the first line that are not stored yet and, last, the
-    /// meta word. Then it stores the ready count and wakes the peer if it sleeps. This is the one place in Rust where a request
-    /// becomes visible; `gasneti_sci_send` in the header does the same in the same order.
+    /// meta word. Then it stores the ready count. [`Reserved::commit`] wakes the peer if it sleeps. This is the one place in Rust where
+    /// a request becomes visible; `gasneti_sci_send` in the header does the same in the same order.
     ///
     /// The caller puts a barrier before this call if it has stored something in the slot or in the ring.
     #[inline(always)]
@@ -170,7 +170,6 @@ impl<A: Adapter> Peer<A> {
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
         self.control.publish32(layout.ready(me), sent);
         self.mark_exist(layout, me);
-        self.bell.trigger_if_armed();
     }
 
     /// Sets the exist word of our group at the peer; jobs of one group do without.
@@ -208,7 +207,10 @@ impl<A: Adapter> Reserved<'_, A> {
     /// Publishes the request as `Peer::commit` does; node `me` sends it.
     #[inline(always)]
     pub fn commit(self, layout: &Layout, me: u32, meta: Meta, words: &[u64]) {
-        self.peer.commit(&self.outbox, layout, self.taken, me as usize, meta, words);
+        let Reserved { peer, outbox, taken } = self;
+        peer.commit(&outbox, layout, taken, me as usize, meta, words);
+        drop(outbox); // other threads need not wait for the system call that wakes the peer
+        peer.bell.trigger_if_armed();
     }
 
     /// [`Self::commit`] of a request of which all but the meta word is stored.

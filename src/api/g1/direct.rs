@@ -4,8 +4,7 @@
 
 use crate::am::direct;
 use crate::am::engine::ForHeader;
-use crate::am::outbox::Outbox;
-use crate::am::outbox::{CLAIM_AHEAD, Peer};
+use crate::am::outbox::{CLAIM_AHEAD, Outbox, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};
 use crate::am::slot::{Carry, Meta};
 use crate::am::token::Token;
