@@ -27,6 +27,16 @@ fn main() {
         "api/g1/vis",
         "api/g1/coll",
         "api/g1/coll_team",
+        "api/ex/objects",
+        "api/ex/job",
+        "api/ex/segment",
+        "api/ex/am",
+        "api/ex/rma",
+        "api/ex/vis",
+        "api/ex/atomic",
+        "api/ex/team",
+        "api/ex/coll",
+        "api/ex/kind",
     ];
     header("ABI", "gasnet.h", &modules, &root).write_to_file(out.join("gasnet_sci_abi.h"));
     // Programs without gasnet.h see nothing of the above.

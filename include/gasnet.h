@@ -1,4 +1,5 @@
-/* gasnet-sci: the header that GASNet-1 clients include (Core and Extended API; contract: core.md, extended.md).
+/* gasnet-sci: the header that GASNet-1 clients include (Core and Extended API; contract: core.md, extended.md). It is
+ * gasnetex.h with the names of GASNet-1 on top.
  *
  * The client defines exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR before it includes this file. Optional:
  *   GASNET_DEBUG                 the library detects misuse, and ends the job with the client's file and line
@@ -11,27 +12,17 @@
 #if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
 #pragma GCC system_header
 #endif
-#if defined(_GASNET_TOOLS_H)
-#error "include gasnet.h before gasnet_tools.h"
-#endif
+#include "gasnetex.h"
 
 #define GASNETI_SCI_IN_GASNET_H 1
-#include "gasnet_config.h"
-#include "gasnet_sci_modes.h"
-#include "gasnet_sci_platform.h"
-#include "gasnet_sci_base.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 GASNETI_SCI_BEGIN_C
-#include "gasnet_sci_types.h"
-#include "gasnet_sci_abi.h"
-#include "gasnet_sci_core.h"
-#include "gasnet_sci_direct.h"
-#include "gasnet_sci_am.h"
-#include "gasnet_sci_rma.h"
+#include "gasnet_sci_g1.h"
+#include "gasnet_sci_am_g1.h"
+#include "gasnet_sci_rma_g1.h"
 GASNETI_SCI_END_C
 
 #ifdef __cplusplus

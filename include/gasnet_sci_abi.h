@@ -172,6 +172,41 @@
 #define GASNETI_SCI_FAR 1
 
 /*
+ First word of a client.
+ */
+#define GASNETI_SCI_CLIENT_MAGIC 1195726915
+
+/*
+ First word of an endpoint.
+ */
+#define GASNETI_SCI_EP_MAGIC 1195726917
+
+/*
+ First word of a segment.
+ */
+#define GASNETI_SCI_SEGMENT_MAGIC 1195726931
+
+/*
+ First word of a team member.
+ */
+#define GASNETI_SCI_TM_MAGIC 1195726932
+
+/*
+ Lowest bit of a pair.
+ */
+#define PAIR 1
+
+/*
+ `GEX_FLAG_USES_GASNET1`.
+ */
+#define GASNETI_SCI_USES_GASNET1 1
+
+/*
+ `GEX_FLAG_DEFER_THREADS`.
+ */
+#define GASNETI_SCI_DEFER_THREADS 2
+
+/*
  How a client object was compiled. Its headers fill it in.
  */
 typedef struct {
@@ -344,6 +379,144 @@ typedef struct {
    */
   int32_t func_arg;
 } gasneti_sci_coll_call_t;
+
+/*
+ `gex_Client_t` points here.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_CLIENT_MAGIC`.
+   */
+  uint32_t magic;
+  /*
+   Flags given to init.
+   */
+  uint32_t flags;
+  /*
+   Name given to init.
+   */
+  const char *name;
+  /*
+   The client's own pointer.
+   */
+  void *cdata;
+} gasneti_sci_client_object_t;
+
+/*
+ `gex_Segment_t` points here.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_SEGMENT_MAGIC`.
+   */
+  uint32_t magic;
+  /*
+   Flags given at creation.
+   */
+  uint32_t flags;
+  /*
+   Its client.
+   */
+  gasneti_sci_client_object_t *client;
+  /*
+   First byte, in the owner.
+   */
+  void *addr;
+  /*
+   Number of bytes.
+   */
+  size_t size;
+  /*
+   The client's own pointer.
+   */
+  void *cdata;
+} gasneti_sci_segment_t;
+
+/*
+ `gex_EP_t` points here.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_EP_MAGIC`.
+   */
+  uint32_t magic;
+  /*
+   Flags given at creation.
+   */
+  uint32_t flags;
+  /*
+   Index in the process.
+   */
+  uint32_t index;
+  /*
+   Its client.
+   */
+  gasneti_sci_client_object_t *client;
+  /*
+   The bound segment; NULL: none.
+   */
+  gasneti_sci_segment_t *segment;
+  /*
+   The client's own pointer.
+   */
+  void *cdata;
+} gasneti_sci_ep_t;
+
+/*
+ `gex_TM_t` points here, unless it is a pair.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_TM_MAGIC`.
+   */
+  uint32_t magic;
+  /*
+   Flags given at creation.
+   */
+  uint32_t flags;
+  /*
+   Rank of the caller's process in the team.
+   */
+  uint32_t rank;
+  /*
+   Number of members.
+   */
+  uint32_t size;
+  /*
+   For each rank its place in the job; NULL in the primordial team, whose ranks are the job's.
+   */
+  const uint32_t *jobranks;
+  /*
+   The endpoint that is the member.
+   */
+  gasneti_sci_ep_t *ep;
+  /*
+   The client's own pointer.
+   */
+  void *cdata;
+  /*
+   The library's number of the team.
+   */
+  size_t team;
+  /*
+   Scratch memory that the client granted; NULL: none.
+   */
+  void *scratch;
+  /*
+   Its number of bytes.
+   */
+  size_t scratch_size;
+} gasneti_sci_tm_t;
+
+/*
+ `gex_RankInfo_t`.
+ */
+typedef struct {
+  /*
+   Rank in the job.
+   */
+  uint32_t gex_jobrank;
+} gasneti_sci_rank_info_t;
 
 /*
  The way to one peer, for Shorts of one line.
@@ -1113,5 +1286,59 @@ int gasneti_sci_team_barrier(size_t team, int id, int flags);
  If the last phase had a name, stores it to `*id` and returns 0; else returns a value that is not 0.
  */
 int gasneti_sci_team_result(size_t team, int *id);
+
+/*
+ Joins the job, and opens it for messages. Contract: ex-core.md §5.1.
+ */
+int gasneti_sci_ex_init(const gasneti_sci_client_t *client,
+                        const char *name,
+                        uint32_t flags,
+                        gasneti_sci_client_object_t **client_p,
+                        gasneti_sci_ep_t **ep_p,
+                        gasneti_sci_tm_t **tm_p);
+
+/*
+ Not 0 if errors that calls return are reported on stderr as well.
+ */
+int gasneti_sci_ex_verbose_errors(void);
+
+/*
+ Chooses whether errors that calls return are reported on stderr as well.
+ */
+void gasneti_sci_ex_set_verbose_errors(int enable);
+
+/*
+ Writes the set of processes near this one: its neighbourhood or, with `host` not 0, its host. NULL pointers are skipped.
+ */
+void gasneti_sci_ex_near(int host,
+                         const gasneti_sci_rank_info_t **info_p,
+                         uint32_t *count_p,
+                         uint32_t *index_p);
+
+/*
+ Writes number of neighbourhoods, this one's, number of hosts, this one's. NULL pointers are skipped.
+ */
+void gasneti_sci_ex_position(uint32_t *nbrhds, uint32_t *nbrhd, uint32_t *hosts, uint32_t *host);
+
+/*
+ Most client threads at a time: `GASNET_MAX_THREADS`, or what no program reaches.
+ */
+uint64_t gasneti_sci_ex_max_threads(void);
+
+/*
+ `gex_System_QueryProgressThreads`: there are none.
+ */
+int gasneti_sci_ex_progress_threads(const gasneti_sci_client_object_t *client,
+                                    uint32_t *count_p,
+                                    const void **info_p,
+                                    uint32_t flags);
+
+/*
+ Writes the objects of the GASNet-1 client. NULL pointers are skipped.
+ */
+void gasneti_sci_ex_objects(gasneti_sci_client_object_t **client_p,
+                            gasneti_sci_ep_t **ep_p,
+                            gasneti_sci_tm_t **tm_p,
+                            gasneti_sci_segment_t **segment_p);
 
 #endif  /* GASNETI_SCI_ABI_H */

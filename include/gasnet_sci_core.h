@@ -1,4 +1,4 @@
-/* Job control, queries, locks, no-interrupt sections, barriers. Part of gasnet.h.
+/* Job control, queries, locks, barriers: what gasnetex.h and gasnet.h share. Part of both.
  *
  * Each name may be a macro (contract: core.md section 1), which evaluates its arguments once. In debug builds each
  * call first checks that it is legal at its place. */
@@ -67,19 +67,9 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
   return gasneti_sci_init(argc, argv, &client);
 }
 
-/* int gasnet_init(int *argc, char ***argv): the first statement of main. It does not change argc and argv, and both
- * may be NULL. */
-#define gasnet_init(argc, argv) gasneti_sci_do_init((argc), (argv))
-typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
-/* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) */
-#define gasnet_attach(table, numentries, segsize, minheapoffset)                                                     \
-  gasneti_sci_attach(GASNETI_SCI_AS(gasneti_sci_entries_t, GASNETI_SCI_AS(gasneti_sci_memory_t, table)), (numentries),   \
-                     (segsize), (minheapoffset))
 #define gasnet_exit(code) gasneti_sci_exit(code)
 
 /* ---- queries ---- */
-#define gasnet_mynode() GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_mynode())
-#define gasnet_nodes() GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_nodes())
 #define gasnet_getMaxLocalSegmentSize() GASNETI_SCI_AS(uintptr_t, gasneti_sci_max_local_segment())
 #define gasnet_getMaxGlobalSegmentSize() GASNETI_SCI_AS(uintptr_t, gasneti_sci_max_global_segment())
 #define gasnet_getSegmentInfo(table, n) gasneti_sci_segment_info((table), (n))
@@ -89,14 +79,10 @@ typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
   GASNETI_SCI_CHECKED("gasnet_set_waitmode", GASNETI_SCI_RULES_STATUS, gasneti_sci_set_waitmode(mode))
 #define gasnet_ErrorName(code) gasneti_sci_error_name(code)
 #define gasnet_ErrorDesc(code) gasneti_sci_error_desc(code)
-#define gasnet_AMMaxArgs() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_ARGS)
-#define gasnet_AMMaxMedium() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_MEDIUM)
-#define gasnet_AMMaxLongRequest() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_LONG)
-#define gasnet_AMMaxLongReply() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_LONG)
 
 /* ---- names outside the public prefixes that clients use (contract: core.md appendix B) ---- */
-#define gasneti_mynode gasnet_mynode()
-#define gasneti_nodes gasnet_nodes()
+#define gasneti_mynode GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_mynode())
+#define gasneti_nodes GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_nodes())
 /* const char *gasneti_gethostname(void): name of this host. Allowed at any time, in any thread. The library owns the
  * text. */
 #define gasneti_gethostname() gasneti_sci_gethostname()
@@ -129,15 +115,6 @@ __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNET
 #define GASNET_POST_THREADINFO(info) gasnet_threadinfo_t gasneti_sci_threadinfo GASNETI_SCI_UNUSED = (info)
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO(GASNET_GET_THREADINFO())
 
-/* ---- no-interrupt sections: they need no work, because handlers run only inside calls that may poll ---- */
-#if defined(GASNET_DEBUG)
-#define gasnet_hold_interrupts() gasneti_sci_hold_debug(__FILE__, __LINE__)
-#define gasnet_resume_interrupts() gasneti_sci_resume_debug(__FILE__, __LINE__)
-#else
-#define gasnet_hold_interrupts() ((void)0)
-#define gasnet_resume_interrupts() ((void)0)
-#endif
-
 /* ---- handler-safe locks ---- */
 GASNETI_SCI_INLINE void gasneti_sci_hsl_prepare(gasnet_hsl_t *hsl) {
   hsl->gasneti_state = 0;
@@ -145,8 +122,8 @@ GASNETI_SCI_INLINE void gasneti_sci_hsl_prepare(gasnet_hsl_t *hsl) {
 }
 
 #if defined(GASNET_DEBUG)
-#define gasnet_hsl_init(hsl) gasneti_sci_hsl_init_debug((hsl), __FILE__, __LINE__)
-#define gasnet_hsl_destroy(hsl) gasneti_sci_hsl_destroy_debug((hsl), __FILE__, __LINE__)
+#define GASNETI_SCI_LOCK_INIT(hsl) gasneti_sci_hsl_init_debug((hsl), __FILE__, __LINE__)
+#define GASNETI_SCI_LOCK_DESTROY(hsl) gasneti_sci_hsl_destroy_debug((hsl), __FILE__, __LINE__)
 GASNETI_SCI_INLINE void gasneti_sci_hsl_get(gasnet_hsl_t *hsl, const char *file, int line) {
   gasneti_sci_hsl_lock_debug(hsl, file, line);
   GASNETI_SCI_TAKEN(hsl);
@@ -160,21 +137,21 @@ GASNETI_SCI_INLINE int gasneti_sci_hsl_take(gasnet_hsl_t *hsl, const char *file,
   GASNETI_SCI_TAKEN(hsl);
   return GASNET_OK;
 }
-#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_get((hsl), __FILE__, __LINE__)
-#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_give((hsl), __FILE__, __LINE__)
-#define gasnet_hsl_trylock(hsl) gasneti_sci_hsl_take((hsl), __FILE__, __LINE__)
+#define GASNETI_SCI_LOCK_LOCK(hsl) gasneti_sci_hsl_get((hsl), __FILE__, __LINE__)
+#define GASNETI_SCI_LOCK_UNLOCK(hsl) gasneti_sci_hsl_give((hsl), __FILE__, __LINE__)
+#define GASNETI_SCI_LOCK_TRYLOCK(hsl) gasneti_sci_hsl_take((hsl), __FILE__, __LINE__)
 #else
-#define gasnet_hsl_init(hsl) gasneti_sci_hsl_prepare(hsl)
-#define gasnet_hsl_destroy(hsl) ((void)(hsl))
+#define GASNETI_SCI_LOCK_INIT(hsl) gasneti_sci_hsl_prepare(hsl)
+#define GASNETI_SCI_LOCK_DESTROY(hsl) ((void)(hsl))
 #if defined(GASNET_SEQ)
 /* With one thread a lock excludes nothing, because no handler runs while the thread holds a lock. */
 GASNETI_SCI_INLINE int gasneti_sci_hsl_free(gasnet_hsl_t *hsl) {
   (void)hsl;
   return GASNET_OK;
 }
-#define gasnet_hsl_lock(hsl) ((void)(hsl))
-#define gasnet_hsl_unlock(hsl) ((void)(hsl))
-#define gasnet_hsl_trylock(hsl) gasneti_sci_hsl_free(hsl)
+#define GASNETI_SCI_LOCK_LOCK(hsl) ((void)(hsl))
+#define GASNETI_SCI_LOCK_UNLOCK(hsl) ((void)(hsl))
+#define GASNETI_SCI_LOCK_TRYLOCK(hsl) gasneti_sci_hsl_free(hsl)
 #elif defined(__GNUC__)
 GASNETI_SCI_INLINE int gasneti_sci_hsl_take(gasnet_hsl_t *hsl) {
   uint32_t expected = 0;
@@ -194,13 +171,13 @@ GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl) {
     gasneti_sci_hsl_unlock(hsl); /* a thread may sleep, which the library wakes */
   }
 }
-#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_get(hsl)
-#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_give(hsl)
-#define gasnet_hsl_trylock(hsl) (gasneti_sci_hsl_take(hsl) ? GASNET_OK : GASNET_ERR_NOT_READY)
+#define GASNETI_SCI_LOCK_LOCK(hsl) gasneti_sci_hsl_get(hsl)
+#define GASNETI_SCI_LOCK_UNLOCK(hsl) gasneti_sci_hsl_give(hsl)
+#define GASNETI_SCI_LOCK_TRYLOCK(hsl) (gasneti_sci_hsl_take(hsl) ? GASNET_OK : GASNET_ERR_NOT_READY)
 #else
-#define gasnet_hsl_lock(hsl) gasneti_sci_hsl_lock(hsl)
-#define gasnet_hsl_unlock(hsl) gasneti_sci_hsl_unlock(hsl)
-#define gasnet_hsl_trylock(hsl) (gasneti_sci_hsl_trylock(hsl) ? GASNET_OK : GASNET_ERR_NOT_READY)
+#define GASNETI_SCI_LOCK_LOCK(hsl) gasneti_sci_hsl_lock(hsl)
+#define GASNETI_SCI_LOCK_UNLOCK(hsl) gasneti_sci_hsl_unlock(hsl)
+#define GASNETI_SCI_LOCK_TRYLOCK(hsl) (gasneti_sci_hsl_trylock(hsl) ? GASNET_OK : GASNET_ERR_NOT_READY)
 #endif
 #endif
 

@@ -16,32 +16,47 @@ pub struct PeerSegment<A: Adapter> {
     pub segment: Option<A::RemoteSegment>,
     /// The segment, mapped.
     pub map: Option<A::Remote>,
+    /// Made by attach. False: the owner's own memory, which peers do not map (GASNet-EX: `gex_Segment_Create`).
+    pub attached: bool,
     /// Process id of the owner, if the kernel may copy to and from its memory. `None`: memory that is not mapped is reached by
     /// messages.
     pub pid: Option<i32>,
 }
 
-/// All nodes' segments, known from attach on.
+/// All nodes' segments, of the endpoint that messages are for. A node's segment is known from attach on, or from the time when
+/// its owner has published it.
 pub struct Segments<A: Adapter> {
-    table: OnceLock<(Box<[PeerSegment<A>]>, bool)>,
-    nodes: usize,
+    table: Box<[OnceLock<PeerSegment<A>>]>,
+    everything: OnceLock<bool>,
 }
 
 impl<A: Adapter> Segments<A> {
     pub(crate) fn new(nodes: usize) -> Self {
-        Segments { table: OnceLock::new(), nodes }
+        Segments { table: (0..nodes).map(|_| OnceLock::new()).collect(), everything: OnceLock::new() }
     }
 
-    /// Sets the table, once. `everything`: all memory of every node is its segment.
+    /// Sets all, once. `everything`: all memory of every node is its segment.
     pub fn set(&self, table: Box<[PeerSegment<A>]>, everything: bool) {
-        assert_eq!(table.len(), self.nodes);
-        assert!(self.table.set((table, everything)).is_ok(), "attached once");
+        assert_eq!(table.len(), self.table.len());
+        assert!(self.everything.set(everything).is_ok(), "attached once");
+        for (node, segment) in (0..).zip(table) {
+            assert!(self.publish(node, segment), "attached once");
+        }
     }
 
-    /// The segment of `node`, and whether all memory is its segment; `None` before attach.
+    /// Sets the segment of `node`; false if it was known before.
+    pub fn publish(&self, node: u32, segment: PeerSegment<A>) -> bool {
+        self.table[node as usize].set(segment).is_ok()
+    }
+
+    /// The segment of `node`, and whether all memory is its segment; `None` until it is known.
     pub(super) fn get(&self, node: u32) -> Option<(&PeerSegment<A>, bool)> {
-        let (table, everything) = self.table.get()?;
-        Some((&table[node as usize], *everything))
+        Some((self.table[node as usize].get()?, self.everything.get().copied().unwrap_or(false)))
+    }
+
+    /// The segment of `node` (below the number of nodes), once it is known.
+    pub fn of(&self, node: u32) -> Option<&PeerSegment<A>> {
+        self.table[node as usize].get()
     }
 
     /// Is `[address, address + len)` inside `node`'s segment?
@@ -61,9 +76,9 @@ impl<A: Adapter> Segments<A> {
         bad_arg(format_args!("[{address:#x}, +{len}) is outside the segment of node {node}: [{base:#x}, +{size})"))
     }
 
-    /// True if the range is inside `node`'s segment proper, in EVERYTHING too.
+    /// True if the range is inside the segment that attach has made for `node`, in EVERYTHING too.
     pub fn is_segment(&self, node: u32, address: usize, len: usize) -> bool {
-        let (base, size) = self.bounds(node);
+        let (base, size) = self.of(node).filter(|s| s.attached).map_or((0, 0), |s| (s.base, s.len));
         address >= base && len <= size && address - base <= size - len
     }
 

@@ -8,6 +8,7 @@
 
 pub mod constants;
 pub mod debug;
+pub mod ex;
 pub mod g1;
 pub mod hsl;
 mod threads;
@@ -41,8 +42,11 @@ fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int
 
 #[cold]
 #[inline(never)]
-fn failed(name: &'static str, error: Error) -> c_int {
+pub(in crate::api) fn failed(name: &'static str, error: Error) -> c_int {
     let code = code(&error);
+    if !ex::job::is_verbose() {
+        return code; // gex_System_SetVerboseErrors
+    }
     let call = debug::NamedCall::named(name);
     log::error(format_args!("{} returning {}: {error}{}", call.name(), g1::query::name(code), call.place()));
     code

@@ -5,7 +5,7 @@
 use crate::am::handlers::Entry;
 use crate::api::constants::*;
 use crate::api::tools::{debug as tools_debug, env as tools_env, trace as tools_trace};
-use crate::api::{failed, status};
+use crate::api::{ex, failed, status};
 use crate::base::error::{Kind, bad_arg};
 use crate::base::log;
 use crate::job::state::{Client, Job};
@@ -81,7 +81,20 @@ pub unsafe extern "C" fn gasneti_sci_init(
     let _ = (argc, argv); // the library takes no arguments from the command line
     // SAFETY: the caller promises that `client` points to a filled structure.
     let client = unsafe { client.read() };
-    check_objects("gasnet_init", client.modes);
+    // SAFETY: the caller promises that the pointers in `client` are valid.
+    let code = unsafe { init(client, "gasnet_init") };
+    if code == GASNETI_SCI_OK {
+        ex::job::begin(c"LEGACY".as_ptr(), ex::job::GASNETI_SCI_USES_GASNET1);
+    }
+    code
+}
+
+/// Joins the job, for a client of either API whose call is `name`.
+///
+/// # Safety
+/// The pointers in `client` are valid.
+pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static str) -> c_int {
+    check_objects(name, client.modes);
     // SAFETY: the caller promises that the pointers in `client` are valid.
     let max_segsize = unsafe { client.max_segsize.read() };
     show_frozen();
@@ -95,10 +108,10 @@ pub unsafe extern "C" fn gasneti_sci_init(
     });
     match result {
         Ok(()) => {}
-        Err(error) if matches!(error.kind(), Kind::NotInit(_)) => return failed("gasnet_init", error),
+        Err(error) if matches!(error.kind(), Kind::NotInit(_)) => return failed(name, error),
         // Without a job the client cannot continue: a second attempt would be refused for the same reason.
         Err(error) => {
-            log::error(format_args!("gasnet_init: {error}"));
+            log::error(format_args!("{name}: {error}"));
             exit::exit(1);
         }
     }
@@ -213,6 +226,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
         job.attach(&mut entries, segsize, call_hook)?;
         super::reach::tell_header(job);
+        ex::segment::bind_attached(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {
@@ -226,7 +240,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
     })
 }
 
-fn call_hook(base: usize, len: usize) {
+pub(in crate::api) fn call_hook(base: usize, len: usize) {
     let place = &raw const gasnet_client_attach_hook;
     // SAFETY: the client sets it before attach and leaves it alone (contract: core.md §13).
     if let Some(hook) = unsafe { place.read() } {

@@ -50,7 +50,7 @@ pub static mut gasneti_sci_queued: usize = 0;
 pub static mut gasneti_sci_few: usize = 0;
 
 /// Tells the header what it may do. Attach calls it last, before it returns to the client.
-pub(super) fn tell_header(job: &'static Job) {
+pub(in crate::api) fn tell_header(job: &'static Job) {
     crate::sci::copy::prepare();
     let conditions = Conditions {
         native: job.rma().is_native(),

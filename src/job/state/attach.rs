@@ -5,6 +5,7 @@ use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::Entry;
 use crate::am::region::PAYLOAD;
 use crate::am::segments::PeerSegment;
+use crate::base::config::Unmapped;
 use crate::base::error::{Error, bad_arg};
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
@@ -31,6 +32,50 @@ impl Job {
             return Err(Error::not_init("gasnet_attach was called before"));
         }
         let size = if self.client.everything { 0 } else { size };
+        self.check_size(size)?;
+        self.am.handlers().register(entries)?;
+        let forget = |_: &Error| self.am.handlers().forget(entries);
+        self.make_segments(size, hook).inspect_err(forget)?;
+        self.start();
+        self.boot.fence()?;
+        let maps_all = self.is_all_reached()?;
+        assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
+        Ok(())
+    }
+
+    /// Lets the job carry messages without a segment (GASNet-EX). In EVERYTHING all memory is the segment from here on. Blocks
+    /// until all nodes are here.
+    pub fn open(&'static self) -> Result<(), Error> {
+        if self.client.everything {
+            return self.attach(&mut [], 0, |_, _| ());
+        }
+        // What attach will find out, because all nodes have the same settings.
+        assert!(self.all_mapped.set(self.config.unmapped == Unmapped::No).is_ok(), "opened once");
+        self.start();
+        Ok(self.boot.fence()?)
+    }
+
+    /// Creates and exchanges the segments of a job that is [open](Self::open). Blocks until all nodes call, and serves messages
+    /// meanwhile. Errors in arguments are found before anything is created.
+    pub fn attach_segment(&'static self, size: usize, hook: impl FnOnce(usize, usize)) -> Result<(), Error> {
+        if self.segments.get().is_some() {
+            return Err(Error::not_init("the segment was attached before"));
+        }
+        if size == 0 {
+            return bad_arg(format_args!("a segment of 0 bytes"));
+        }
+        self.check_size(size)?;
+        // Messages flow already, and a fence serves none: all nodes must be here before the first fence.
+        self.coll()?.meet();
+        self.make_segments(size, hook)?;
+        self.boot.fence()?;
+        if !self.is_all_reached()? && self.config.unmapped == Unmapped::No {
+            return Err(Error::resource("a node could not map the segments of all others"));
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, size: usize) -> Result<(), Error> {
         if !(size as u64).is_multiple_of(limits::PAGE) {
             return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
         }
@@ -40,26 +85,36 @@ impl Job {
                 self.max_local
             ));
         }
-        self.am.handlers().register(entries)?;
-        let forget = |_: &Error| self.am.handlers().forget(entries);
-        let (own, segments) = self.exchange_segments(size).inspect_err(forget)?;
+        Ok(())
+    }
+
+    /// Creates this node's segment, connects the others, and calls `hook` with the place of its own one.
+    fn make_segments(&self, size: usize, hook: impl FnOnce(usize, usize)) -> Result<(), Error> {
+        let (own, segments) = self.exchange_segments(size)?;
         let infos = segments.iter().enumerate().map(|(p, segment)| self.info(p as u32, segment, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.segments().set(segments, self.client.everything);
         hook(own.base, own.len);
+        Ok(())
+    }
+
+    /// From here on clients may call everything.
+    fn start(&'static self) {
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
         // ORDERING: Release ↔ Acquire in `attached`: the job is complete before its pointer is seen.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
-        self.boot.fence()?;
+    }
+
+    /// Whether every node has mapped the segments of all others. After the fence behind [`Self::make_segments`].
+    fn is_all_reached(&self) -> Result<bool, Error> {
         let mut maps_all = true;
         for node in 0..self.nodes {
             let mut answer = [0];
             self.boot.get(node, REACHED, &mut answer)?;
             maps_all &= answer[0] == 1;
         }
-        assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
-        Ok(())
+        Ok(maps_all)
     }
 
     /// Creates this node's segment and connects the others. Returns the place of its own one, and all segments by
@@ -109,12 +164,13 @@ impl Job {
         let (base, len, pid) = (base as usize, len as usize, pid as i32);
         if node == self.rank {
             // The values do not come from the bulletin, because other nodes can write that too.
-            return Ok(PeerSegment { base: own.base, len: own.len, segment: None, map: None, pid: Some(pid) });
+            let SegmentInfo { base, len, .. } = own;
+            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, pid: Some(pid) });
         }
         let is_hidden = self.config.unmapped.hides(self.rank, node);
         let pid = (!is_hidden).then_some(pid);
         if len == 0 {
-            return Ok(PeerSegment { base: 0, len, segment: None, map: None, pid });
+            return Ok(PeerSegment { base: 0, len, segment: None, map: None, attached: true, pid });
         }
         if !is_possible(base, len, self.place(node)) {
             return Err(Error::resource(format_args!(
@@ -122,11 +178,11 @@ impl Job {
             )));
         }
         if is_hidden {
-            return Ok(PeerSegment { base, len, segment: None, map: None, pid });
+            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, pid });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
-        Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), pid })
+        Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, pid })
     }
 
     fn info(&self, node: u32, segment: &PeerSegment<Host>, own: SegmentInfo) -> SegmentInfo {

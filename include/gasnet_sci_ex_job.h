@@ -1,0 +1,124 @@
+/* GASNet-EX: start, job queries, objects, team translation, locks. Part of gasnetex.h. Contract: ex-core.md sections 4-7, 15, 16. */
+#if !defined(GASNETI_SCI_IN_GASNET_H)
+#error "include gasnetex.h, not gasnet_sci_ex_job.h"
+#endif
+#ifndef GASNETI_SCI_EX_JOB_H
+#define GASNETI_SCI_EX_JOB_H
+
+/* ---- start ---- */
+GASNETI_SCI_INLINE int gasneti_sci_do_ex_init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name,
+                                              int *argc, char ***argv, gex_Flags_t flags) {
+  static const char ident[] = GASNETI_SCI_IDENT; /* passed to the library, so that the linker keeps it */
+  gasneti_sci_client_t client;
+  (void)argc, (void)argv; /* the library takes no arguments from the command line */
+  client.modes = GASNETI_SCI_MODES;
+  client.config = GASNET_CONFIG_STRING;
+  client.max_segsize = &gasnet_max_segsize; /* the client's own, if it defines one */
+  client.ident = ident;
+  return gasneti_sci_ex_init(&client, name, flags, client_p, ep_p, tm_p);
+}
+/* int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *clientName, int *argc,
+ *                     char ***argv, gex_Flags_t flags): joins the job; messages flow when it returns. */
+#define gex_Client_Init(client_p, ep_p, tm_p, name, argc, argv, flags)                                               \
+  gasneti_sci_do_ex_init((client_p), (ep_p), (tm_p), (name), (argc), (argv), (flags))
+
+/* ---- the job: allowed from init on, anywhere ---- */
+typedef struct {
+  gex_Rank_t gex_jobrank;
+} const gex_RankInfo_t;
+#define gex_System_QueryJobRank() GASNETI_SCI_AS(gex_Rank_t, gasneti_sci_mynode())
+#define gex_System_QueryJobSize() GASNETI_SCI_AS(gex_Rank_t, gasneti_sci_nodes())
+GASNETI_SCI_INLINE void gasneti_sci_do_near(int host, gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p) {
+  gasneti_sci_ex_near(host, (const gasneti_sci_rank_info_t **)(void *)info_p, count_p, index_p);
+}
+#define gex_System_QueryNbrhdInfo(info_p, count_p, index_p) gasneti_sci_do_near(0, (info_p), (count_p), (index_p))
+#define gex_System_QueryHostInfo(info_p, count_p, index_p) gasneti_sci_do_near(1, (info_p), (count_p), (index_p))
+#define gex_System_QueryMyPosition(nbrhds, nbrhd, hosts, host) gasneti_sci_ex_position((nbrhds), (nbrhd), (hosts), (host))
+#if defined(GASNET_SEQ)
+#define gex_System_QueryMaxThreads() GASNETI_SCI_AS(uint64_t, 1)
+#else
+#define gex_System_QueryMaxThreads() gasneti_sci_ex_max_threads()
+#endif
+#define gex_System_QueryHiddenAMConcurrencyLevel() 0
+#define gex_System_GetVerboseErrors() gasneti_sci_ex_verbose_errors()
+#define gex_System_SetVerboseErrors(enable) gasneti_sci_ex_set_verbose_errors(enable)
+
+/* Threads of the library that the client may run itself: there are none. */
+typedef struct {
+  const char *gex_device_list;
+  unsigned int gex_thread_roles;
+  void *(*gex_progress_fn)(void *);
+  void *gex_progress_arg;
+} gex_ProgressThreadInfo_t;
+#define GEX_THREAD_ROLE_RCV 1u
+#define GEX_THREAD_ROLE_SND 2u
+GASNETI_SCI_INLINE int gasneti_sci_do_progress_threads(gex_Client_t client, unsigned int *count_p,
+                                                       const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags) {
+  return gasneti_sci_ex_progress_threads(client, count_p, (const void **)(void *)info_p, flags);
+}
+#define gex_System_QueryProgressThreads(client, count_p, info_p, flags)                                              \
+  gasneti_sci_do_progress_threads((client), (count_p), (info_p), (flags))
+
+/* ---- objects. CData: the client's own pointer, NULL at first ---- */
+#define GASNETI_SCI_EX_CDATA(kind)                                                                                   \
+  GASNETI_SCI_INLINE void gasneti_sci_set_##kind##_cdata(gex_##kind##_t object, const void *val) {                   \
+    object->cdata = (void *)(uintptr_t)val;                                                                          \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE void *gasneti_sci_##kind##_cdata(gex_##kind##_t object) { return object->cdata; }              \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_EX_CDATA(Client);
+GASNETI_SCI_EX_CDATA(EP);
+GASNETI_SCI_EX_CDATA(TM);
+GASNETI_SCI_EX_CDATA(Segment);
+#define gex_Client_SetCData(object, val) gasneti_sci_set_Client_cdata((object), (val))
+#define gex_EP_SetCData(object, val) gasneti_sci_set_EP_cdata((object), (val))
+#define gex_TM_SetCData(object, val) gasneti_sci_set_TM_cdata((object), (val))
+#define gex_Segment_SetCData(object, val) gasneti_sci_set_Segment_cdata((object), (val))
+#define gex_Client_QueryCData(object) gasneti_sci_Client_cdata(object)
+#define gex_EP_QueryCData(object) gasneti_sci_EP_cdata(object)
+#define gex_TM_QueryCData(object) gasneti_sci_TM_cdata(object)
+#define gex_Segment_QueryCData(object) gasneti_sci_Segment_cdata(object)
+
+#define GASNETI_SCI_EX_QUERY(type, name, kind, field)                                                                \
+  GASNETI_SCI_INLINE type gasneti_sci_##name(gex_##kind##_t object) { return (type)object->field; }                  \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_EX_QUERY(const char *, client_name, Client, name);
+GASNETI_SCI_EX_QUERY(gex_Flags_t, client_flags, Client, flags);
+GASNETI_SCI_EX_QUERY(gex_Client_t, ep_client, EP, client);
+GASNETI_SCI_EX_QUERY(gex_Flags_t, ep_flags, EP, flags);
+GASNETI_SCI_EX_QUERY(gex_Segment_t, ep_segment, EP, segment);
+GASNETI_SCI_EX_QUERY(gex_EP_Index_t, ep_index, EP, index);
+GASNETI_SCI_EX_QUERY(gex_EP_t, tm_ep, TM, ep);
+GASNETI_SCI_EX_QUERY(gex_Flags_t, tm_flags, TM, flags);
+GASNETI_SCI_EX_QUERY(gex_Rank_t, tm_rank, TM, rank);
+GASNETI_SCI_EX_QUERY(gex_Rank_t, tm_size, TM, size);
+GASNETI_SCI_EX_QUERY(gex_Client_t, segment_client, Segment, client);
+GASNETI_SCI_EX_QUERY(gex_Flags_t, segment_flags, Segment, flags);
+GASNETI_SCI_EX_QUERY(void *, segment_addr, Segment, addr);
+GASNETI_SCI_EX_QUERY(uintptr_t, segment_size, Segment, size);
+#define gex_Client_QueryName(object) gasneti_sci_client_name(object)
+#define gex_Client_QueryFlags(object) gasneti_sci_client_flags(object)
+#define gex_EP_QueryClient(object) gasneti_sci_ep_client(object)
+#define gex_EP_QueryFlags(object) gasneti_sci_ep_flags(object)
+#define gex_EP_QuerySegment(object) gasneti_sci_ep_segment(object)
+#define gex_EP_QueryIndex(object) gasneti_sci_ep_index(object)
+#define gex_TM_QueryClient(object) gasneti_sci_ep_client(gasneti_sci_tm_ep(object))
+#define gex_TM_QueryEP(object) gasneti_sci_tm_ep(object)
+#define gex_TM_QueryFlags(object) gasneti_sci_tm_flags(object)
+#define gex_TM_QueryRank(object) gasneti_sci_tm_rank(object)
+#define gex_TM_QuerySize(object) gasneti_sci_tm_size(object)
+#define gex_Segment_QueryClient(object) gasneti_sci_segment_client(object)
+#define gex_Segment_QueryFlags(object) gasneti_sci_segment_flags(object)
+#define gex_Segment_QueryAddr(object) gasneti_sci_segment_addr(object)
+#define gex_Segment_QuerySize(object) gasneti_sci_segment_size(object)
+
+/* ---- handler-safe locks: those of GASNet-1 under other names ---- */
+typedef gasnet_hsl_t gex_HSL_t;
+#define GEX_HSL_INITIALIZER GASNET_HSL_INITIALIZER
+#define gex_HSL_Init(hsl) GASNETI_SCI_LOCK_INIT(hsl)
+#define gex_HSL_Destroy(hsl) GASNETI_SCI_LOCK_DESTROY(hsl)
+#define gex_HSL_Lock(hsl) GASNETI_SCI_LOCK_LOCK(hsl)
+#define gex_HSL_Unlock(hsl) GASNETI_SCI_LOCK_UNLOCK(hsl)
+#define gex_HSL_Trylock(hsl) GASNETI_SCI_LOCK_TRYLOCK(hsl)
+
+#endif

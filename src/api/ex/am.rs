@@ -1,0 +1,3 @@
+//! Active Messages of GASNet-EX.
+
+#![allow(unsafe_code)] // clients' pointers; exported names

@@ -1,0 +1,3 @@
+//! Remote atomics of GASNet-EX.
+
+#![allow(unsafe_code)] // clients' pointers; exported names

@@ -1,0 +1,3 @@
+//! Collectives of GASNet-EX.
+
+#![allow(unsafe_code)] // clients' pointers; exported names

@@ -1,0 +1,3 @@
+//! Memory kinds of GASNet-EX.
+
+#![allow(unsafe_code)] // clients' pointers; exported names

@@ -1,0 +1,3 @@
+//! Teams of GASNet-EX.
+
+#![allow(unsafe_code)] // clients' pointers; exported names
