@@ -62,6 +62,9 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     status(CALL, || {
         let job = Job::get()?;
         let Some(made) = begin(name, flags) else { return bad_arg(format_args!("no job")) };
+        if job.client().debug {
+            job.am().handlers().inspect(super::am::inspect);
+        }
         job.open()?;
         reach::tell_header(job);
         // SAFETY: the caller promises writable places; they are not NULL, as checked.
