@@ -24,7 +24,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// The engines of this process.
 type On = Engines<'static, Host>;
 
-pub(super) fn engines() -> Result<On, Error> {
+pub(in crate::api) fn engines() -> Result<On, Error> {
     let job = Job::attached()?;
     Ok(Engines { am: job.am(), rma: job.rma() })
 }
@@ -293,7 +293,7 @@ pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
     must("gasnet_wait_syncnb_valget", || engines()?.wait_value(handle as usize, Whose::of_handles()))
 }
 
-fn is_ready(ready: bool) -> c_int {
+pub(in crate::api) fn is_ready(ready: bool) -> c_int {
     if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY }
 }
 
