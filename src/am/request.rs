@@ -75,7 +75,7 @@ impl<A: Adapter> Am<A> {
     }
 
     /// Medium request, as [`Self::request_medium`]. False as in [`Self::send_short`].
-    #[inline]
+    #[inline(always)]
     pub fn send_medium(
         &self,
         dest: u32,

@@ -113,7 +113,8 @@ impl Meta {
     /// True for a Medium: its handler reads the slot or the ring.
     #[inline(always)]
     pub fn holds_buffer(self) -> bool {
-        matches!(self.carry(), Some(Carry::Inline | Carry::Ring))
+        const _: () = assert!(Carry::Inline as u64 == 1 && Carry::Ring as u64 == 2);
+        ((self.0 >> Meta::CARRY_AT) & 7).wrapping_sub(1) < 2
     }
 
     /// True for a Long.
