@@ -1341,4 +1341,29 @@ void gasneti_sci_ex_objects(gasneti_sci_client_object_t **client_p,
                             gasneti_sci_tm_t **tm_p,
                             gasneti_sci_segment_t **segment_p);
 
+/*
+ `gex_MK_Create`: refuses every class of devices. `filled` is 0 if the client gave no arguments.
+ */
+int gasneti_sci_mk_create(void **kind_p,
+                          const gasneti_sci_client_object_t *client,
+                          int filled,
+                          uint64_t args_flags,
+                          int class_,
+                          uint32_t flags);
+
+/*
+ `gex_MK_Destroy`: ends the job, because no kind can be destroyed.
+ */
+void gasneti_sci_mk_destroy(void *kind, uint32_t _flags);
+
+/*
+ `gex_MK_SetCData` and `gex_MK_QueryCData`: ends the job, because no kind has such a pointer.
+ */
+void *gasneti_sci_mk_cdata(void *kind, const void *_val);
+
+/*
+ `gex_MK_QueryFlags`, `_QueryClient` and `_QueryClass`: ends the job, because no kind was made.
+ */
+size_t gasneti_sci_mk_query(void *kind);
+
 #endif  /* GASNETI_SCI_ABI_H */
