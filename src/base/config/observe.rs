@@ -71,7 +71,7 @@ impl Mask {
     pub fn parse(text: &str) -> Option<Mask> {
         let (text, others) = Self::split(text);
         let letters = text.chars().filter(|c| !c.is_whitespace() && *c != ',').map(|c| c.to_ascii_uppercase());
-        let known = letters.map(|c| Self::LETTERS.contains(c).then_some(c));
+        let mut known = letters.map(|c| Self::LETTERS.contains(c).then_some(c));
         Some(known.try_fold(Mask::none(), |mask, c| Some(mask.with(c?)))?.or_others(others))
     }
 
