@@ -6,13 +6,14 @@ use super::compile::Extent::Syntax;
 use anyhow::Result;
 
 /// The headers that clients include.
-pub const PUBLIC: [&str; 9] = [
+pub const PUBLIC: [&str; 10] = [
     "gasnet.h",
     "gasnetex.h",
     "gasnet_tools.h",
     "gasnet_vis.h",
     "gasnet_coll.h",
     "gasnet_handler.h",
+    "gasnet_ratomic.h",
     "gasnet_mk.h",
     "gasnet_fwd.h",
     "gasnet_portable_platform.h",

@@ -75,7 +75,8 @@ fn version_lines(repo: &Repo, verdicts: &Verdicts) -> Result<()> {
     let line_of = |name: &str, right: &dyn Fn(&str) -> bool| {
         let lines: Vec<&str> = text.lines().filter(|line| line.contains(name)).collect();
         let value = lines.first().and_then(|line| line.split_whitespace().nth(2));
-        let findings = if lines.len() == 1 && value.is_some_and(right) { String::new() } else { lines.join("\n") + "\n" };
+        let findings =
+            if lines.len() == 1 && value.is_some_and(right) { String::new() } else { lines.join("\n") + "\n" };
         verdicts.none(&format!("line of {name}"), &findings, 12);
         value.unwrap_or_default()
     };

@@ -28,7 +28,14 @@ pub fn add(checks: &mut Checks) -> Result<()> {
 
     let alone = checks.file("refused-alone.c", &includes(&["gasnet_tools.h"]))?;
     for mode in ["-DGASNET_SEQ", "-DGASNET_PARSYNC", "-DGASNET_PAR"] {
-        checks.refused(&format!("tools first, {mode}"), "include gasnetex.h or gasnet.h before", "gcc", "c99", &[mode], &alone)?;
+        checks.refused(
+            &format!("tools first, {mode}"),
+            "include gasnetex.h or gasnet.h before",
+            "gcc",
+            "c99",
+            &[mode],
+            &alone,
+        )?;
     }
     let typedefs = ["-DGASNETT_USE_RESTRICT_ON_TYPEDEFS=1"];
     checks.refused("restrict on typedefs only", "GASNETT_USE_RESTRICT", "gcc", "c99", &typedefs, &alone)?;
