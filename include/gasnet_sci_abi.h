@@ -227,6 +227,11 @@
 #define GASNETI_SCI_NPAM_LONG 8
 
 /*
+ First word of an atomic domain.
+ */
+#define GASNETI_SCI_AD_MAGIC 1195726913
+
+/*
  How a client object was compiled. Its headers fill it in.
  */
 typedef struct {
@@ -611,6 +616,40 @@ typedef struct {
    */
   size_t size;
 } gasneti_sci_srcdesc_t;
+
+/*
+ `gex_AD_t` points here.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_AD_MAGIC`.
+   */
+  uint32_t magic;
+  /*
+   Flags given at creation.
+   */
+  uint32_t flags;
+  /*
+   The type of its words, `GEX_DT_*`.
+   */
+  uint32_t dt;
+  /*
+   Its operations, `GEX_OP_*`.
+   */
+  uint32_t ops;
+  /*
+   Its team.
+   */
+  gasneti_sci_tm_t *tm;
+  /*
+   The team's table of places in the job; NULL: ranks are the job's.
+   */
+  const uint32_t *jobranks;
+  /*
+   The client's own pointer.
+   */
+  void *cdata;
+} gasneti_sci_ad_t;
 
 /*
  The way to one peer, for Shorts of one line.
@@ -1689,5 +1728,54 @@ void gasneti_sci_ex_check_transfer(const char *name,
                                    int form,
                                    size_t *lc_opt,
                                    uint32_t flags);
+
+/*
+ Makes an atomic domain. No member waits for another: a message of a domain does not name it.
+ */
+void gasneti_sci_ad_create(gasneti_sci_ad_t **ad_p, gasneti_sci_tm_t *tm, uint32_t dt, uint32_t ops, uint32_t flags);
+
+/*
+ Ends a domain. The client has synced its operations on all members.
+ */
+void gasneti_sci_ad_destroy(gasneti_sci_ad_t *ad);
+
+/*
+ An atomic operation on the word at `addr` of `rank`. The operands are bits. Returns an event, or 0 or 1 if `implicit`.
+ */
+size_t gasneti_sci_ad_op(const gasneti_sci_ad_t *ad,
+                         void *result,
+                         uint32_t rank,
+                         void *addr,
+                         uint32_t opcode,
+                         uint64_t x,
+                         uint64_t y,
+                         uint32_t dt,
+                         uint32_t flags,
+                         int implicit);
+
+/*
+ `gex_MK_Create`: refuses every class of devices. `filled` is 0 if the client gave no arguments.
+ */
+int gasneti_sci_mk_create(void **kind_p,
+                          const gasneti_sci_client_object_t *client,
+                          int filled,
+                          uint64_t args_flags,
+                          int class_,
+                          uint32_t flags);
+
+/*
+ `gex_MK_Destroy`: ends the job, because no kind can be destroyed.
+ */
+void gasneti_sci_mk_destroy(void *kind, uint32_t _flags);
+
+/*
+ `gex_MK_SetCData` and `gex_MK_QueryCData`: ends the job, because no kind has such a pointer.
+ */
+void *gasneti_sci_mk_cdata(void *kind, const void *_val);
+
+/*
+ `gex_MK_QueryFlags`, `_QueryClient` and `_QueryClass`: ends the job, because no kind was made.
+ */
+size_t gasneti_sci_mk_query(void *kind);
 
 #endif  /* GASNETI_SCI_ABI_H */

@@ -8,9 +8,6 @@
 #ifndef GASNETI_SCI_EX_TYPES_H
 #define GASNETI_SCI_EX_TYPES_H
 
-#define GEX_SPEC_VERSION_MAJOR 0
-#define GEX_SPEC_VERSION_MINOR 19
-
 /* ---- features ---- */
 #define GASNET_MAXEPS 1
 #define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0

@@ -19,7 +19,7 @@
 #define GASNETI_SCI_IN_GASNET_H 1
 #include "gasnet_config.h"
 #include "gasnet_sci_modes.h"
-#include "gasnet_sci_platform.h"
+#include "gasnet_portable_platform.h"
 #include "gasnet_sci_base.h"
 #include "gasnet_fwd.h"
 

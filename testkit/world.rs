@@ -130,7 +130,11 @@ pub(crate) fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: us
 
 /// Makes the active nodes. They serve transfers by messages.
 pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
-    nodes_with(shape, adapters, |_, library| reference::register(library))
+    nodes_with(shape, adapters, |_, library| {
+        reference::register(library);
+        #[cfg(not(loom))]
+        crate::atomic::messages::register(library);
+    })
 }
 
 /// Makes the active nodes. `register` adds to the library of each rank what serves its messages.
