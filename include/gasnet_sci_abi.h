@@ -519,6 +519,25 @@ typedef struct {
 } gasneti_sci_rank_info_t;
 
 /*
+ `gex_EP_Location_t`.
+ */
+typedef struct {
+  /*
+   Rank of the endpoint's process.
+   */
+  uint32_t gex_rank;
+  /*
+   Its number there.
+   */
+  uint16_t gex_ep_index;
+} gasneti_sci_ep_location_t;
+
+/*
+ `gex_Coll_ReduceFn_t`, as the header passes it.
+ */
+typedef const void *gasneti_sci_reduce_fn_t;
+
+/*
  The way to one peer, for Shorts of one line.
  */
 typedef struct {
@@ -1340,5 +1359,92 @@ void gasneti_sci_ex_objects(gasneti_sci_client_object_t **client_p,
                             gasneti_sci_ep_t **ep_p,
                             gasneti_sci_tm_t **tm_p,
                             gasneti_sci_segment_t **segment_p);
+
+/*
+ `gex_TM_Split`: makes a team of the members with one color. In queries returns the size of scratch memory to grant.
+ */
+size_t gasneti_sci_ex_split(gasneti_sci_tm_t **new_tm_p,
+                            gasneti_sci_tm_t *parent,
+                            int color,
+                            int key,
+                            void *scratch,
+                            size_t scratch_size,
+                            uint32_t flags);
+
+/*
+ `gex_TM_Create`: makes teams of the members that are listed. In queries returns the size of scratch memory to grant.
+ */
+size_t gasneti_sci_ex_create(gasneti_sci_tm_t **new_tms,
+                             size_t num_new_tms,
+                             gasneti_sci_tm_t *parent,
+                             const gasneti_sci_ep_location_t *args,
+                             size_t numargs,
+                             void **scratch_addrs,
+                             size_t scratch_size,
+                             uint32_t flags);
+
+/*
+ `gex_TM_Destroy`: ends a team. Returns 1 if the client had granted scratch memory and wants to know where.
+ */
+int gasneti_sci_ex_destroy(gasneti_sci_tm_t *tm, void **scratch_p, size_t *size_p, uint32_t flags);
+
+/*
+ `gex_TM_TranslateJobrankToRank`: `GEX_RANK_INVALID` if the process is not a member.
+ */
+uint32_t gasneti_sci_ex_rank(const gasneti_sci_tm_t *tm, uint32_t jobrank);
+
+/*
+ For debug clients: the place in the job of `rank` of `tm`, a team or a pair. Ends the job if there is no such rank.
+ */
+uint32_t gasneti_sci_ex_jobrank(const gasneti_sci_tm_t *tm, uint32_t rank);
+
+/*
+ `gex_Coll_BarrierNB`: returns the event, 0 if all members have arrived.
+ */
+size_t gasneti_sci_ex_barrier(const gasneti_sci_tm_t *tm, uint32_t flags);
+
+/*
+ `gex_Coll_BarrierBlocking`.
+ */
+void gasneti_sci_ex_barrier_blocking(const gasneti_sci_tm_t *tm, uint32_t flags);
+
+/*
+ `gex_Coll_BroadcastNB`: returns the event, 0 if it is complete.
+ */
+size_t gasneti_sci_ex_broadcast(const gasneti_sci_tm_t *tm,
+                                uint32_t root,
+                                void *dst,
+                                const void *src,
+                                size_t nbytes,
+                                uint32_t flags);
+
+/*
+ `gex_Coll_ReduceToOneNB`: returns the event, 0 if it is complete.
+ */
+size_t gasneti_sci_ex_reduce(const gasneti_sci_tm_t *tm,
+                             uint32_t root,
+                             void *dst,
+                             const void *src,
+                             uint32_t dt,
+                             size_t dt_sz,
+                             size_t dt_cnt,
+                             uint32_t op,
+                             gasneti_sci_reduce_fn_t function,
+                             void *cdata,
+                             uint32_t flags);
+
+/*
+ `gex_Coll_ReduceToAllNB`: returns the event, 0 if it is complete.
+ */
+size_t gasneti_sci_ex_reduce_all(const gasneti_sci_tm_t *tm,
+                                 void *dst,
+                                 const void *src,
+                                 uint32_t dt,
+                                 size_t dt_sz,
+                                 size_t dt_cnt,
+                                 uint32_t op,
+                                 gasneti_sci_reduce_fn_t function,
+                                 void *cdata,
+                                 uint32_t flags);
 
 #endif  /* GASNETI_SCI_ABI_H */

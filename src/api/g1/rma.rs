@@ -24,7 +24,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// The engines of this process.
 type On = Engines<'static, Host>;
 
-pub(super) fn engines() -> Result<On, Error> {
+pub(in crate::api) fn engines() -> Result<On, Error> {
     let job = Job::attached()?;
     Ok(Engines { am: job.am(), rma: job.rma() })
 }
