@@ -1361,6 +1361,125 @@ void gasneti_sci_ex_objects(gasneti_sci_client_object_t **client_p,
                             gasneti_sci_segment_t **segment_p);
 
 /*
+ Blocking put. 1 if IMMEDIATE was refused, else 0.
+ */
+int gasneti_sci_ex_put(const gasneti_sci_tm_t *tm,
+                       uint32_t rank,
+                       void *dest,
+                       const void *src,
+                       size_t nbytes,
+                       uint32_t flags);
+
+/*
+ Put with an event: the root, 0 if it is complete, or `NO_OP`. `lc_opt` is as in `gex_RMA_PutNB`.
+ */
+size_t gasneti_sci_ex_put_nb(const gasneti_sci_tm_t *tm,
+                             uint32_t rank,
+                             void *dest,
+                             const void *src,
+                             size_t nbytes,
+                             size_t *lc_opt,
+                             uint32_t flags);
+
+/*
+ Put without an event. 1 if IMMEDIATE was refused, else 0. `lc_opt` is as in `gex_RMA_PutNBI`.
+ */
+int gasneti_sci_ex_put_nbi(const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           void *dest,
+                           const void *src,
+                           size_t nbytes,
+                           size_t *lc_opt,
+                           uint32_t flags);
+
+/*
+ Blocking get. 1 if IMMEDIATE was refused, else 0.
+ */
+int gasneti_sci_ex_get(const gasneti_sci_tm_t *tm,
+                       void *dest,
+                       uint32_t rank,
+                       const void *src,
+                       size_t nbytes,
+                       uint32_t flags);
+
+/*
+ Get with an event: the root, 0 if it is complete, or `NO_OP`.
+ */
+size_t gasneti_sci_ex_get_nb(const gasneti_sci_tm_t *tm,
+                             void *dest,
+                             uint32_t rank,
+                             const void *src,
+                             size_t nbytes,
+                             uint32_t flags);
+
+/*
+ Get without an event. 1 if IMMEDIATE was refused, else 0.
+ */
+int gasneti_sci_ex_get_nbi(const gasneti_sci_tm_t *tm,
+                           void *dest,
+                           uint32_t rank,
+                           const void *src,
+                           size_t nbytes,
+                           uint32_t flags);
+
+/*
+ Syncs an event if it is complete. `GASNET_OK`, or `GASNET_ERR_NOT_READY`. Serves no messages.
+ */
+int gasneti_sci_ex_test(size_t event);
+
+/*
+ Waits until an event is complete. Serves messages, at least once.
+ */
+void gasneti_sci_ex_wait(size_t event);
+
+/*
+ As `gasneti_sci_ex_test`, for `n` events: all of them, or one at least if `all` is 0. Complete ones become 0.
+ */
+int gasneti_sci_ex_test_array(size_t *events, size_t n, int all);
+
+/*
+ As `gasneti_sci_ex_wait`, for `n` events: all of them, or one at least if `all` is 0. Complete ones become 0.
+ */
+void gasneti_sci_ex_wait_array(size_t *events, size_t n, int all);
+
+/*
+ The leaf of `root` for one `GEX_EC_*`; 0 if that part is complete.
+ */
+size_t gasneti_sci_ex_leaf(size_t root, uint32_t category);
+
+/*
+ `GASNET_OK` if this thread's implicit operations of the categories are complete, else `GASNET_ERR_NOT_READY`.
+ */
+int gasneti_sci_ex_nbi_test(uint32_t mask);
+
+/*
+ Waits until this thread's implicit operations of the categories are complete. Serves messages, at least once.
+ */
+void gasneti_sci_ex_nbi_wait(uint32_t mask);
+
+/*
+ Opens an access region of this thread. Fatal if one is open.
+ */
+void gasneti_sci_ex_begin_region(void);
+
+/*
+ Closes the access region. The root of its operations, 0 if they are complete.
+ */
+size_t gasneti_sci_ex_end_region(void);
+
+/*
+ The debug checks of a transfer; an error ends the job. `form` is 1 for `PutNB`, 2 for `PutNBI`, whose `lc_opt` is checked; else 0.
+ */
+void gasneti_sci_ex_check_transfer(const char *name,
+                                   const gasneti_sci_tm_t *tm,
+                                   uint32_t rank,
+                                   const void *address,
+                                   size_t nbytes,
+                                   int form,
+                                   size_t *lc_opt,
+                                   uint32_t flags);
+
+/*
  `gex_TM_Split`: makes a team of the members with one color. In queries returns the size of scratch memory to grant.
  */
 size_t gasneti_sci_ex_split(gasneti_sci_tm_t **new_tm_p,

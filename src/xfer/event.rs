@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | root | one explicit operation, or a closed access region | once; then it is dead, and its op is given back |
 //! | leaf | a part of a root's operation: its local completion, or one category of a region | any number of times, or never; dead with its root |
-//! | implicit set | the puts, or the gets, that a thread started without an event outside regions | any number of times, by that thread |
+//! | implicit set | the puts, gets or atomics that a thread started without an event outside regions | any number of times, by that thread |
 //!
 //! An event is a word. The low half is the op's number + 1. The high half is the op's use, of which two bits name the part that
 //! a leaf stands for. 0 is an event that is complete. A dead event is recognised by its use, because ops are never freed
@@ -12,7 +12,7 @@
 //!
 //! Events belong to the process: any thread may test, wait for and sync an event that another thread started, if the client
 //! orders the hand-over. Two threads must not sync one root at the same time; the later one gets an error, unless one of the
-//! two started it. GASNet-1 binds its handles to the thread that started them: its API layer asks for [`Whose::Own`].
+//! two started it. GASNet-1 binds its handles to the thread that started them: its API layer asks for [`Whose::of_handles`].
 //!
 //! Must not know: C types, error codes, the names of clients' calls.
 
@@ -32,6 +32,14 @@ pub enum Whose {
     Own,
     /// Roots and leaves of any thread.
     Any,
+}
+
+impl Whose {
+    /// The events that GASNet-1's syncs take: those of any thread if the client began by GASNet-EX, else the caller's own.
+    #[inline(always)]
+    pub fn of_handles() -> Whose {
+        if Table::get().do_events_outlive_threads() { Whose::Any } else { Whose::Own }
+    }
 }
 
 /// The part of an op's operation that an event stands for.
@@ -317,6 +325,10 @@ impl Sets {
     pub const GETS: Sets = Sets(2);
     /// Local completion of puts.
     pub const LOCAL: Sets = Sets(4);
+    /// Atomic operations that read and modify.
+    pub const RMW: Sets = Sets(8);
+    /// All of them. A set that is complete is locally complete, too.
+    pub const ALL: Sets = Sets(Sets::PUTS.0 | Sets::GETS.0 | Sets::RMW.0);
 
     /// Both.
     #[must_use]
@@ -344,6 +356,7 @@ impl Sets {
         is(Sets::PUTS, Set::Puts, Op::is_done)
             && is(Sets::GETS, Set::Gets, Op::is_done)
             && is(Sets::LOCAL, Set::Puts, Op::is_locally_done)
+            && is(Sets::RMW, Set::Rmw, Op::is_done)
     }
 }
 

@@ -30,10 +30,12 @@ pub enum Set {
     Puts = 0,
     /// Gets.
     Gets = 1,
+    /// Atomic operations that read and modify.
+    Rmw = 2,
 }
 
 /// Sets of a thread.
-const SETS: usize = 2;
+const SETS: usize = 3;
 
 /// State that only the home's thread touches.
 #[derive(Default)]

@@ -9,6 +9,7 @@ use crate::api::{must, status};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sync::fixed::{AtomicBool, Ordering};
+use crate::xfer::table::Table;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -63,6 +64,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
         let job = Job::get()?;
         let Some(made) = begin(name, flags) else { return bad_arg(format_args!("no job")) };
         job.open()?;
+        Table::get().let_events_outlive_threads();
         reach::tell_header(job);
         // SAFETY: the caller promises writable places; they are not NULL, as checked.
         unsafe { client_p.write(made.client) };
@@ -218,6 +220,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_objects(
     must("gasnet_QueryGexObjects", || {
         Job::attached()?;
         let made = objects::primordial()?;
+        Table::get().let_events_outlive_threads(); // who asks for them uses GASNet-EX
         // SAFETY: made in init, and never freed.
         let segment = unsafe { (*made.ep).segment };
         if !client_p.is_null() {

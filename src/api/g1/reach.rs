@@ -6,6 +6,7 @@
 use crate::job::Job;
 use crate::peers::shortcuts::{self, Conditions, Shortcuts};
 use crate::sci::Adapter;
+use crate::sync::fixed::{AtomicUsize, Ordering};
 use crate::trace;
 
 /// In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so each transfer is a call.
@@ -74,5 +75,18 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
     for (place, value) in [(&raw mut gasneti_sci_queued, queued), (&raw mut gasneti_sci_few, few)] {
         // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
         unsafe { place.write(value) };
+    }
+}
+
+/// An implicit operation is about to be counted: from now on implicit syncs ask the library. While none is, the header knows
+/// that all are complete if no transfer is a call. Calls of GASNet-EX that start one come here: other endpoints' memory and
+/// atomics may need messages where GASNet-1's transfers need none.
+#[inline(always)]
+pub(in crate::api) fn note_implicit() {
+    // SAFETY: a word that lives for ever. Attach writes it while no other thread calls, the line below atomically.
+    let queued = unsafe { AtomicUsize::from_ptr(&raw mut gasneti_sci_queued) };
+    // Relaxed: the thread that counts the operation is the one that syncs it.
+    if queued.load(Ordering::Relaxed) == usize::MAX {
+        queued.store(usize::MAX - 1, Ordering::Relaxed); // Relaxed: as above
     }
 }

@@ -290,10 +290,10 @@ pub extern "C" fn gasneti_sci_tick_poll() {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_valget(handle: u64) -> u64 {
     let _recorded = trace::span(TracedOp::WaitValget, NO_NODE, 0);
-    must("gasnet_wait_syncnb_valget", || engines()?.wait_value(handle as usize, Whose::Own))
+    must("gasnet_wait_syncnb_valget", || engines()?.wait_value(handle as usize, Whose::of_handles()))
 }
 
-fn is_ready(ready: bool) -> c_int {
+pub(in crate::api) fn is_ready(ready: bool) -> c_int {
     if ready { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY }
 }
 
@@ -315,7 +315,7 @@ pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
     let _recorded = trace::span(TracedOp::TryNb, NO_NODE, 0);
     must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         polled(poll)?;
-        event::test(handle, Whose::Own).map(is_ready)
+        event::test(handle, Whose::of_handles()).map(is_ready)
     })
 }
 
@@ -323,7 +323,7 @@ pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
     let _recorded = trace::span(TracedOp::WaitNb, NO_NODE, 0);
-    must("gasnet_wait_syncnb", || engines()?.wait(handle, Whose::Own));
+    must("gasnet_wait_syncnb", || engines()?.wait(handle, Whose::of_handles()));
 }
 
 /// `GASNET_OK` if all of `n` handles are complete, else `GASNET_ERR_NOT_READY`.
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
     must(name, || {
         polled(poll)?;
         // SAFETY: the caller promises that `handles` points to `n` handles.
-        let found = unsafe { Events::new(handles, n) }?.test(Whose::Own)?;
+        let found = unsafe { Events::new(handles, n) }?.test(Whose::of_handles())?;
         Ok(is_ready(found.is_enough(all != 0)))
     })
 }
@@ -360,7 +360,7 @@ pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, a
     must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
         // SAFETY: the caller promises that `handles` points to `n` handles.
         let events = unsafe { Events::new(handles, n) }?;
-        engines()?.wait_events(events, all != 0, Whose::Own)
+        engines()?.wait_events(events, all != 0, Whose::of_handles())
     });
 }
 
@@ -369,7 +369,7 @@ fn which(sets: c_int) -> (Sets, usize) {
     match sets & 3 {
         1 => (Sets::PUTS, 0),
         2 => (Sets::GETS, 1),
-        3 => (Sets::PUTS.and(Sets::GETS), 2),
+        3 => (Sets::ALL, 2),
         _ => (Sets::NONE, 0),
     }
 }
