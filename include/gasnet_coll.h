@@ -1,9 +1,9 @@
-/* gasnet-sci: collectives, teams, team barriers. gasnet.h includes it; clients may include it, too, before or after.
- * Contract: coll.md. Each name is a function. In debug builds a macro of the same name first passes the place of the
+/* gasnet-sci: collectives of GASNet-EX (contract: ex-coll.md sections 5, 6), and the collectives, teams and team barriers of
+ * GASNet-1 (coll.md). gasnet.h includes it; clients may include it, too, before or after gasnet.h or gasnetex.h. Each name is a function. In debug builds a macro of the same name first passes the place of the
  * call to the library, which checks that the call is legal there and names the place in its messages. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
-#include "gasnet.h"
+#include "gasnetex.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,9 +11,55 @@ extern "C" {
 
 GASNETI_SCI_BEGIN_C
 
-/* ---- types (section 2) ---- */
-typedef void *gasnet_coll_handle_t; /* all zero: nothing to wait for */
-#define GASNET_COLL_INVALID_HANDLE GASNETI_SCI_AS(gasnet_coll_handle_t, 0)
+/* ---- GASNet-EX: results replace the right operands ---- */
+typedef void (*gex_Coll_ReduceFn_t)(const void *arg1, void *arg2_and_out, size_t count, const void *cdata);
+GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gex_Event_t gasneti_sci_do_broadcast(gex_TM_t tm, gex_Rank_t root, void *dst,
+                                                                               const void *src, size_t nbytes,
+                                                                               gex_Flags_t flags) {
+  return (gex_Event_t)(uintptr_t)gasneti_sci_ex_broadcast(tm, root, dst, src, nbytes, flags);
+}
+GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gex_Event_t
+gasneti_sci_do_reduce(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, gex_DT_t dt, size_t dt_sz, size_t dt_cnt,
+                      gex_OP_t op, gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags) {
+  return (gex_Event_t)(uintptr_t)gasneti_sci_ex_reduce(tm, root, dst, src, dt, dt_sz, dt_cnt, op,
+                                                       (gasneti_sci_reduce_fn_t)(uintptr_t)user_op, user_cdata, flags);
+}
+GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gex_Event_t
+gasneti_sci_do_reduce_all(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt, size_t dt_sz, size_t dt_cnt, gex_OP_t op,
+                          gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags) {
+  return (gex_Event_t)(uintptr_t)gasneti_sci_ex_reduce_all(
+      tm, dst, src, dt, dt_sz, dt_cnt, op, (gasneti_sci_reduce_fn_t)(uintptr_t)user_op, user_cdata, flags);
+}
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_broadcast, gex_TM_t tm, gex_Rank_t root, void *dst, const void *src,
+                 size_t nbytes, gex_Flags_t flags) {
+  gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_do_broadcast(tm, root, dst, src, nbytes, flags);
+}
+GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_reduce, gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, gex_DT_t dt,
+                 size_t dt_sz, size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op, void *user_cdata,
+                 gex_Flags_t flags) {
+  gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_do_reduce(tm, root, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags);
+}
+GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_reduce_all, gex_TM_t tm, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
+                 size_t dt_cnt, gex_OP_t op, gex_Coll_ReduceFn_t user_op, void *user_cdata, gex_Flags_t flags) {
+  gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_do_reduce_all(tm, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags);
+}
+#endif
+#define gex_Coll_BroadcastNB(tm, root, dst, src, nbytes, flags)                                                      \
+  GASNETI_SCI_PLACED("gex_Coll_BroadcastNB", gasneti_sci_do_broadcast, (tm), (root), (dst), (src), (nbytes), (flags))
+#define gex_Coll_ReduceToOneNB(tm, root, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags)                \
+  GASNETI_SCI_PLACED("gex_Coll_ReduceToOneNB", gasneti_sci_do_reduce, (tm), (root), (dst), (src), (dt), (dt_sz),     \
+                     (dt_cnt), (op), (user_op), (user_cdata), (flags))
+#define gex_Coll_ReduceToAllNB(tm, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags)                      \
+  GASNETI_SCI_PLACED("gex_Coll_ReduceToAllNB", gasneti_sci_do_reduce_all, (tm), (dst), (src), (dt), (dt_sz), (dt_cnt),  \
+                     (op), (user_op), (user_cdata), (flags))
+
+/* ---- types of GASNet-1 (section 2) ---- */
+typedef gex_Event_t gasnet_coll_handle_t; /* all zero: nothing to wait for */
+#define GASNET_COLL_INVALID_HANDLE GEX_EVENT_INVALID
 typedef void *gasnet_team_handle_t;
 typedef gasnet_team_handle_t gasnete_coll_team_t;
 #define GASNET_TEAM_ALL GASNETI_SCI_AS(gasnet_team_handle_t, GASNETI_SCI_AS(uintptr_t, 1))
@@ -85,12 +131,6 @@ typedef struct {
 /* ---- the calls of sections 4 and 8: each fills in the structure that the library reads ---- */
 enum { GASNETI_SCI_BROADCAST, GASNETI_SCI_SCATTER, GASNETI_SCI_GATHER, GASNETI_SCI_GATHER_ALL, GASNETI_SCI_EXCHANGE,
        GASNETI_SCI_REDUCE, GASNETI_SCI_SCAN };
-
-#if defined(__GNUC__)
-#define GASNETI_SCI_USE_RESULT __attribute__((__warn_unused_result__))
-#else
-#define GASNETI_SCI_USE_RESULT
-#endif
 
 GASNETI_SCI_INLINE size_t gasneti_sci_move(uint32_t kind, uint32_t lists, gasnet_team_handle_t team, const void *dst,
                                            const void *src, gasnet_image_t root, size_t nbytes, int flags, int blocking) {

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::combine::Reduction;
+use super::combine::Combine;
 use super::span::Span;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -27,13 +27,15 @@ pub enum Kind {
     Reduce = 5,
     /// Image i gets the combination of the vectors of the images up to i.
     Scan = 6,
+    /// All members get the combination of all vectors (GASNet-EX).
+    ReduceAll = 7,
 }
 
 impl Kind {
     /// The kind of that number.
     pub fn from_number(number: u32) -> Option<Kind> {
         use Kind::*;
-        [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan].get(number as usize).copied()
+        [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan, ReduceAll].get(number as usize).copied()
     }
 
     /// True if there is a root.
@@ -127,8 +129,10 @@ pub struct Origin {
     pub file: String,
     /// The line in the file.
     pub line: u32,
-    /// Index of the function of a reduction.
+    /// Number of the function of a reduction, or of its type and operation.
     pub function: u32,
+    /// The call is one of GASNet-EX.
+    pub is_ex: bool,
 }
 
 /// A call, of one image or of a node's images together.
@@ -149,7 +153,7 @@ pub struct Call {
     /// The lists have an entry for each image of the node, even if only one has called (M forms).
     pub lists: bool,
     /// How reductions and scans combine.
-    pub reduction: Option<Reduction>,
+    pub reduction: Option<Combine>,
     /// The place from which the client called; with debug clients only.
     pub origin: Option<Arc<Origin>>,
 }

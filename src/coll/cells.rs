@@ -268,6 +268,19 @@ impl<A: Adapter> Cells<A> {
         self.local.word(self.base + self.block.barrier(parity, from)).load(Ordering::Acquire)
     }
 
+    /// Tells a member in how many meetings this one has arrived, for that member to know.
+    #[inline]
+    pub fn meet(&self, am: &Am<A>, to: usize, count: u64) {
+        self.put(am, to, self.block.meeting(self.me), count);
+    }
+
+    /// In how many meetings `from` has said to have arrived.
+    #[inline]
+    pub fn met(&self, from: usize) -> u64 {
+        // ORDERING: Acquire ↔ Release in `meet`: behind a meeting, this node sees what the member stored before it.
+        self.local.word(self.base + self.block.meeting(from)).load(Ordering::Acquire)
+    }
+
     /// Stores words of this member's description of `seq` at a member, the last of them first.
     pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
         let path = &self.paths[to];

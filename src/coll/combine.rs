@@ -1,7 +1,8 @@
-//! The client's function that combines vectors (contract: coll.md §8).
+//! How vectors are combined: by the client's function of GASNet-1 (contract: coll.md §8), or as GASNet-EX does (`operator`).
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
+use super::operator::Operator;
 use super::span::{Buffer, Span};
 use std::ffi::{c_int, c_void};
 
@@ -59,5 +60,54 @@ impl Reduction {
         // SAFETY: the caller of `new` promised what the function does. The vectors have `count` elements, and results
         // and right do not overlap.
         unsafe { (self.function)(results, count, left, count, right, self.elem_size, flags, arg) };
+    }
+}
+
+/// How a reduction combines, in either API.
+#[derive(Clone, Copy, Debug)]
+pub enum Combine {
+    /// As GASNet-1: results may replace the left operand.
+    Table(Reduction),
+    /// As GASNet-EX: results replace the right operand.
+    Operator(Operator),
+}
+
+impl Combine {
+    /// Bytes of an element.
+    pub fn elem_size(&self) -> usize {
+        match self {
+            Combine::Table(how) => how.elem_size,
+            Combine::Operator(how) => how.elem_size(),
+        }
+    }
+
+    /// `left` combined with `right`. The bytes of both are used up.
+    pub fn join(&self, left: Buffer, right: Buffer) -> Buffer {
+        match self {
+            Combine::Table(how) => {
+                how.combine(&left, &Span::of(&right));
+                left
+            }
+            Combine::Operator(how) => {
+                how.combine(&Span::of(&left), &Span::of(&right));
+                right
+            }
+        }
+    }
+
+    /// Combines `operands` in their order. `sum`, which overlaps none of them, gets the result.
+    pub fn fold(&self, operands: &[Span], sum: &Span) {
+        match (self, operands) {
+            (_, []) => {}
+            (_, [one]) => sum.copy_from(one),
+            (Combine::Table(how), [first, second, rest @ ..]) => {
+                how.combine_into(sum, first, second);
+                rest.iter().for_each(|operand| how.combine_into(sum, sum, operand));
+            }
+            (Combine::Operator(how), [before @ .., last]) => {
+                sum.copy_from(last);
+                before.iter().rev().for_each(|operand| how.combine(operand, sum));
+            }
+        }
     }
 }

@@ -10,11 +10,15 @@ use std::fmt;
 pub(super) const WORDS: usize = DESCRIPTION / 8;
 /// First word of the file's name.
 const FILE: usize = 4;
-/// The kind of calls that move no data: initialisation, a split, the end of a team.
-pub const MEETING: u32 = 7;
+/// The number of calls that move no data: initialisation, a split, the end of a team.
+pub const MEETING: u32 = 8;
+/// The number of the barrier of GASNet-EX.
+pub const BARRIER: u32 = 9;
+/// What the calls of GASNet-EX have above their kind.
+const EX: u32 = 10;
 
-/// Names of the calls, by kind.
-pub const NAMES: [&str; 8] = [
+/// Names of the calls: those of GASNet-1 by [`Kind`], then those without a kind, then those of GASNet-EX by kind.
+pub const NAMES: [&str; 18] = [
     "gasnet_coll_broadcast",
     "gasnet_coll_scatter",
     "gasnet_coll_gather",
@@ -22,7 +26,17 @@ pub const NAMES: [&str; 8] = [
     "gasnet_coll_exchange",
     "gasnet_coll_reduce",
     "gasnet_coll_scan",
-    "gasnet_coll_init, gasnet_coll_team_split or gasnet_coll_team_free",
+    "",
+    "the start of collectives, a split, or the end of a team",
+    "gex_Coll_BarrierNB",
+    "gex_Coll_BroadcastNB",
+    "",
+    "",
+    "",
+    "",
+    "gex_Coll_ReduceToOneNB",
+    "",
+    "gex_Coll_ReduceToAllNB",
 ];
 
 /// A description of a call, without its tag.
@@ -34,7 +48,8 @@ impl Description {
     pub fn new(call: &Call) -> Description {
         let mut words = [0; WORDS];
         let root = if call.kind.is_rooted() { call.root as u64 } else { 0 };
-        words[0] = call.kind as u64;
+        let is_ex = call.origin.as_ref().is_some_and(|origin| origin.is_ex);
+        words[0] = u64::from(call.kind as u32 + if is_ex { EX } else { 0 });
         words[1] = root << 32 | u64::from(call.flags & !(flags::DST_IN_SEGMENT | flags::SRC_IN_SEGMENT));
         words[2] = call.each as u64;
         if let Some(origin) = &call.origin {
@@ -50,10 +65,10 @@ impl Description {
         Description(words)
     }
 
-    /// The description of a call that moves no data.
-    pub fn meeting() -> Description {
+    /// The description of a call that moves no data: [`MEETING`] or [`BARRIER`].
+    pub fn without_data(number: u32) -> Description {
         let mut words = [0; WORDS];
-        words[0] = u64::from(MEETING);
+        words[0] = u64::from(number);
         Description(words)
     }
 
@@ -67,11 +82,11 @@ impl Description {
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let w = &self.0;
-        let kind = w[0] as u32;
-        write!(f, "{}", NAMES.get(kind as usize).unwrap_or(&"?"))?;
-        if kind != MEETING {
+        let number = w[0] as u32;
+        write!(f, "{}", NAMES.get(number as usize).unwrap_or(&"?"))?;
+        if number != MEETING && number != BARRIER {
             write!(f, "(")?;
-            if Kind::from_number(kind).is_some_and(Kind::is_rooted) {
+            if Kind::from_number(number.checked_sub(EX).unwrap_or(number)).is_some_and(Kind::is_rooted) {
                 write!(f, "root {}, ", w[1] >> 32)?;
             }
             write!(f, "{} bytes, flags {:#x})", w[2], w[1] as u32)?;

@@ -11,12 +11,13 @@ use super::images::{ImageBarrier, ImageQueue};
 use super::landing::Landings;
 use super::reach::MemberReach;
 use super::stage::Stage;
-use super::tasks::{Handles, Tasks};
+use super::tasks::Tasks;
 use super::team::{Images, Team, TeamRef, all_nodes};
 use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, RemoteRead};
 use crate::sync::{AtomicU32, AtomicU64, ModeLock, Ordering};
+use crate::xfer::home::Taken;
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
@@ -78,15 +79,14 @@ pub struct Coll<A: Mapped> {
     pub(super) declared: Mutex<Declared>,
     pub(super) ready: AtomicU32,
     pub(super) tasks: Tasks<A>,
-    pub(super) handles: Handles,
     pub(super) image_barrier: ImageBarrier,
     pub(super) done_at_once: AtomicU64,
     /// The index at which the next call of [`Coll::teams_in_turn`] begins.
     turn: AtomicU32,
     /// Changes each time a collective has moved bytes without being done.
     pub(super) moves: AtomicU64,
-    /// Handles of aggregates that are still open: (thread, team, handle).
-    pub(super) open: ModeLock<RefCell<Vec<(usize, u64, usize)>>>,
+    /// Aggregates that are still open: thread, team, and the operation that counts them.
+    pub(super) open: ModeLock<RefCell<Vec<(usize, u64, Taken)>>>,
 }
 
 thread_local! {
@@ -134,8 +134,6 @@ impl<A: Mapped> Coll<A> {
             ready: AtomicU32::new(0),
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             tasks: unsafe { Tasks::new(threaded) },
-            // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            handles: unsafe { Handles::new(threaded) },
             image_barrier: ImageBarrier::default(),
             done_at_once: AtomicU64::new(0),
             turn: AtomicU32::new(0),
@@ -177,11 +175,6 @@ impl<A: Mapped> Coll<A> {
     /// The barrier of the node's images.
     pub fn image_barrier(&self) -> &ImageBarrier {
         &self.image_barrier
-    }
-
-    /// The clients' handles.
-    pub fn handles(&self) -> &Handles {
-        &self.handles
     }
 
     /// The team of a handle.

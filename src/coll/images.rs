@@ -10,9 +10,11 @@
 
 use super::call::{Addresses, Call};
 use super::description::Description;
+use super::tasks::Counting;
 use super::team::Images;
 use crate::base::error::Error;
 use crate::sync::ModeLock;
+use crate::xfer::home::Taken;
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -45,7 +47,7 @@ impl Call {
 /// A collective that some of the node's images have called, and others not yet.
 struct PendingCall {
     calls: Vec<Option<Call>>,
-    handles: Vec<usize>,
+    counting: Counting,
 }
 
 #[derive(Default)]
@@ -68,16 +70,16 @@ impl ImageQueue {
         ImageQueue(unsafe { ModeLock::new(threaded, RefCell::default()) })
     }
 
-    /// Adds a call of image `image`, one of the `images.count(member)` images of this node. That image will wait for
-    /// `handle`. For the last image, returns the result of `begin` with the merged call, and the handles of all
+    /// Adds a call of image `image`, one of the `images.count(member)` images of this node. `taken` counts its
+    /// call. For the last image, returns the result of `begin` with the merged call, and what counts the calls of all
     /// images.
     pub fn call<R>(
         &self,
         (images, member, image): (&Images, usize, usize),
         call: Call,
-        handle: usize,
+        taken: Taken,
         begin: impl FnOnce(Call) -> R,
-    ) -> Option<(R, Vec<usize>)> {
+    ) -> Option<(R, Counting)> {
         let count = images.count(member);
         self.0.with(|waiting| {
             let mut w = waiting.borrow_mut();
@@ -85,19 +87,19 @@ impl ImageQueue {
             let at = (w.made[image] - w.base) as usize;
             w.made[image] += 1;
             if at == w.pending.len() {
-                w.pending.push_back(PendingCall { calls: vec![None; count], handles: Vec::with_capacity(count) });
+                w.pending.push_back(PendingCall { calls: vec![None; count], counting: Counting::new() });
             }
             let entry = &mut w.pending[at];
             entry.calls[image] = Some(call);
-            entry.handles.push(handle);
-            if entry.handles.len() < count {
+            entry.counting.push(taken);
+            if entry.counting.len() < count {
                 return None;
             }
             // Each image calls in order, so the complete call is the oldest.
             let oldest = w.pending.pop_front()?;
             w.base += 1;
             let calls: Vec<Call> = oldest.calls.into_iter().flatten().collect();
-            Some((begin(Call::merge(images, member, &calls)), oldest.handles))
+            Some((begin(Call::merge(images, member, &calls)), oldest.counting))
         })
     }
 

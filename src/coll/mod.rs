@@ -4,7 +4,10 @@
 //! |---|---|
 //! | `engine` | the engine's state, and the look-ups in it |
 //! | `run` | starts a collective: calls the algorithm |
+//! | `typed` | the calls of GASNet-EX |
 //! | `rooted`, `mutual`, `reduce` | the algorithms, as futures |
+//! | `meeting` | barriers without names |
+//! | `exchange` | short reductions to all |
 //! | `moves`, `recv`, `ways` | bytes between two members |
 //! | `cells` | words between members |
 //! | `select` | the choice of the algorithm |
@@ -24,11 +27,14 @@ pub mod cells;
 pub mod combine;
 pub mod description;
 mod engine;
+mod exchange;
 pub mod handlers;
 pub mod images;
 pub mod landing;
+pub mod meeting;
 pub mod moves;
 pub mod mutual;
+pub mod operator;
 mod patience;
 pub mod phase;
 pub mod progress;
@@ -45,6 +51,7 @@ pub mod split;
 pub mod stage;
 pub mod tasks;
 pub mod team;
+mod typed;
 mod ways;
 
 pub use call::{Addresses, Call, Kind, flags};

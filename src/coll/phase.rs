@@ -7,7 +7,7 @@
 use super::area::CHUNK;
 use super::call::Call;
 use super::cells::{WORDS, Word};
-use super::description::Description;
+use super::description::{Description, MEETING};
 use super::select::DIRECT_MEMBERS;
 use super::team::TeamRef;
 use super::{Coll, Mapped};
@@ -41,11 +41,25 @@ impl<A: Mapped> Drop for Context<A> {
 impl<A: Mapped> Context<A> {
     /// Takes `count` sequence numbers of the team. `call` is `None` for a call that moves no data.
     pub fn new(coll: &'static Coll<A>, team: TeamRef<A>, count: u32, call: Option<&Call>) -> Context<A> {
+        Self::described(coll, team, count, || call.map_or(Description::without_data(MEETING), Description::new))
+    }
+
+    /// Takes a sequence number for a call without data: [`MEETING`] or a number of its kind.
+    pub fn meeting(coll: &'static Coll<A>, team: TeamRef<A>, what: u32) -> Context<A> {
+        Self::described(coll, team, 1, || Description::without_data(what))
+    }
+
+    fn described(
+        coll: &'static Coll<A>,
+        team: TeamRef<A>,
+        count: u32,
+        call: impl FnOnce() -> Description,
+    ) -> Context<A> {
         let Some(audit) = &team.audit else {
             let first = team.reserve(count);
             return Context { coll, team, first, count, call: None };
         };
-        let call = call.map_or_else(Description::meeting, Description::new);
+        let call = call();
         let first = audit.note(call, count, || team.reserve(count));
         Context { coll, team, first, count, call: Some(Box::new(call)) }
     }
@@ -82,6 +96,12 @@ impl<A: Mapped> Context<A> {
 }
 
 impl<A: Mapped> Context<A> {
+    /// Phase 0, for callers without a future and without descriptions. `None`: its number may not be used yet.
+    #[inline]
+    pub fn usable_phase(&self) -> Option<Phase<'_, A>> {
+        self.team.is_usable(self.first).then_some(Phase { cx: self, seq: self.first })
+    }
+
     /// Phase 0, for callers without a future and without descriptions. Blocks until its number may be used.
     #[inline]
     pub fn phase_at_once(&self) -> Phase<'_, A> {

@@ -56,22 +56,12 @@ impl<A: Mapped> Coll<A> {
         result.take().expect("just set")
     }
 
-    /// Waits for a handle and gives it back. Serves messages meanwhile.
-    pub fn wait(&self, handle: usize) -> Result<(), Error> {
-        self.wait_for(|| self.handles.sync(handle), || self.handles.is_done(handle).unwrap_or(true))
-    }
-
-    /// Waits until `done`, and serves messages meanwhile. Before a sleep, `ready` says whether another look is worth
-    /// while.
-    pub fn wait_for(
-        &self,
-        mut done: impl FnMut() -> Result<bool, Error>,
-        ready: impl Fn() -> bool,
-    ) -> Result<(), Error> {
+    /// Waits until `done`, and serves messages meanwhile.
+    pub fn wait_for(&self, mut done: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
         let patience = self.debug.then(Patience::start);
         let mut failed = 0;
         while !done()? {
-            failed = self.am.wait_step_for(failed, &ready);
+            failed = self.am.wait_step(failed);
             if let Some(patience) = &patience {
                 patience.check(self);
             }
@@ -101,10 +91,10 @@ impl<A: Mapped> Coll<A> {
         }
     }
 
-    /// Starts a task that has run once and is not done.
+    /// Starts a task that is not done.
     pub fn start_task(&self, team: TeamRef<A>, task: Task) {
-        self.tasks.incoming.with(|incoming| incoming.borrow_mut().push((team, task)));
         self.am.background(1);
+        self.tasks.incoming.with(|incoming| incoming.borrow_mut().push((team, task)));
     }
 
     #[cfg(all(any(test, fuzzing), not(loom)))]
@@ -134,31 +124,31 @@ impl<A: Mapped> Coll<A> {
     }
 
     fn poll_tasks(&self, running: &RefCell<Vec<Running<A>>>) -> i32 {
-        let incoming = self.tasks.incoming.with(|incoming| incoming.take());
         let mut teams = running.borrow_mut();
-        for (team, task) in incoming {
-            match teams.iter_mut().find(|r| std::ptr::eq(&*r.team, &*team)) {
-                Some(found) => found.tasks.push_back(task),
-                None => teams.push(Running { team, tasks: VecDeque::from([task]) }),
+        self.tasks.incoming.with(|incoming| {
+            for (team, task) in incoming.borrow_mut().drain(..) {
+                match teams.iter_mut().find(|r| std::ptr::eq(&*r.team, &*team)) {
+                    Some(found) => found.tasks.push_back(task),
+                    None => teams.push(Running { team, tasks: VecDeque::from([task]) }),
+                }
             }
-        }
+        });
         let mut done = 0;
-        for team in teams.iter_mut() {
+        for Running { team, tasks } in teams.iter_mut() {
             // Threads of a node may have started a few tasks in another order than that of their numbers.
-            let reach = 2 * area::window(team.team.members()) as usize;
+            let reach = 2 * area::window(team.members()) as usize;
             let mut i = 0;
-            while i < team.tasks.len().min(reach) {
-                if team.tasks[i].poll() {
-                    if let Some(task) = team.tasks.remove(i) {
-                        task.handles.iter().for_each(|h| self.handles.finish(*h));
-                        done += 1;
-                    }
+            while i < tasks.len().min(reach) {
+                if tasks[i].poll(team, self.am) {
+                    tasks.remove(i).into_iter().for_each(Task::finish);
+                    done += 1;
                 } else {
                     i += 1;
                 }
             }
         }
-        teams.retain(|team| !team.tasks.is_empty());
+        // A split team is let go, because its end waits for that.
+        teams.retain(|team| !team.tasks.is_empty() || matches!(team.team, TeamRef::All(_)));
         done
     }
 }

@@ -7,14 +7,15 @@
 
 use super::Mapped;
 use super::call::Call;
-use super::combine::Reduction;
+use super::combine::{Combine, Reduction};
 use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
-use super::phase::Context;
+use super::phase::{Context, Phase};
 use super::recv::Recv;
 use super::rooted::{Tree, enter, leave};
 use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 use crate::am::region::LINE;
+use smallvec::SmallVec;
 
 /// A buffer with a copy of `from`.
 fn copied(from: &Span) -> Buffer {
@@ -24,16 +25,13 @@ fn copied(from: &Span) -> Buffer {
 }
 
 /// The vectors of this node's images, combined.
-fn own(call: &Call, how: &Reduction) -> Buffer {
-    let sum = copied(&call.src(0, call.each));
-    for image in 1..call.src.len() {
-        how.combine(&sum, &call.src(image, call.each));
-    }
-    sum
+fn own(call: &Call, how: &Combine) -> Buffer {
+    let vector = |image| copied(&call.src(image, call.each));
+    (1..call.src.len()).fold(vector(0), |sum, image| how.join(sum, vector(image)))
 }
 
 /// Reduction.
-pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, algorithm: Algorithm) {
+pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, algorithm: Algorithm) {
     match algorithm {
         Algorithm::Tree(radix) => reduce_up(cx, call, how, radix).await,
         Algorithm::Shared => reduce_shared(cx, call, how).await,
@@ -42,7 +40,7 @@ pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, al
 }
 
 /// The root gets all vectors.
-async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
+async fn reduce_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
     let root = cx.team.images.owner(call.root).0;
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
@@ -66,22 +64,29 @@ fn in_order<'a, A: Mapped>(me: usize, members: usize, own: &'a Span, recvs: &'a 
     (0..members).map(|m| if m == me { own } else { recvs[(m + members - me - 1) % members].bytes() }).collect()
 }
 
-/// Combines up a tree rooted at member 0, whose subtrees are runs of members. The result then moves to the root.
-async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, radix: usize) {
-    let root = cx.team.images.owner(call.root).0;
-    let ph = cx.phase(0).await;
-    enter(&ph, call).await;
-    let sum = own(call, how);
-    let tree = Tree::new(radix, cx.me(), cx.members());
+/// Combines up a tree rooted at member 0, whose subtrees are runs of members. Returns the sum there.
+async fn sum_up<A: Mapped>(ph: Phase<'_, A>, call: &Call, how: &Combine, radix: usize) -> Option<Buffer> {
+    let tree = Tree::new(radix, ph.cx.me(), ph.cx.members());
     let parts: Vec<Buffer> = tree.children.iter().map(|_| Buffer::new(call.each)).collect();
     let part = |((first, _), part): (&(usize, usize), &Buffer)| Recv::new(ph, *first, Span::of(part));
     all(Vec::new(), tree.children.iter().zip(&parts).map(part).collect(), || ()).await;
-    parts.iter().for_each(|part| how.combine(&sum, &Span::of(part)));
+    let sum = parts.into_iter().fold(own(call, how), |sum, part| how.join(sum, part));
+    let Some(parent) = tree.parent else { return Some(sum) };
+    send(Send::new(ph, To::One(parent), Span::of(&sum))).await;
+    None
+}
+
+/// Combines up a tree. The result then moves to the root.
+async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, radix: usize) {
+    let root = cx.team.images.owner(call.root).0;
+    let ph = cx.phase(0).await;
+    enter(&ph, call).await;
+    let sum = sum_up(ph, call, how, radix).await;
     let last = cx.phase(1).await;
-    match tree.parent {
-        Some(parent) => send(Send::new(ph, To::One(parent), Span::of(&sum))).await,
-        None if root == 0 => call.dst(0, call.each).copy_from(&Span::of(&sum)),
-        None => send(Send::new(last, To::One(root), Span::of(&sum))).await,
+    match sum {
+        Some(sum) if root == 0 => call.dst(0, call.each).copy_from(&Span::of(&sum)),
+        Some(sum) => send(Send::new(last, To::One(root), Span::of(&sum))).await,
+        None => {}
     }
     if cx.me() == root && root != 0 {
         recv(Recv::new(last, 0, call.dst(0, call.each))).await;
@@ -89,8 +94,102 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction, rad
     leave(&last, call).await;
 }
 
+/// Reduction to all. Each part of the result is combined by one member, or by all in the same order, so all members have the
+/// same bits.
+pub async fn reduce_all<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, algorithm: Algorithm) {
+    match algorithm {
+        Algorithm::Tree(radix) => reduce_all_up(cx, call, how, radix).await,
+        Algorithm::Shared => reduce_all_shared(cx, call, how).await,
+        _ => reduce_all_flat(cx, call, how).await,
+    }
+}
+
+/// Every member gets all vectors. What `exchange` does for few bytes.
+async fn reduce_all_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
+    let ph = cx.phase(0).await;
+    // The others may read the vector after the result is here, and the result may stand in its place.
+    let kept = copied(&call.src(0, call.each));
+    let own = Span::of(&kept);
+    let mut sends = vec![Send::new(ph, To::Others, own.clone())];
+    let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, call.each)).collect();
+    arrived(&mut sends, &mut recvs).await;
+    fold(how, &in_order(cx.me(), cx.members(), &own, &recvs), &call.dst(0, call.each));
+    recvs.iter().for_each(Recv::give_back);
+    all(sends, Vec::new(), || ()).await;
+}
+
+/// Combines up a tree, and sends the result down a tree.
+async fn reduce_all_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, radix: usize) {
+    let ph = cx.phase(0).await;
+    let sum = sum_up(ph, call, how, radix).await;
+    let last = cx.phase(1).await;
+    let tree = Tree::new(radix, cx.me(), cx.members());
+    let dst = call.dst(0, call.each);
+    match (&sum, tree.parent) {
+        (None, Some(parent)) => recv(Recv::new(last, parent, dst.clone())).await,
+        (Some(sum), _) => dst.copy_from(&Span::of(sum)),
+        (None, None) => {}
+    }
+    let children = tree.children.iter().rev().map(|(first, _)| *first).collect();
+    send(Send::new(last, To::List(children), dst)).await;
+}
+
+/// Each member combines its part of all vectors, and sends the result to all.
+async fn reduce_all_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
+    let (me, members) = (cx.me(), cx.members());
+    let ph = cx.phase(0).await;
+    let last = cx.phase(1).await;
+    let parts = Parts::new(call, how, members);
+    let (vector, dst) = (call.src(0, call.each), call.dst(0, call.each));
+    let mut sends = cx.others().map(|to| Send::new(ph, To::One(to), parts.of(&vector, to))).collect();
+    let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, parts.width(me))).collect();
+    let mut results: Vec<_> = cx.others().map(|from| Recv::new(last, from, parts.of(&dst, from))).collect();
+    results.iter_mut().for_each(Recv::announce);
+    arrived(&mut sends, &mut recvs).await;
+    let (own, into) = (parts.of(&vector, me), parts.of(&dst, me));
+    fold(how, &in_order(me, members, &own, &recvs), &into);
+    recvs.iter().for_each(Recv::give_back);
+    sends.push(Send::new(last, To::Others, into));
+    all(sends, results, || ()).await;
+}
+
+/// The parts of a vector that members combine.
+struct Parts {
+    each: usize,
+    elem_size: usize,
+    /// Elements; and the number of them at whose multiples parts begin.
+    count: usize,
+    step: usize,
+    members: usize,
+}
+
+impl Parts {
+    fn new(call: &Call, how: &Combine, members: usize) -> Parts {
+        let elem_size = how.elem_size();
+        Parts { each: call.each, elem_size, count: call.each / elem_size, step: aligned(how), members }
+    }
+
+    fn bound(&self, m: usize) -> usize {
+        if m == self.members {
+            self.each
+        } else {
+            m * self.count / self.members / self.step * self.step * self.elem_size
+        }
+    }
+
+    /// Bytes of member `m`'s part.
+    fn width(&self, m: usize) -> usize {
+        self.bound(m + 1) - self.bound(m)
+    }
+
+    /// Member `m`'s part of a vector.
+    fn of(&self, vector: &Span, m: usize) -> Span {
+        vector.part(self.bound(m), self.width(m))
+    }
+}
+
 /// Each member combines its part of all vectors. It reads them where they lie, if it can. The root gets the parts.
-async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
+async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
     let root = cx.team.images.owner(call.root).0;
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
@@ -99,11 +198,9 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
     // A single vector is used where it lies, because peers may be able to reach it there.
     let summed = (call.src.len() > 1).then(|| own(call, how));
     let vector = summed.as_ref().map_or_else(|| call.src(0, call.each), Span::of);
-    let count = call.each / how.elem_size;
-    let step = aligned(how);
-    let bound = |m: usize| if m == members { call.each } else { m * count / members / step * step * how.elem_size };
-    let width = |m: usize| bound(m + 1) - bound(m);
-    let part = |of: &Span, m: usize| of.part(bound(m), width(m));
+    let parts = Parts::new(call, how, members);
+    let width = |m: usize| parts.width(m);
+    let part = |of: &Span, m: usize| parts.of(of, m);
     let push = |m: usize| width(m) >= select::PUSH;
     let dst = (me == root).then(|| call.dst(0, call.each));
     let result = |from: usize, dst: &Span| match part(dst, from) {
@@ -138,29 +235,26 @@ async fn reduce_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction)
 
 /// Number of elements whose bytes are whole lines. Parts that begin at multiples of it have the alignment of the
 /// vectors.
-fn aligned(how: &Reduction) -> usize {
-    LINE >> how.elem_size.trailing_zeros().min(LINE.trailing_zeros())
+fn aligned(how: &Combine) -> usize {
+    LINE >> how.elem_size().trailing_zeros().min(LINE.trailing_zeros())
 }
 
 /// Bytes that are combined at a time. That much of each operand stays in the first-level cache or close to it.
 const FOLD: usize = 16 << 10;
 
 /// Combines the operands in their order, block by block. `into` may be one of them, and may lie in a peer's memory.
-fn fold(how: &Reduction, operands: &[&Span], into: &Span) {
+fn fold(how: &Combine, operands: &[&Span], into: &Span) {
     if into.is_empty() {
         return; // an element may have 0 bytes
     }
-    let block = (FOLD / how.elem_size).next_multiple_of(aligned(how)).max(1) * how.elem_size;
+    let block = (FOLD / how.elem_size()).next_multiple_of(aligned(how)).max(1) * how.elem_size();
     let sum = Buffer::new(block.min(into.len()));
     for at in (0..into.len()).step_by(block) {
         let n = block.min(into.len() - at);
-        let operand = |m: usize| operands[m].part(at, n);
-        match operands.len() {
-            1 => Span::of(&sum).part(0, n).copy_from(&operand(0)),
-            _ => how.combine_into(&Span::of(&sum), &operand(0), &operand(1)),
-        }
-        (2..operands.len()).for_each(|m| how.combine(&sum, &operand(m)));
-        into.part(at, n).copy_from(&Span::of(&sum).part(0, n));
+        let parts: SmallVec<[Span; 8]> = operands.iter().map(|operand| operand.part(at, n)).collect();
+        let sum = Span::of(&sum).part(0, n);
+        how.fold(&parts, &sum);
+        into.part(at, n).copy_from(&sum);
     }
 }
 
@@ -170,7 +264,7 @@ pub async fn scan<A: Mapped>(cx: &Context<A>, call: &Call, how: &Reduction) {
     let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
-    let mut upto = own(call, how);
+    let mut upto = own(call, &Combine::Table(*how));
     let mut before: Option<Buffer> = None;
     let mut distance = 1;
     while distance < members {

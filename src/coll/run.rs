@@ -4,12 +4,15 @@
 
 use super::call::{Call, Kind, flags};
 use super::cells::Word;
+use super::combine::Combine;
 use super::engine::{Coll, IMAGE, Mapped};
 use super::phase::Context;
-use super::tasks::Task;
+use super::tasks::{Task, Work};
 use super::team::{Images, Team, TeamRef};
 use super::{mutual, reduce, rooted, select};
 use crate::base::error::{Error, bad_arg};
+use crate::xfer::event::{self, Whose, full};
+use crate::xfer::home::{self, Taken};
 
 thread_local! {
     static HERE: u8 = const { 0 };
@@ -33,21 +36,41 @@ impl<A: Mapped> Coll<A> {
             self.block_on(perform(cx, call));
             return Ok(0);
         }
-        let group = self.group(&team, call.has(flags::AGGREGATE));
-        if several {
-            self.run_image(team, call, group);
-        } else {
-            let algorithm = self.algorithm(&team, &call);
-            let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
-            self.launch(team, Task { future: Box::pin(perform(cx, call)), handles: vec![group] });
-        }
+        let stay = call.has(flags::AGGREGATE);
+        let taken = match several {
+            true => Some(self.run_image(team, call, stay)?),
+            false => self.run_beside(team, call, stay)?,
+        };
+        let Some((id, op)) = taken else { return Ok(0) };
+        let event = op.handle(id);
         if blocking {
-            self.wait(group)?;
+            self.wait_for(|| event::test(event, Whose::Any))?;
             return Ok(0);
         }
-        // No other code knows the handle yet, so a collective that is done needs none.
-        let open = self.is_aggregate_open_handle(group);
-        Ok(if !open && self.handles.sync(group)? { 0 } else { group })
+        // No other code knows the event yet, so one that is complete is not needed.
+        if !stay && op.is_done() {
+            home::give(id, op);
+            return Ok(0);
+        }
+        Ok(event)
+    }
+
+    /// Starts a collective of a node, and returns what counts it; `None` if it is done.
+    fn run_beside(&'static self, team: TeamRef<A>, call: Call, stay: bool) -> Result<Option<Taken>, Error> {
+        let algorithm = self.algorithm(&team, &call);
+        let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
+        let mut task = Task::new(Work::Future(Box::pin(perform(cx, call))));
+        let done = task.poll(&team, self.am);
+        if done && !stay && !self.is_aggregate_open(&team) {
+            return Ok(None);
+        }
+        let taken = self.group(&team, stay)?;
+        if !done {
+            taken.1.start();
+            task.counting.push(taken);
+            self.start_task(team, task);
+        }
+        Ok(Some(taken))
     }
 
     /// The algorithm that a call uses.
@@ -55,8 +78,11 @@ impl<A: Mapped> Coll<A> {
         select::algorithm(call.kind, self.direct, team.members(), call.each)
     }
 
-    fn run_image(&'static self, team: TeamRef<A>, call: Call, handle: usize) {
-        let Some((_, queue)) = self.by_image.get() else { return };
+    /// Makes the call of one image. The last image of the node starts the collective for all of them.
+    fn run_image(&'static self, team: TeamRef<A>, call: Call, stay: bool) -> Result<Taken, Error> {
+        let taken = self.group(&team, stay)?;
+        let Some((_, queue)) = self.by_image.get() else { return Ok(taken) };
+        taken.1.start();
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
         let begin = |call: Call| {
@@ -64,17 +90,15 @@ impl<A: Mapped> Coll<A> {
             let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
             (cx, call)
         };
-        if let Some(((cx, call), handles)) = queue.call((&team.images, me, image), call, handle, begin) {
-            self.launch(team, Task { future: Box::pin(perform(cx, call)), handles });
+        if let Some(((cx, call), counting)) = queue.call((&team.images, me, image), call, taken, begin) {
+            let mut task = Task { work: Work::Future(Box::pin(perform(cx, call))), counting };
+            if task.poll(&team, self.am) {
+                task.finish();
+            } else {
+                self.start_task(team, task);
+            }
         }
-    }
-
-    fn launch(&self, team: TeamRef<A>, mut task: Task) {
-        if task.poll() {
-            task.handles.iter().for_each(|h| self.handles.finish(*h));
-        } else {
-            self.start_task(team, task);
-        }
+        Ok(taken)
     }
 
     pub(super) fn is_aggregate_open(&self, team: &Team<A>) -> bool {
@@ -84,33 +108,24 @@ impl<A: Mapped> Coll<A> {
         })
     }
 
-    fn is_aggregate_open_handle(&self, handle: usize) -> bool {
-        self.open.with(|open| open.borrow().iter().any(|(_, _, h)| *h == handle))
-    }
-
-    /// The handle that counts the next collective of this thread on `team`: that of the open aggregate, or a new one.
+    /// The operation that counts the next collective of this thread on `team`: that of the open aggregate, or a new one.
     /// With `stay` the aggregate stays open.
-    fn group(&self, team: &Team<A>, stay: bool) -> usize {
+    fn group(&self, team: &Team<A>, stay: bool) -> Result<Taken, Error> {
         self.open.with(|open| {
             let mut open = open.borrow_mut();
             let found = open.iter().position(|(t, id, _)| (*t, *id) == (thread(), team.id));
-            match found {
-                Some(at) => {
-                    let handle = open[at].2;
-                    self.handles.add(handle);
-                    if !stay {
-                        open.swap_remove(at);
-                    }
-                    handle
+            if let Some(at) = found {
+                let taken = open[at].2;
+                if !stay {
+                    open.swap_remove(at);
                 }
-                None => {
-                    let handle = self.handles.take();
-                    if stay {
-                        open.push((thread(), team.id, handle));
-                    }
-                    handle
-                }
+                return Ok(taken);
             }
+            let taken = home::take().ok_or_else(full)?;
+            if stay {
+                open.push((thread(), team.id, taken));
+            }
+            Ok(taken)
         })
     }
 
@@ -125,7 +140,7 @@ impl<A: Mapped> Coll<A> {
 /// message.
 fn phases(call: &Call, algorithm: select::Algorithm) -> u32 {
     match (call.kind, algorithm) {
-        (Kind::Reduce, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to be combined; to the root
+        (Kind::Reduce | Kind::ReduceAll, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to be combined; to the root
         _ => 1,
     }
 }
@@ -140,7 +155,8 @@ async fn perform<A: Mapped>(cx: Context<A>, call: Call) {
         (Kind::GatherAll, _) => mutual::gather_all(&cx, &call, algorithm).await,
         (Kind::Exchange, _) => mutual::exchange(&cx, &call).await,
         (Kind::Reduce, Some(how)) => reduce::reduce(&cx, &call, how, algorithm).await,
-        (Kind::Scan, Some(how)) => reduce::scan(&cx, &call, how).await,
-        (Kind::Reduce | Kind::Scan, None) => {}
+        (Kind::ReduceAll, Some(how)) => reduce::reduce_all(&cx, &call, how, algorithm).await,
+        (Kind::Scan, Some(Combine::Table(how))) => reduce::scan(&cx, &call, how).await,
+        (Kind::Reduce | Kind::ReduceAll | Kind::Scan, _) => {}
     }
 }

@@ -74,6 +74,9 @@ const TABLE: &[Row] = &[
     row(Kind::Reduce, None, DIRECT_MEMBERS, SHARED_REDUCE, Algorithm::Flat),
     row(Kind::Reduce, None, ANY, SHARED_REDUCE, Algorithm::Tree(2)),
     row(Kind::Reduce, None, ANY, ANY, Algorithm::Shared),
+    row(Kind::ReduceAll, None, DIRECT_MEMBERS, 4096, Algorithm::Flat),
+    row(Kind::ReduceAll, None, ANY, SHARED_REDUCE, Algorithm::Tree(2)),
+    row(Kind::ReduceAll, None, ANY, ANY, Algorithm::Shared),
     row(Kind::Scan, None, ANY, ANY, Algorithm::Flat),
 ];
 
@@ -91,7 +94,7 @@ mod tests {
     #[test]
     fn every_collective_has_a_row_for_every_case() {
         use Kind::*;
-        for kind in [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan] {
+        for kind in [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan, ReduceAll] {
             for mapped in [false, true] {
                 let fits = |r: &Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped);
                 assert!(TABLE.iter().any(|r| fits(r) && r.members == ANY && r.bytes == ANY), "{kind:?} {mapped}");

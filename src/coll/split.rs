@@ -1,4 +1,4 @@
-//! Teams: split, destroy (contract: coll.md §9).
+//! Teams: split, create, destroy (contract: coll.md §9, ex-coll.md §7).
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
@@ -13,16 +13,45 @@ use crate::am::corrupt::corrupt;
 use crate::base::error::{Error, bad_arg};
 use std::sync::Arc;
 
+/// What a member of the parent gives for a split: its color, and its place among those of the color. `None`: it joins no team.
+pub type Given = Option<(u32, u32)>;
+
 impl<A: Mapped> Coll<A> {
-    /// Splits `parent`. Members that give the same color become a team, ordered by (`relrank`, place in the parent).
-    /// Returns the new team's handle. Blocks until all members of the parent have called.
-    pub fn split(&'static self, parent: usize, color: u32, relrank: u32) -> Result<usize, Error> {
+    /// Splits `parent`. Members that give the same color become a team, ordered by (the place they give, place in the
+    /// parent). Returns the new team's handle; `None`: this member joins no team. Blocks until all members of the parent have
+    /// called.
+    pub fn split(&'static self, parent: usize, mine: Given) -> Result<Option<usize>, Error> {
         let parent = self.team(parent)?;
-        let mine = [u64::from(color) << 32 | u64::from(relrank)];
-        let given = self.collect(&parent, &mine);
-        let of = |m: &usize| (given[*m] as u32, *m);
-        let mut members: Vec<usize> = (0..parent.members()).filter(|m| (given[*m] >> 32) as u32 == color).collect();
-        members.sort_unstable_by_key(of);
+        let words = mine.map_or([0, 0], |(color, order)| [1, u64::from(color) << 32 | u64::from(order)]);
+        let given = self.collect(&parent, words);
+        let mut members: Vec<(u64, u32)> = match mine {
+            None => Vec::new(),
+            Some((color, _)) => {
+                let joins = |(m, [joins, place]): (u32, &[u64; 2])| {
+                    (*joins == 1 && (*place >> 32) as u32 == color).then_some((*place, m))
+                };
+                (0..).zip(&given).filter_map(joins).collect()
+            }
+        };
+        members.sort_unstable();
+        let members: Vec<u32> = members.into_iter().map(|(_, member)| member).collect();
+        self.make(&parent, &members)
+    }
+
+    /// Makes a team of these members of `parent`, in this order. All members of `parent` must call, each with the list of its
+    /// own team, or with an empty one. Returns the handle; `None` for an empty list. Blocks until all have called.
+    pub fn create(&'static self, parent: usize, members: &[u32]) -> Result<Option<usize>, Error> {
+        self.make(&self.team(parent)?, members)
+    }
+
+    fn make(&'static self, parent: &TeamRef<A>, members: &[u32]) -> Result<Option<usize>, Error> {
+        if members.is_empty() {
+            self.collect(parent, [u64::MAX, 0]);
+            return Ok(None);
+        }
+        let Some(me) = members.iter().position(|m| *m as usize == parent.me()) else {
+            return bad_arg(format_args!("the caller is not among the members of its team"));
+        };
         let block = Block::new(members.len(), self.debug);
         let Some((base, used)) = self.heap.take(block.bytes()) else {
             return Err(Error::resource(format_args!(
@@ -30,18 +59,26 @@ impl<A: Mapped> Coll<A> {
                 members.len()
             )));
         };
-        let bases = self.collect_after(&parent, (base, used), block, &members);
-        if let Some(other) = members.iter().find(|m| !self.area.may_hold(&block, bases[**m])) {
-            corrupt(parent.cells.rank(*other), "a team's cells outside the collective region");
+        let paths = members.iter().map(|_| CellPath::new(0, base)).collect();
+        Cells::new(0, block, self.region.clone(), paths, self.reach.clone()).clear(used);
+        // The lists must be equal, which a sum over them shows well enough.
+        let sum = (0..).zip(members).fold(members.len() as u64, |sum, (i, m)| {
+            sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(*m) << 32 ^ i
+        });
+        let bases = self.collect(parent, [base as u64, sum]);
+        for member in members {
+            let [theirs, list] = bases[*member as usize];
+            let rank = parent.cells.rank(*member as usize);
+            if theirs == u64::MAX || list != sum {
+                self.heap.give(base, block.bytes());
+                return bad_arg(format_args!("process {rank} gives other members for this team"));
+            }
+            if !self.area.may_hold(&block, theirs) {
+                corrupt(rank, "a team's cells outside the collective region");
+            }
         }
-        let me = members.iter().position(|m| *m == parent.me()).expect("we gave the color");
-        let paths: Box<[CellPath<A>]> = members
-            .iter()
-            .map(|m| {
-                let rank = parent.cells.rank(*m);
-                CellPath::new(rank, bases[*m] as usize)
-            })
-            .collect();
+        let path = |m: &u32| CellPath::new(parent.cells.rank(*m as usize), bases[*m as usize][0] as usize);
+        let paths: Box<[CellPath<A>]> = members.iter().map(path).collect();
         // A region's offset is used by one living team of the node, so the first member's rank and offset identify
         // the team.
         let id = u64::from(paths[0].rank) << 40 | paths[0].base as u64;
@@ -49,33 +86,20 @@ impl<A: Mapped> Coll<A> {
         let images = Images::One(members.len());
         // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
         let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
-        Ok(self.keep(Arc::new(team)))
+        Ok(Some(self.keep(Arc::new(team))))
     }
 
-    /// Sends the members of the parent the place of the cleared block, and collects theirs. Before, the first `used`
-    /// bytes of the block may be non-zero.
-    fn collect_after(
-        &'static self,
-        parent: &TeamRef<A>,
-        (base, used): (usize, usize),
-        block: Block,
-        members: &[usize],
-    ) -> Vec<u64> {
-        let paths = members.iter().map(|_| CellPath::new(0, base)).collect();
-        Cells::new(0, block, self.region.clone(), paths, self.reach.clone()).clear(used);
-        self.collect(parent, &[base as u64])
-    }
-
-    /// A gather_all of one word from each member.
-    pub fn collect(&'static self, team: &TeamRef<A>, mine: &[u64; 1]) -> Vec<u64> {
+    /// A gather_all of two words from each member.
+    pub fn collect(&'static self, team: &TeamRef<A>, mine: [u64; 2]) -> Vec<[u64; 2]> {
+        const EACH: usize = size_of::<[u64; 2]>();
         let members = team.members();
-        let (source, result) = (Buffer::new(8), Buffer::new(8 * members));
-        // SAFETY: one readable word.
-        unsafe { Span::of(&source).write(0, mine.as_ptr().cast(), 8) };
+        let (source, result) = (Buffer::new(EACH), Buffer::new(EACH * members));
+        // SAFETY: two readable words.
+        unsafe { Span::of(&source).write(0, mine.as_ptr().cast(), EACH) };
         let call = Call {
             kind: Kind::GatherAll,
             root: 0,
-            each: 8,
+            each: EACH,
             flags: flags::IN_MYSYNC | flags::OUT_MYSYNC,
             dst: Addresses::one(Span::of(&result).address().unwrap_or(0)),
             src: Addresses::one(Span::of(&source).address().unwrap_or(0)),
@@ -83,12 +107,12 @@ impl<A: Mapped> Coll<A> {
             reduction: None,
             origin: None,
         };
-        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, 8);
+        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, EACH);
         let cx = Context::new(self, team.clone(), 1, None);
         self.block_on(mutual::gather_all(&cx, &call, algorithm));
-        let mut words = vec![0u64; members];
+        let mut words = vec![[0u64; 2]; members];
         // SAFETY: as many bytes as the result has.
-        unsafe { Span::of(&result).read(0, words.as_mut_ptr().cast(), 8 * members) };
+        unsafe { Span::of(&result).read(0, words.as_mut_ptr().cast(), EACH * members) };
         words
     }
 

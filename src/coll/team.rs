@@ -15,6 +15,7 @@ use super::area::{self, Area};
 use super::audit::Audit;
 use super::cells::{CellPath, Cells};
 use super::description::Description;
+use super::meeting::Meetings;
 use super::reach::MemberReach;
 use super::stage::Kept;
 use crate::am::Am;
@@ -103,6 +104,8 @@ pub struct Team<A: Adapter> {
     pub id: u64,
     /// The barrier of a split team. The team of all nodes uses the job's.
     pub barrier: Barrier,
+    /// Its meetings: barriers of GASNet-EX.
+    pub meetings: Meetings,
     /// Comparisons of what members call, with debug clients.
     pub audit: Option<Audit>,
     /// The stage buffer for bytes that this member sends ahead.
@@ -130,6 +133,7 @@ impl<A: Adapter> Team<A> {
             id,
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             barrier: unsafe { Barrier::new(threaded) },
+            meetings: Meetings::default(),
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             audit: debug.then(|| unsafe { Audit::new(threaded) }),
             kept: Kept::default(),

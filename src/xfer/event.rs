@@ -84,9 +84,10 @@ pub(super) fn refused<T>(event: usize, why: NotLive) -> Result<T, Error> {
     bad_arg(format_args!("{event:#x} {why}"))
 }
 
+/// The error for an operation that could not be taken.
 #[cold]
 #[inline(never)]
-pub(super) fn full() -> Error {
+pub fn full() -> Error {
     Error::resource("4 billion operations are in flight")
 }
 

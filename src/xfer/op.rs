@@ -10,6 +10,8 @@
 //! Rules:
 //! 1. Only the thread that takes the op starts and queues, and it does so before it lets another thread have the event.
 //! 2. Only the thread that runs replies, one at a time, counts messages done. Only the thread that copies counts copies made.
+//!    An op of collectives has no messages and no copies. Several threads may end its collectives at once, so they count by
+//!    read-modify-write.
 //! 3. Any thread that was given the event may ask whether the op is complete. The client orders the hand-over, so that
 //!    thread sees all that was started.
 //! 4. The op is given back once, by the thread that found it complete. Nobody counts it any more then (rule 2). Its taker
@@ -96,6 +98,13 @@ impl Op {
             self.done.store(done + 1, Ordering::Release);
         }
         expected
+    }
+
+    /// Counts one more collective done, by any thread (rule 2). Each that was started ends once.
+    pub fn finish_any(&self) {
+        // ORDERING: Release ↔ Acquire in `is_done`, as in `finish`. What other threads counted before is in the same release
+        // sequence.
+        self.done.fetch_add(1, Ordering::Release);
     }
 
     /// True if an answer is expected. By the thread that runs replies only.

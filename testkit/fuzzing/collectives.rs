@@ -7,7 +7,8 @@ use super::scene::{Seat, act, has_slot, seats, source, with_args};
 use crate::am::library::{COLL_DATA, COLL_STORE};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
-use crate::coll::combine::Reduction;
+use crate::coll::combine::{Combine, Reduction};
+use crate::coll::operator::{Number, Operation, Operator};
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::sci::fickle;
@@ -159,8 +160,8 @@ fn poll(member: &Member) -> Result<(), String> {
 /// Starts the collective that `bits` describe.
 fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result<(), String> {
     let digit = |shift: u32, of: usize| (bits >> shift) as usize % of;
-    let Some(kind) = Kind::from_number(digit(0, 7) as u32) else { return Ok(()) };
-    let most = if matches!(kind, Kind::Broadcast | Kind::Reduce | Kind::Scan) { 9 } else { 7 };
+    let Some(kind) = Kind::from_number(digit(0, 8) as u32) else { return Ok(()) };
+    let most = if matches!(kind, Kind::Broadcast | Kind::Reduce | Kind::Scan | Kind::ReduceAll) { 9 } else { 7 };
     let each = [0, 8, 56, 64, 304, 5000, 17_000, 40_000, 70_000][digit(3, most)];
     let each = if each * members > *room { 64 } else { each };
     *room -= (each * members).min(*room);
@@ -180,7 +181,11 @@ fn begin(member: &Member, members: usize, bits: u64, room: &mut usize) -> Result
         dst: Addresses::one(place(bits >> 18 & 1 == 1, 0)),
         src: Addresses::one(place(bits >> 19 & 1 == 1, SIDE)),
         lists: false,
-        reduction: matches!(kind, Kind::Reduce | Kind::Scan).then_some(how),
+        reduction: match kind {
+            Kind::Reduce | Kind::Scan => Some(Combine::Table(how)),
+            Kind::ReduceAll => Operator::numbers(Number::U64, Operation::Add).map(Combine::Operator),
+            _ => None,
+        },
         origin: None,
     };
     act(member.seat, 0, |_| {

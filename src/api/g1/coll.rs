@@ -5,16 +5,17 @@
 use crate::am::Am;
 use crate::api::constants::*;
 use crate::api::debug;
+use crate::api::g1::rma::engines;
 use crate::base::error::{Error, bad_arg};
 use crate::coll::call::Origin;
-use crate::coll::combine::{Function, Reduction};
-use crate::coll::description::{MEETING, NAMES};
+use crate::coll::combine::{Combine, Function, Reduction};
+use crate::coll::description::NAMES;
 use crate::coll::team::TeamRef;
 use crate::coll::{Addresses, Call, Coll, ImagePlace, Kind, Plain, flags};
 use crate::job::{Job, fatal};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, TracedOp};
-use crate::xfer::event::Events;
+use crate::xfer::event::{self, Events, Whose};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -160,7 +161,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_init(
 pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call_t, blocking: c_int) -> usize {
     // SAFETY: the caller promises that `call` points to a filled structure.
     let call = unsafe { &*call };
-    let kind = (call.kind as usize).min(MEETING as usize - 1); // `make` refuses what is above
+    let kind = (call.kind as usize).min(Kind::Scan as usize); // `make` refuses what is above
     let run = || {
         let coll = coll()?;
         let team = coll.team_for(call.team, call.flags)?;
@@ -181,6 +182,11 @@ pub unsafe extern "C" fn gasneti_sci_coll_run(call: *const gasneti_sci_coll_call
     trace::moved!(op, NO_NODE, bytes, must(NAMES[kind], run))
 }
 
+/// The kind of a call of GASNet-1.
+fn kind_of(call: &gasneti_sci_coll_call_t) -> Option<Kind> {
+    Kind::from_number(call.kind).filter(|kind| *kind != Kind::ReduceAll)
+}
+
 /// Does a blocking call in the short way (`coll::short`), if there is one for it. Returns whether it did.
 ///
 /// # Safety
@@ -191,7 +197,7 @@ unsafe fn run_short(
     team: &TeamRef<Host>,
     call: &gasneti_sci_coll_call_t,
 ) -> Result<bool, Error> {
-    let (Some(kind), 0) = (Kind::from_number(call.kind), call.lists) else { return Ok(false) };
+    let (Some(kind), 0) = (kind_of(call), call.lists) else { return Ok(false) };
     let (each, reduction) = match kind {
         // SAFETY: the caller promises that the call's lists are complete and its memory accessible.
         Kind::Reduce => unsafe { reduction(coll, kind, call) }?,
@@ -205,7 +211,7 @@ unsafe fn run_short(
 /// As [`gasneti_sci_coll_run`].
 #[inline]
 unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImagePlace) -> Result<Call, Error> {
-    let Some(kind) = Kind::from_number(call.kind) else { return bad_arg(format_args!("kind {}", call.kind)) };
+    let Some(kind) = kind_of(call) else { return bad_arg(format_args!("kind {}", call.kind)) };
     let lists = call.lists != 0;
     let side = |list: *const c_void, listed: bool| {
         if !listed || !lists {
@@ -227,17 +233,19 @@ unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImageP
         Kind::Reduce | Kind::Scan => unsafe { reduction(coll, kind, call) }?,
         _ => (call.nbytes, None),
     };
-    let origin = if coll.debug() { origin(if reduction.is_some() { call.func } else { 0 }) } else { None };
+    let origin =
+        if coll.debug() { origin(if reduction.is_some() { call.func as u32 } else { 0 }, false) } else { None };
+    let reduction = reduction.map(Combine::Table);
     Ok(Call { kind, root, each, flags: call.flags, dst, src, lists, reduction, origin })
 }
 
 /// The place that a debug client set, for messages about calls that differ between nodes.
 #[cold]
-fn origin(function: i32) -> Option<Arc<Origin>> {
+pub(in crate::api) fn origin(function: u32, is_ex: bool) -> Option<Arc<Origin>> {
     let (_, file, line) = place()?;
     // SAFETY: set by `gasneti_sci_coll_at` from a C string that stays.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy().into_owned();
-    Some(Arc::new(Origin { file, line: line as u32, function: function as u32 }))
+    Some(Arc::new(Origin { file, line: line as u32, function, is_ex }))
 }
 
 /// # Safety
@@ -296,7 +304,7 @@ fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
         Kind::GatherAll => (all, one),
         Kind::Exchange => (all, all),
         Kind::Reduce => (at_root(one), one),
-        Kind::Scan => (one, one),
+        Kind::Scan | Kind::ReduceAll => (one, one),
     };
     for (flag, name, addresses, len) in
         [(flags::DST_IN_SEGMENT, "DST", &call.dst, dst), (flags::SRC_IN_SEGMENT, "SRC", &call.src, src)]
@@ -320,18 +328,24 @@ pub extern "C" fn gasneti_sci_coll_try(handle: usize) -> c_int {
         must("gasnet_coll_try_sync", || {
             let coll = coll()?;
             coll.am().poll();
-            Ok(if coll.handles().sync(handle)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
+            Ok(if event::test(handle, Whose::Any)? { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
         })
     )
+}
+
+/// Waits for an event. A debug client is told of the members that it waits for.
+fn wait(event: usize) -> Result<(), Error> {
+    let coll = coll()?;
+    match coll.debug() {
+        true => coll.wait_for(|| event::test(event, Whose::Any)),
+        false => engines()?.wait(event, Whose::Any),
+    }
 }
 
 /// Waits until the collective of one handle is complete. Serves messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_coll_wait(handle: usize) {
-    trace::timed!(
-        TracedOp::CollWait,
-        must("gasnet_coll_wait_sync", || if handle == 0 { Ok(()) } else { coll()?.wait(handle) })
-    )
+    trace::timed!(TracedOp::CollWait, must("gasnet_coll_wait_sync", || wait(handle)))
 }
 
 /// Polls once; returns `GASNET_OK` if all of `n` handles are complete, else `GASNET_ERR_NOT_READY`.
@@ -348,7 +362,7 @@ pub unsafe extern "C" fn gasneti_sci_coll_try_array(handles: *mut usize, n: usiz
             let coll = coll()?;
             coll.am().poll();
             // SAFETY: the caller promises that `handles` points to `n` handles.
-            let found = unsafe { Events::new(handles, n) }?.look(|handle| coll.handles().sync(handle))?;
+            let found = unsafe { Events::new(handles, n) }?.test(Whose::Any)?;
             Ok(if found.is_enough(all != 0) { GASNETI_SCI_OK } else { GASNETI_SCI_ERR_NOT_READY })
         })
     )
@@ -366,8 +380,10 @@ pub unsafe extern "C" fn gasneti_sci_coll_wait_array(handles: *mut usize, n: usi
             let coll = coll()?;
             // SAFETY: the caller promises that `handles` points to `n` handles.
             let handles = unsafe { Events::new(handles, n) }?;
-            let sync = |handle| coll.handles().sync(handle);
-            coll.wait_for(|| Ok(handles.look(sync)?.is_enough(all != 0)), || false)
+            match coll.debug() {
+                true => coll.wait_for(|| Ok(handles.test(Whose::Any)?.is_enough(all != 0))),
+                false => engines()?.wait_events(handles, all != 0, Whose::Any),
+            }
         })
     )
 }

@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_split(parent: usize, color: u32, relrank: u32, clientdata: *const c_void) -> usize {
     let _ = clientdata; // memory for the team's state, which this library does not need
-    must("gasnet_coll_team_split", || coll()?.split(parent, color, relrank))
+    must("gasnet_coll_team_split", || Ok(coll()?.split(parent, Some((color, relrank)))?.unwrap_or(0)))
 }
 
 /// Ends a team. All its members must call. Blocks until they have.

@@ -95,12 +95,12 @@ impl Job {
             let (node, base, len) = (team.cells.rank(member), base as usize, lens[member] as usize);
             let is_new = node != self.rank && self.am.segments().of(node).is_none();
             if len > 0 && is_new && base.checked_add(len).is_some() {
-                let pid = (!self.config.unmapped.hides(self.rank, node)).then_some(pids[member] as i32);
+                let pid = (!self.config.unmapped.hides(self.rank, node)).then_some(pids[member][0] as i32);
                 let segment = PeerSegment { base, len, segment: None, map: None, attached: false, pid };
                 self.am.segments().publish(node, segment);
             }
         }
-        coll.collect(&team, &[0]); // nobody returns before all know
+        coll.collect(&team, [0, 0]); // nobody returns before all know
         Ok(())
     }
 

@@ -1,0 +1,74 @@
+//! The collectives of GASNet-EX: they run beside their callers, and their events are those of transfers (contract: ex-coll.md
+//! §5, §6). Those that move bytes are the collectives of GASNet-1 with their input and output synchronised alone
+//! (`IN_MYSYNC`, `OUT_MYSYNC`).
+//!
+//! Must not know: C types.
+
+use super::call::{Call, Kind};
+use super::cells::Word;
+use super::combine::Combine;
+use super::description::BARRIER;
+use super::engine::{Coll, Mapped};
+use super::exchange::{Exchange, is_short};
+use super::meeting::Meetings;
+use super::phase::Context;
+use super::tasks::{Task, Work};
+use super::team::TeamRef;
+use crate::base::error::Error;
+use crate::xfer::event::{self, Whose, full};
+use crate::xfer::home;
+
+impl<A: Mapped> Coll<A> {
+    /// Arrives at a barrier of the team. Returns its event; 0: all members have arrived.
+    pub fn barrier(&'static self, team: TeamRef<A>) -> Result<usize, Error> {
+        if self.debug {
+            // Under a sequence number, so that calls that differ are noticed, and a wait for long as well.
+            let cx = Context::meeting(self, team.clone(), BARRIER);
+            let all = async move { cx.phase(0).await.wait_for_all(Word::Enter).await };
+            return self.begin(team, Work::Future(Box::pin(all)), true);
+        }
+        let number = team.meetings.arrive(&team.cells, self.am);
+        // In a large team the thread that runs tasks must look.
+        let may_look = Meetings::are_direct(&team.cells);
+        self.begin(team, Work::Meeting(number), may_look)
+    }
+
+    /// Waits for all members of the team.
+    pub fn barrier_at_once(&'static self, team: TeamRef<A>) -> Result<(), Error> {
+        if self.debug || !Meetings::are_direct(&team.cells) {
+            let event = self.barrier(team)?;
+            return self.wait_for(|| event::test(event, Whose::Any));
+        }
+        let number = team.meetings.arrive(&team.cells, self.am);
+        self.wait_until(|| team.meetings.is_over(&team.cells, self.am, number));
+        Ok(())
+    }
+
+    /// Starts a call. Returns its event; 0: it is done. In a team of one it is always done.
+    pub fn start(&'static self, team: TeamRef<A>, call: Call) -> Result<usize, Error> {
+        let short = call.kind == Kind::ReduceAll && !self.debug && is_short(team.members(), call.each);
+        let (true, Some(Combine::Operator(how))) = (short, call.reduction) else { return self.run(team, call, false) };
+        let cx = Context::new(self, team, 1, None);
+        let mut exchange = Exchange::new(cx, how, call.dst(0, call.each), &call.src(0, call.each));
+        if exchange.step() {
+            self.serve_now_and_then();
+            return Ok(0);
+        }
+        self.begin(exchange.team(), Work::Future(Box::pin(exchange)), false)
+    }
+
+    /// Starts `work` beside the caller. With `may_look` it runs as far as it gets first, and is perhaps done.
+    fn begin(&self, team: TeamRef<A>, work: Work, may_look: bool) -> Result<usize, Error> {
+        let mut task = Task::new(work);
+        if may_look && task.poll(&team, self.am) {
+            self.serve_now_and_then();
+            return Ok(0);
+        }
+        let (id, op) = home::take().ok_or_else(full)?;
+        op.start();
+        task.counting.push((id, op));
+        let event = op.handle(id); // before another thread can finish it
+        self.start_task(team, task);
+        Ok(event)
+    }
+}
