@@ -207,6 +207,11 @@
 #define GASNETI_SCI_DEFER_THREADS 2
 
 /*
+ Bit of `how`: a debug client, whose arguments are checked.
+ */
+#define GASNETI_SCI_VIS_CHECKED 256
+
+/*
  How a client object was compiled. Its headers fill it in.
  */
 typedef struct {
@@ -1459,5 +1464,92 @@ void gasneti_sci_ex_check_transfer(const char *name,
                                    int form,
                                    size_t *lc_opt,
                                    uint32_t flags);
+
+/*
+ Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.
+ */
+size_t gasneti_sci_ex_putv(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           size_t dstcount,
+                           const gasnet_memvec_t *dstlist,
+                           size_t srccount,
+                           const gasnet_memvec_t *srclist,
+                           uint32_t flags);
+
+/*
+ Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_getv(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           size_t dstcount,
+                           const gasnet_memvec_t *dstlist,
+                           uint32_t rank,
+                           size_t srccount,
+                           const gasnet_memvec_t *srclist,
+                           uint32_t flags);
+
+/*
+ Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_puti(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           size_t dstcount,
+                           void *const *dstlist,
+                           size_t dstlen,
+                           size_t srccount,
+                           void *const *srclist,
+                           size_t srclen,
+                           uint32_t flags);
+
+/*
+ Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_geti(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           size_t dstcount,
+                           void *const *dstlist,
+                           size_t dstlen,
+                           uint32_t rank,
+                           size_t srccount,
+                           void *const *srclist,
+                           size_t srclen,
+                           uint32_t flags);
+
+/*
+ Put of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_puts(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           void *dstaddr,
+                           const ptrdiff_t *dststrides,
+                           const void *srcaddr,
+                           const ptrdiff_t *srcstrides,
+                           size_t elemsz,
+                           const size_t *count,
+                           size_t levels,
+                           uint32_t flags);
+
+/*
+ Get of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_gets(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           void *dstaddr,
+                           const ptrdiff_t *dststrides,
+                           uint32_t rank,
+                           const void *srcaddr,
+                           const ptrdiff_t *srcstrides,
+                           size_t elemsz,
+                           const size_t *count,
+                           size_t levels,
+                           uint32_t flags);
+
+/*
+ Arms a handler: it is run at the target of this thread's next put, with a copy of `nbytes` bytes. 0 disarms.
+ */
+void gasneti_sci_ex_arm(uint8_t handler, const void *source, size_t nbytes);
 
 #endif  /* GASNETI_SCI_ABI_H */

@@ -51,6 +51,16 @@ impl<A: Adapter> Am<A> {
         self.loop_placed(Kind::LoopReply, handler, source, address, args);
     }
 
+    /// Runs the client's handler `handler` as one of a Medium reply of `source` without arguments, on a copy of `payload`. It is
+    /// the end of an operation that `source` started, so there is no message of the client's behind it.
+    pub fn run_as_reply(&self, source: u32, handler: u8, payload: Source) {
+        // SAFETY: no words for no arguments.
+        let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
+        self.loopback.with_copy(payload, |copy| {
+            self.loop_run_from(source, Kind::LoopReply, handler, Load::Bytes(copy, payload.len()), none);
+        });
+    }
+
     fn loop_copied(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
         self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Bytes(copy, source.len()), args));
     }
@@ -64,13 +74,17 @@ impl<A: Adapter> Am<A> {
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
+        self.loop_run_from(self.me, kind, handler, load, args);
+    }
+
+    fn loop_run_from(&self, source: u32, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
         // `None` for the library's own messages: each engine reaches its own node without messages.
         let function = self.handlers().function(handler);
         if function == 0 {
-            unregistered(self.me, handler);
+            unregistered(source, handler);
         }
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
-        token.open(kind, self.me, 0, false);
+        token.open(kind, source, 0, false);
         let unpacked = args.unpacked();
         let arg = |k: usize| unpacked[k];
         record_handler(token, if let Load::Bytes(_, len) = load { len } else { 0 });
