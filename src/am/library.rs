@@ -61,6 +61,8 @@ messages! {
     VIS_GET = 97: Request Medium 2, "get of pieces";
     /// Puts the bytes of a get's packet in place and counts it done.
     VIS_ARRIVED = 98: Reply Medium 2, "answer to a get of pieces";
+    /// Runs the client's handler for a put that is complete, and answers.
+    VIS_COMPLETE = 99: Request Medium 2, "completion of a put";
     /// Stores words of the collective region.
     COLL_STORE = 112: Request Medium 2, "collective";
     /// Puts bytes of a collective in place.

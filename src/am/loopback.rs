@@ -52,6 +52,16 @@ impl<A: Adapter> Am<A> {
         self.loop_placed(Kind::LoopReply, handler, source, address, args);
     }
 
+    /// Runs the client's handler `handler` as one of a Medium reply of `source` without arguments, on a copy of `payload`. It is
+    /// the end of an operation that `source` started, so there is no message of the client's behind it.
+    pub fn run_as_reply(&self, source: u32, handler: u8, payload: Source) {
+        // SAFETY: no words for no arguments.
+        let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
+        self.loopback.with_copy(payload, |copy| {
+            self.loop_run_from(source, Kind::LoopReply, handler, Load::Medium(copy, payload.len()), none);
+        });
+    }
+
     fn loop_copied(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
         self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Medium(copy, source.len()), args));
     }
@@ -65,6 +75,10 @@ impl<A: Adapter> Am<A> {
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
+        self.loop_run_from(self.me, kind, handler, load, args);
+    }
+
+    fn loop_run_from(&self, source: u32, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
         // `None` for the library's own messages: each engine reaches its own node without messages.
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
         let (carry, len) = match load {
@@ -73,7 +87,7 @@ impl<A: Adapter> Am<A> {
             Load::Long(_, len) => (Carry::Long, len),
         };
         let meta = Meta::new(0, handler, args.count(), carry, len);
-        token.open(kind, self.me, 0, meta);
+        token.open(kind, source, 0, meta);
         let function = run::function(self, token, meta);
         let unpacked = args.unpacked();
         let arg = |k: usize| unpacked[k];
