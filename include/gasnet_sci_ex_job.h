@@ -115,12 +115,12 @@ GASNETI_SCI_EX_QUERY(uintptr_t, segment_size, Segment, size);
 /* ---- segments and endpoints (ex-core.md section 8). All but the queries are collective or local, as said there ---- */
 #define gex_Segment_Attach(segment_p, tm, length)                                                                    \
   GASNETI_SCI_CHECKED("gex_Segment_Attach", GASNETI_SCI_RULES_STATUS, gasneti_sci_segment_attach((segment_p), (tm), (length)))
-GASNETI_SCI_INLINE int gasneti_sci_do_create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address,
+GASNETI_SCI_INLINE int gasneti_sci_do_segment_create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address,
                                              uintptr_t length, gex_MK_t kind, gex_Flags_t flags) {
   return gasneti_sci_segment_create(segment_p, client, address, length, (uintptr_t)kind, flags);
 }
 #define gex_Segment_Create(segment_p, client, address, length, kind, flags)                                          \
-  gasneti_sci_do_create((segment_p), (client), (address), (length), (kind), (flags))
+  gasneti_sci_do_segment_create((segment_p), (client), (address), (length), (kind), (flags))
 #define gex_Segment_Destroy(segment, flags) gasneti_sci_segment_destroy((segment), (flags))
 #define gex_EP_Create(ep_p, client, capabilities, flags) gasneti_sci_ep_create((ep_p), (client), (capabilities), (flags))
 #define gex_EP_BindSegment(ep, segment, flags) gasneti_sci_ep_bind((ep), (segment), (flags))
