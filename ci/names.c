@@ -18,6 +18,7 @@ extern volatile int flag;
 extern void hook(void *segment, uintptr_t size);
 extern void callback(void (*print)(const char *format, ...));
 #if defined(_GASNET_H)
+extern gex_TM_t members;
 extern gasnet_node_t node;
 extern gasnet_handler_t handler;
 extern gasnet_token_t token;

@@ -31,4 +31,5 @@ GASNETI_SCI_END_C
 
 #undef GASNETI_SCI_IN_GASNET_H
 #include "gasnet_coll.h"
+#include "gasnet_tools.h"
 #endif

@@ -207,6 +207,31 @@
 #define GASNETI_SCI_DEFER_THREADS 2
 
 /*
+ `what` of the calls here: a request.
+ */
+#define GASNETI_SCI_NPAM_REQUEST 1
+
+/*
+ A reply.
+ */
+#define GASNETI_SCI_NPAM_REPLY 2
+
+/*
+ A Medium.
+ */
+#define GASNETI_SCI_NPAM_MEDIUM 4
+
+/*
+ A Long.
+ */
+#define GASNETI_SCI_NPAM_LONG 8
+
+/*
+ First word of an atomic domain.
+ */
+#define GASNETI_SCI_AD_MAGIC 1195726913
+
+/*
  How a client object was compiled. Its headers fill it in.
  */
 typedef struct {
@@ -430,6 +455,10 @@ typedef struct {
    The client's own pointer.
    */
   void *cdata;
+  /*
+   The library's: memory that it has allocated; 0: none.
+   */
+  size_t owned;
 } gasneti_sci_segment_t;
 
 /*
@@ -519,23 +548,108 @@ typedef struct {
 } gasneti_sci_rank_info_t;
 
 /*
- `gex_EP_Location_t`.
+ `gex_AM_Entry_t`, with the function as a plain pointer.
  */
 typedef struct {
   /*
-   Rank of the endpoint's process.
+   `GEX_AM_INDEX_BASE`–255; 0: registration assigns the highest free index and stores it here.
    */
-  uint32_t gex_rank;
+  uint8_t gex_index;
   /*
-   Its number there.
+   The handler.
    */
-  uint16_t gex_ep_index;
-} gasneti_sci_ep_location_t;
+  void *gex_fnptr;
+  /*
+   `GEX_FLAG_AM_*`: category and direction.
+   */
+  uint32_t gex_flags;
+  /*
+   Number of arguments.
+   */
+  unsigned int gex_nargs;
+  /*
+   The client's own pointer.
+   */
+  const void *gex_cdata;
+  /*
+   Name for messages; NULL: none.
+   */
+  const char *gex_name;
+} gasneti_sci_am_entry_t;
 
 /*
- `gex_Coll_ReduceFn_t`, as the header passes it.
+ `gex_Token_Info_t`.
  */
-typedef const void *gasneti_sci_reduce_fn_t;
+typedef struct {
+  /*
+   Job rank of the sender.
+   */
+  uint32_t gex_srcrank;
+  /*
+   1 for a request, 0 for a reply.
+   */
+  int gex_is_req;
+  /*
+   1 for a Long, else 0.
+   */
+  int gex_is_long;
+  /*
+   The endpoint that received the message.
+   */
+  gasneti_sci_ep_t *gex_ep;
+  /*
+   The handler's entry, as registered.
+   */
+  const gasneti_sci_am_entry_t *gex_entry;
+} gasneti_sci_token_info_t;
+
+/*
+ `gex_AM_SrcDesc_t` points here.
+ */
+typedef struct {
+  /*
+   First byte of the payload to be.
+   */
+  void *addr;
+  /*
+   Most bytes that may be sent.
+   */
+  size_t size;
+} gasneti_sci_srcdesc_t;
+
+/*
+ `gex_AD_t` points here.
+ */
+typedef struct {
+  /*
+   `GASNETI_SCI_AD_MAGIC`.
+   */
+  uint32_t magic;
+  /*
+   Flags given at creation.
+   */
+  uint32_t flags;
+  /*
+   The type of its words, `GEX_DT_*`.
+   */
+  uint32_t dt;
+  /*
+   Its operations, `GEX_OP_*`.
+   */
+  uint32_t ops;
+  /*
+   Its team.
+   */
+  gasneti_sci_tm_t *tm;
+  /*
+   The team's table of places in the job; NULL: ranks are the job's.
+   */
+  const uint32_t *jobranks;
+  /*
+   The client's own pointer.
+   */
+  void *cdata;
+} gasneti_sci_ad_t;
 
 /*
  The way to one peer, for Shorts of one line.
@@ -1307,6 +1421,11 @@ int gasneti_sci_team_barrier(size_t team, int id, int flags);
 int gasneti_sci_team_result(size_t team, int *id);
 
 /*
+ The place in the job of `rank` of `tm`; ends the job, in the name of the call `name`, if there is none.
+ */
+uint32_t gasneti_sci_tm_jobrank(const char *name, const gasneti_sci_tm_t *tm, uint32_t rank);
+
+/*
  Joins the job, and opens it for messages. Contract: ex-core.md §5.1.
  */
 int gasneti_sci_ex_init(const gasneti_sci_client_t *client,
@@ -1359,6 +1478,137 @@ void gasneti_sci_ex_objects(gasneti_sci_client_object_t **client_p,
                             gasneti_sci_ep_t **ep_p,
                             gasneti_sci_tm_t **tm_p,
                             gasneti_sci_segment_t **segment_p);
+
+/*
+ Creates and binds the segments of all processes. Contract: ex-core.md §8.2.
+ */
+int gasneti_sci_segment_attach(gasneti_sci_segment_t **segment_p, const gasneti_sci_tm_t *tm, size_t length);
+
+/*
+ Makes a segment of `length` bytes, at `address` or, if that is NULL, of new memory. `kind` is 1 for host memory.
+ */
+int gasneti_sci_segment_create(gasneti_sci_segment_t **segment_p,
+                               gasneti_sci_client_object_t *client,
+                               void *address,
+                               size_t length,
+                               size_t kind,
+                               uint32_t flags);
+
+/*
+ Ends a created segment. The library frees memory that it has allocated for it.
+ */
+void gasneti_sci_segment_destroy(gasneti_sci_segment_t *segment, uint32_t flags);
+
+/*
+ `gex_EP_Create`: the process has its one endpoint, so that this one would be too many.
+ */
+int gasneti_sci_ep_create(gasneti_sci_ep_t **ep_p,
+                          gasneti_sci_client_object_t *client,
+                          uint32_t capabilities,
+                          uint32_t flags);
+
+/*
+ Binds a created segment to an endpoint that has none. Always checked, whatever the build.
+ */
+int gasneti_sci_ep_bind(gasneti_sci_ep_t *ep, gasneti_sci_segment_t *segment, uint32_t flags);
+
+/*
+ Tells the members of `tm` of the segments bound to `eps`. Contract: ex-core.md §8.3.
+ */
+int gasneti_sci_ep_publish(const gasneti_sci_tm_t *tm, gasneti_sci_ep_t *const *eps, size_t count, uint32_t flags);
+
+/*
+ Looks up the segment bound to the endpoint of `rank` of `tm`; 0: this process knows of none, and nothing was written.
+ */
+int gasneti_sci_bound_segment(const gasneti_sci_tm_t *tm,
+                              uint32_t rank,
+                              void **owner_p,
+                              void **local_p,
+                              size_t *size_p);
+
+/*
+ Adds handlers to an endpoint. Contract: ex-core.md §9.
+ */
+int gasneti_sci_ep_register(const gasneti_sci_ep_t *ep, gasneti_sci_am_entry_t *table, size_t count);
+
+/*
+ Fills `info` for the message whose handler runs. Returns the bits of what is valid: everything.
+ */
+uint32_t gasneti_sci_token_info(void *token, gasneti_sci_token_info_t *info, uint32_t mask);
+
+/*
+ Ends the job: the AM call `name` returned `code`, which no caller of GASNet-EX expects.
+ */
+void gasneti_sci_am_failed(const char *name, int code) GASNETI_SCI_NORETURN;
+
+/*
+ A Short request that does not wait for room; 1 if there was none and nothing was sent, else 0.
+ */
+int gasneti_sci_request_short_now(uint32_t node, uint8_t handler, const uint64_t *args, uint32_t numargs);
+
+/*
+ As `gasneti_sci_request_short_now`, a Medium.
+ */
+int gasneti_sci_request_medium_now(uint32_t node,
+                                   uint8_t handler,
+                                   const void *src,
+                                   size_t nbytes,
+                                   const uint64_t *args,
+                                   uint32_t numargs);
+
+/*
+ As `gasneti_sci_request_short_now`, a Long.
+ */
+int gasneti_sci_request_long_now(uint32_t node,
+                                 uint8_t handler,
+                                 const void *src,
+                                 size_t nbytes,
+                                 void *dest_addr,
+                                 const uint64_t *args,
+                                 uint32_t numargs);
+
+/*
+ Opens this thread's descriptor for a request to `rank` of `tm`; NULL if there is no room and `flags` say not to wait.
+ */
+const gasneti_sci_srcdesc_t *gasneti_sci_npam_request(uint32_t what,
+                                                      const gasneti_sci_tm_t *tm,
+                                                      uint32_t rank,
+                                                      const void *client,
+                                                      size_t least,
+                                                      size_t most,
+                                                      void *dest,
+                                                      size_t *event,
+                                                      uint32_t flags,
+                                                      uint32_t numargs);
+
+/*
+ Opens this thread's descriptor for the reply to the request of `token`.
+ */
+const gasneti_sci_srcdesc_t *gasneti_sci_npam_reply(uint32_t what,
+                                                    void *token,
+                                                    const void *client,
+                                                    size_t least,
+                                                    size_t most,
+                                                    void *dest,
+                                                    size_t *event,
+                                                    uint32_t numargs);
+
+/*
+ Sends the first `nbytes` bytes of a descriptor; 1 if there is no room and `flags` say not to wait, else 0.
+ */
+int gasneti_sci_npam_commit(uint32_t what,
+                            const gasneti_sci_srcdesc_t *sd,
+                            uint8_t handler,
+                            size_t nbytes,
+                            void *dest,
+                            uint32_t flags,
+                            const uint64_t *args,
+                            uint32_t numargs);
+
+/*
+ Gives up a descriptor: nothing is sent. Always 0.
+ */
+int gasneti_sci_npam_cancel(uint32_t what, const gasneti_sci_srcdesc_t *sd);
 
 /*
  Blocking put. 1 if IMMEDIATE was refused, else 0.
@@ -1480,90 +1730,52 @@ void gasneti_sci_ex_check_transfer(const char *name,
                                    uint32_t flags);
 
 /*
- `gex_TM_Split`: makes a team of the members with one color. In queries returns the size of scratch memory to grant.
+ Makes an atomic domain. No member waits for another: a message of a domain does not name it.
  */
-size_t gasneti_sci_ex_split(gasneti_sci_tm_t **new_tm_p,
-                            gasneti_sci_tm_t *parent,
-                            int color,
-                            int key,
-                            void *scratch,
-                            size_t scratch_size,
-                            uint32_t flags);
+void gasneti_sci_ad_create(gasneti_sci_ad_t **ad_p, gasneti_sci_tm_t *tm, uint32_t dt, uint32_t ops, uint32_t flags);
 
 /*
- `gex_TM_Create`: makes teams of the members that are listed. In queries returns the size of scratch memory to grant.
+ Ends a domain. The client has synced its operations on all members.
  */
-size_t gasneti_sci_ex_create(gasneti_sci_tm_t **new_tms,
-                             size_t num_new_tms,
-                             gasneti_sci_tm_t *parent,
-                             const gasneti_sci_ep_location_t *args,
-                             size_t numargs,
-                             void **scratch_addrs,
-                             size_t scratch_size,
-                             uint32_t flags);
+void gasneti_sci_ad_destroy(gasneti_sci_ad_t *ad);
 
 /*
- `gex_TM_Destroy`: ends a team. Returns 1 if the client had granted scratch memory and wants to know where.
+ An atomic operation on the word at `addr` of `rank`. The operands are bits. Returns an event, or 0 or 1 if `implicit`.
  */
-int gasneti_sci_ex_destroy(gasneti_sci_tm_t *tm, void **scratch_p, size_t *size_p, uint32_t flags);
+size_t gasneti_sci_ad_op(const gasneti_sci_ad_t *ad,
+                         void *result,
+                         uint32_t rank,
+                         void *addr,
+                         uint32_t opcode,
+                         uint64_t x,
+                         uint64_t y,
+                         uint32_t dt,
+                         uint32_t flags,
+                         int implicit);
 
 /*
- `gex_TM_TranslateJobrankToRank`: `GEX_RANK_INVALID` if the process is not a member.
+ `gex_MK_Create`: refuses every class of devices. `filled` is 0 if the client gave no arguments.
  */
-uint32_t gasneti_sci_ex_rank(const gasneti_sci_tm_t *tm, uint32_t jobrank);
+int gasneti_sci_mk_create(void **kind_p,
+                          const gasneti_sci_client_object_t *client,
+                          int filled,
+                          uint64_t args_flags,
+                          int class_,
+                          uint32_t flags);
 
 /*
- For debug clients: the place in the job of `rank` of `tm`, a team or a pair. Ends the job if there is no such rank.
+ `gex_MK_Destroy`: ends the job, because no kind can be destroyed.
  */
-uint32_t gasneti_sci_ex_jobrank(const gasneti_sci_tm_t *tm, uint32_t rank);
+void gasneti_sci_mk_destroy(void *kind, uint32_t _flags);
 
 /*
- `gex_Coll_BarrierNB`: returns the event, 0 if all members have arrived.
+ `gex_MK_SetCData` and `gex_MK_QueryCData`: ends the job, because no kind has such a pointer.
  */
-size_t gasneti_sci_ex_barrier(const gasneti_sci_tm_t *tm, uint32_t flags);
+void *gasneti_sci_mk_cdata(void *kind, const void *_val);
 
 /*
- `gex_Coll_BarrierBlocking`.
+ `gex_MK_QueryFlags`, `_QueryClient` and `_QueryClass`: ends the job, because no kind was made.
  */
-void gasneti_sci_ex_barrier_blocking(const gasneti_sci_tm_t *tm, uint32_t flags);
-
-/*
- `gex_Coll_BroadcastNB`: returns the event, 0 if it is complete.
- */
-size_t gasneti_sci_ex_broadcast(const gasneti_sci_tm_t *tm,
-                                uint32_t root,
-                                void *dst,
-                                const void *src,
-                                size_t nbytes,
-                                uint32_t flags);
-
-/*
- `gex_Coll_ReduceToOneNB`: returns the event, 0 if it is complete.
- */
-size_t gasneti_sci_ex_reduce(const gasneti_sci_tm_t *tm,
-                             uint32_t root,
-                             void *dst,
-                             const void *src,
-                             uint32_t dt,
-                             size_t dt_sz,
-                             size_t dt_cnt,
-                             uint32_t op,
-                             gasneti_sci_reduce_fn_t function,
-                             void *cdata,
-                             uint32_t flags);
-
-/*
- `gex_Coll_ReduceToAllNB`: returns the event, 0 if it is complete.
- */
-size_t gasneti_sci_ex_reduce_all(const gasneti_sci_tm_t *tm,
-                                 void *dst,
-                                 const void *src,
-                                 uint32_t dt,
-                                 size_t dt_sz,
-                                 size_t dt_cnt,
-                                 uint32_t op,
-                                 gasneti_sci_reduce_fn_t function,
-                                 void *cdata,
-                                 uint32_t flags);
+size_t gasneti_sci_mk_query(void *kind);
 
 #endif  /* GASNETI_SCI_ABI_H */

@@ -64,6 +64,29 @@
 #define WORDS_BIGENDIAN 1
 #endif
 
+/* ---- printf conversions of size_t and ptrdiff_t, without the % ---- */
+#if defined(GASNETI_SCI_PTR_64)
+#define GASNETI_SCI_PRI "l"
+#else
+#define GASNETI_SCI_PRI ""
+#endif
+#ifndef PRIuSZ
+#define PRIuSZ GASNETI_SCI_PRI "u"
+#define PRIdSZ GASNETI_SCI_PRI "d"
+#define PRIiSZ GASNETI_SCI_PRI "i"
+#define PRIoSZ GASNETI_SCI_PRI "o"
+#define PRIxSZ GASNETI_SCI_PRI "x"
+#define PRIXSZ GASNETI_SCI_PRI "X"
+#endif
+#ifndef PRIdPD
+#define PRIuPD GASNETI_SCI_PRI "u"
+#define PRIdPD GASNETI_SCI_PRI "d"
+#define PRIiPD GASNETI_SCI_PRI "i"
+#define PRIoPD GASNETI_SCI_PRI "o"
+#define PRIxPD GASNETI_SCI_PRI "x"
+#define PRIXPD GASNETI_SCI_PRI "X"
+#endif
+
 /* ---- sizes, for #if and array bounds ---- */
 #define GASNET_PAGESIZE 4096
 #define GASNETI_SCI_PAGESHIFT 12

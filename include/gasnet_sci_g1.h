@@ -6,6 +6,10 @@
 #ifndef GASNETI_SCI_G1_H
 #define GASNETI_SCI_G1_H
 
+#define GASNET_SPEC_VERSION_MAJOR 1
+#define GASNET_SPEC_VERSION_MINOR 8
+#define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
+
 /* ---- init, attach ---- */
 /* int gasnet_init(int *argc, char ***argv): the first statement of main. It does not change argc and argv, and both
  * may be NULL. */

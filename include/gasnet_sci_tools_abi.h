@@ -42,14 +42,14 @@ void gasneti_sci_tools_object_0_1(uint32_t modes, int links);
 void gasneti_sci_tools_misuse(const char *what, const char *file, int line) GASNETI_SCI_NORETURN;
 
 /*
- `gasnett_release_version`: the release of the API, as major * 10000 + minor * 100 + patch.
+ The release of the API, as major * 10000 + minor * 100 + patch.
  */
-uint32_t gasneti_sci_tools_release(void);
+uint64_t gasnett_release_version(void);
 
 /*
- `gasnett_release_version_str`.
+ The release of the API, as text.
  */
-const char *gasneti_sci_tools_release_str(void);
+const char *gasnett_release_version_str(void);
 
 /*
  The current tick. Sets `*native` to 1 if the header may read the cpu's counter itself from now on.

@@ -1,4 +1,4 @@
-/* Texts that describe non-contiguous transfers, for clients' traces. Part of gasnet_tools.h, only after gasnet.h;
+/* Texts that describe non-contiguous transfers, for clients' traces. Part of gasnet_tools.h, only after gasnetex.h;
  * contract: tools.md section 15.
  *
  * X_bufsz is the largest number of bytes that X writes, including the terminating NUL. The forms for a whole
@@ -8,7 +8,7 @@
 #endif
 #ifndef GASNETI_SCI_TOOLS_FORMAT_H
 #define GASNETI_SCI_TOOLS_FORMAT_H
-#if defined(_GASNET_H)
+#if defined(_GASNETEX_H)
 
 /* Bytes of the longest texts: of a number, of an entry of a list, and of all text outside lists. */
 #define GASNETI_SCI_NUMBER_ROOM 24
@@ -93,6 +93,52 @@ GASNETI_SCI_INLINE size_t gasneti_sci_format_putsgets(char *buf, gasnet_node_t n
 /* pstats is ignored: NULL, or memory in which other implementations of GASNet keep statistics. */
 #define gasnett_format_putsgets(buf, pstats, node, dst, dststrides, src, srcstrides, count, levels)                  \
   ((void)(pstats), gasneti_sci_format_putsgets((buf), (node), (dst), (dststrides), (src), (srcstrides), (count), (levels)))
+
+/* The names of the bits of `set`, ascending, with | between them; "(empty)" for 0. A bit without a name is a number. Each returns
+ * the bytes that it writes, the terminating NUL included; if `buf` is NULL, those that it would write. `names` has a NULL or a
+ * name for each of its `count` bits. */
+GASNETI_SCI_INLINE size_t gasneti_sci_format_set(char *buf, uint32_t set, const char *prefix, const char *const *names, int count) {
+  size_t at = 0;
+  int bit;
+  for (bit = 0; bit < 32; bit++) {
+    char number[GASNETI_SCI_NUMBER_ROOM];
+    const char *word[3];
+    int i;
+    if (!(set >> bit & 1)) continue;
+    (void)sprintf(number, "(1<<%d)", bit);
+    word[0] = at ? "|" : "";
+    word[1] = bit < count && names[bit] ? prefix : "";
+    word[2] = bit < count && names[bit] ? names[bit] : number;
+    for (i = 0; i < 3; i++) {
+      size_t n = strlen(word[i]);
+      if (buf) memcpy(buf + at, word[i], n);
+      at += n;
+    }
+  }
+  if (!at) {
+    if (buf) memcpy(buf, "(empty)", 7);
+    at = 7;
+  }
+  if (buf) buf[at] = 0;
+  return at + 1;
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_dt(char *buf, gex_DT_t dt) {
+  static const char *const names[] = {"I32", "U32", "I64", "U64", "FLT", "DBL", "USER"};
+  return gasneti_sci_format_set(buf, dt, "GEX_DT_", names, 7);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_op(char *buf, gex_OP_t op) {
+  static const char *const names[] = {"AND",  "OR",    "XOR",  "ADD",  "SUB",  "MULT", "MIN",  "MAX",  "INC", "DEC",     "SET",
+                                      "CAS",  NULL,    NULL,   NULL,   "FAND", "FOR",  "FXOR", "FADD", "FSUB", "FMULT",  "FMIN",
+                                      "FMAX", "FINC",  "FDEC", "SWAP", "FCAS", "GET",  NULL,   NULL,   "USER", "USER_NC"};
+  return gasneti_sci_format_set(buf, op, "GEX_OP_", names, 32);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_ti(char *buf, uint32_t ti) {
+  static const char *const names[] = {"SRCRANK", "ENTRY", "IS_REQ", "IS_LONG", "EP"};
+  return gasneti_sci_format_set(buf, ti, "GEX_TI_", names, 5);
+}
+#define gasnett_format_dt(buf, dt) gasneti_sci_format_dt((buf), (dt))
+#define gasnett_format_op(buf, op) gasneti_sci_format_op((buf), (op))
+#define gasnett_format_ti(buf, ti) gasneti_sci_format_ti((buf), GASNETI_SCI_AS(uint32_t, ti))
 
 #endif
 #endif

@@ -10,7 +10,7 @@
 #ifndef GASNETI_SCI_TOOLS_HEAP_H
 #define GASNETI_SCI_TOOLS_HEAP_H
 
-#if defined(_GASNET_H) && defined(GASNET_DEBUGMALLOC) && GASNET_DEBUGMALLOC + 0
+#if defined(_GASNETEX_H) && defined(GASNET_DEBUGMALLOC) && GASNET_DEBUGMALLOC + 0
 
 #define gasnett_debug_malloc gasneti_sci_heap_malloc
 #define gasnett_debug_calloc gasneti_sci_heap_calloc
@@ -23,6 +23,7 @@
 #define gasnett_debug_memcheck_all gasneti_sci_heap_memcheck_all
 typedef gasneti_sci_heapstats_t gasnett_heapstats_t;
 #define gasnett_getheapstats gasneti_sci_heap_stats
+#define gasnett_heapinfo_dump gasneti_sci_heap_dump
 /* Lists of blocks and error lines name the place that GASNETT_TRACE_SETSOURCELINE set last, if any. */
 #ifndef GASNETT_MALLOC_USE_SRCPOS
 #define GASNETT_MALLOC_USE_SRCPOS 1

@@ -7,7 +7,7 @@
 #define GASNETI_SCI_TOOLS_IDENT_H
 
 #define GASNETT_SPEC_VERSION_MAJOR 1
-#define GASNETT_SPEC_VERSION_MINOR 9
+#define GASNETT_SPEC_VERSION_MINOR 20
 #define GASNETT_RELEASE_VERSION_MAJOR GASNET_RELEASE_VERSION_MAJOR
 #define GASNETT_RELEASE_VERSION_MINOR GASNET_RELEASE_VERSION_MINOR
 #define GASNETT_RELEASE_VERSION_PATCH GASNET_RELEASE_VERSION_PATCH
@@ -52,7 +52,7 @@
 #else
 #define GASNETT_SYSTEM_TUPLE PLATFORM_STRINGIFY(PLATFORM_ARCH_FAMILYNAME) "-unknown-linux-gnu"
 #endif
-#define GASNETT_CONFIGURE_ARGS "'--conduit=sci'"
+#define GASNETT_CONFIGURE_ARGS GASNETI_CONFIGURE_ARGS
 
 /* The library has a C ABI, and inline code is part of the client's object. So the compiler of the tools is the
  * client's. */
@@ -60,11 +60,6 @@
 #define GASNETT_PLATFORM_COMPILER_FAMILYID PLATFORM_COMPILER_FAMILYID
 #define GASNETT_PLATFORM_COMPILER_ID PLATFORM_COMPILER_ID
 #define GASNETT_PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_VERSION
-
-/* unsigned gasnett_release_version(void): major*10000 + minor*100 + patch of the library that was linked.
-   const char *gasnett_release_version_str(void) */
-#define gasnett_release_version() gasneti_sci_tools_release()
-#define gasnett_release_version_str() gasneti_sci_tools_release_str()
 
 /* ---- check that the library fits: it defines a variable for each configuration that it serves; others do not link
  * ---- */

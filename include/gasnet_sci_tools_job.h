@@ -1,4 +1,4 @@
-/* Small copies and values. Part of gasnet_tools.h, only after gasnet.h.
+/* Small copies and values. Part of gasnet_tools.h, only after gasnetex.h.
  * Contract: tools.md section 15. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_job.h"
@@ -6,7 +6,7 @@
 #ifndef GASNETI_SCI_TOOLS_JOB_H
 #define GASNETI_SCI_TOOLS_JOB_H
 
-#if defined(_GASNET_H)
+#if defined(_GASNETEX_H)
 
 /* For array bounds in clients; the library has no such limit. */
 #ifndef GASNETT_MAX_THREADS

@@ -97,20 +97,8 @@ GASNETI_SCI_INLINE const char *gasnett_performance_warning_str(void) {
 
 #include "gasnet_sci_tools_heap.h"
 
-/* ---- with gasnet.h only (section 15) ---- */
-#if defined(_GASNET_H)
-/* Runs `iters` rounds of the self test on each of `threads` threads, and returns the number of errors. `sections`:
- * letters of N (numbers), Z (zero counts), S (checksums), T (atomics and locks between threads); NULL: all. It needs
- * no handlers and does not touch the segment. */
-GASNETI_SCI_INLINE int gasnett_run_diagnostics(int iters, int threads, const char *sections,
-                                               const gasnet_seginfo_t *seginfo) {
-  (void)seginfo;
-  return gasneti_sci_run_diagnostics(iters, threads, sections);
-}
-GASNETI_SCI_INLINE void gasnett_diagnostic_gethandlers(gasnet_handlerentry_t **table, int *count) {
-  *table = NULL;
-  *count = 0;
-}
+#if defined(_GASNETEX_H)
+#include "gasnet_sci_tools_diag.h"
 #endif
 
 #endif

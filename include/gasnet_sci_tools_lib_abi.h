@@ -182,9 +182,9 @@ int gasnett_cpu_count(void);
 uint64_t gasnett_getPhysMemSz(int failure_is_fatal);
 
 /*
- Binds the calling thread to one of the CPUs that this process may use: number `rank` modulo their count.
+ Binds the calling thread to one of the CPUs that this process may use: number `rank` modulo their count. 0: done.
  */
-void gasnett_set_affinity(int rank);
+int gasnett_set_affinity(int rank);
 
 /*
  Raises the soft limits on CPU time, data, resident set, stack and address space to the hard ones; not 0 on success.
@@ -390,5 +390,10 @@ void gasneti_sci_heap_memcheck_all(void);
  Stores the heap's numbers to `*stats`.
  */
 void gasneti_sci_heap_stats(gasneti_sci_heapstats_t *stats);
+
+/*
+ Writes the heap's numbers to `file`, in which % stands for the node; if `show_live` is not 0, also the live blocks.
+ */
+void gasneti_sci_heap_dump(const char *file, int show_live);
 
 #endif  /* GASNETI_SCI_TOOLS_LIB_ABI_H */

@@ -13,7 +13,7 @@ GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static void _gasnett_trace_pri
 /* The library calls it when it writes statistics, with a function that prints into them. */
 typedef void (*gasnett_stats_callback_t)(void (*printf_fn)(const char *fmt, ...));
 
-#if defined(_GASNET_H)
+#if defined(_GASNETEX_H)
 
 /* Kinds that are on, one bit per letter, A lowest; 0: none. The library writes these words. */
 extern volatile uint32_t gasneti_sci_trace_letters;

@@ -7,10 +7,14 @@
 #define GASNETI_SCI_TYPES_H
 
 /* ---- identity ---- */
+#define GEX_SPEC_VERSION_MAJOR 0
+#define GEX_SPEC_VERSION_MINOR 19
 #define GASNET_CONDUIT_NAME SCI
 #define GASNET_CONDUIT_NAME_STR "SCI"
 #undef GASNET_CONDUIT_SCI
 #define GASNET_CONDUIT_SCI 1
+#undef GASNET_SCI_CONDUIT
+#define GASNET_SCI_CONDUIT 1
 #define GASNET_CORE_NAME SCI
 #define GASNET_CORE_NAME_STR "SCI"
 #define GASNET_CORE_VERSION 0.1
@@ -31,11 +35,12 @@
 #define GASNETI_SCI_MALLOC_STR "nodebugmalloc"
 #endif
 #define GASNET_CONFIG_STRING                                                                                         \
-  "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MAJOR) "."                      \
-  GASNETI_SCI_STRING(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1)"                                      \
-  ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,noalign,"                  \
+  "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GEX_SPEC_VERSION_MAJOR) "."                         \
+  GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1)"                                         \
+  ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,CACHE_LINE_BYTES="         \
+  GASNETI_SCI_STRING(GASNETI_SCI_CACHE_LINE_BYTES) ",noalign,"                                                       \
   GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats," GASNETI_SCI_MALLOC_STR ",srclines,"                        \
-  GASNETI_SCI_PRIMITIVES_STR
+  GASNETI_SCI_PRIMITIVES_STR ",notiopt"
 
 /* Traces, statistics and their line numbers are in every build; GASNET_TRACEFILE and GASNET_STATSFILE switch them on. */
 #undef GASNET_TRACE

@@ -1,8 +1,9 @@
-/* gasnet-sci: the GASNet tools (specification 1.9; contract: tools.md), with or without gasnet.h.
+/* gasnet-sci: the GASNet tools (specification 1.20; contract: tools.md), with or without gasnetex.h.
  *
  * It has timers, memory barriers, atomics, locks, thread keys, compiler annotations, environment and debugging aids,
- * and needs no macro. If the client includes gasnet.h first (never after it), the rest of section 15 is there, too.
+ * and needs no macro. If the client includes gasnetex.h or gasnet.h first (never after it), section 15 is there, too.
  * Optional macros:
+ * (at most one of the first three)
  *   GASNETT_THREAD_SAFE     the client has threads; -pthread and an earlier #include <pthread.h> say the same
  *   GASNETT_THREAD_SINGLE   the client has one thread, even if -pthread or <pthread.h> says otherwise
  *   GASNETT_LITE_MODE       timers, memory barriers, annotations, platform and identification only
@@ -15,12 +16,21 @@
 #define _INCLUDED_GASNET_TOOLS_H
 
 #if defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR)
-#if !defined(_GASNET_H)
-#error "include gasnet.h before gasnet_tools.h; a program without gasnet.h defines none of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR"
+#if !defined(_GASNETEX_H)
+#error "include gasnetex.h or gasnet.h before gasnet_tools.h; a program without them defines none of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR"
 #endif
 #endif
-#if defined(GASNETT_LITE_MODE) && defined(_GASNET_H)
-#error "GASNETT_LITE_MODE is for programs without gasnet.h"
+#if defined(GASNETT_LITE_MODE) && defined(_GASNETEX_H)
+#error "GASNETT_LITE_MODE is for programs without gasnetex.h and gasnet.h"
+#endif
+#if defined(GASNETT_LITE_MODE) + defined(GASNETT_THREAD_SAFE) + defined(GASNETT_THREAD_SINGLE) > 1
+#error "define at most one of GASNETT_LITE_MODE, GASNETT_THREAD_SAFE and GASNETT_THREAD_SINGLE"
+#endif
+#if defined(GASNETT_THREAD_SAFE) && (defined(GASNET_SEQ) || defined(GASNET_PARSYNC))
+#error "GASNETT_THREAD_SAFE contradicts GASNET_SEQ and GASNET_PARSYNC"
+#endif
+#if defined(GASNETT_THREAD_SINGLE) && defined(GASNET_PAR)
+#error "GASNETT_THREAD_SINGLE contradicts GASNET_PAR"
 #endif
 
 /* ---- thread model; decided before any system header is included ---- */
@@ -31,8 +41,8 @@
 #undef GASNETT_THREAD_SINGLE
 #define GASNETT_THREAD_MODEL LITE
 #define GASNETT_THREAD_MODEL_STR "LITE"
-#elif defined(GASNETT_THREAD_SAFE) || defined(GASNET_PAR) || defined(GASNET_PARSYNC) ||                              \
-    (!defined(GASNET_SEQ) && !defined(GASNETT_THREAD_SINGLE) &&                                                      \
+#elif defined(GASNETT_THREAD_SAFE) || defined(GASNET_PAR) ||                                                         \
+    (!defined(GASNET_SEQ) && !defined(GASNET_PARSYNC) && !defined(GASNETT_THREAD_SINGLE) &&                                                      \
      (defined(_REENTRANT) || defined(_THREAD_SAFE) || defined(PTHREAD_MUTEX_INITIALIZER)))
 #undef GASNETT_THREAD_SAFE
 #define GASNETT_THREAD_SAFE 1
@@ -49,7 +59,7 @@
 
 #define GASNETI_SCI_IN_GASNET_H 1
 #include "gasnet_config.h"
-#include "gasnet_sci_platform.h"
+#include "gasnet_portable_platform.h"
 #include "gasnet_sci_base.h"
 
 #include <ctype.h>

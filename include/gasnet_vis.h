@@ -1,4 +1,5 @@
-/* Vector, indexed and strided transfers (contract: vis.md). Clients include it before, after or instead of gasnet.h.
+/* Vector, indexed and strided transfers (contract: ex-rma.md section 8, vis.md). Clients include it before, after or instead of
+ * gasnetex.h, and before or after gasnet.h. It gives the names of both APIs; those of GASNet-1 are:
  *
  *   gasnet_{put,get}{v,i,s}_bulk        complete at return
  *   gasnet_{put,get}{v,i,s}_nb_bulk     return a gasnet_handle_t
@@ -27,7 +28,7 @@
 #pragma GCC system_header
 #endif
 
-#include "gasnet.h"
+#include "gasnetex.h"
 
 #if defined(GASNET_DEBUG)
 #ifdef __cplusplus
@@ -83,6 +84,7 @@ extern "C" {
 #endif
 GASNETI_SCI_BEGIN_C
 #include "gasnet_sci_vis.h"
+#include "gasnet_sci_ex_vis.h"
 GASNETI_SCI_END_C
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@
 #define GASNETI_SCI_IN_GASNET_H 1
 #include "gasnet_config.h"
 #include "gasnet_sci_modes.h"
-#include "gasnet_sci_platform.h"
+#include "gasnet_portable_platform.h"
 #include "gasnet_sci_base.h"
 #include "gasnet_fwd.h"
 
@@ -37,6 +37,8 @@ GASNETI_SCI_BEGIN_C
 #include "gasnet_sci_ex_types.h"
 #include "gasnet_sci_ex_job.h"
 #include "gasnet_sci_ex_am.h"
+#include "gasnet_sci_ex_am_rows.h"
+#include "gasnet_sci_ex_npam.h"
 #include "gasnet_sci_ex_rma.h"
 #include "gasnet_sci_ex_team.h"
 GASNETI_SCI_END_C

@@ -9,6 +9,8 @@
 pub mod am;
 #[cfg(not(loom))]
 pub mod api;
+#[cfg(not(loom))]
+pub mod atomic;
 pub mod barrier;
 pub mod base;
 #[cfg(not(loom))]

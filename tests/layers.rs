@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders, and files beside them, from the lowest to the highest.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "sync",
     "explore",
     "os",
@@ -21,6 +21,7 @@ const ORDER: [&str; 18] = [
     "verbs",
     "am",
     "xfer",
+    "atomic",
     "vis",
     "barrier",
     "coll",

@@ -10,8 +10,8 @@
 #if GASNET_RELEASE_VERSION_MAJOR <= 0 || GASNET_RELEASE_VERSION_MINOR < 0 || GASNET_RELEASE_VERSION_PATCH < 0
 #error wrong release version
 #endif
-#if GASNET_RELEASE_VERSION_MAJOR == 1 && GASNET_RELEASE_VERSION_MINOR < 28
-#error the release version must be 1.28 or more
+#if GASNET_RELEASE_VERSION_MAJOR < 2000
+#error not a release of GASNet-EX
 #endif
 #if defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR) != 1
 #error not exactly one thread model

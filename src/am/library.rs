@@ -20,7 +20,7 @@ use crate::base::error::Error;
 use crate::sci::Words;
 use crate::sync::Ordering;
 
-// The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; from
+// The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; 80: `atomic`; from
 // 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
 macro_rules! messages {
     ($($(#[doc = $doc:literal])* $name:ident = $index:literal: $kind:ident $category:ident $args:literal, $what:literal;)*) => {
@@ -53,12 +53,16 @@ messages! {
     RMA_FETCHED = 71: Reply Short 7, "answer to a get";
     /// A put of at most eight bytes in its arguments: puts them in place and answers.
     RMA_PUT_WORD = 72: Request Short 6, "put";
+    /// Does an operation on a word of memory, and answers with the old value or none.
+    ATOMIC = 80: Request Short 11, "atomic operation";
     /// Puts a packet's bytes in place.
     VIS_PUT = 96: Request Medium 2, "put of pieces";
     /// Answers a get's packet.
     VIS_GET = 97: Request Medium 2, "get of pieces";
     /// Puts the bytes of a get's packet in place and counts it done.
     VIS_ARRIVED = 98: Reply Medium 2, "answer to a get of pieces";
+    /// Runs the client's handler for a put that is complete, and answers.
+    VIS_COMPLETE = 99: Request Medium 2, "completion of a put";
     /// Stores words of the collective region.
     COLL_STORE = 112: Request Medium 2, "collective";
     /// Puts bytes of a collective in place.

@@ -110,6 +110,18 @@ impl Meta {
         self.0 & (CARRY | CLIENT) == CLIENT | (Carry::Short as u64) << Meta::CARRY_AT
     }
 
+    /// True for a Medium: its handler reads the slot or the ring.
+    #[inline(always)]
+    pub fn holds_buffer(self) -> bool {
+        const _: () = assert!(Carry::Inline as u64 == 1 && Carry::Ring as u64 == 2);
+        ((self.0 >> Meta::CARRY_AT) & 7).wrapping_sub(1) < 2
+    }
+
+    /// True for a Long.
+    pub fn is_long(self) -> bool {
+        matches!(self.carry(), Some(Carry::Long | Carry::Bounced | Carry::Stream))
+    }
+
     /// Payload bytes.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)] // a length field of a word, not a container

@@ -90,7 +90,7 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// A gather_all of two words from each member.
-    fn collect(&'static self, team: &TeamRef<A>, mine: [u64; 2]) -> Vec<[u64; 2]> {
+    pub fn collect(&'static self, team: &TeamRef<A>, mine: [u64; 2]) -> Vec<[u64; 2]> {
         const EACH: usize = size_of::<[u64; 2]>();
         let members = team.members();
         let (source, result) = (Buffer::new(EACH), Buffer::new(EACH * members));

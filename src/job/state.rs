@@ -8,6 +8,7 @@ use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
+use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
 use crate::base::config::{Config, Reported, Unmapped};
 use crate::base::error::Error;
@@ -174,6 +175,7 @@ impl Job {
         let landings = Arc::<Landings>::default();
         let mut library = Library::default();
         reference::register(&mut library);
+        atomic::register(&mut library);
         vis.register(&mut library);
         handlers::register(&mut library, collective.clone(), landings.clone());
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *memory.header() };

@@ -37,13 +37,12 @@ pub fn memory() -> u64 {
 }
 
 /// Binds the calling thread to one of the CPUs that the first caller could use: number `rank`, modulo how many they
-/// are.
-pub fn bind_thread(rank: i64) {
+/// are. False: it is not bound, for instance because that CPU went offline.
+pub fn bind_thread(rank: i64) -> bool {
     static USABLE: OnceLock<Vec<usize>> = OnceLock::new();
     let usable = USABLE.get_or_init(sys::usable_cpus);
-    if let Some(cpu) = usable.get(rank.rem_euclid(usable.len().max(1) as i64) as usize) {
-        let _ = sys::bind_to_cpus(&[*cpu]); // fails for a CPU that went offline; nothing is promised then
-    }
+    let cpu = usable.get(rank.rem_euclid(usable.len().max(1) as i64) as usize);
+    cpu.is_some_and(|cpu| sys::bind_to_cpus(&[*cpu]).is_ok())
 }
 
 /// Raises the soft limit on `resource` to the hard one. Returns whether it is there now.

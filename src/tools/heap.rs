@@ -295,11 +295,21 @@ pub fn report_at_exit(node: u32) {
     }
     let settings = settings();
     let Some(name) = settings.file.as_ref().filter(|_| settings.nodes.contains(node)) else { return };
+    write(&inner, name, node, true);
+}
+
+/// Writes the statistics, and with `live` the live blocks, to the file `name`, in which `%` stands for `node`.
+pub fn dump(call: &str, name: &str, node: u32, live: bool) {
+    write(&lock(call), name, node, live);
+}
+
+fn write(inner: &Inner, name: &str, node: u32, live: bool) {
     match Sink::open(name, node, false) {
         Ok(sink) => {
-            let (stats, live) = (inner.stats, &inner.live);
-            sink.line(format_args!("{node} debug heap: {stats:?}"));
-            live.iter().for_each(|(at, block)| sink.line(format_args!("{node} not freed: {at:#x} of {block}")));
+            sink.line(format_args!("{node} debug heap: {:?}", inner.stats));
+            for (at, block) in inner.live.iter().filter(|_| live) {
+                sink.line(format_args!("{node} not freed: {at:#x} of {block}"));
+            }
             sink.flush(PATIENCE);
         }
         Err(error) => crate::base::log::error(format_args!("no list of the heap: {name} cannot be written: {error}")),

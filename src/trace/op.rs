@@ -139,6 +139,8 @@ ops! {
     BarrierTry = b'B' "BARRIER_TRY" Time;
     /// Barrier, notify and wait in one call.
     Barrier = b'B' "BARRIER" Time;
+    /// Atomic operation on a word, with an event or without.
+    Atomic = b'R' "AD_OP" Bytes;
     /// Wait for a handler-safe lock that another thread holds. A free lock is taken inline and not recorded.
     LockWait = b'L' "HSL_LOCK_CONTENDED" Time;
     /// Short request.

@@ -9,9 +9,10 @@ use crate::base::error::{Error, bad_arg};
 use crate::sci::Adapter;
 
 /// The two sides, named as the parameters of the calls.
-const SIDES: [&str; 2] = ["dst", "src"];
+pub(super) const SIDES: [&str; 2] = ["dst", "src"];
 
-fn remote(call: Verb) -> usize {
+/// Index of the remote side.
+pub(super) fn remote(call: Verb) -> usize {
     usize::from(!call.is_put())
 }
 
@@ -52,6 +53,23 @@ pub fn indexed<A: Adapter>(am: &Am<A>, call: Verb, node: u32, lists: [Indexed<'_
     let side = remote(call);
     for (i, addr) in lists[side].list.iter().enumerate() {
         inside(am, node, *addr, lists[side].len, || format!("{}list[{i}]", SIDES[side]))?;
+    }
+    Ok(())
+}
+
+/// Checks that the destination's pieces do not certainly overlap: that they span as many bytes as they have.
+pub fn apart(pieces: impl Iterator<Item = Piece>) -> Result<(), Error> {
+    let (mut first, mut end, mut total) = (usize::MAX, 0usize, 0usize);
+    for piece in pieces.filter(|p| p.len > 0) {
+        first = first.min(piece.addr);
+        end = end.max(piece.addr.saturating_add(piece.len));
+        total = total.saturating_add(piece.len);
+    }
+    if total > end.saturating_sub(first) {
+        return bad_arg(format_args!(
+            "the pieces of dstlist have {total} bytes, but span {}: they overlap",
+            end.saturating_sub(first)
+        ));
     }
     Ok(())
 }
@@ -109,7 +127,14 @@ fn equal([dst, src]: [usize; 2]) -> Result<(), Error> {
     Ok(())
 }
 
-fn inside<A: Adapter>(am: &Am<A>, node: u32, addr: usize, len: usize, name: impl Fn() -> String) -> Result<(), Error> {
+/// Checks that a piece, whose name is only asked for if it is not, lies in `node`'s segment.
+pub(super) fn inside<A: Adapter>(
+    am: &Am<A>,
+    node: u32,
+    addr: usize,
+    len: usize,
+    name: impl Fn() -> String,
+) -> Result<(), Error> {
     if len == 0 || am.segments().holds(node, addr, len) {
         return Ok(());
     }
@@ -139,6 +164,17 @@ mod tests {
         assert!(is_bad_arg(sides_extent("dst", &[1 << 60, usize::MAX], &[8, 1 << 10, 1])), "a product above 2⁶⁴");
         assert!(is_bad_arg(sides_extent("dst", &[1 << 40], &[8, 1 << 40])), "an extent above 2⁶⁴");
         assert!(is_bad_arg(sides_extent("dst", &[usize::MAX - 7], &[usize::MAX, 2])), "a size that looks negative");
+    }
+
+    #[test]
+    fn pieces_that_must_overlap_are_found() {
+        let list = |l: &[(usize, usize)]| l.iter().map(|p| Piece { addr: p.0, len: p.1 }).collect::<Vec<_>>();
+        for fine in [&[][..], &[(8, 4), (0, 8)], &[(0, 0), (5, 1)], &[(0, 4), (100, 4)]] {
+            assert!(apart(list(fine).into_iter()).is_ok(), "{fine:?}");
+        }
+        for bad in [&[(8, 4), (8, 4)][..], &[(0, 4), (3, 4)]] {
+            assert!(is_bad_arg(apart(list(bad).into_iter())), "{bad:?}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod copy;
 mod groups;
 pub mod pack;
 pub mod shape;
+pub mod signed;
 
 use crate::am::Am;
 use crate::am::library::Library;
@@ -27,6 +28,7 @@ use crate::sci::{Adapter, RemoteRead};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::verbs::{Begun, Flags, Target};
 use crate::xfer::{Completion, Engines};
+pub use pack::MAX_COMPLETION;
 use pack::{Packer, Records};
 use shape::{Levels, Run, What, indexed_runs, joined, vector_runs};
 use std::sync::Arc;
@@ -225,6 +227,19 @@ impl Vis {
             }
         }
         Ok(if c.counts.op.is_done() { Begun::Complete } else { Begun::InFlight })
+    }
+
+    /// Has the peer run its client's handler `handler` on `payload`, behind the put that `c` counts: the messages of one
+    /// thread to one peer are served in their order, and what was copied before is visible then. `c` counts this too.
+    pub fn complete<A: Adapter>(
+        &self,
+        am: &Am<A>,
+        to: Target,
+        handler: u8,
+        payload: &[u8],
+        c: Completion<'_>,
+    ) -> Result<(), Error> {
+        pack::complete(am, to.rank(), handler, payload, c.counts)
     }
 
     /// Moves all runs with process_vm_writev or readv. False if the kernel refuses; some runs may have been moved

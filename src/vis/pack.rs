@@ -7,6 +7,7 @@
 //! | put | Medium: the bytes, and behind them the words that say where they belong (`groups`) | Short, which counts it done |
 //! | put to one place | an ordinary put of the packed bytes | as for any put |
 //! | get | Medium: the words of the remote side | Medium: the bytes |
+//! | completion of a put | Medium: what the client's handler gets | Short, which counts it done |
 //!
 //! The words of a get's local side wait in a record until the answer comes. So after the initiation nothing of the
 //! client's lists is needed.
@@ -21,7 +22,7 @@ use super::shape::Run;
 use super::{Movement, Verb, Vis, copy};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
-use crate::am::library::{Library, RMA_DONE, VIS_ARRIVED, VIS_GET, VIS_PUT, high, low};
+use crate::am::library::{Library, VIS_ARRIVED, VIS_COMPLETE, VIS_GET, VIS_PUT, high, low};
 use crate::am::region::MAX_MEDIUM;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
@@ -35,6 +36,9 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 const _: () = assert!(VIS_PACKET + 8 * VIS_PACKET_WORDS <= MAX_MEDIUM, "a packet is one Medium");
+
+/// Most bytes for the client's handler of a put that is complete.
+pub const MAX_COMPLETION: usize = 127;
 
 /// A packet of a get that has no answer yet.
 struct Record {
@@ -74,6 +78,7 @@ impl Records {
 pub fn register<A: Adapter>(library: &mut Library<Am<A>>, records: Arc<Records>) {
     library.on(VIS_PUT, |am, token, [ids], message| on_put(am, token, message, low(ids), high(ids) as usize));
     library.on(VIS_GET, |am, token, [ids], message| on_get(am, token, message, low(ids), high(ids) as usize));
+    library.on(VIS_COMPLETE, |am, token, [ids], message| on_complete(am, token, message, low(ids), high(ids)));
     library.on(VIS_ARRIVED, move |_, token, [ids], message| {
         on_arrived(&records, token, message, low(ids));
         Ok(())
@@ -280,9 +285,7 @@ pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, message: Source, id: u32, b
     check_groups(am, &words, bytes, token.source());
     // SAFETY: the places were checked above; in EVERYTHING the initiator's client promises that they are valid.
     unsafe { scatter(&words, message.ptr()) };
-    let word = [u64::from(id)];
-    // SAFETY: one argument in one word.
-    am.reply_short(token, RMA_DONE, unsafe { Args::from_raw(word.as_ptr(), 1) })
+    reference::on_put(am, token, id)
 }
 
 /// Handler at the target of a get's packet.
@@ -299,6 +302,38 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u3
         unsafe { append(&mut answer, group) };
     }
     am.reply_medium(token, VIS_ARRIVED, as_source(&answer), args(&pair(record, bytes)))
+}
+
+/// Has the client's handler at `node` run on `payload` (`Vis::complete`).
+pub(super) fn complete<A: Adapter>(
+    am: &Am<A>,
+    node: u32,
+    handler: u8,
+    payload: &[u8],
+    c: Counted<'_>,
+) -> Result<(), Error> {
+    if node == am.me() {
+        am.run_as_reply(node, handler, as_source(payload));
+        return Ok(());
+    }
+    c.op.start();
+    am.request_medium(node, VIS_COMPLETE, as_source(payload), args(&pair(c.id.bits(), usize::from(handler))))
+}
+
+/// Handler at the target of a put that is complete.
+pub fn on_complete<A: Adapter>(
+    am: &Am<A>,
+    token: &Token,
+    message: Source,
+    id: u32,
+    handler: u32,
+) -> Result<(), Error> {
+    let Ok(handler) = u8::try_from(handler) else { corrupt(token.source(), "completion with an impossible handler") };
+    if message.len() > MAX_COMPLETION {
+        corrupt(token.source(), "completion with too many bytes");
+    }
+    am.run_as_reply(token.source(), handler, message);
+    reference::on_put(am, token, id)
 }
 
 /// Handler at the initiator of a get's packet.

@@ -109,7 +109,8 @@ impl Section {
         Some(section)
     }
 
-    fn push(&mut self, dim: Dim) {
+    /// Adds a level outside the others.
+    pub(super) fn push(&mut self, dim: Dim) {
         if dim.count == 1 {
             return;
         }

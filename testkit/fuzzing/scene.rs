@@ -197,6 +197,7 @@ fn unhurried(index: u8, serve: Box<Serve<Am<Heap>>>) -> Box<Serve<Am<Heap>>> {
 /// Registers what serves a node's messages, as `Job::build` does. Nothing that answers gets may wait here.
 fn register((vis, coll): &(Vis, Collective), library: &mut Library<Am<Heap>>) {
     reference::register(library);
+    crate::atomic::messages::register(library);
     vis.register(library);
     handlers::register(library, coll.region.clone(), coll.landings.clone());
     library.wrap(|index, serve| if matches!(index, RMA_GET | VIS_GET) { unhurried(index, serve) } else { serve });

@@ -1,3 +1,442 @@
-//! Vector, indexed and strided transfers of GASNet-EX.
+//! Vector, indexed and strided transfers of GASNet-EX (contract: ex-rma.md §8, §9). Errors end the job.
+//!
+//! A put is locally complete when its call returns, so a leaf is complete whenever a client asks for it. Lists, strides and
+//! counts are free at return, too.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
+
+use super::objects::{self, gasneti_sci_tm_t};
+use super::rma::NO_OP;
+use crate::am::Am;
+use crate::api::constants::*;
+use crate::api::g1::reach;
+use crate::api::g1::rma::engines;
+use crate::api::g1::vis::{OPS, POLL_BYTES, gasnet_memvec_t, indexed, slice, vector};
+use crate::api::must;
+use crate::base::error::{Error, bad_arg};
+use crate::job::Job;
+use crate::sci::Host;
+use crate::sync::fixed::{AtomicBool, Ordering};
+use crate::trace;
+use crate::verbs::{Begun, Flags, Local, Target};
+use crate::vis::shape::{Indexed, Piece, What};
+use crate::vis::signed::Signed;
+use crate::vis::{MAX_COMPLETION, Verb, check};
+use crate::xfer::home::Set;
+use crate::xfer::wait::How;
+use std::cell::RefCell;
+use std::ffi::c_void;
+
+/// Bit of `how`: a debug client, whose arguments are checked.
+pub const GASNETI_SCI_VIS_CHECKED: u32 = 256;
+/// `GEX_FLAG_ENABLE_LEAF_LC`.
+const ENABLE_LEAF_LC: u32 = 1 << 11;
+
+/// Names for messages, by call and `how`.
+const NAMES: [[&str; 3]; 6] = [
+    ["gex_VIS_VectorPutBlocking", "gex_VIS_VectorPutNB", "gex_VIS_VectorPutNBI"],
+    ["gex_VIS_VectorGetBlocking", "gex_VIS_VectorGetNB", "gex_VIS_VectorGetNBI"],
+    ["gex_VIS_IndexedPutBlocking", "gex_VIS_IndexedPutNB", "gex_VIS_IndexedPutNBI"],
+    ["gex_VIS_IndexedGetBlocking", "gex_VIS_IndexedGetNB", "gex_VIS_IndexedGetNBI"],
+    ["gex_VIS_StridedPutBlocking", "gex_VIS_StridedPutNB", "gex_VIS_StridedPutNBI"],
+    ["gex_VIS_StridedGetBlocking", "gex_VIS_StridedGetNB", "gex_VIS_StridedGetNBI"],
+];
+
+/// A handler that the client wants to be run at the target of its next put.
+struct Armed {
+    handler: u8,
+    payload: Box<[u8]>,
+}
+
+thread_local! {
+    /// That of this thread's next put.
+    static ARMED: RefCell<Option<Armed>> = const { RefCell::new(None) };
+}
+
+/// Some thread has armed a handler. Few programs do, and the others need not look.
+static ANY_ARMED: AtomicBool = AtomicBool::new(false);
+
+/// What the client describes.
+enum Shape<'a> {
+    Vector([&'a [Piece]; 2]),
+    Indexed([Indexed<'a>; 2]),
+    Strided(Signed<'a>),
+}
+
+impl<'a> Shape<'a> {
+    fn what(&self) -> Option<What<'a>> {
+        let what = match *self {
+            Shape::Vector([to, from]) => What::Vector(to, from),
+            Shape::Indexed([to, from]) => What::Indexed(to, from),
+            Shape::Strided(signed) => What::Strided(signed.fold()?),
+        };
+        if what.is_empty() { None } else { Some(what) }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Shape::Strided(signed) => signed.is_empty(),
+            other => other.what().is_none(),
+        }
+    }
+
+    fn total(&self) -> usize {
+        match *self {
+            Shape::Vector([to, from]) => What::Vector(to, from).total(),
+            Shape::Indexed([to, from]) => What::Indexed(to, from).total(),
+            Shape::Strided(signed) => signed.total(),
+        }
+    }
+
+    /// What debug clients are told of.
+    fn check(&self, am: &Am<Host>, call: Verb, node: u32) -> Result<(), Error> {
+        match *self {
+            Shape::Vector(lists) => {
+                check::vector(am, call, node, lists)?;
+                check::apart(lists[0].iter().copied())
+            }
+            Shape::Indexed(lists) => {
+                check::indexed(am, call, node, lists.map(|side| if side.len == 0 { NOTHING } else { side }))?;
+                check::apart(lists[0].pieces())
+            }
+            Shape::Strided(signed) => signed.check(am, call, node),
+        }
+    }
+}
+
+/// An empty list.
+const NOTHING: Indexed<'_> = Indexed { list: &[], len: 0 };
+
+/// One call, without its description.
+#[derive(Clone, Copy)]
+struct Call {
+    verb: Verb,
+    /// One of `GASNETI_SCI_VIS_*`, perhaps with `GASNETI_SCI_VIS_CHECKED`.
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    rank: u32,
+    flags: u32,
+}
+
+impl Call {
+    fn form(self) -> usize {
+        (self.how & 3).min(GASNETI_SCI_VIS_NBI) as usize
+    }
+
+    fn name(self) -> &'static str {
+        NAMES[self.verb as usize][self.form()]
+    }
+
+    fn is_checked(self) -> bool {
+        self.how & GASNETI_SCI_VIS_CHECKED != 0
+    }
+
+    /// Takes the handler that this thread has armed, if this is a put.
+    fn armed(self) -> Result<Option<Armed>, Error> {
+        if !ANY_ARMED.load(Ordering::Relaxed) {
+            return Ok(None); // Relaxed: the thread that armed sees its own store
+        }
+        if self.verb.is_put() {
+            return Ok(ARMED.try_with(RefCell::take).unwrap_or_default()); // gone when the thread ends
+        }
+        if self.is_checked() && ARMED.try_with(|armed| armed.borrow().is_some()).unwrap_or(false) {
+            return bad_arg(format_args!("a get between gex_VIS_SetPeerCompletionHandler and its put"));
+        }
+        Ok(None)
+    }
+}
+
+/// Makes the transfer that `describe` returns: its root event, 0 if it is complete or has none, or `NO_OP`.
+///
+/// # Safety
+/// `call.tm` is a team or a pair, if anything moves. The memory described is readable and writable as the contract wants it: the
+/// local side here until the operation is synced, the remote side in the segment of the target.
+unsafe fn transfer<'a>(call: Call, describe: impl FnOnce() -> Result<Shape<'a>, Error>) -> usize {
+    must(call.name(), || {
+        let (shape, armed) = (describe()?, call.armed()?);
+        let blocking = call.form() == GASNETI_SCI_VIS_BLOCKING as usize;
+        if call.is_checked() && call.flags & ENABLE_LEAF_LC != 0 && (blocking || !call.verb.is_put()) {
+            return bad_arg(format_args!("GEX_FLAG_ENABLE_LEAF_LC is for puts of the NB and NBI forms"));
+        }
+        if shape.is_empty() && armed.is_none() {
+            return if call.is_checked() { check_nothing(&shape) } else { Ok(0) };
+        }
+        // SAFETY: the caller promises a team or a pair.
+        let node = unsafe { objects::jobrank(call.tm, call.rank) }?;
+        if call.is_checked() {
+            shape.check(engines()?.am, call.verb, node)?;
+        }
+        let op = OPS[call.verb as usize][call.form()];
+        // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
+        trace::moved!(op, node, shape.total(), unsafe { start(call, node, &shape, armed) })
+    })
+}
+
+/// The check of lists that move nothing: that both sides agree about it.
+#[cold]
+fn check_nothing(shape: &Shape<'_>) -> Result<usize, Error> {
+    let totals = match *shape {
+        Shape::Vector(lists) => lists.map(|list| list.iter().map(|piece| piece.len).sum::<usize>()),
+        Shape::Indexed(lists) => lists.map(|side| side.list.len().saturating_mul(side.len)),
+        Shape::Strided(_) => [0; 2],
+    };
+    if totals != [0; 2] {
+        return bad_arg(format_args!("the destination has {} bytes, the source {}", totals[0], totals[1]));
+    }
+    Ok(0)
+}
+
+/// As [`transfer`], to or from a node.
+///
+/// # Safety
+/// As [`transfer`].
+#[inline(always)]
+unsafe fn start(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) -> Result<usize, Error> {
+    let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
+    let direct = |what: &Option<What<'_>>| match (shape, what) {
+        (_, None) => true,
+        // SAFETY: the caller promises that the memory described is accessible.
+        (_, Some(what)) => unsafe { vis.direct(on, to, call.verb, what) },
+    };
+    if armed.is_none() {
+        if let Shape::Strided(signed) = shape
+            && signed.total() < POLL_BYTES
+            // SAFETY: the caller promises that the memory described is accessible.
+            && signed.with_levels(|levels| unsafe { vis.direct_few(on, to, call.verb, levels) })
+        {
+            return Ok(0);
+        }
+        let what = shape.what();
+        if direct(&what) {
+            if call.form() == GASNETI_SCI_VIS_BLOCKING as usize && shape.total() >= POLL_BYTES {
+                on.am.poll();
+            }
+            return Ok(0);
+        }
+        return start_slow(call, node, what.as_ref(), None);
+    }
+    let what = shape.what();
+    let left = if direct(&what) { None } else { what.as_ref() };
+    start_slow(call, node, left, armed)
+}
+
+/// Starts what cannot be done at once: `what`, if anything is left, and the message for the handler that is armed.
+#[inline(never)]
+fn start_slow(call: Call, node: u32, what: Option<&What<'_>>, armed: Option<Armed>) -> Result<usize, Error> {
+    let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
+    let set = if call.verb.is_put() { Set::Puts } else { Set::Gets };
+    let how = [How::Blocking, How::Event(Local::Later), How::Implicit(set, Local::Later)][call.form()];
+    if matches!(how, How::Implicit(..)) {
+        reach::note_implicit();
+    }
+    // The handler must be run once, so the call that has one is not refused.
+    let flags = if armed.is_some() { Flags::NONE } else { Flags(call.flags & Flags::IMMEDIATE.0) };
+    let root = on.transfer(how, |c| {
+        let begun = match what {
+            Some(what) => vis.start(on, to, call.verb, what, flags, c)?,
+            None => Begun::Complete,
+        };
+        let Some(Armed { handler, payload }) = armed else { return Ok(begun) };
+        vis.complete(on.am, to, handler, &payload, c)?;
+        Ok(Begun::InFlight)
+    })?;
+    Ok(root.unwrap_or(NO_OP))
+}
+
+/// Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.
+///
+/// `how` is one of `GASNETI_SCI_VIS_*`, perhaps with `GASNETI_SCI_VIS_CHECKED`. The lists are free for reuse at return.
+///
+/// # Safety
+/// `tm` is a team or a pair. The lists have as many elements as their counts say; what they describe is readable here, and in the
+/// segment of the target.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_putv(
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    rank: u32,
+    dstcount: usize,
+    dstlist: *const gasnet_memvec_t,
+    srccount: usize,
+    srclist: *const gasnet_memvec_t,
+    flags: u32,
+) -> usize {
+    let call = Call { verb: Verb::PutV, how, tm, rank, flags };
+    // SAFETY: the caller promises both lists.
+    let describe = || unsafe { vector(dstcount, dstlist, srccount, srclist) }.map(Shape::Vector);
+    // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, describe) }
+}
+
+/// Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_ex_putv`.
+///
+/// # Safety
+/// As [`gasneti_sci_ex_putv`]; the destinations are writable until the operation is synced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_getv(
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    dstcount: usize,
+    dstlist: *const gasnet_memvec_t,
+    rank: u32,
+    srccount: usize,
+    srclist: *const gasnet_memvec_t,
+    flags: u32,
+) -> usize {
+    let call = Call { verb: Verb::GetV, how, tm, rank, flags };
+    // SAFETY: the caller promises both lists.
+    let describe = || unsafe { vector(dstcount, dstlist, srccount, srclist) }.map(Shape::Vector);
+    // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, describe) }
+}
+
+/// Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
+///
+/// # Safety
+/// As [`gasneti_sci_ex_putv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_puti(
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    rank: u32,
+    dstcount: usize,
+    dstlist: *const *mut c_void,
+    dstlen: usize,
+    srccount: usize,
+    srclist: *const *mut c_void,
+    srclen: usize,
+    flags: u32,
+) -> usize {
+    let call = Call { verb: Verb::PutI, how, tm, rank, flags };
+    // SAFETY: the caller promises both lists.
+    let describe = || unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }.map(Shape::Indexed);
+    // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, describe) }
+}
+
+/// Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
+///
+/// # Safety
+/// As [`gasneti_sci_ex_getv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_geti(
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    dstcount: usize,
+    dstlist: *const *mut c_void,
+    dstlen: usize,
+    rank: u32,
+    srccount: usize,
+    srclist: *const *mut c_void,
+    srclen: usize,
+    flags: u32,
+) -> usize {
+    let call = Call { verb: Verb::GetI, how, tm, rank, flags };
+    // SAFETY: the caller promises both lists.
+    let describe = || unsafe { indexed(dstcount, dstlist, dstlen, srccount, srclist, srclen) }.map(Shape::Indexed);
+    // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, describe) }
+}
+
+/// The description of a strided transfer. In each pair the destination comes first.
+///
+/// # Safety
+/// The arrays have `levels` elements, or none is looked at because `element` is 0.
+#[inline(always)]
+unsafe fn section<'a>(
+    start: [usize; 2],
+    [dststrides, srcstrides]: [*const isize; 2],
+    element: usize,
+    count: *const usize,
+    levels: usize,
+) -> Result<Shape<'a>, Error> {
+    let nothing = Signed { start, strides: [&[]; 2], element, count: &[] };
+    if element == 0 {
+        return Ok(Shape::Strided(nothing));
+    }
+    // SAFETY: the caller promises `levels` counts.
+    let count = unsafe { slice("count", count, levels) }?;
+    if count.contains(&0) {
+        return Ok(Shape::Strided(Signed { count: &[0], ..nothing }));
+    }
+    // SAFETY: the caller promises `levels` strides.
+    let dst = unsafe { slice("dststrides", dststrides.cast::<usize>(), levels) }?;
+    // SAFETY: the caller promises `levels` strides.
+    let src = unsafe { slice("srcstrides", srcstrides.cast::<usize>(), levels) }?;
+    Ok(Shape::Strided(Signed { strides: [dst, src], count, ..nothing }))
+}
+
+/// Put of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
+///
+/// # Safety
+/// As [`gasneti_sci_ex_putv`]; `count` and the strides have `levels` elements.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_puts(
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    rank: u32,
+    dstaddr: *mut c_void,
+    dststrides: *const isize,
+    srcaddr: *const c_void,
+    srcstrides: *const isize,
+    elemsz: usize,
+    count: *const usize,
+    levels: usize,
+    flags: u32,
+) -> usize {
+    let call = Call { verb: Verb::PutS, how, tm, rank, flags };
+    let start = [dstaddr as usize, srcaddr as usize];
+    // SAFETY: the caller promises the arrays.
+    let describe = || unsafe { section(start, [dststrides, srcstrides], elemsz, count, levels) };
+    // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, describe) }
+}
+
+/// Get of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
+///
+/// # Safety
+/// As [`gasneti_sci_ex_puts`] and [`gasneti_sci_ex_getv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_gets(
+    how: u32,
+    tm: *const gasneti_sci_tm_t,
+    dstaddr: *mut c_void,
+    dststrides: *const isize,
+    rank: u32,
+    srcaddr: *const c_void,
+    srcstrides: *const isize,
+    elemsz: usize,
+    count: *const usize,
+    levels: usize,
+    flags: u32,
+) -> usize {
+    let call = Call { verb: Verb::GetS, how, tm, rank, flags };
+    let start = [dstaddr as usize, srcaddr as usize];
+    // SAFETY: the caller promises the arrays.
+    let describe = || unsafe { section(start, [dststrides, srcstrides], elemsz, count, levels) };
+    // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
+    unsafe { transfer(call, describe) }
+}
+
+/// Arms a handler: it is run at the target of this thread's next put, with a copy of `nbytes` bytes. 0 disarms.
+///
+/// # Safety
+/// `source` is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ex_arm(handler: u8, source: *const c_void, nbytes: usize) {
+    must("gex_VIS_SetPeerCompletionHandler", || {
+        if handler == 0 {
+            ARMED.with(RefCell::take);
+            return Ok(());
+        }
+        if nbytes > MAX_COMPLETION {
+            return bad_arg(format_args!("{nbytes} bytes; the limit is {MAX_COMPLETION}"));
+        }
+        // SAFETY: the caller promises `nbytes` readable bytes.
+        let payload = unsafe { slice("source_addr", source.cast::<u8>(), nbytes) }?;
+        ANY_ARMED.store(true, Ordering::Relaxed); // Relaxed: as in `armed`
+        reach::stop_few();
+        ARMED.with(|armed| armed.replace(Some(Armed { handler, payload: payload.into() })));
+        Ok(())
+    });
+}

@@ -6,7 +6,7 @@
 use crate::job::Job;
 use crate::peers::shortcuts::{self, Conditions, Shortcuts};
 use crate::sci::Adapter;
-use crate::sync::fixed::{AtomicUsize, Ordering};
+use crate::sync::fixed::{AtomicBool, AtomicUsize, Ordering};
 use crate::trace;
 
 /// In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so each transfer is a call.
@@ -72,6 +72,7 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
     let place = &raw mut gasneti_sci_reach;
     // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
     unsafe { place.write(reach) };
+    let few = if ALL_CALLS.load(Ordering::Relaxed) { 0 } else { few }; // Relaxed: one thread attaches
     for (place, value) in [(&raw mut gasneti_sci_queued, queued), (&raw mut gasneti_sci_few, few)] {
         // SAFETY: one thread attaches, and no transfer is legal before it has returned (contract: core.md §5).
         unsafe { place.write(value) };
@@ -89,4 +90,16 @@ pub(in crate::api) fn note_implicit() {
     if queued.load(Ordering::Relaxed) == usize::MAX {
         queued.store(usize::MAX - 1, Ordering::Relaxed); // Relaxed: as above
     }
+}
+
+/// Vector, indexed and strided transfers are all calls.
+static ALL_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// From now on vector, indexed and strided transfers are all calls, at least those of the calling thread: the next one may have
+/// a handler to run at its target.
+pub(in crate::api) fn stop_few() {
+    ALL_CALLS.store(true, Ordering::Relaxed); // Relaxed: attach follows on the same thread, or came before
+    // SAFETY: a word that lives for ever. Attach writes it while no other thread calls, the line below atomically.
+    let few = unsafe { AtomicUsize::from_ptr(&raw mut gasneti_sci_few) };
+    few.store(0, Ordering::Relaxed); // Relaxed: other threads may go on as before
 }

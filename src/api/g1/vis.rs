@@ -31,7 +31,7 @@ pub struct gasnet_memvec_t {
 const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
 
 /// A blocking copy of this many bytes or more serves messages afterwards. After many small ones the header does.
-const POLL_BYTES: usize = 64 << 10;
+pub(in crate::api) const POLL_BYTES: usize = 64 << 10;
 
 /// Names for messages, by call and `how`.
 const NAMES: [[&str; 3]; 6] = [
@@ -44,7 +44,7 @@ const NAMES: [[&str; 3]; 6] = [
 ];
 
 /// The kinds in traces and statistics, in the same order.
-const OPS: [[TracedOp; 3]; 6] = [
+pub(in crate::api) const OPS: [[TracedOp; 3]; 6] = [
     [TracedOp::PutV, TracedOp::PutVNb, TracedOp::PutVNbi],
     [TracedOp::GetV, TracedOp::GetVNb, TracedOp::GetVNbi],
     [TracedOp::PutI, TracedOp::PutINb, TracedOp::PutINbi],
@@ -100,7 +100,7 @@ fn start(on: Engines<'static, Host>, to: Target, call: Verb, how: u32, what: &Wh
 /// # Safety
 /// `array` is NULL, or points to `n` elements that no thread writes while the slice is used.
 #[inline(always)]
-unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T], Error> {
+pub(in crate::api) unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T], Error> {
     if n == 0 {
         return Ok(&[]);
     }
@@ -140,7 +140,7 @@ unsafe fn indices<'a>(name: &str, list: *const *mut c_void, n: usize, len: usize
 /// # Safety
 /// Both lists as in [`slice`].
 #[inline(always)]
-unsafe fn vector<'a>(
+pub(in crate::api) unsafe fn vector<'a>(
     dstcount: usize,
     dstlist: *const gasnet_memvec_t,
     srccount: usize,
@@ -156,7 +156,7 @@ unsafe fn vector<'a>(
 /// # Safety
 /// Both lists as in [`slice`].
 #[inline(always)]
-unsafe fn indexed<'a>(
+pub(in crate::api) unsafe fn indexed<'a>(
     dstcount: usize,
     dstlist: *const *mut c_void,
     dstlen: usize,

@@ -54,18 +54,18 @@ pub unsafe extern "C" fn gasneti_sci_tools_misuse(what: *const c_char, file: *co
     job::fatal(format_args!("{what}, at {file}:{line}"))
 }
 
-const RELEASE: (u32, u32, u32) = (1, 30, 0);
+const RELEASE: (u32, u32, u32) = (2025, 8, 0);
 
-/// `gasnett_release_version`: the release of the API, as major * 10000 + minor * 100 + patch.
+/// The release of the API, as major * 10000 + minor * 100 + patch.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_tools_release() -> u32 {
-    RELEASE.0 * 10000 + RELEASE.1 * 100 + RELEASE.2
+pub extern "C" fn gasnett_release_version() -> u64 {
+    u64::from(RELEASE.0 * 10000 + RELEASE.1 * 100 + RELEASE.2)
 }
 
-/// `gasnett_release_version_str`.
+/// The release of the API, as text.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_tools_release_str() -> *const c_char {
-    c"1.30.0".as_ptr()
+pub extern "C" fn gasnett_release_version_str() -> *const c_char {
+    c"2025.8.0".as_ptr()
 }
 
 /// One object per configuration that this library serves; `gasnet_tools.h` references those of its own configuration.
@@ -82,8 +82,8 @@ macro_rules! serves {
     };
 }
 serves! {
-    gasnett_linkconfig_idiotcheck_RELEASE_MAJOR_1
-    gasnett_linkconfig_idiotcheck_RELEASE_MINOR_30
+    gasnett_linkconfig_idiotcheck_RELEASE_MAJOR_2025
+    gasnett_linkconfig_idiotcheck_RELEASE_MINOR_8
     gasnett_linkconfig_idiotcheck_RELEASE_PATCH_0
     gasnett_linkconfig_idiotcheck_SEQ
     gasnett_linkconfig_idiotcheck_PAR
@@ -120,7 +120,7 @@ mod tests {
             assert!(SERVED.contains(&name.as_str()), "{name}");
         }
         // SAFETY: a literal.
-        let text = unsafe { CStr::from_ptr(gasneti_sci_tools_release_str()) };
+        let text = unsafe { CStr::from_ptr(gasnett_release_version_str()) };
         assert_eq!(text.to_str().unwrap(), format!("{major}.{minor}.{patch}"));
     }
 }

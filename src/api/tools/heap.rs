@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use crate::job::fatal;
+use crate::job::{Job, fatal};
 use crate::tools::heap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 /// `gasnett_heapstats_t`.
@@ -137,4 +137,16 @@ pub unsafe extern "C" fn gasneti_sci_heap_stats(stats: *mut gasneti_sci_heapstat
     };
     // SAFETY: the caller promises that `stats` is writable.
     unsafe { stats.write(numbers) };
+}
+
+/// Writes the heap's numbers to `file`, in which % stands for the node; if `show_live` is not 0, also the live blocks.
+///
+/// # Safety
+/// `file` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_heap_dump(file: *const c_char, show_live: c_int) {
+    // SAFETY: the caller promises a C string.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+    let node = Job::get().map_or(0, Job::rank);
+    heap::dump("gasnett_heapinfo_dump", &file, node, show_live != 0);
 }

@@ -33,10 +33,10 @@ pub extern "C" fn gasnett_getPhysMemSz(failure_is_fatal: c_int) -> u64 {
     }
 }
 
-/// Binds the calling thread to one of the CPUs that this process may use: number `rank` modulo their count.
+/// Binds the calling thread to one of the CPUs that this process may use: number `rank` modulo their count. 0: done.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnett_set_affinity(rank: c_int) {
-    host::bind_thread(rank.into());
+pub extern "C" fn gasnett_set_affinity(rank: c_int) -> c_int {
+    (!host::bind_thread(rank.into())).into()
 }
 
 /// The limits that [`gasnett_maximize_rlimits`] raises.

@@ -49,7 +49,7 @@ pub struct Mask(u32);
 
 impl Mask {
     /// The letters, in the order in which they are printed.
-    pub const LETTERS: &str = "GPSWXBLAICDNHU";
+    pub const LETTERS: &str = "GPRSWXBLAICDNOHU";
 
     /// All kinds.
     pub const fn all() -> Mask {
@@ -66,17 +66,30 @@ impl Mask {
         Mask(1 << (b'U' - b'A'))
     }
 
-    /// The letters of `text` in any case, with blanks and commas between them. `None` if there is any other
-    /// character.
+    /// The letters of `text` in any case, with blanks and commas between them; all others if `^` stands in front. `None` if
+    /// there is any other character.
     pub fn parse(text: &str) -> Option<Mask> {
+        let (text, others) = Self::split(text);
         let letters = text.chars().filter(|c| !c.is_whitespace() && *c != ',').map(|c| c.to_ascii_uppercase());
-        letters.map(|c| Self::LETTERS.contains(c).then_some(c)).try_fold(Mask::none(), |mask, c| Some(mask.with(c?)))
+        let mut known = letters.map(|c| Self::LETTERS.contains(c).then_some(c));
+        Some(known.try_fold(Mask::none(), |mask, c| Some(mask.with(c?)))?.or_others(others))
     }
 
-    /// The known letters in `text`; others are ignored.
+    /// The known letters in `text`, or with `^` in front the others; unknown ones are ignored.
     pub fn of(text: &str) -> Mask {
+        let (text, others) = Self::split(text);
         let letters = text.chars().map(|c| c.to_ascii_uppercase()).filter(|c| Self::LETTERS.contains(*c));
-        letters.fold(Mask::none(), Mask::with)
+        letters.fold(Mask::none(), Mask::with).or_others(others)
+    }
+
+    /// The letters in `text`, and whether the others are meant.
+    fn split(text: &str) -> (&str, bool) {
+        let text = text.trim_start();
+        text.strip_prefix('^').map_or((text, false), |rest| (rest, true))
+    }
+
+    fn or_others(self, others: bool) -> Mask {
+        if others { Mask(Mask::all().0 & !self.0 | Mask::none().0) } else { self }
     }
 
     fn with(self, letter: char) -> Mask {
@@ -127,5 +140,8 @@ mod tests {
         assert_eq!(Mask::all().letters(), Mask::LETTERS);
         assert_eq!(Mask::parse("GZ"), None);
         assert_eq!(Mask::of("GZ").letters(), "GU");
+        assert_eq!(Mask::parse(" ^gu,P").unwrap().letters(), "RSWXBLAICDNOHU");
+        assert_eq!(Mask::of("^").letters(), Mask::LETTERS);
+        assert_eq!(Mask::parse("G^"), None);
     }
 }

@@ -6,7 +6,24 @@ use super::compile::Extent::Syntax;
 use anyhow::Result;
 
 /// The headers that clients include.
-pub const PUBLIC: [&str; 5] = ["gasnet.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_coll.h", "gasnet_handler.h"];
+pub const PUBLIC: [&str; 10] = [
+    "gasnet.h",
+    "gasnetex.h",
+    "gasnet_tools.h",
+    "gasnet_vis.h",
+    "gasnet_coll.h",
+    "gasnet_handler.h",
+    "gasnet_ratomic.h",
+    "gasnet_mk.h",
+    "gasnet_fwd.h",
+    "gasnet_portable_platform.h",
+];
+
+/// Those whose orders are all tried.
+const ORDERED: [&str; 5] = ["gasnet.h", "gasnetex.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_coll.h"];
+
+/// Those that gasnet_tools.h may follow, and those that say nothing about the order.
+const NEUTRAL: [&str; 2] = ["gasnet_fwd.h", "gasnet_portable_platform.h"];
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
 const STANDARDS: [&str; 6] = ["c99", "c11", "c17", "c++11", "c++17", "c++20"];
@@ -17,6 +34,7 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     definitions(checks)?;
     orders(checks)?;
     tools_alone(checks)?;
+    constants_alone(checks)?;
     program(checks)
 }
 
@@ -38,7 +56,7 @@ pub fn twice(header: &str) -> String {
 
 fn in_extern_c(header: &str) -> String {
     format!(
-        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n{}#include <{header}>\n#ifdef __cplusplus\n}}\n#endif\n",
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n{}#include <{header}>\nextern int file_is_not_empty;\n#ifdef __cplusplus\n}}\n#endif\n",
         before(header)
     )
 }
@@ -111,10 +129,11 @@ fn modes(checks: &mut Checks) -> Result<()> {
 /// The definitions that build systems of clients pass.
 fn definitions(checks: &mut Checks) -> Result<()> {
     let file = checks.file("definitions.c", &twice("gasnet.h"))?;
-    let definitions: [(&str, &[&str]); 8] = [
+    let definitions: [(&str, &[&str]); 9] = [
         ("NDEBUG", &["-DNDEBUG"]),
         ("DEBUG", &["-DDEBUG=1"]),
         ("conduit macro", &["-DGASNET_CONDUIT_SCI"]),
+        ("another conduit's macro", &["-DGASNET_CONDUIT_SMP=1"]),
         ("conduit macro with another value", &["-DGASNET_CONDUIT_SCI=7"]),
         (
             "obsolete macros",
@@ -138,7 +157,11 @@ fn definitions(checks: &mut Checks) -> Result<()> {
 /// Every order of the headers in which gasnet_tools.h is not the first.
 fn orders(checks: &mut Checks) -> Result<()> {
     let mut orders = Vec::new();
-    permute(&mut PUBLIC.to_vec(), 0, &mut orders);
+    permute(&mut ORDERED.to_vec(), 0, &mut orders);
+    // The others, before and behind.
+    let (first, last): (Vec<_>, Vec<_>) = PUBLIC.iter().partition(|header| NEUTRAL.contains(header));
+    orders.push([&first[..], &last[..]].concat());
+    orders.push(PUBLIC.iter().rev().copied().collect());
     for order in orders.iter().filter(|order| order[0] != "gasnet_tools.h") {
         let file = checks.file(&format!("order-{}.c", order.join("-")), &includes(order))?;
         let name = order.join(" ");
@@ -182,6 +205,25 @@ fn tools_alone(checks: &mut Checks) -> Result<()> {
     Ok(())
 }
 
+/// Headers that need no other one and no macro, in every dialect.
+fn constants_alone(checks: &mut Checks) -> Result<()> {
+    for header in NEUTRAL {
+        let file = checks.file(&format!("alone-{header}.c"), &includes(&[header]))?;
+        for compiler in COMPILERS {
+            for standard in TOOLS_STANDARDS {
+                checks.clean(format!("{header} alone: {compiler} {standard}"), compiler, standard, Syntax, &[], &file);
+            }
+        }
+    }
+    let file = checks.repo.c_test("testfwd.c")?;
+    for compiler in COMPILERS {
+        for standard in TOOLS_STANDARDS {
+            checks.clean(format!("testfwd: {compiler} {standard}"), compiler, standard, Syntax, &["-DFWD_ONLY"], &file);
+        }
+    }
+    Ok(())
+}
+
 /// A program with the parts that C++ clients use, in each version of C++.
 fn program(checks: &mut Checks) -> Result<()> {
     let file = checks.repo.c_test("testcxx.cc")?;
@@ -203,7 +245,7 @@ mod tests {
     #[test]
     fn permutations_are_all_and_different() {
         let mut orders = Vec::new();
-        permute(&mut PUBLIC.to_vec(), 0, &mut orders);
+        permute(&mut ORDERED.to_vec(), 0, &mut orders);
         orders.sort();
         orders.dedup();
         assert_eq!(orders.len(), 120);

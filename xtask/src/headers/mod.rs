@@ -72,13 +72,19 @@ fn made(repo: &Repo) -> Result<PathBuf> {
 /// line.
 fn version_lines(repo: &Repo, verdicts: &Verdicts) -> Result<()> {
     let text = repo.read("include/gasnet_config.h")?;
-    for part in ["MAJOR", "MINOR", "PATCH"] {
-        let name = format!("GASNET_RELEASE_VERSION_{part}");
-        let lines: Vec<&str> = text.lines().filter(|line| line.contains(&name)).collect();
-        let number =
-            lines.first().and_then(|line| line.split_whitespace().nth(2)).and_then(|word| word.parse::<u32>().ok());
-        let findings = if lines.len() == 1 && number.is_some() { String::new() } else { lines.join("\n") + "\n" };
+    let line_of = |name: &str, right: &dyn Fn(&str) -> bool| {
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(name)).collect();
+        let value = lines.first().and_then(|line| line.split_whitespace().nth(2));
+        let findings =
+            if lines.len() == 1 && value.is_some_and(right) { String::new() } else { lines.join("\n") + "\n" };
         verdicts.none(&format!("line of {name}"), &findings, 12);
+        value.unwrap_or_default()
+    };
+    let number = |word: &str| word.parse::<u32>().is_ok();
+    let numbers = ["MAJOR", "MINOR", "PATCH"].map(|part| line_of(&format!("GASNET_RELEASE_VERSION_{part}"), &number));
+    line_of("GASNETI_RELEASE_VERSION", &|word| word == numbers.join("."));
+    for name in ["GASNETI_BUILD_ID", "GASNETI_CONFIGURE_ARGS"] {
+        line_of(name, &|word| word.len() > 2 && word.starts_with('"') && word.ends_with('"'));
     }
     Ok(())
 }

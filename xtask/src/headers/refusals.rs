@@ -28,7 +28,14 @@ pub fn add(checks: &mut Checks) -> Result<()> {
 
     let alone = checks.file("refused-alone.c", &includes(&["gasnet_tools.h"]))?;
     for mode in ["-DGASNET_SEQ", "-DGASNET_PARSYNC", "-DGASNET_PAR"] {
-        checks.refused(&format!("tools first, {mode}"), "include gasnet.h before", "gcc", "c99", &[mode], &alone)?;
+        checks.refused(
+            &format!("tools first, {mode}"),
+            "include gasnetex.h or gasnet.h before",
+            "gcc",
+            "c99",
+            &[mode],
+            &alone,
+        )?;
     }
     let typedefs = ["-DGASNETT_USE_RESTRICT_ON_TYPEDEFS=1"];
     checks.refused("restrict on typedefs only", "GASNETT_USE_RESTRICT", "gcc", "c99", &typedefs, &alone)?;
@@ -36,6 +43,13 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     let says = "gasnet.h before gasnet_tools.h|exactly one";
     checks.refused("gasnet.h after the tools", says, "gcc", "c99", &[], &late)?;
     let both = checks.file("both.c", &includes(&["gasnet.h", "gasnet_tools.h"]))?;
+    for (threads, mode) in [("SAFE", "SEQ"), ("SAFE", "PARSYNC"), ("SINGLE", "PAR")] {
+        let flags = [format!("-DGASNET_{mode}"), format!("-DGASNETT_THREAD_{threads}")];
+        let name = format!("tools' model, {} {}", flags[0], flags[1]);
+        checks.refused(&name, "contradicts GASNET_", "gcc", "c99", &[&flags[0], &flags[1]], &both)?;
+    }
+    let two = ["-DGASNETT_THREAD_SAFE", "-DGASNETT_THREAD_SINGLE"];
+    checks.refused("two models of the tools", "at most one of GASNETT_LITE_MODE", "gcc", "c99", &two, &alone)?;
     let lite = ["-DGASNET_SEQ", "-DGASNETT_LITE_MODE"];
     checks.refused("lite with gasnet.h", "LITE_MODE is for programs without", "gcc", "c99", &lite, &both)?;
     parts(checks)?;

@@ -6,7 +6,7 @@
 use super::super::settings::{Var, put};
 use super::super::{Mask, NodeSet, parse};
 
-const MASK: &str = "letters of GPSWXBLAICDNHU";
+const MASK: &str = "letters of GPRSWXBLAICDNOHU, or ^ and those left out";
 const NODES: &str = "a list of nodes such as 0,2-4";
 const SIGNAL: &str = "a signal that can be caught, such as SIGUSR1";
 
@@ -63,7 +63,7 @@ pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_TRACEMASK",
         aliases: &[],
-        default: "GPSWXBLAICDNHU",
+        default: "GPRSWXBLAICDNOHU",
         doc: "what the trace shows: G gets, P puts, S syncs, W collectives, X syncs of them, B barriers, L locks, A AMs, I information, C conduit, D data, N line numbers, H the client's messages",
         form: MASK,
         set: |c, v| put(&mut c.observe.trace.mask, Mask::parse(v)),
@@ -103,7 +103,7 @@ pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_STATSMASK",
         aliases: &[],
-        default: "GPSWXBLAICDNHU",
+        default: "GPRSWXBLAICDNOHU",
         doc: "what the statistics show; see GASNET_TRACEMASK",
         form: MASK,
         set: |c, v| put(&mut c.observe.stats.mask, Mask::parse(v)),

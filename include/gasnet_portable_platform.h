@@ -1,10 +1,8 @@
-/* PLATFORM_*: compiler, operating system, cpu and language, for client sources. Part of gasnet.h and gasnet_tools.h.
+/* PLATFORM_*: compiler, operating system, cpu and language, for client sources. gasnetex.h and gasnet_tools.h include it;
+ * clients may include it alone, before or after them.
  *
  * A macro that holds is 1; one that does not hold is undefined. Other libraries define macros of these names, too. A
  * set of this level or a newer one stays as it is; an older one is replaced. Contract: tools.md section 14. */
-#if !defined(GASNETI_SCI_IN_GASNET_H)
-#error "include gasnet.h or gasnet_tools.h, not gasnet_sci_platform.h"
-#endif
 #if defined(_PORTABLE_PLATFORM_H) && defined(PLATFORM_HEADER_VERSION)
 #if PLATFORM_HEADER_VERSION >= 3
 #define GASNETI_SCI_PLATFORM_H /* theirs */

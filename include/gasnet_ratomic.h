@@ -1,0 +1,188 @@
+/* gasnet-sci: remote atomics of GASNet-EX (contract: ex-coll.md sections 2-4, 13). Clients include it before, after or instead of
+ * gasnetex.h.
+ *
+ * An operation whose opcode is a constant, whose words are integers and which the processor has as one instruction is that
+ * instruction, inline, if the target is mapped here. It is complete when the call returns. All others call the library, and so do
+ * all in debug builds, where the library checks the arguments. Every operation is a release and an acquire: on the processors
+ * that are common here this costs nothing, so GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ change nothing. */
+#ifndef _GASNET_RATOMIC_H
+#define _GASNET_RATOMIC_H
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#endif
+#include "gasnetex.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+GASNETI_SCI_BEGIN_C
+
+typedef gasneti_sci_ad_t *gex_AD_t;
+#define GEX_AD_INVALID GASNETI_SCI_AS(gex_AD_t, GASNETI_SCI_AS(uintptr_t, 0))
+
+/* ---- domains ---- */
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(void, gasneti_sci_ad_create, gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_ad_create(ad_p, tm, dt, ops, flags);
+}
+GASNETI_SCI_WRAP(void, gasneti_sci_ad_destroy, gex_AD_t ad) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  gasneti_sci_ad_destroy(ad);
+}
+#endif
+/* void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags)
+ * void gex_AD_Destroy(gex_AD_t ad) */
+#define gex_AD_Create(...) GASNETI_SCI_PLACED("gex_AD_Create", gasneti_sci_ad_create, __VA_ARGS__)
+#define gex_AD_Destroy(ad) GASNETI_SCI_PLACED("gex_AD_Destroy", gasneti_sci_ad_destroy, (ad))
+
+GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_ad_flags(gex_AD_t ad) { return ad->flags; }
+GASNETI_SCI_INLINE gex_TM_t gasneti_sci_ad_tm(gex_AD_t ad) { return ad->tm; }
+GASNETI_SCI_INLINE gex_DT_t gasneti_sci_ad_dt(gex_AD_t ad) { return ad->dt; }
+GASNETI_SCI_INLINE gex_OP_t gasneti_sci_ad_ops(gex_AD_t ad) { return ad->ops; }
+GASNETI_SCI_INLINE void gasneti_sci_ad_set_cdata(gex_AD_t ad, const void *val) { ad->cdata = (void *)(uintptr_t)val; }
+GASNETI_SCI_INLINE void *gasneti_sci_ad_cdata(gex_AD_t ad) { return ad->cdata; }
+#define gex_AD_QueryFlags(ad) gasneti_sci_ad_flags(ad)
+#define gex_AD_QueryTM(ad) gasneti_sci_ad_tm(ad)
+#define gex_AD_QueryDT(ad) gasneti_sci_ad_dt(ad)
+#define gex_AD_QueryOps(ad) gasneti_sci_ad_ops(ad)
+#define gex_AD_SetCData(ad, val) gasneti_sci_ad_set_cdata((ad), (val))
+#define gex_AD_QueryCData(ad) gasneti_sci_ad_cdata(ad)
+
+/* ---- operations ---- */
+#if defined(__GNUC__) && !defined(GASNET_DEBUG)
+#define GASNETI_SCI_AD_IS_CONSTANT(op) __builtin_constant_p(op)
+#define GASNETI_SCI_AD_INLINE                                                                                        \
+  (GEX_OP_AND | GEX_OP_FAND | GEX_OP_OR | GEX_OP_FOR | GEX_OP_XOR | GEX_OP_FXOR | GEX_OP_ADD | GEX_OP_FADD |         \
+   GEX_OP_SUB | GEX_OP_FSUB | GEX_OP_INC | GEX_OP_FINC | GEX_OP_DEC | GEX_OP_FDEC | GEX_OP_SET | GEX_OP_SWAP |       \
+   GEX_OP_CAS | GEX_OP_FCAS | GEX_OP_GET)
+#else
+#define GASNETI_SCI_AD_IS_CONSTANT(op) 0
+#define GASNETI_SCI_AD_INLINE 0u
+#endif
+
+/* Where the target's word is in this process; NULL if it is not mapped here. */
+GASNETI_SCI_ALWAYS void *gasneti_sci_ad_find(gex_AD_t ad, gex_Rank_t rank, void *addr, gex_Flags_t flags) {
+  uintptr_t at = (uintptr_t)addr;
+  if (!(flags & GEX_FLAG_RANK_IS_JOBRANK) && GASNETI_SCI_EXPECT(ad->jobranks != NULL, 0)) rank = ad->jobranks[rank];
+  return gasneti_sci_find(rank, &at) ? (void *)at : NULL;
+}
+
+/* gasneti_sci_ad_near_TY: does an operation at once; 0 if it did nothing. U: the unsigned type, whose arithmetic wraps. */
+#define GASNETI_SCI_AD_IS(verb) (op == GEX_OP_##verb || op == GEX_OP_TO_FETCHING(GEX_OP_##verb))
+#if defined(__GNUC__)
+#define GASNETI_SCI_AD_INTEGER(TY, T, U)                                                                             \
+  GASNETI_SCI_ALWAYS int gasneti_sci_ad_near_##TY(gex_AD_t ad, T *result_p, gex_Rank_t rank, void *addr, gex_OP_t op, \
+                                                  T x, T y, gex_Flags_t flags) {                                     \
+    U *word, old, wanted = (U)x;                                                                                     \
+    if (!GASNETI_SCI_AD_IS_CONSTANT(op) || !(op & GASNETI_SCI_AD_INLINE)) return 0;                                  \
+    word = (U *)gasneti_sci_ad_find(ad, rank, addr, flags);                                                          \
+    if_pf (word == NULL) return 0;                                                                                   \
+    if (GASNETI_SCI_AD_IS(AND)) old = __atomic_fetch_and(word, wanted, __ATOMIC_ACQ_REL);                            \
+    else if (GASNETI_SCI_AD_IS(OR)) old = __atomic_fetch_or(word, wanted, __ATOMIC_ACQ_REL);                         \
+    else if (GASNETI_SCI_AD_IS(XOR)) old = __atomic_fetch_xor(word, wanted, __ATOMIC_ACQ_REL);                       \
+    else if (GASNETI_SCI_AD_IS(ADD)) old = __atomic_fetch_add(word, wanted, __ATOMIC_ACQ_REL);                       \
+    else if (GASNETI_SCI_AD_IS(SUB)) old = __atomic_fetch_sub(word, wanted, __ATOMIC_ACQ_REL);                       \
+    else if (GASNETI_SCI_AD_IS(INC)) old = __atomic_fetch_add(word, (U)1, __ATOMIC_ACQ_REL);                         \
+    else if (GASNETI_SCI_AD_IS(DEC)) old = __atomic_fetch_sub(word, (U)1, __ATOMIC_ACQ_REL);                         \
+    else if (GASNETI_SCI_AD_IS(SET)) old = __atomic_exchange_n(word, wanted, __ATOMIC_ACQ_REL);                      \
+    else if (op == GEX_OP_GET) old = __atomic_load_n(word, __ATOMIC_ACQUIRE);                                        \
+    else {                                                                                                           \
+      (void)__atomic_compare_exchange_n(word, &wanted, (U)y, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                 \
+      old = wanted;                                                                                                  \
+    }                                                                                                                \
+    if (op >= GEX_OP_FAND) *result_p = (T)old;                                                                       \
+    return 1;                                                                                                        \
+  }
+#else
+#define GASNETI_SCI_AD_INTEGER(TY, T, U)                                                                             \
+  GASNETI_SCI_ALWAYS int gasneti_sci_ad_near_##TY(gex_AD_t ad, T *result_p, gex_Rank_t rank, void *addr, gex_OP_t op, \
+                                                  T x, T y, gex_Flags_t flags) {                                     \
+    (void)ad, (void)result_p, (void)rank, (void)addr, (void)op, (void)x, (void)y, (void)flags;                       \
+    return 0;                                                                                                        \
+  }
+#endif
+/* Floating point: a loop around a compare-and-swap, in the library. */
+#define GASNETI_SCI_AD_FLOATING(TY, T, U)                                                                            \
+  GASNETI_SCI_ALWAYS int gasneti_sci_ad_near_##TY(gex_AD_t ad, T *result_p, gex_Rank_t rank, void *addr, gex_OP_t op, \
+                                                  T x, T y, gex_Flags_t flags) {                                     \
+    (void)ad, (void)result_p, (void)rank, (void)addr, (void)op, (void)x, (void)y, (void)flags;                       \
+    return 0;                                                                                                        \
+  }
+
+/* The bits of an operand as the library takes them, and the two forms of an operation. */
+#define GASNETI_SCI_AD_OPERATION(TY, T, U)                                                                           \
+  GASNETI_SCI_INLINE uint64_t gasneti_sci_ad_bits_##TY(T value) {                                                    \
+    U bits;                                                                                                          \
+    memcpy(&bits, &value, sizeof bits);                                                                              \
+    return bits;                                                                                                     \
+  }                                                                                                                  \
+  GASNETI_SCI_AD_WANTED GASNETI_SCI_ALWAYS gex_Event_t gasneti_sci_ad_nb_##TY(                                       \
+      gex_AD_t ad, T *result_p, gex_Rank_t rank, void *addr, gex_OP_t op, T x, T y, gex_Flags_t flags) {             \
+    if (gasneti_sci_ad_near_##TY(ad, result_p, rank, addr, op, x, y, flags)) return GEX_EVENT_INVALID;               \
+    return (gex_Event_t)gasneti_sci_ad_op(ad, result_p, rank, addr, op, gasneti_sci_ad_bits_##TY(x),                 \
+                                          gasneti_sci_ad_bits_##TY(y), GEX_DT_##TY, flags, 0);                       \
+  }                                                                                                                  \
+  GASNETI_SCI_ALWAYS int gasneti_sci_ad_nbi_##TY(gex_AD_t ad, T *result_p, gex_Rank_t rank, void *addr, gex_OP_t op, \
+                                                 T x, T y, gex_Flags_t flags) {                                      \
+    if (gasneti_sci_ad_near_##TY(ad, result_p, rank, addr, op, x, y, flags)) return 0;                               \
+    return (int)gasneti_sci_ad_op(ad, result_p, rank, addr, op, gasneti_sci_ad_bits_##TY(x),                         \
+                                  gasneti_sci_ad_bits_##TY(y), GEX_DT_##TY, flags, 1);                               \
+  }
+#if defined(__GNUC__)
+#define GASNETI_SCI_AD_WANTED __attribute__((__warn_unused_result__))
+#else
+#define GASNETI_SCI_AD_WANTED
+#endif
+
+#if defined(GASNET_DEBUG)
+#define GASNETI_SCI_AD_CHECKED(TY, T)                                                                                \
+  GASNETI_SCI_AD_WANTED GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_ad_nb_##TY, gex_AD_t ad, T *result_p, gex_Rank_t rank, \
+                                         void *addr, gex_OP_t op, T x, T y, gex_Flags_t flags) {                     \
+    gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);                                                   \
+    return gasneti_sci_ad_nb_##TY(ad, result_p, rank, addr, op, x, y, flags);                                        \
+  }                                                                                                                  \
+  GASNETI_SCI_WRAP(int, gasneti_sci_ad_nbi_##TY, gex_AD_t ad, T *result_p, gex_Rank_t rank, void *addr, gex_OP_t op, \
+                   T x, T y, gex_Flags_t flags) {                                                                    \
+    gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);                                                   \
+    return gasneti_sci_ad_nbi_##TY(ad, result_p, rank, addr, op, x, y, flags);                                       \
+  }
+#else
+#define GASNETI_SCI_AD_CHECKED(TY, T)
+#endif
+
+#define GASNETI_SCI_AD_ALL(sort, TY, T, U)                                                                           \
+  sort(TY, T, U) GASNETI_SCI_AD_OPERATION(TY, T, U) GASNETI_SCI_AD_CHECKED(TY, T) struct gasneti_sci_semicolon
+GASNETI_SCI_AD_ALL(GASNETI_SCI_AD_INTEGER, I32, int32_t, uint32_t);
+GASNETI_SCI_AD_ALL(GASNETI_SCI_AD_INTEGER, U32, uint32_t, uint32_t);
+GASNETI_SCI_AD_ALL(GASNETI_SCI_AD_INTEGER, I64, int64_t, uint64_t);
+GASNETI_SCI_AD_ALL(GASNETI_SCI_AD_INTEGER, U64, uint64_t, uint64_t);
+GASNETI_SCI_AD_ALL(GASNETI_SCI_AD_FLOATING, FLT, float, uint32_t);
+GASNETI_SCI_AD_ALL(GASNETI_SCI_AD_FLOATING, DBL, double, uint64_t);
+
+/* For TY of I32, U32, I64, U64, FLT, DBL and its C type:
+ *   gex_Event_t gex_AD_OpNB_TY(gex_AD_t ad, type *result_p, gex_Rank_t tgt_rank, void *tgt_addr, gex_OP_t opcode,
+ *                              type operand1, type operand2, gex_Flags_t flags);
+ *   int gex_AD_OpNBI_TY(the same)
+ * Variadic, so that one macro of the client may expand to several arguments. */
+#define gex_AD_OpNB_I32(...) GASNETI_SCI_PLACED("gex_AD_OpNB_I32", gasneti_sci_ad_nb_I32, __VA_ARGS__)
+#define gex_AD_OpNB_U32(...) GASNETI_SCI_PLACED("gex_AD_OpNB_U32", gasneti_sci_ad_nb_U32, __VA_ARGS__)
+#define gex_AD_OpNB_I64(...) GASNETI_SCI_PLACED("gex_AD_OpNB_I64", gasneti_sci_ad_nb_I64, __VA_ARGS__)
+#define gex_AD_OpNB_U64(...) GASNETI_SCI_PLACED("gex_AD_OpNB_U64", gasneti_sci_ad_nb_U64, __VA_ARGS__)
+#define gex_AD_OpNB_FLT(...) GASNETI_SCI_PLACED("gex_AD_OpNB_FLT", gasneti_sci_ad_nb_FLT, __VA_ARGS__)
+#define gex_AD_OpNB_DBL(...) GASNETI_SCI_PLACED("gex_AD_OpNB_DBL", gasneti_sci_ad_nb_DBL, __VA_ARGS__)
+#define gex_AD_OpNBI_I32(...) GASNETI_SCI_PLACED("gex_AD_OpNBI_I32", gasneti_sci_ad_nbi_I32, __VA_ARGS__)
+#define gex_AD_OpNBI_U32(...) GASNETI_SCI_PLACED("gex_AD_OpNBI_U32", gasneti_sci_ad_nbi_U32, __VA_ARGS__)
+#define gex_AD_OpNBI_I64(...) GASNETI_SCI_PLACED("gex_AD_OpNBI_I64", gasneti_sci_ad_nbi_I64, __VA_ARGS__)
+#define gex_AD_OpNBI_U64(...) GASNETI_SCI_PLACED("gex_AD_OpNBI_U64", gasneti_sci_ad_nbi_U64, __VA_ARGS__)
+#define gex_AD_OpNBI_FLT(...) GASNETI_SCI_PLACED("gex_AD_OpNBI_FLT", gasneti_sci_ad_nbi_FLT, __VA_ARGS__)
+#define gex_AD_OpNBI_DBL(...) GASNETI_SCI_PLACED("gex_AD_OpNBI_DBL", gasneti_sci_ad_nbi_DBL, __VA_ARGS__)
+
+GASNETI_SCI_END_C
+
+#ifdef __cplusplus
+}
+#endif
+#endif
