@@ -227,6 +227,11 @@
 #define GASNETI_SCI_NPAM_LONG 8
 
 /*
+ Bit of `how`: a debug client, whose arguments are checked.
+ */
+#define GASNETI_SCI_VIS_CHECKED 256
+
+/*
  First word of an atomic domain.
  */
 #define GASNETI_SCI_AD_MAGIC 1195726913
@@ -650,6 +655,25 @@ typedef struct {
    */
   void *cdata;
 } gasneti_sci_ad_t;
+
+/*
+ `gex_EP_Location_t`.
+ */
+typedef struct {
+  /*
+   Rank of the endpoint's process.
+   */
+  uint32_t gex_rank;
+  /*
+   Its number there.
+   */
+  uint16_t gex_ep_index;
+} gasneti_sci_ep_location_t;
+
+/*
+ `gex_Coll_ReduceFn_t`, as the header passes it.
+ */
+typedef const void *gasneti_sci_reduce_fn_t;
 
 /*
  The way to one peer, for Shorts of one line.
@@ -1730,6 +1754,93 @@ void gasneti_sci_ex_check_transfer(const char *name,
                                    uint32_t flags);
 
 /*
+ Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.
+ */
+size_t gasneti_sci_ex_putv(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           size_t dstcount,
+                           const gasnet_memvec_t *dstlist,
+                           size_t srccount,
+                           const gasnet_memvec_t *srclist,
+                           uint32_t flags);
+
+/*
+ Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_getv(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           size_t dstcount,
+                           const gasnet_memvec_t *dstlist,
+                           uint32_t rank,
+                           size_t srccount,
+                           const gasnet_memvec_t *srclist,
+                           uint32_t flags);
+
+/*
+ Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_puti(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           size_t dstcount,
+                           void *const *dstlist,
+                           size_t dstlen,
+                           size_t srccount,
+                           void *const *srclist,
+                           size_t srclen,
+                           uint32_t flags);
+
+/*
+ Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_geti(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           size_t dstcount,
+                           void *const *dstlist,
+                           size_t dstlen,
+                           uint32_t rank,
+                           size_t srccount,
+                           void *const *srclist,
+                           size_t srclen,
+                           uint32_t flags);
+
+/*
+ Put of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_puts(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           uint32_t rank,
+                           void *dstaddr,
+                           const ptrdiff_t *dststrides,
+                           const void *srcaddr,
+                           const ptrdiff_t *srcstrides,
+                           size_t elemsz,
+                           const size_t *count,
+                           size_t levels,
+                           uint32_t flags);
+
+/*
+ Get of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
+ */
+size_t gasneti_sci_ex_gets(uint32_t how,
+                           const gasneti_sci_tm_t *tm,
+                           void *dstaddr,
+                           const ptrdiff_t *dststrides,
+                           uint32_t rank,
+                           const void *srcaddr,
+                           const ptrdiff_t *srcstrides,
+                           size_t elemsz,
+                           const size_t *count,
+                           size_t levels,
+                           uint32_t flags);
+
+/*
+ Arms a handler: it is run at the target of this thread's next put, with a copy of `nbytes` bytes. 0 disarms.
+ */
+void gasneti_sci_ex_arm(uint8_t handler, const void *source, size_t nbytes);
+
+/*
  Makes an atomic domain. No member waits for another: a message of a domain does not name it.
  */
 void gasneti_sci_ad_create(gasneti_sci_ad_t **ad_p, gasneti_sci_tm_t *tm, uint32_t dt, uint32_t ops, uint32_t flags);
@@ -1752,6 +1863,93 @@ size_t gasneti_sci_ad_op(const gasneti_sci_ad_t *ad,
                          uint32_t dt,
                          uint32_t flags,
                          int implicit);
+
+/*
+ `gex_TM_Split`: makes a team of the members with one color. In queries returns the size of scratch memory to grant.
+ */
+size_t gasneti_sci_ex_split(gasneti_sci_tm_t **new_tm_p,
+                            gasneti_sci_tm_t *parent,
+                            int color,
+                            int key,
+                            void *scratch,
+                            size_t scratch_size,
+                            uint32_t flags);
+
+/*
+ `gex_TM_Create`: makes teams of the members that are listed. In queries returns the size of scratch memory to grant.
+ */
+size_t gasneti_sci_ex_create(gasneti_sci_tm_t **new_tms,
+                             size_t num_new_tms,
+                             gasneti_sci_tm_t *parent,
+                             const gasneti_sci_ep_location_t *args,
+                             size_t numargs,
+                             void **scratch_addrs,
+                             size_t scratch_size,
+                             uint32_t flags);
+
+/*
+ `gex_TM_Destroy`: ends a team. Returns 1 if the client had granted scratch memory and wants to know where.
+ */
+int gasneti_sci_ex_destroy(gasneti_sci_tm_t *tm, void **scratch_p, size_t *size_p, uint32_t flags);
+
+/*
+ `gex_TM_TranslateJobrankToRank`: `GEX_RANK_INVALID` if the process is not a member.
+ */
+uint32_t gasneti_sci_ex_rank(const gasneti_sci_tm_t *tm, uint32_t jobrank);
+
+/*
+ For debug clients: the place in the job of `rank` of `tm`, a team or a pair. Ends the job if there is no such rank.
+ */
+uint32_t gasneti_sci_ex_jobrank(const gasneti_sci_tm_t *tm, uint32_t rank);
+
+/*
+ `gex_Coll_BarrierNB`: returns the event, 0 if all members have arrived.
+ */
+size_t gasneti_sci_ex_barrier(const gasneti_sci_tm_t *tm, uint32_t flags);
+
+/*
+ `gex_Coll_BarrierBlocking`.
+ */
+void gasneti_sci_ex_barrier_blocking(const gasneti_sci_tm_t *tm, uint32_t flags);
+
+/*
+ `gex_Coll_BroadcastNB`: returns the event, 0 if it is complete.
+ */
+size_t gasneti_sci_ex_broadcast(const gasneti_sci_tm_t *tm,
+                                uint32_t root,
+                                void *dst,
+                                const void *src,
+                                size_t nbytes,
+                                uint32_t flags);
+
+/*
+ `gex_Coll_ReduceToOneNB`: returns the event, 0 if it is complete.
+ */
+size_t gasneti_sci_ex_reduce(const gasneti_sci_tm_t *tm,
+                             uint32_t root,
+                             void *dst,
+                             const void *src,
+                             uint32_t dt,
+                             size_t dt_sz,
+                             size_t dt_cnt,
+                             uint32_t op,
+                             gasneti_sci_reduce_fn_t function,
+                             void *cdata,
+                             uint32_t flags);
+
+/*
+ `gex_Coll_ReduceToAllNB`: returns the event, 0 if it is complete.
+ */
+size_t gasneti_sci_ex_reduce_all(const gasneti_sci_tm_t *tm,
+                                 void *dst,
+                                 const void *src,
+                                 uint32_t dt,
+                                 size_t dt_sz,
+                                 size_t dt_cnt,
+                                 uint32_t op,
+                                 gasneti_sci_reduce_fn_t function,
+                                 void *cdata,
+                                 uint32_t flags);
 
 /*
  `gex_MK_Create`: refuses every class of devices. `filled` is 0 if the client gave no arguments.
