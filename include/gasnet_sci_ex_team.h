@@ -55,42 +55,42 @@ GASNETI_SCI_WRAP(gex_EP_Location_t, gasneti_sci_location, gex_TM_t tm, gex_Rank_
   GASNETI_SCI_PLACED("gex_TM_TranslateRankToEP", gasneti_sci_location, (tm), (rank), (flags))
 
 /* ---- teams. Scratch memory is remembered, never used ---- */
-GASNETI_SCI_INLINE size_t gasneti_sci_do_split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, void *scratch_addr,
+GASNETI_SCI_INLINE size_t gasneti_sci_do_tm_split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, void *scratch_addr,
                                                size_t scratch_size, gex_Flags_t flags) {
   return gasneti_sci_ex_split(new_tm_p, parent, color, key, scratch_addr, scratch_size, flags);
 }
-GASNETI_SCI_INLINE size_t gasneti_sci_do_create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
+GASNETI_SCI_INLINE size_t gasneti_sci_do_tm_create(gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
                                                 gex_EP_Location_t *args, size_t numargs, gex_Addr_t *scratch_addrs,
                                                 size_t scratch_size, gex_Flags_t flags) {
   return gasneti_sci_ex_create(new_tms, num_new_tms, parent, (const gasneti_sci_ep_location_t *)(const void *)args, numargs,
                                scratch_addrs, scratch_size, flags);
 }
-GASNETI_SCI_INLINE int gasneti_sci_do_destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags) {
+GASNETI_SCI_INLINE int gasneti_sci_do_tm_destroy(gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags) {
   return scratch_p ? gasneti_sci_ex_destroy(tm, &scratch_p->gex_addr, &scratch_p->gex_len, flags)
                    : gasneti_sci_ex_destroy(tm, NULL, NULL, flags);
 }
-GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gex_Event_t gasneti_sci_do_barrier(gex_TM_t tm, gex_Flags_t flags) {
+GASNETI_SCI_INLINE GASNETI_SCI_USE_RESULT gex_Event_t gasneti_sci_do_tm_barrier(gex_TM_t tm, gex_Flags_t flags) {
   return (gex_Event_t)(uintptr_t)gasneti_sci_ex_barrier(tm, flags);
 }
 #if defined(GASNET_DEBUG)
-GASNETI_SCI_WRAP(size_t, gasneti_sci_do_split, gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, void *scratch_addr,
+GASNETI_SCI_WRAP(size_t, gasneti_sci_do_tm_split, gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, void *scratch_addr,
                  size_t scratch_size, gex_Flags_t flags) {
   gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_split(new_tm_p, parent, color, key, scratch_addr, scratch_size, flags);
+  return gasneti_sci_do_tm_split(new_tm_p, parent, color, key, scratch_addr, scratch_size, flags);
 }
-GASNETI_SCI_WRAP(size_t, gasneti_sci_do_create, gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
+GASNETI_SCI_WRAP(size_t, gasneti_sci_do_tm_create, gex_TM_t *new_tms, size_t num_new_tms, gex_TM_t parent,
                  gex_EP_Location_t *args, size_t numargs, gex_Addr_t *scratch_addrs, size_t scratch_size,
                  gex_Flags_t flags) {
   gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_create(new_tms, num_new_tms, parent, args, numargs, scratch_addrs, scratch_size, flags);
+  return gasneti_sci_do_tm_create(new_tms, num_new_tms, parent, args, numargs, scratch_addrs, scratch_size, flags);
 }
-GASNETI_SCI_WRAP(int, gasneti_sci_do_destroy, gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags) {
+GASNETI_SCI_WRAP(int, gasneti_sci_do_tm_destroy, gex_TM_t tm, gex_Memvec_t *scratch_p, gex_Flags_t flags) {
   gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_destroy(tm, scratch_p, flags);
+  return gasneti_sci_do_tm_destroy(tm, scratch_p, flags);
 }
-GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_barrier, gex_TM_t tm, gex_Flags_t flags) {
+GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_tm_barrier, gex_TM_t tm, gex_Flags_t flags) {
   gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_barrier(tm, flags);
+  return gasneti_sci_do_tm_barrier(tm, flags);
 }
 GASNETI_SCI_WRAP(void, gasneti_sci_ex_barrier_blocking, gex_TM_t tm, gex_Flags_t flags) {
   gasneti_sci_coll_at(name, file, line, GASNETI_SCI_RULES_CLIENT);
@@ -98,16 +98,16 @@ GASNETI_SCI_WRAP(void, gasneti_sci_ex_barrier_blocking, gex_TM_t tm, gex_Flags_t
 }
 #endif
 #define gex_TM_Split(new_tm_p, parent_tm, color, key, scratch_addr, scratch_size, flags)                             \
-  GASNETI_SCI_PLACED("gex_TM_Split", gasneti_sci_do_split, (new_tm_p), (parent_tm), (color), (key), (scratch_addr),  \
+  GASNETI_SCI_PLACED("gex_TM_Split", gasneti_sci_do_tm_split, (new_tm_p), (parent_tm), (color), (key), (scratch_addr),  \
                      (scratch_size), (flags))
 #define gex_TM_Create(new_tms, num_new_tms, parent_tm, args, numargs, scratch_addrs, scratch_size, flags)            \
-  GASNETI_SCI_PLACED("gex_TM_Create", gasneti_sci_do_create, (new_tms), (num_new_tms), (parent_tm), (args),          \
+  GASNETI_SCI_PLACED("gex_TM_Create", gasneti_sci_do_tm_create, (new_tms), (num_new_tms), (parent_tm), (args),          \
                      (numargs), (scratch_addrs), (scratch_size), (flags))
 #define gex_TM_Destroy(tm, scratch_p, flags)                                                                         \
-  GASNETI_SCI_PLACED("gex_TM_Destroy", gasneti_sci_do_destroy, (tm), (scratch_p), (flags))
+  GASNETI_SCI_PLACED("gex_TM_Destroy", gasneti_sci_do_tm_destroy, (tm), (scratch_p), (flags))
 
 /* ---- barriers: any number at a time, of any team ---- */
-#define gex_Coll_BarrierNB(tm, flags) GASNETI_SCI_PLACED("gex_Coll_BarrierNB", gasneti_sci_do_barrier, (tm), (flags))
+#define gex_Coll_BarrierNB(tm, flags) GASNETI_SCI_PLACED("gex_Coll_BarrierNB", gasneti_sci_do_tm_barrier, (tm), (flags))
 #define gex_Coll_BarrierBlocking(tm, flags)                                                                          \
   GASNETI_SCI_PLACED("gex_Coll_BarrierBlocking", gasneti_sci_ex_barrier_blocking, (tm), (flags))
 

@@ -35,7 +35,7 @@ static void broadcasts(gex_TM_t team, int iters) {
       events[k] = gex_Coll_BroadcastNB(team, root[k], place[k] + 1, rank == root[k] ? place[k] + 1 : (void *)&seed, len[k], 0);
     }
     if (round & 1)
-      while (gex_Event_TestAll(events, MANY, 0) != GASNET_OK) {}
+      while (gex_Event_TestAll(events, MANY, 0) != GASNET_OK) gasnet_AMPoll();
     else
       gex_Event_WaitAll(events, MANY, 0);
     for (k = 0; k < MANY; k++) {
@@ -47,7 +47,7 @@ static void broadcasts(gex_TM_t team, int iters) {
   }
 }
 
-/* No member may pass a barrier before all have arrived: each tells in how many it has arrived, by a broadcast of the next round. */
+/* Eight at a time, synced in another order by each member. */
 static void barriers(gex_TM_t team, int iters) {
   gex_Rank_t size = gex_TM_QuerySize(team), rank = gex_TM_QueryRank(team), m;
   int round, k;
@@ -59,26 +59,21 @@ static void barriers(gex_TM_t team, int iters) {
       if (k & 1)
         gex_Event_Wait(*event);
       else
-        while (gex_Event_Test(*event) != GASNET_OK) {}
+        while (gex_Event_Test(*event) != GASNET_OK) gasnet_AMPoll();
       *event = GEX_EVENT_INVALID;
     }
     if (round % 16 == 0) gex_Coll_BarrierBlocking(team, 0);
-    /* a late one: the others' event is not complete before it comes */
-    m = (gex_Rank_t)round % size;
-    if (size > 1 && round % 16 == 1) {
-      uint32_t count = 0, told;
-      gex_Event_t early = GEX_EVENT_INVALID, late;
-      if (rank != m) early = gex_Coll_BarrierNB(team, 0), CHECK(gex_Event_Test(early) == GASNET_ERR_NOT_READY);
-      told = rank != m;
-      /* all others have begun their barrier, and none is done */
-      gex_Event_Wait(gex_Coll_ReduceToOneNB(team, m, &count, &told, GEX_DT_U32, 4, 1, GEX_OP_ADD, NULL, NULL, 0));
-      if (rank == m) {
-        CHECK(count == size - 1);
-        late = gex_Coll_BarrierNB(team, 0);
-        gex_Event_Wait(late);
-      } else {
-        gex_Event_Wait(early);
+    /* a late one: the others' event is not complete before it comes. The barrier of all processes tells it when */
+    if (team != tm && round % 16 == 1) {
+      gex_Event_t event = GEX_EVENT_INVALID;
+      m = (gex_Rank_t)round % size;
+      if (rank != m) {
+        event = gex_Coll_BarrierNB(team, 0);
+        CHECK(gex_Event_Test(event) == GASNET_ERR_NOT_READY);
       }
+      BARRIER();
+      if (rank == m) event = gex_Coll_BarrierNB(team, 0);
+      gex_Event_Wait(event);
     }
   }
 }

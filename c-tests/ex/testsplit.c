@@ -112,12 +112,8 @@ int main(int argc, char **argv) {
   for (i = 0; i < nodes; i++) member(&reversed, i, nodes - 1 - i);
   check_team(&reversed, tm);
 
-#ifdef TESTEX_ATTACH
   attach(1 << 20);
-  scratch = (char *)gex_Segment_QueryAddr(segment);
-#else
-  scratch = (char *)malloc(1 << 20); /* remembered only */
-#endif
+  scratch = (char *)(segment == GEX_SEGMENT_INVALID ? malloc(1 << 20) : gex_Segment_QueryAddr(segment));
 
   row_scratch = grant(), col_scratch = grant();
   gex_TM_Split(&made, tm, (int)row, (int)col - 5, row_scratch, SCRATCH, GEX_FLAG_TM_LOCAL_SCRATCH);

@@ -89,17 +89,17 @@ impl<A: Mapped> Coll<A> {
         Ok(Some(self.keep(Arc::new(team))))
     }
 
-    /// A gather_all of two words from each member.
-    pub fn collect(&'static self, team: &TeamRef<A>, mine: [u64; 2]) -> Vec<[u64; 2]> {
-        const EACH: usize = size_of::<[u64; 2]>();
+    /// A gather_all of a few words from each member.
+    pub fn collect<const WORDS: usize>(&'static self, team: &TeamRef<A>, mine: [u64; WORDS]) -> Vec<[u64; WORDS]> {
+        let each = size_of_val(&mine);
         let members = team.members();
-        let (source, result) = (Buffer::new(EACH), Buffer::new(EACH * members));
-        // SAFETY: two readable words.
-        unsafe { Span::of(&source).write(0, mine.as_ptr().cast(), EACH) };
+        let (source, result) = (Buffer::new(each), Buffer::new(each * members));
+        // SAFETY: readable words, as many.
+        unsafe { Span::of(&source).write(0, mine.as_ptr().cast(), each) };
         let call = Call {
             kind: Kind::GatherAll,
             root: 0,
-            each: EACH,
+            each,
             flags: flags::IN_MYSYNC | flags::OUT_MYSYNC,
             dst: Addresses::one(Span::of(&result).address().unwrap_or(0)),
             src: Addresses::one(Span::of(&source).address().unwrap_or(0)),
@@ -107,12 +107,12 @@ impl<A: Mapped> Coll<A> {
             reduction: None,
             origin: None,
         };
-        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, EACH);
+        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, each);
         let cx = Context::new(self, team.clone(), 1, None);
         self.block_on(mutual::gather_all(&cx, &call, algorithm));
-        let mut words = vec![[0u64; 2]; members];
+        let mut words = vec![[0; WORDS]; members];
         // SAFETY: as many bytes as the result has.
-        unsafe { Span::of(&result).read(0, words.as_mut_ptr().cast(), EACH * members) };
+        unsafe { Span::of(&result).read(0, words.as_mut_ptr().cast(), each * members) };
         words
     }
 

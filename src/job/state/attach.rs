@@ -89,18 +89,17 @@ impl Job {
         let coll = self.coll()?;
         let team = coll.team(team)?;
         let (base, len) = bound.unwrap_or_default();
-        let places = coll.collect(&team, [base as u64, len as u64]);
-        let pids = coll.collect(&team, [std::process::id().into(), 0]);
-        for (member, [base, len]) in places.into_iter().enumerate() {
+        let mine = [base as u64, len as u64, u64::from(std::process::id())];
+        for (member, [base, len, pid]) in coll.collect(&team, mine).into_iter().enumerate() {
             let (node, base, len) = (team.cells.rank(member), base as usize, len as usize);
             let is_new = node != self.rank && self.am.segments().of(node).is_none();
             if len > 0 && is_new && base.checked_add(len).is_some() {
-                let pid = (!self.config.unmapped.hides(self.rank, node)).then_some(pids[member][0] as i32);
+                let pid = (!self.config.unmapped.hides(self.rank, node)).then_some(pid as i32);
                 let segment = PeerSegment { base, len, segment: None, map: None, attached: false, pid };
                 self.am.segments().publish(node, segment);
             }
         }
-        coll.collect(&team, [0, 0]); // nobody returns before all know
+        coll.collect(&team, [0]); // nobody returns before all know
         Ok(())
     }
 
