@@ -31,6 +31,7 @@ fn main() {
         "api/ex/job",
         "api/ex/segment",
         "api/ex/am",
+        "api/ex/npam",
         "api/ex/rma",
         "api/ex/vis",
         "api/ex/atomic",

@@ -207,6 +207,26 @@
 #define GASNETI_SCI_DEFER_THREADS 2
 
 /*
+ `what` of the calls here: a request.
+ */
+#define GASNETI_SCI_NPAM_REQUEST 1
+
+/*
+ A reply.
+ */
+#define GASNETI_SCI_NPAM_REPLY 2
+
+/*
+ A Medium.
+ */
+#define GASNETI_SCI_NPAM_MEDIUM 4
+
+/*
+ A Long.
+ */
+#define GASNETI_SCI_NPAM_LONG 8
+
+/*
  Bit of `how`: a debug client, whose arguments are checked.
  */
 #define GASNETI_SCI_VIS_CHECKED 256
@@ -435,6 +455,10 @@ typedef struct {
    The client's own pointer.
    */
   void *cdata;
+  /*
+   The library's: memory that it has allocated; 0: none.
+   */
+  size_t owned;
 } gasneti_sci_segment_t;
 
 /*
@@ -522,6 +546,76 @@ typedef struct {
    */
   uint32_t gex_jobrank;
 } gasneti_sci_rank_info_t;
+
+/*
+ `gex_AM_Entry_t`, with the function as a plain pointer.
+ */
+typedef struct {
+  /*
+   `GEX_AM_INDEX_BASE`–255; 0: registration assigns the highest free index and stores it here.
+   */
+  uint8_t gex_index;
+  /*
+   The handler.
+   */
+  void *gex_fnptr;
+  /*
+   `GEX_FLAG_AM_*`: category and direction.
+   */
+  uint32_t gex_flags;
+  /*
+   Number of arguments.
+   */
+  unsigned int gex_nargs;
+  /*
+   The client's own pointer.
+   */
+  const void *gex_cdata;
+  /*
+   Name for messages; NULL: none.
+   */
+  const char *gex_name;
+} gasneti_sci_am_entry_t;
+
+/*
+ `gex_Token_Info_t`.
+ */
+typedef struct {
+  /*
+   Job rank of the sender.
+   */
+  uint32_t gex_srcrank;
+  /*
+   1 for a request, 0 for a reply.
+   */
+  int gex_is_req;
+  /*
+   1 for a Long, else 0.
+   */
+  int gex_is_long;
+  /*
+   The endpoint that received the message.
+   */
+  gasneti_sci_ep_t *gex_ep;
+  /*
+   The handler's entry, as registered.
+   */
+  const gasneti_sci_am_entry_t *gex_entry;
+} gasneti_sci_token_info_t;
+
+/*
+ `gex_AM_SrcDesc_t` points here.
+ */
+typedef struct {
+  /*
+   First byte of the payload to be.
+   */
+  void *addr;
+  /*
+   Most bytes that may be sent.
+   */
+  size_t size;
+} gasneti_sci_srcdesc_t;
 
 /*
  The way to one peer, for Shorts of one line.
@@ -1293,6 +1387,11 @@ int gasneti_sci_team_barrier(size_t team, int id, int flags);
 int gasneti_sci_team_result(size_t team, int *id);
 
 /*
+ The place in the job of `rank` of `tm`; ends the job, in the name of the call `name`, if there is none.
+ */
+uint32_t gasneti_sci_tm_jobrank(const char *name, const gasneti_sci_tm_t *tm, uint32_t rank);
+
+/*
  Joins the job, and opens it for messages. Contract: ex-core.md §5.1.
  */
 int gasneti_sci_ex_init(const gasneti_sci_client_t *client,
@@ -1345,6 +1444,137 @@ void gasneti_sci_ex_objects(gasneti_sci_client_object_t **client_p,
                             gasneti_sci_ep_t **ep_p,
                             gasneti_sci_tm_t **tm_p,
                             gasneti_sci_segment_t **segment_p);
+
+/*
+ Creates and binds the segments of all processes. Contract: ex-core.md §8.2.
+ */
+int gasneti_sci_segment_attach(gasneti_sci_segment_t **segment_p, const gasneti_sci_tm_t *tm, size_t length);
+
+/*
+ Makes a segment of `length` bytes, at `address` or, if that is NULL, of new memory. `kind` is 1 for host memory.
+ */
+int gasneti_sci_segment_create(gasneti_sci_segment_t **segment_p,
+                               gasneti_sci_client_object_t *client,
+                               void *address,
+                               size_t length,
+                               size_t kind,
+                               uint32_t flags);
+
+/*
+ Ends a created segment. The library frees memory that it has allocated for it.
+ */
+void gasneti_sci_segment_destroy(gasneti_sci_segment_t *segment, uint32_t flags);
+
+/*
+ `gex_EP_Create`: the process has its one endpoint, so that this one would be too many.
+ */
+int gasneti_sci_ep_create(gasneti_sci_ep_t **ep_p,
+                          gasneti_sci_client_object_t *client,
+                          uint32_t capabilities,
+                          uint32_t flags);
+
+/*
+ Binds a created segment to an endpoint that has none. Always checked, whatever the build.
+ */
+int gasneti_sci_ep_bind(gasneti_sci_ep_t *ep, gasneti_sci_segment_t *segment, uint32_t flags);
+
+/*
+ Tells the members of `tm` of the segments bound to `eps`. Contract: ex-core.md §8.3.
+ */
+int gasneti_sci_ep_publish(const gasneti_sci_tm_t *tm, gasneti_sci_ep_t *const *eps, size_t count, uint32_t flags);
+
+/*
+ Looks up the segment bound to the endpoint of `rank` of `tm`; 0: this process knows of none, and nothing was written.
+ */
+int gasneti_sci_bound_segment(const gasneti_sci_tm_t *tm,
+                              uint32_t rank,
+                              void **owner_p,
+                              void **local_p,
+                              size_t *size_p);
+
+/*
+ Adds handlers to an endpoint. Contract: ex-core.md §9.
+ */
+int gasneti_sci_ep_register(const gasneti_sci_ep_t *ep, gasneti_sci_am_entry_t *table, size_t count);
+
+/*
+ Fills `info` for the message whose handler runs. Returns the bits of what is valid: everything.
+ */
+uint32_t gasneti_sci_token_info(void *token, gasneti_sci_token_info_t *info, uint32_t mask);
+
+/*
+ Ends the job: the AM call `name` returned `code`, which no caller of GASNet-EX expects.
+ */
+void gasneti_sci_am_failed(const char *name, int code) GASNETI_SCI_NORETURN;
+
+/*
+ A Short request that does not wait for room; 1 if there was none and nothing was sent, else 0.
+ */
+int gasneti_sci_request_short_now(uint32_t node, uint8_t handler, const uint64_t *args, uint32_t numargs);
+
+/*
+ As `gasneti_sci_request_short_now`, a Medium.
+ */
+int gasneti_sci_request_medium_now(uint32_t node,
+                                   uint8_t handler,
+                                   const void *src,
+                                   size_t nbytes,
+                                   const uint64_t *args,
+                                   uint32_t numargs);
+
+/*
+ As `gasneti_sci_request_short_now`, a Long.
+ */
+int gasneti_sci_request_long_now(uint32_t node,
+                                 uint8_t handler,
+                                 const void *src,
+                                 size_t nbytes,
+                                 void *dest_addr,
+                                 const uint64_t *args,
+                                 uint32_t numargs);
+
+/*
+ Opens this thread's descriptor for a request to `rank` of `tm`; NULL if there is no room and `flags` say not to wait.
+ */
+const gasneti_sci_srcdesc_t *gasneti_sci_npam_request(uint32_t what,
+                                                      const gasneti_sci_tm_t *tm,
+                                                      uint32_t rank,
+                                                      const void *client,
+                                                      size_t least,
+                                                      size_t most,
+                                                      void *dest,
+                                                      size_t *event,
+                                                      uint32_t flags,
+                                                      uint32_t numargs);
+
+/*
+ Opens this thread's descriptor for the reply to the request of `token`.
+ */
+const gasneti_sci_srcdesc_t *gasneti_sci_npam_reply(uint32_t what,
+                                                    void *token,
+                                                    const void *client,
+                                                    size_t least,
+                                                    size_t most,
+                                                    void *dest,
+                                                    size_t *event,
+                                                    uint32_t numargs);
+
+/*
+ Sends the first `nbytes` bytes of a descriptor; 1 if there is no room and `flags` say not to wait, else 0.
+ */
+int gasneti_sci_npam_commit(uint32_t what,
+                            const gasneti_sci_srcdesc_t *sd,
+                            uint8_t handler,
+                            size_t nbytes,
+                            void *dest,
+                            uint32_t flags,
+                            const uint64_t *args,
+                            uint32_t numargs);
+
+/*
+ Gives up a descriptor: nothing is sent. Always 0.
+ */
+int gasneti_sci_npam_cancel(uint32_t what, const gasneti_sci_srcdesc_t *sd);
 
 /*
  Blocking put. 1 if IMMEDIATE was refused, else 0.

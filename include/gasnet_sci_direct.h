@@ -4,8 +4,9 @@
  * - A poll that finds nothing reads two words here.
  * Everything else calls the library: the peer's queue is full, the first contact with a peer, messages of the node
  * to itself, debug builds, traces and statistics, and in GASNET_PAR a request while another thread sends to the same
- * peer, or under ThreadSanitizer. The protocol fixes the order of the accesses: first the argument words, then the meta word, then the ready
- * count, and then the load of the sleep word (rules: src/am/slot.rs, src/am/outbox.rs, src/am/direct.rs). */
+ * peer, or under ThreadSanitizer. The protocol fixes the order of the accesses: first the argument words, then the
+ * meta word, then the ready count, and then the load of the sleep word (rules: src/am/slot.rs, src/am/outbox.rs,
+ * src/am/direct.rs). */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet.h, not gasnet_sci_direct.h"
 #endif

@@ -1,8 +1,225 @@
-/* GASNet-EX: Active Messages. Part of gasnetex.h. */
+/* GASNet-EX: Active Messages of fixed payload, limits, tokens, handlers. Part of gasnetex.h. Contract: ex-core.md sections 9-11,
+ * 13, 14.
+ *
+ * The numbered names forward to one inline function per number of argument words, which translates the rank and then sends as
+ * the calls of GASNet-1 do. A name without a number counts the arguments behind its flags. A message is sent when the call
+ * returns 0. Not 0: GEX_FLAG_IMMEDIATE was given, there was no room, and nothing was done. Payloads are taken at once, so local
+ * completion never comes later. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnetex.h, not gasnet_sci_ex_am.h"
 #endif
 #ifndef GASNETI_SCI_EX_AM_H
 #define GASNETI_SCI_EX_AM_H
+
+/* ---- handlers ---- */
+#define GEX_AM_INDEX_BASE 128
+typedef struct {
+  gex_AM_Index_t gex_index;
+#if defined(GASNET_USE_STRICT_PROTOTYPES)
+  void *gex_fnptr;
+#else
+  gex_AM_Fn_t gex_fnptr;
+#endif
+  gex_Flags_t gex_flags;
+  unsigned int gex_nargs;
+  const void *gex_cdata;
+  const char *gex_name;
+} gex_AM_Entry_t;
+GASNETI_SCI_INLINE int gasneti_sci_do_register(gex_EP_t ep, gex_AM_Entry_t *table, size_t numentries) {
+  return gasneti_sci_ep_register(ep, (gasneti_sci_am_entry_t *)(void *)table, numentries);
+}
+#define gex_EP_RegisterHandlers(ep, table, numentries) gasneti_sci_do_register((ep), (table), (numentries))
+
+/* ---- tokens ---- */
+typedef unsigned int gex_TI_t;
+#define GEX_TI_SRCRANK 1u
+#define GEX_TI_ENTRY 2u
+#define GEX_TI_IS_REQ 4u
+#define GEX_TI_IS_LONG 8u
+#define GEX_TI_EP 16u
+#define GEX_TI_ALL 31u
+typedef struct {
+  gex_Rank_t gex_srcrank;
+  int gex_is_req;
+  int gex_is_long;
+  gex_EP_t gex_ep;
+  const gex_AM_Entry_t *gex_entry;
+} gex_Token_Info_t;
+GASNETI_SCI_INLINE gex_TI_t gasneti_sci_do_token_info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t mask) {
+  return gasneti_sci_token_info(token, (gasneti_sci_token_info_t *)(void *)info, mask);
+}
+#define gex_Token_Info(token, info, mask) gasneti_sci_do_token_info((token), (info), (mask))
+
+/* ---- limits: the same for all peers, ways to name them, arguments and flags ---- */
+#define gex_AM_MaxArgs() GASNETI_SCI_AS(unsigned, GASNETI_SCI_MAX_ARGS)
+#define gex_AM_LUBRequestMedium() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_MEDIUM)
+#define gex_AM_LUBReplyMedium() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_MEDIUM)
+#define gex_AM_LUBRequestLong() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_LONG)
+#define gex_AM_LUBReplyLong() GASNETI_SCI_AS(size_t, GASNETI_SCI_MAX_LONG)
+GASNETI_SCI_INLINE size_t gasneti_sci_max_medium(gex_TM_t tm, gex_Rank_t rank, const gex_Event_t *lc_opt, gex_Flags_t flags,
+                                                 unsigned int numargs) {
+  (void)tm, (void)rank, (void)lc_opt, (void)flags, (void)numargs;
+  return GASNETI_SCI_MAX_MEDIUM;
+}
+/* A Long that the library's buffer carries is no longer than that buffer. */
+GASNETI_SCI_INLINE size_t gasneti_sci_max_long(gex_TM_t tm, gex_Rank_t rank, const gex_Event_t *lc_opt, gex_Flags_t flags,
+                                               unsigned int numargs) {
+  (void)tm, (void)rank, (void)lc_opt, (void)numargs;
+  return flags & GEX_FLAG_AM_PREPARE_LEAST_ALLOC ? GASNETI_SCI_MAX_MEDIUM : GASNETI_SCI_MAX_LONG;
+}
+#define gex_AM_MaxRequestMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxReplyMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxRequestLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxReplyLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+GASNETI_SCI_INLINE size_t gasneti_sci_token_max(gex_Token_t token, const gex_Event_t *lc_opt, gex_Flags_t flags,
+                                                unsigned int numargs, int is_long) {
+  (void)token;
+  return is_long ? gasneti_sci_max_long(GEX_TM_INVALID, 0, lc_opt, flags, numargs) : GASNETI_SCI_MAX_MEDIUM;
+}
+#define gex_Token_MaxReplyMedium(token, lc, flags, n) gasneti_sci_token_max((token), (lc), (flags), (n), 0)
+#define gex_Token_MaxReplyLong(token, lc, flags, n) gasneti_sci_token_max((token), (lc), (flags), (n), 1)
+
+/* ---- one inline function per category and number of argument words ---- */
+
+/* The payload was taken: completes what the caller may wait for. */
+GASNETI_SCI_ALWAYS void gasneti_sci_taken(gex_Event_t *lc_opt) {
+  if ((uintptr_t)lc_opt > 3) *lc_opt = GEX_EVENT_INVALID;
+}
+/* A message without GEX_FLAG_IMMEDIATE is sent, or its arguments are wrong. */
+GASNETI_SCI_ALWAYS int gasneti_sci_sent(const char *name, int code) {
+  if_pf (code != GASNET_OK) gasneti_sci_am_failed(name, code);
+  return 0;
+}
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_INLINE gex_Rank_t gasneti_sci_checked_rank(const char *name, const char *file, int line, gex_TM_t tm,
+                                                       gex_Rank_t rank) {
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
+  return gasneti_sci_tm_jobrank(name, tm, rank);
+}
+#define GASNETI_SCI_EX_NODE(name, tm, rank) gasneti_sci_checked_rank(name, __FILE__, __LINE__, (tm), (rank))
+GASNETI_SCI_INLINE gex_Event_t *gasneti_sci_checked_lc(const char *name, gex_Event_t *lc_opt, int is_reply) {
+  if (lc_opt == NULL || lc_opt == GEX_EVENT_DEFER || (is_reply && lc_opt == GEX_EVENT_GROUP))
+    gasneti_sci_am_failed(name, GASNET_ERR_BAD_ARG);
+  return lc_opt;
+}
+#define GASNETI_SCI_EX_LC(name, lc_opt, is_reply) gasneti_sci_checked_lc(name, (lc_opt), (is_reply))
+#else
+#define GASNETI_SCI_EX_NODE(name, tm, rank) gasneti_sci_jobrank((tm), (rank))
+#define GASNETI_SCI_EX_LC(name, lc_opt, is_reply) (lc_opt)
+#endif
+
+#define GASNETI_SCI_LIST_0
+#define GASNETI_SCI_FILL0
+#define GASNETI_SCI_PASS0
+#define GASNETI_SCI_PASS1 , GASNETI_SCI_FILL1
+#define GASNETI_SCI_PASS2 , GASNETI_SCI_FILL2
+#define GASNETI_SCI_PASS3 , GASNETI_SCI_FILL3
+#define GASNETI_SCI_PASS4 , GASNETI_SCI_FILL4
+#define GASNETI_SCI_PASS5 , GASNETI_SCI_FILL5
+#define GASNETI_SCI_PASS6 , GASNETI_SCI_FILL6
+#define GASNETI_SCI_PASS7 , GASNETI_SCI_FILL7
+#define GASNETI_SCI_PASS8 , GASNETI_SCI_FILL8
+#define GASNETI_SCI_TABLE0 const uint64_t *words = NULL
+#define GASNETI_SCI_TABLE1 const uint64_t words[] = {GASNETI_SCI_FILL1}
+#define GASNETI_SCI_TABLE2 const uint64_t words[] = {GASNETI_SCI_FILL2}
+#define GASNETI_SCI_TABLE3 const uint64_t words[] = {GASNETI_SCI_FILL3}
+#define GASNETI_SCI_TABLE4 const uint64_t words[] = {GASNETI_SCI_FILL4}
+#define GASNETI_SCI_TABLE5 const uint64_t words[] = {GASNETI_SCI_FILL5}
+#define GASNETI_SCI_TABLE6 const uint64_t words[] = {GASNETI_SCI_FILL6}
+#define GASNETI_SCI_TABLE7 const uint64_t words[] = {GASNETI_SCI_FILL7}
+#define GASNETI_SCI_TABLE8 const uint64_t words[] = {GASNETI_SCI_FILL8}
+#if GASNETI_SCI_DIRECT
+#define GASNETI_SCI_EX_NOW(n) GASNETI_SCI_EX_NOW##n
+#define GASNETI_SCI_EX_NOW0 GASNETI_SCI_REQUEST_BODY(0)
+#define GASNETI_SCI_EX_NOW1 GASNETI_SCI_REQUEST_BODY(1)
+#define GASNETI_SCI_EX_NOW2 GASNETI_SCI_REQUEST_BODY(2)
+#define GASNETI_SCI_EX_NOW3 GASNETI_SCI_REQUEST_BODY(3)
+#define GASNETI_SCI_EX_NOW4 GASNETI_SCI_REQUEST_BODY(4)
+#define GASNETI_SCI_EX_NOW5 GASNETI_SCI_REQUEST_BODY(5)
+#define GASNETI_SCI_EX_NOW6 GASNETI_SCI_REQUEST_BODY(6)
+#define GASNETI_SCI_EX_NOW7 GASNETI_SCI_REQUEST_BODY(7)
+#define GASNETI_SCI_EX_NOW8
+#else
+#define GASNETI_SCI_EX_NOW(n)
+#endif
+#define GASNETI_SCI_EX_WORDS(n)                                                                                      \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_request_short_w##n(const char *name, gex_Rank_t to, gasnet_handler_t handler, \
+                                                           gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) { \
+    if_pf (flags & GEX_FLAG_IMMEDIATE) {                                                                             \
+      GASNETI_SCI_EX_NOW(n) {                                                                                        \
+        GASNETI_SCI_TABLE##n;                                                                                        \
+        return gasneti_sci_request_short_now(to, handler, words, numargs);                                           \
+      }                                                                                                              \
+    }                                                                                                                \
+    return gasneti_sci_sent(name, gasneti_sci_request_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));         \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_w##n(                                                         \
+      const char *name, gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, \
+      gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                                     \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    const int sent = flags & GEX_FLAG_IMMEDIATE                                                                      \
+                         ? gasneti_sci_request_medium_now(to, handler, src, nbytes, words, numargs)                  \
+                         : gasneti_sci_sent(name, gasneti_sci_request_medium(to, handler, src, nbytes, words, numargs)); \
+    if (sent == 0) gasneti_sci_taken(lc_opt);                                                                        \
+    return sent;                                                                                                     \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_request_long_w##n(                                                           \
+      const char *name, gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr,    \
+      gex_Event_t *lc_opt, gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    const int sent =                                                                                                 \
+        flags & GEX_FLAG_IMMEDIATE                                                                                   \
+            ? gasneti_sci_request_long_now(to, handler, src, nbytes, dest_addr, words, numargs)                      \
+            : gasneti_sci_sent(name, gasneti_sci_request_long(to, handler, src, nbytes, dest_addr, words, numargs)); \
+    if (sent == 0) gasneti_sci_taken(lc_opt);                                                                        \
+    return sent;                                                                                                     \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_short_w##n(const char *name, gex_Token_t to, gasnet_handler_t handler, \
+                                                         gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {  \
+    (void)flags;                                                                                                     \
+    return gasneti_sci_sent(name, gasneti_sci_reply_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));           \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_w##n(                                                           \
+      const char *name, gex_Token_t to, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, \
+      gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                                     \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    (void)flags;                                                                                                     \
+    (void)gasneti_sci_sent(name, gasneti_sci_reply_medium(to, handler, src, nbytes, words, numargs));                \
+    gasneti_sci_taken(lc_opt);                                                                                       \
+    return 0;                                                                                                        \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_long_w##n(                                                             \
+      const char *name, gex_Token_t to, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr,   \
+      gex_Event_t *lc_opt, gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    (void)flags;                                                                                                     \
+    (void)gasneti_sci_sent(name, gasneti_sci_reply_long(to, handler, src, nbytes, dest_addr, words, numargs));       \
+    gasneti_sci_taken(lc_opt);                                                                                       \
+    return 0;                                                                                                        \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_EX_WORDS(0);
+GASNETI_SCI_EX_WORDS(1);
+GASNETI_SCI_EX_WORDS(2);
+GASNETI_SCI_EX_WORDS(3);
+GASNETI_SCI_EX_WORDS(4);
+GASNETI_SCI_EX_WORDS(5);
+GASNETI_SCI_EX_WORDS(6);
+GASNETI_SCI_EX_WORDS(7);
+GASNETI_SCI_EX_WORDS(8);
+
+/* ---- counting. COUNTn: the number of arguments behind the first n, which are always there ---- */
+#define GASNETI_SCI_PICK(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
+                         a22, a23, a24, n, ...)                                                                      \
+  n
+#define GASNETI_SCI_COUNT3(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, 0)
+#define GASNETI_SCI_COUNT4(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, 0)
+#define GASNETI_SCI_COUNT5(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, 0)
+#define GASNETI_SCI_COUNT6(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, 0)
+#define GASNETI_SCI_COUNT7(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, FEW, 0)
+#define GASNETI_SCI_COUNT8(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, FEW, FEW, 0)
+#define GASNETI_SCI_PASTE(name, n) GASNETI_SCI_PASTE_(name, n)
+#define GASNETI_SCI_PASTE_(name, n) name##n
+#define GASNETI_SCI_NUMBERED(name, n) GASNETI_SCI_PASTE(name, n)
 
 #endif

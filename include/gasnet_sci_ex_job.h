@@ -112,6 +112,45 @@ GASNETI_SCI_EX_QUERY(uintptr_t, segment_size, Segment, size);
 #define gex_Segment_QueryAddr(object) gasneti_sci_segment_addr(object)
 #define gex_Segment_QuerySize(object) gasneti_sci_segment_size(object)
 
+/* ---- segments and endpoints (ex-core.md section 8). All but the queries are collective or local, as said there ---- */
+#define gex_Segment_Attach(segment_p, tm, length)                                                                    \
+  GASNETI_SCI_CHECKED("gex_Segment_Attach", GASNETI_SCI_RULES_STATUS, gasneti_sci_segment_attach((segment_p), (tm), (length)))
+GASNETI_SCI_INLINE int gasneti_sci_do_create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address,
+                                             uintptr_t length, gex_MK_t kind, gex_Flags_t flags) {
+  return gasneti_sci_segment_create(segment_p, client, address, length, (uintptr_t)kind, flags);
+}
+#define gex_Segment_Create(segment_p, client, address, length, kind, flags)                                          \
+  gasneti_sci_do_create((segment_p), (client), (address), (length), (kind), (flags))
+#define gex_Segment_Destroy(segment, flags) gasneti_sci_segment_destroy((segment), (flags))
+#define gex_EP_Create(ep_p, client, capabilities, flags) gasneti_sci_ep_create((ep_p), (client), (capabilities), (flags))
+#define gex_EP_BindSegment(ep, segment, flags) gasneti_sci_ep_bind((ep), (segment), (flags))
+GASNETI_SCI_INLINE int gasneti_sci_do_publish(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) {
+  return gasneti_sci_ep_publish(tm, eps, num_eps, flags);
+}
+#define gex_EP_PublishBoundSegment(tm, eps, num_eps, flags)                                                          \
+  GASNETI_SCI_CHECKED("gex_EP_PublishBoundSegment", GASNETI_SCI_RULES_STATUS,                                        \
+                      gasneti_sci_do_publish((tm), (eps), (num_eps), (flags)))
+/* The answer is always there at return. */
+GASNETI_SCI_INLINE gex_Event_t gasneti_sci_query_bound(gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
+                                                       uintptr_t *size_p, gex_Flags_t flags) {
+  size_t size = 0;
+  (void)flags;
+  (void)gasneti_sci_bound_segment(tm, rank, owner_p, local_p, &size);
+  if (size_p != NULL) *size_p = size;
+  return GEX_EVENT_INVALID;
+}
+#define gex_EP_QueryBoundSegmentNB(tm, rank, owner_p, local_p, size_p, flags)                                        \
+  gasneti_sci_query_bound((tm), (rank), (owner_p), (local_p), (size_p), (flags))
+GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
+                                                       uintptr_t *size_p) {
+  size_t size = 0;
+  const int found = gasneti_sci_bound_segment(tm, rank, owner_p, local_p, &size);
+  if (found && size_p != NULL) *size_p = size;
+  return !found;
+}
+#define gex_Segment_QueryBound(tm, rank, owner_p, local_p, size_p)                                                   \
+  gasneti_sci_segment_query_bound((tm), (rank), (owner_p), (local_p), (size_p))
+
 /* ---- handler-safe locks: those of GASNet-1 under other names ---- */
 typedef gasnet_hsl_t gex_HSL_t;
 #define GEX_HSL_INITIALIZER GASNET_HSL_INITIALIZER

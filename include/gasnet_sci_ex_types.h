@@ -29,7 +29,7 @@ typedef gasneti_sci_ep_t *gex_EP_t;
 typedef gasneti_sci_tm_t *gex_TM_t;
 typedef gasneti_sci_segment_t *gex_Segment_t;
 typedef struct gasneti_sci_mk_s *gex_MK_t;
-typedef struct gasneti_sci_srcdesc_s *gex_AM_SrcDesc_t;
+typedef gasneti_sci_srcdesc_t *gex_AM_SrcDesc_t;
 #define GEX_CLIENT_INVALID GASNETI_SCI_AS(gex_Client_t, GASNETI_SCI_AS(uintptr_t, 0))
 #define GEX_EP_INVALID GASNETI_SCI_AS(gex_EP_t, GASNETI_SCI_AS(uintptr_t, 0))
 #define GEX_TM_INVALID GASNETI_SCI_AS(gex_TM_t, GASNETI_SCI_AS(uintptr_t, 0))

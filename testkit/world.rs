@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 #![cfg_attr(any(loom, fuzzing), allow(dead_code))] // models have threads of their own kind, fuzzers have none
 
-use crate::am::handlers::Entry;
+use crate::am::handlers::{Entry, Free};
 use crate::am::library::Library;
 use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
@@ -225,6 +225,7 @@ fn node<A: Adapter>(
         maps.push(map.clone());
         let pid = Some(std::process::id() as i32);
         PeerSegment {
+            attached: true,
             base: bases[rank],
             len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
             segment,
@@ -249,7 +250,7 @@ impl<A: Adapter> Node<A> {
     /// Registers handlers: (index, function address).
     pub fn register(&self, handlers: &[(u8, usize)]) {
         let mut entries: Vec<Entry> = handlers.iter().map(|&(index, function)| Entry { index, function }).collect();
-        self.am.handlers().register(&mut entries).unwrap();
+        self.am.handlers().register(&mut entries, Free::Lowest, |_| ()).unwrap();
     }
 
     /// The node's own segment.

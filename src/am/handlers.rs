@@ -19,9 +19,23 @@
 
 use super::library::Library;
 use super::slot::FIRST_CLIENT;
+use super::token::Token;
 use crate::base::error::{Error, bad_arg};
 use crate::sync::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
+use std::sync::OnceLock;
+
+/// Which free index a don't-care entry gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Free {
+    /// GASNet-1.
+    Lowest,
+    /// GASNet-EX.
+    Highest,
+}
+
+/// Looks at a message before its handler runs: the client's promises about the handler hold, or the job ends.
+pub type Inspect = fn(&Token);
 
 /// Entry of a client's table: index (0 = assign one) and function address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +51,10 @@ pub struct Handlers<E> {
     /// Addresses of the client's functions by index; 0 = none. The entries below [`FIRST_CLIENT`] stay 0. They are there so
     /// that the look-up is one instruction.
     clients: [AtomicUsize; 256],
+    /// The same for functions whose messages are inspected. They have none in `clients`, so that the look-up of others costs
+    /// nothing.
+    inspected: [AtomicUsize; 256],
+    inspect: OnceLock<Inspect>,
     library: Library<E>,
     registering: Mutex<()>,
 }
@@ -47,7 +65,8 @@ const CLIENTS: usize = 256 - FIRST_CLIENT as usize;
 impl<E> Handlers<E> {
     /// The library's own handlers, and none of the client's.
     pub fn new(library: Library<E>) -> Handlers<E> {
-        Handlers { clients: std::array::from_fn(|_| AtomicUsize::new(0)), library, registering: Mutex::new(()) }
+        let none = || std::array::from_fn(|_| AtomicUsize::new(0));
+        Handlers { clients: none(), inspected: none(), inspect: OnceLock::new(), library, registering: Mutex::new(()) }
     }
 
     /// The library's own.
@@ -62,16 +81,37 @@ impl<E> Handlers<E> {
         self.clients[usize::from(index)].load(Ordering::Relaxed) // Relaxed: see the head of this file
     }
 
+    /// Address of the function whose messages are inspected, if the message of `token` is for one. It inspects the message. 0:
+    /// there is none.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn inspected(&self, token: &Token) -> usize {
+        let function = self.inspected[usize::from(token.meta().handler())].load(Ordering::Relaxed); // Relaxed: as `function`
+        if function != 0
+            && let Some(inspect) = self.inspect.get()
+        {
+            inspect(token);
+        }
+        function
+    }
+
+    /// From now on messages for handlers that are registered are inspected (debug clients of GASNet-EX).
+    pub fn inspect(&self, inspect: Inspect) {
+        let _ = self.inspect.set(inspect); // set by init, once
+    }
+
     /// Adds functions of the client's. Fixed indices are taken as they are. Then each don't-care entry, in table order, gets
-    /// the lowest free index, which is written back. Any thread may call, at any time. `BadArg` leaves table and entries
-    /// unchanged.
-    pub fn register(&self, entries: &mut [Entry]) -> Result<(), Error> {
+    /// a free index, which is written back. `announce` is called with the entries before any of them can be found. Any thread may
+    /// call, at any time. `BadArg` leaves table and entries unchanged.
+    pub fn register(&self, entries: &mut [Entry], free: Free, announce: impl FnOnce(&[Entry])) -> Result<(), Error> {
         if entries.len() > CLIENTS {
             return bad_arg(format_args!("handler table has {} entries; the limit is {CLIENTS}", entries.len()));
         }
         let _one = self.registering.lock();
         // Relaxed: written under the lock.
-        let mut used: [bool; 256] = std::array::from_fn(|i| self.clients[i].load(Ordering::Relaxed) != 0);
+        let mut used: [bool; 256] = std::array::from_fn(|i| {
+            (self.clients[i].load(Ordering::Relaxed) | self.inspected[i].load(Ordering::Relaxed)) != 0
+        });
         let mut named = [false; 256];
         for Entry { index, function } in entries.iter().copied() {
             if function == 0 {
@@ -90,17 +130,20 @@ impl<E> Handlers<E> {
                 return bad_arg(format_args!("handler index {index} was registered before"));
             }
         }
-        let mut free = (FIRST_CLIENT..=255).filter(|i| !used[usize::from(*i)]);
-        let (wanted, left) = (entries.iter().filter(|e| e.index == 0).count(), free.clone().count());
-        if wanted > left {
-            return bad_arg(format_args!("{wanted} handlers want an index; {left} are free"));
+        let mut left = (FIRST_CLIENT..=255).filter(|i| !used[usize::from(*i)]);
+        let (wanted, count) = (entries.iter().filter(|e| e.index == 0).count(), left.clone().count());
+        if wanted > count {
+            return bad_arg(format_args!("{wanted} handlers want an index; {count} are free"));
         }
-        for entry in entries.iter_mut() {
-            if entry.index == 0 {
-                entry.index = free.next().expect("as many as are wanted, as just counted");
-            }
+        for entry in entries.iter_mut().filter(|e| e.index == 0) {
+            let index = if free == Free::Lowest { left.next() } else { left.next_back() };
+            entry.index = index.expect("as many as are wanted, as just counted");
+        }
+        announce(entries);
+        let table = if self.inspect.get().is_some() { &self.inspected } else { &self.clients };
+        for entry in entries.iter() {
             // Relaxed: see the head of this file.
-            self.clients[usize::from(entry.index)].store(entry.function, Ordering::Relaxed);
+            table[usize::from(entry.index)].store(entry.function, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -110,6 +153,7 @@ impl<E> Handlers<E> {
         let _one = self.registering.lock();
         for entry in entries {
             self.clients[usize::from(entry.index)].store(0, Ordering::Relaxed); // Relaxed: see the head of this file
+            self.inspected[usize::from(entry.index)].store(0, Ordering::Relaxed); // Relaxed: as above
         }
     }
 }
@@ -130,7 +174,7 @@ mod tests {
     fn fixed_indices_stay_and_dont_cares_get_the_lowest_free_ones() {
         let table = empty();
         let mut e = entries(&[0, 130, 0, 128, 0]);
-        table.register(&mut e).unwrap();
+        table.register(&mut e, Free::Lowest, |_| ()).unwrap();
         assert_eq!(e.iter().map(|e| e.index).collect::<Vec<_>>(), [129, 130, 131, 128, 132]);
         assert_eq!(table.function(130), 1130);
         assert_eq!(table.function(200), 0);
@@ -139,9 +183,9 @@ mod tests {
     #[test]
     fn a_full_table_of_dont_cares_fits_exactly() {
         let mut e = entries(&[0; 128]);
-        empty().register(&mut e).unwrap();
+        empty().register(&mut e, Free::Lowest, |_| ()).unwrap();
         assert_eq!(e.last().unwrap().index, 255);
-        assert!(empty().register(&mut entries(&[0; 129])).is_err());
+        assert!(empty().register(&mut entries(&[0; 129]), Free::Lowest, |_| ()).is_err());
     }
 
     #[test]
@@ -149,27 +193,27 @@ mod tests {
         for bad in [&[128, 128][..], &[1], &[127, 0]] {
             let table = empty();
             let mut e = entries(bad);
-            assert!(table.register(&mut e).is_err());
+            assert!(table.register(&mut e, Free::Lowest, |_| ()).is_err());
             assert_eq!(e, entries(bad));
             assert!((FIRST_CLIENT..=255).all(|i| table.function(i) == 0));
         }
-        assert!(empty().register(&mut [Entry { index: 0, function: 0 }]).is_err());
+        assert!(empty().register(&mut [Entry { index: 0, function: 0 }], Free::Lowest, |_| ()).is_err());
     }
 
     #[test]
     fn later_tables_add_to_the_first_and_take_nothing_of_it() {
         let table = empty();
-        table.register(&mut entries(&[128, 200])).unwrap();
-        assert!(table.register(&mut entries(&[201, 200])).is_err(), "registered before");
+        table.register(&mut entries(&[128, 200]), Free::Lowest, |_| ()).unwrap();
+        assert!(table.register(&mut entries(&[201, 200]), Free::Lowest, |_| ()).is_err(), "registered before");
         assert_eq!((table.function(200), table.function(201)), (1200, 0));
         let mut e = entries(&[0, 129, 0]);
-        table.register(&mut e).unwrap();
+        table.register(&mut e, Free::Lowest, |_| ()).unwrap();
         assert_eq!(e.iter().map(|e| e.index).collect::<Vec<_>>(), [130, 129, 131]);
-        assert!(table.register(&mut entries(&[0; 124])).is_err(), "123 are free");
-        table.register(&mut entries(&[0; 123])).unwrap();
+        assert!(table.register(&mut entries(&[0; 124]), Free::Lowest, |_| ()).is_err(), "123 are free");
+        table.register(&mut entries(&[0; 123]), Free::Lowest, |_| ()).unwrap();
         table.forget(&e);
         assert_eq!((table.function(129), table.function(128)), (0, 1128));
-        table.register(&mut e).unwrap();
+        table.register(&mut e, Free::Lowest, |_| ()).unwrap();
     }
 
     #[test]
@@ -180,7 +224,9 @@ mod tests {
                 let table = &table;
                 scope.spawn(move || {
                     for i in 0..32 {
-                        table.register(&mut [Entry { index: 0, function: 1 + thread * 32 + i }]).unwrap();
+                        table
+                            .register(&mut [Entry { index: 0, function: 1 + thread * 32 + i }], Free::Lowest, |_| ())
+                            .unwrap();
                     }
                 });
             }

@@ -7,10 +7,10 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
-use super::corrupt::unregistered;
 use super::dispatch;
 use super::engine::Am;
-use super::run::record_handler;
+use super::run::{self, record_handler};
+use super::slot::{Carry, Meta};
 use super::source::{Args, Source};
 use super::token::{Kind, Token};
 use crate::sci::Adapter;
@@ -23,7 +23,8 @@ const MESSAGES_PER_POLL: u64 = 256;
 #[derive(Clone, Copy)]
 enum Load {
     Short,
-    Bytes(*mut u8, usize),
+    Medium(*mut u8, usize),
+    Long(*mut u8, usize),
 }
 
 impl<A: Adapter> Am<A> {
@@ -57,12 +58,12 @@ impl<A: Adapter> Am<A> {
         // SAFETY: no words for no arguments.
         let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
         self.loopback.with_copy(payload, |copy| {
-            self.loop_run_from(source, Kind::LoopReply, handler, Load::Bytes(copy, payload.len()), none);
+            self.loop_run_from(source, Kind::LoopReply, handler, Load::Medium(copy, payload.len()), none);
         });
     }
 
     fn loop_copied(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
-        self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Bytes(copy, source.len()), args));
+        self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Medium(copy, source.len()), args));
     }
 
     fn loop_placed(&self, kind: Kind, handler: u8, source: Source, address: usize, args: Args<'_>) {
@@ -70,7 +71,7 @@ impl<A: Adapter> Am<A> {
         // SAFETY: the target lies in this node's segment (checked by the verb), or is valid by the client's promise in
         // EVERYTHING; coinciding source and target are left alone (contract: core.md §9.4, loopback).
         unsafe { source.move_to(target) };
-        self.loop_run(kind, handler, Load::Bytes(target, source.len()), args);
+        self.loop_run(kind, handler, Load::Long(target, source.len()), args);
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
@@ -79,22 +80,27 @@ impl<A: Adapter> Am<A> {
 
     fn loop_run_from(&self, source: u32, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
         // `None` for the library's own messages: each engine reaches its own node without messages.
-        let function = self.handlers().function(handler);
-        if function == 0 {
-            unregistered(source, handler);
-        }
         let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
-        token.open(kind, source, 0, false);
+        let (carry, len) = match load {
+            Load::Short => (Carry::Short, 0),
+            Load::Medium(_, len) => (Carry::Inline, len),
+            Load::Long(_, len) => (Carry::Long, len),
+        };
+        let meta = Meta::new(0, handler, args.count(), carry, len);
+        token.open(kind, source, 0, meta);
+        let function = run::function(self, token, meta);
         let unpacked = args.unpacked();
         let arg = |k: usize| unpacked[k];
-        record_handler(token, if let Load::Bytes(_, len) = load { len } else { 0 });
+        record_handler(token, len);
         let is_request = matches!(kind, Kind::LoopRequest);
         let depth = self.enter_handler();
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
             Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },
             // SAFETY: the client registered this function for payloads and this argument count; `buf` has `len` bytes.
-            Load::Bytes(buf, len) => unsafe { dispatch::payload(function, token.raw(), buf, len, arg, args.count()) },
+            Load::Medium(buf, len) | Load::Long(buf, len) => unsafe {
+                dispatch::payload(function, token.raw(), buf, len, arg, args.count())
+            },
         }
         self.leave_handler(depth);
         token.close();

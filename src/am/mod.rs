@@ -27,6 +27,7 @@ pub mod endpoint;
 pub mod engine;
 pub mod handlers;
 pub mod inbox;
+pub mod lend;
 pub mod library;
 pub mod lookout;
 pub mod loopback;

@@ -160,8 +160,7 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
     ) {
-        let holds_buffer = matches!(meta.carry(), Some(Carry::Inline | Carry::Ring));
-        self.run_request_with(am, peer, from, index, slot, meta, holds_buffer);
+        self.run_request_with(am, peer, from, index, slot, meta, meta.holds_buffer());
     }
 
     #[inline(always)]
@@ -177,8 +176,8 @@ impl<A: Adapter> Inbox<A> {
         holds_buffer: bool,
     ) {
         let token = self.request_token;
-        token.open(Kind::Request, peer as u32, index, holds_buffer);
-        self.offer_answer(am, peer, from, index, token);
+        token.open(Kind::Request, peer as u32, index, meta);
+        self.offer_answer(am, peer, from, index, token, holds_buffer);
         let ring = self.layout.queue(peer) + self.layout.request_ring();
         let bytes = self.run(am, slot, meta, token, ring);
         if holds_buffer && let Some(deferred) = token.take_deferred() {
@@ -214,10 +213,18 @@ impl<A: Adapter> Inbox<A> {
     /// Lets the header send the reply to request `index`. It does not if the reply has more to do: to give back requests that
     /// it overtakes, or to wait for the handler's return.
     #[inline(always)]
-    pub(super) fn offer_answer(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
+    pub(super) fn offer_answer(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        token: &Token,
+        holds_buffer: bool,
+    ) {
         let Some(way) = am.peers.known(peer) else { return };
         way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
-        if !token.holds_buffer() && from.unacked.get() == 0 {
+        if !holds_buffer && from.unacked.get() == 0 {
             let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
             token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
         }
@@ -296,7 +303,7 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn run_reply_now(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> usize {
         let token = self.reply_token;
-        token.open(Kind::Reply, peer as u32, index, false);
+        token.open(Kind::Reply, peer as u32, index, meta);
         let ring = self.layout.queue(peer) + self.layout.reply_ring();
         self.run(am, slot, meta, token, ring)
     }

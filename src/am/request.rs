@@ -12,29 +12,55 @@ use crate::am::region::{LINE, MAX_LONG, MAX_MEDIUM};
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, RemoteMap};
 use crate::sync::Ordering;
+use crate::verbs::Flags;
 
 /// A sender without room makes room by serving its receiver's answers alone. Each time this many such rounds have passed, it
 /// serves all peers. One round makes room for several messages, so that the poll costs each below a nanosecond.
 const ROOMS_PER_POLL: u32 = 16;
 
 impl<A: Adapter> Am<A> {
-    /// Short request.
+    /// Short request; waits for room.
     #[inline(always)]
     pub fn request_short(&self, dest: u32, handler: u8, args: Args<'_>) -> Result<(), Error> {
+        self.send_short(dest, handler, args, Flags::NONE).map(drop)
+    }
+
+    /// Medium request; waits for room. `source` is free for reuse at return.
+    #[inline]
+    pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+        self.send_medium(dest, handler, source, args, Flags::NONE).map(drop)
+    }
+
+    /// Long request; waits for room. The payload is in the peer's segment before the handler starts; `source` is free for reuse
+    /// at return (LongAsync is the same).
+    pub fn request_long(
+        &self,
+        dest: u32,
+        handler: u8,
+        source: Source,
+        address: usize,
+        args: Args<'_>,
+    ) -> Result<(), Error> {
+        self.send_long(dest, handler, source, address, args, Flags::NONE).map(drop)
+    }
+
+    /// Short request. False: it was not sent, because there was no room and `flags` say not to wait.
+    #[inline(always)]
+    pub fn send_short(&self, dest: u32, handler: u8, args: Args<'_>, flags: Flags) -> Result<bool, Error> {
         args.check()?;
         if dest == self.me {
             self.loop_short(handler, args);
-            return Ok(());
+            return Ok(true);
         }
         let peer = self.peers.way(dest)?;
-        let room = self.reserve(dest, peer, 0)?;
+        let Some(room) = self.room(dest, peer, 0, flags)? else { return Ok(false) };
         let meta = Meta::new(self.layout.sequence(room.taken.index), handler, args.count(), Carry::Short, 0);
         if args.words().len() < LINE / 8 {
             room.commit(&self.layout, self.me, meta, args.words());
         } else {
             self.send_two_lines(room, meta, args);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A Short of more arguments than its first line takes.
@@ -48,21 +74,28 @@ impl<A: Adapter> Am<A> {
         room.commit_stored(&self.layout, self.me, meta);
     }
 
-    /// Medium request: `source` is free for reuse at return.
+    /// Medium request, as [`Self::request_medium`]. False as in [`Self::send_short`].
     #[inline]
-    pub fn request_medium(&self, dest: u32, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
+    pub fn send_medium(
+        &self,
+        dest: u32,
+        handler: u8,
+        source: Source,
+        args: Args<'_>,
+        flags: Flags,
+    ) -> Result<bool, Error> {
         args.check()?;
         if source.len() > MAX_MEDIUM {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
         }
         if dest == self.me {
             self.loop_medium(handler, source, args);
-            return Ok(());
+            return Ok(true);
         }
         let peer = self.peers.way(dest)?;
         let inline = source.len() <= slot::inline_max(args.count());
         let ring = if inline { 0 } else { source.len() };
-        let room = self.reserve(dest, peer, ring)?;
+        let Some(room) = self.room(dest, peer, ring, flags)? else { return Ok(false) };
         let (taken, len) = (room.taken, source.len());
         let place = MediumPlace { inline, ring: self.layout.request_ring(), at: taken.span.offset };
         let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), place.carry(), len);
@@ -72,26 +105,30 @@ impl<A: Adapter> Am<A> {
         if taken.awaited {
             place.claim_next(&peer.queue, self.layout.request(taken.index.wrapping_add(1)), len, taken.span.end);
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Long request: the payload is in the peer's segment before the handler starts; `source` is free for reuse at
-    /// return (LongAsync is the same).
-    pub fn request_long(
+    /// Long request, as [`Self::request_long`]. False as in [`Self::send_short`]. To memory that this node cannot write it may
+    /// wait all the same, once it has begun.
+    pub fn send_long(
         &self,
         dest: u32,
         handler: u8,
         source: Source,
         address: usize,
         args: Args<'_>,
-    ) -> Result<(), Error> {
+        flags: Flags,
+    ) -> Result<bool, Error> {
         args.check()?;
         if dest == self.me {
             self.check_long(dest, source.len(), address)?;
             self.loop_long(handler, source, address, args);
-            return Ok(());
+            return Ok(true);
         }
         let peer = self.peers.way(dest)?;
+        if flags.has(Flags::IMMEDIATE) && !self.has_room(dest)? {
+            return Ok(false); // before any byte of the payload is written
+        }
         if peer.is_next_awaited() {
             self.claim_target(dest, address, source.len());
         }
@@ -103,12 +140,13 @@ impl<A: Adapter> Am<A> {
                 Placed::whole()
             }
         };
+        // Where the room that was there is gone, another thread has taken it. The payload is in place, so this one waits.
         let room = self.reserve(dest, peer, 0)?;
         let index = room.taken.index;
         let meta = Meta::new(self.layout.sequence(index), handler, args.count(), placed.carry, source.len());
         placed.store(room.queue(), self.layout.request(index), address, args);
         room.commit_stored(&self.layout, self.me, meta);
-        Ok(())
+        Ok(true)
     }
 
     /// Limits of a Long and of its target (contract: core.md §9.4).
@@ -123,6 +161,21 @@ impl<A: Adapter> Am<A> {
         bad_arg(format_args!(
             "Long target [{address:#x}, +{len}) is outside the segment of node {dest}: [{base:#x}, +{size})"
         ))
+    }
+
+    /// [`Self::reserve`], or `None` instead of waiting, if `flags` say so.
+    #[inline(always)]
+    pub(super) fn room<'a>(
+        &self,
+        dest: u32,
+        peer: &'a Peer<A>,
+        ring: usize,
+        flags: Flags,
+    ) -> Result<Option<Reserved<'a, A>>, Error> {
+        if flags.has(Flags::IMMEDIATE) {
+            return Ok(peer.reserve(&self.layout, ring));
+        }
+        self.reserve(dest, peer, ring).map(Some)
     }
 
     /// Reserves a slot and `ring` ring bytes of the way to `dest`. Polls while there is no room.

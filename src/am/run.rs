@@ -102,11 +102,20 @@ impl<A: Adapter> Inbox<A> {
 /// The client's function that `meta` names.
 #[inline(always)]
 pub(super) fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
-    let function = am.handlers().function(meta.handler());
-    if function == 0 {
-        unregistered(token.source(), meta.handler());
+    match am.handlers().function(meta.handler()) {
+        0 => uncommon(am, token, meta),
+        function => function,
     }
-    function
+}
+
+/// The function of a handler whose messages are inspected. Ends the job if there is none.
+#[cold]
+#[inline(never)]
+fn uncommon<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
+    match am.handlers().inspected(token) {
+        0 => unregistered(token.source(), meta.handler()),
+        function => function,
+    }
 }
 
 /// The ring offset that a peer claims for `len` bytes, checked.

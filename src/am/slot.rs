@@ -110,6 +110,17 @@ impl Meta {
         self.0 & (CARRY | CLIENT) == CLIENT | (Carry::Short as u64) << Meta::CARRY_AT
     }
 
+    /// True for a Medium: its handler reads the slot or the ring.
+    #[inline(always)]
+    pub fn holds_buffer(self) -> bool {
+        matches!(self.carry(), Some(Carry::Inline | Carry::Ring))
+    }
+
+    /// True for a Long.
+    pub fn is_long(self) -> bool {
+        matches!(self.carry(), Some(Carry::Long | Carry::Bounced | Carry::Stream))
+    }
+
     /// Payload bytes.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)] // a length field of a word, not a container

@@ -49,7 +49,8 @@ pub struct Token {
     kind: AtomicU32,
     source: Cell<u32>,
     index: Cell<u32>,
-    holds_buffer: Cell<bool>,
+    /// The message's meta word.
+    meta: Cell<Meta>,
     defers: Cell<bool>,
     deferred: Cell<Option<Deferred>>,
 }
@@ -72,19 +73,19 @@ impl Token {
             kind: AtomicU32::new(Kind::Stale as u32),
             source: Cell::new(0),
             index: Cell::new(0),
-            holds_buffer: Cell::new(false),
+            meta: Cell::new(Meta::default()),
             defers: Cell::new(false),
             deferred: Cell::new(None),
         }))
     }
 
-    /// Starts a handler run. `holds_buffer`: the handler reads memory that the reply would give back to the sender.
+    /// Starts a handler run, for the message with this meta word.
     #[inline(always)]
-    pub fn open(&self, kind: Kind, source: u32, index: u32, holds_buffer: bool) {
+    pub fn open(&self, kind: Kind, source: u32, index: u32, meta: Meta) {
         self.source.set(source);
         self.index.set(index);
         self.answer.answered.set(0);
-        self.holds_buffer.set(holds_buffer);
+        self.meta.set(meta);
         // Relaxed: only this thread uses the token until `close`.
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
@@ -154,10 +155,17 @@ impl Token {
         self.answer.answered.set(0);
     }
 
-    /// True if the reply's packet must wait for the handler's return.
+    /// The meta word of the message whose handler runs.
+    #[inline(always)]
+    pub fn meta(&self) -> Meta {
+        self.meta.get()
+    }
+
+    /// True if the reply's packet must wait for the handler's return: the handler of the request reads memory that the reply
+    /// would give back to the sender.
     #[inline(always)]
     pub fn holds_buffer(&self) -> bool {
-        self.holds_buffer.get()
+        self.meta.get().holds_buffer()
     }
 
     /// Leaves a store for the handler's return.

@@ -112,6 +112,8 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
         "before gasnet_attach"
     } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && in_handler() {
         "in an AM handler"
+    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && crate::api::ex::npam::is_open() {
+        "between the prepare and the commit of a message"
     } else if rules & GASNETI_SCI_RULE_IN_HANDLER != 0 && !in_handler() {
         "outside an AM handler"
     } else if rules & GASNETI_SCI_RULE_NO_LOCK != 0 && holding() {

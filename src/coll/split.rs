@@ -67,7 +67,7 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// A gather_all of one word from each member.
-    fn collect(&'static self, team: &TeamRef<A>, mine: &[u64; 1]) -> Vec<u64> {
+    pub fn collect(&'static self, team: &TeamRef<A>, mine: &[u64; 1]) -> Vec<u64> {
         let members = team.members();
         let (source, result) = (Buffer::new(8), Buffer::new(8 * members));
         // SAFETY: one readable word.

@@ -63,6 +63,9 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     status(CALL, || {
         let job = Job::get()?;
         let Some(made) = begin(name, flags) else { return bad_arg(format_args!("no job")) };
+        if job.client().debug {
+            job.am().handlers().inspect(super::am::inspect);
+        }
         job.open()?;
         Table::get().let_events_outlive_threads();
         reach::tell_header(job);

@@ -5,6 +5,7 @@ pub mod atomic;
 pub mod coll;
 pub mod job;
 pub mod kind;
+pub mod npam;
 pub mod objects;
 pub mod rma;
 pub mod segment;

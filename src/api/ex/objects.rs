@@ -8,7 +8,7 @@
 use crate::base::error::{Error, bad_arg};
 use crate::coll::ALL;
 use crate::job::Job;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
@@ -66,6 +66,8 @@ pub struct gasneti_sci_segment_t {
     pub size: usize,
     /// The client's own pointer.
     pub cdata: *mut c_void,
+    /// The library's: memory that it has allocated; 0: none.
+    pub owned: usize,
 }
 
 /// `gex_TM_t` points here, unless it is a pair.
@@ -146,6 +148,20 @@ pub fn make(job: &Job, name: *const c_char, flags: u32) -> &'static Primordial {
 /// The primordial objects. `NotInit`: before init.
 pub fn primordial() -> Result<&'static Primordial, Error> {
     PRIMORDIAL.get().ok_or_else(|| Error::not_init("gex_Client_Init has not been called"))
+}
+
+/// The place in the job of `rank` of `tm`; ends the job, in the name of the call `name`, if there is none.
+///
+/// # Safety
+/// `name` is a C string; `tm` is a pair or points to an EX object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_tm_jobrank(name: *const c_char, tm: *const gasneti_sci_tm_t, rank: u32) -> u32 {
+    // SAFETY: as the caller promises.
+    match unsafe { jobrank(tm, rank) } {
+        Ok(node) => node,
+        // SAFETY: the caller promises a C string.
+        Err(error) => crate::api::die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error),
+    }
 }
 
 /// Lowest bit of a pair.

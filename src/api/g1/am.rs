@@ -92,7 +92,7 @@ unsafe fn message(
 /// # Safety
 /// As [`Token::from_raw`].
 #[inline(always)]
-unsafe fn token<'a>(raw: *mut c_void) -> Result<&'a Token, Error> {
+pub(in crate::api) unsafe fn token<'a>(raw: *mut c_void) -> Result<&'a Token, Error> {
     // SAFETY: the caller promises that the token is NULL or was given to a handler.
     match unsafe { Token::from_raw(raw) } {
         Some(token) => Ok(token),

@@ -2,7 +2,7 @@
 
 use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
-use crate::am::handlers::Entry;
+use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
 use crate::am::segments::PeerSegment;
 use crate::base::config::Unmapped;
@@ -33,7 +33,7 @@ impl Job {
         }
         let size = if self.client.everything { 0 } else { size };
         self.check_size(size)?;
-        self.am.handlers().register(entries)?;
+        self.am.handlers().register(entries, Free::Lowest, |_| ())?;
         let forget = |_: &Error| self.am.handlers().forget(entries);
         self.make_segments(size, hook).inspect_err(forget)?;
         self.start();
@@ -73,6 +73,51 @@ impl Job {
             return Err(Error::resource("a node could not map the segments of all others"));
         }
         Ok(())
+    }
+
+    /// Takes `[base, base + len)`, the client's own memory, as this node's segment (GASNet-EX). Once, where there is none.
+    pub fn bind(&self, base: usize, len: usize) {
+        let pid = Some(std::process::id() as i32);
+        self.am
+            .segments()
+            .publish(self.rank, PeerSegment { base, len, segment: None, map: None, attached: false, pid });
+    }
+
+    /// Tells the members of a team of the segment that is bound here, if one is given, and learns of theirs. Blocks until all
+    /// have called.
+    pub fn publish(&'static self, team: usize, bound: Option<(usize, usize)>) -> Result<(), Error> {
+        let coll = self.coll()?;
+        let team = coll.team(team)?;
+        let (base, len) = bound.unwrap_or_default();
+        let [bases, lens, pids] =
+            [base as u64, len as u64, std::process::id().into()].map(|word| coll.collect(&team, &[word]));
+        for (member, base) in bases.into_iter().enumerate() {
+            let (node, base, len) = (team.cells.rank(member), base as usize, lens[member] as usize);
+            let is_new = node != self.rank && self.am.segments().of(node).is_none();
+            if len > 0 && is_new && base.checked_add(len).is_some() {
+                let pid = (!self.config.unmapped.hides(self.rank, node)).then_some(pids[member] as i32);
+                let segment = PeerSegment { base, len, segment: None, map: None, attached: false, pid };
+                self.am.segments().publish(node, segment);
+            }
+        }
+        coll.collect(&team, &[0]); // nobody returns before all know
+        Ok(())
+    }
+
+    /// The segment of `node` as far as this node knows: address at its owner, bytes, address here or 0. `None` in EVERYTHING too.
+    pub fn bound(&self, node: u32) -> Option<(usize, usize, usize)> {
+        if self.client.everything {
+            return None;
+        }
+        let segment = self.am.segments().of(node).filter(|s| s.len > 0)?;
+        let (base, len) = (segment.base, segment.len);
+        let near = segment.attached && segment.map.is_some() && self.supernode(node) == self.supernode(self.rank);
+        let here = match &self.segments.get() {
+            _ if node == self.rank => base,
+            Some(infos) if near => base.wrapping_add(infos[node as usize].offset),
+            _ => 0,
+        };
+        Some((base, len, here))
     }
 
     fn check_size(&self, size: usize) -> Result<(), Error> {

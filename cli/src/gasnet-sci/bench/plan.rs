@@ -124,9 +124,10 @@ static COPY_BLOCKS: Limit = limit("copies of two blocks, both nodes", k::COPY_BL
 static BARE_LOCK: Limit = limit("bare lock, exchange and store", k::BARE_LOCK, 8, Unit::Ns, 10.0);
 static COMPUTING: Limit = limit("computing alone, busy core", k::COMPUTING_ALONE, 0, Unit::Us, COMPUTING_COST);
 
-/// Far less than the microseconds that one step of computing takes, so that batches last for 30 ms or longer. Two threads
-/// share the core, and each has it for a few milliseconds at a time. In a shorter batch only one of them would run.
-const COMPUTING_COST: f64 = 20.0;
+/// Far less than the 3 to 5 µs that one step of computing takes (`bench_work` in kernels/sync.c). So a batch has 7,500
+/// steps and lasts for 30 ms. Two threads share the core, and each has it for a few milliseconds at a time. In a shorter
+/// batch only one of them would run.
+const COMPUTING_COST: f64 = 53.0;
 
 /// One row that is made from what a measure gave.
 pub struct View {

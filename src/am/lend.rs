@@ -1,0 +1,55 @@
+//! Room in a peer's ring that a client fills itself: Mediums of negotiated payload, without a copy.
+//!
+//! The client gets the address of the ring bytes. Between lending and sending it sends nothing else (contract: ex-core.md §12), so
+//! the room stays the next one. This is for jobs with one client thread (SEQ): another thread could send in between, and with a
+//! lock held until the client commits, threads could wait for each other.
+//!
+//! Must not know: descriptors, C types.
+
+#![allow(unsafe_code)] // mapped regions
+
+use super::engine::Am;
+use super::outbox::Taken;
+use super::slot::{self, Carry, Meta};
+use super::source::Args;
+use crate::am::region::LINE;
+use crate::base::error::{Error, bad_arg};
+use crate::sci::{Adapter, RemoteMap};
+use crate::verbs::Flags;
+
+/// Room that a client fills.
+#[derive(Clone, Copy)]
+pub struct Lent {
+    taken: Taken,
+    len: usize,
+    /// First of the bytes; they are writable until the request is sent, or until another is.
+    pub bytes: *mut u8,
+}
+
+impl<A: Adapter> Am<A> {
+    /// Lends `len` bytes of the ring to `dest`, another node, after waiting for room. `None`: the ring cannot be written by
+    /// address, or there is no room and `flags` say not to wait.
+    pub fn lend(&self, dest: u32, len: usize, flags: Flags) -> Result<Option<Lent>, Error> {
+        let peer = self.peers.way(dest)?;
+        let Some(queue) = peer.queue.place() else { return Ok(None) };
+        let Some(room) = self.room(dest, peer, len, flags)? else { return Ok(None) };
+        let at = self.layout.request_ring() + room.taken.span.offset;
+        Ok(Some(Lent { taken: room.taken, len, bytes: queue.wrapping_add(at) }))
+    }
+
+    /// Sends a Medium request of the first `used` lent bytes.
+    pub fn send_lent(&self, dest: u32, handler: u8, lent: Lent, used: usize, args: Args<'_>) -> Result<(), Error> {
+        args.check()?;
+        let mut taken = lent.taken;
+        let spare = lent.len.next_multiple_of(LINE) - used.next_multiple_of(LINE);
+        taken.span.end -= spare as u64;
+        let Some(room) = self.peers.way(dest)?.resume(taken) else {
+            return bad_arg(format_args!("another message was sent to node {dest} between prepare and commit"));
+        };
+        let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), Carry::Ring, used);
+        slot::store_args(room.queue(), self.layout.request(taken.index), Some(taken.span.offset as u64), args.words());
+        room.count_medium(used);
+        room.commit_stored(&self.layout, self.me, meta);
+        Ok(())
+    }
+}

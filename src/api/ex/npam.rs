@@ -1,0 +1,362 @@
+//! Active Messages of negotiated payload: prepare, commit, cancel (contract: ex-core.md §12).
+//!
+//! Each thread has one descriptor for requests and one for replies, each with a buffer of its own that is made when it is first
+//! needed. In jobs with one client thread the buffer of a Medium request is the peer's ring (`am::lend`). Then nothing is copied.
+
+#![allow(unsafe_code)] // clients' pointers; exported names
+
+use super::objects::{self, gasneti_sci_tm_t};
+use crate::am::lend::Lent;
+use crate::am::slot::inline_max;
+use crate::am::source::{Args, Source};
+use crate::am::token::{Kind, Token};
+use crate::api::constants::*;
+use crate::api::{g1, must};
+use crate::base::error::{Error, bad_arg};
+use crate::job::Job;
+use crate::trace::{self, TracedOp};
+use crate::verbs::Flags;
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+
+/// `what` of the calls here: a request.
+pub const GASNETI_SCI_NPAM_REQUEST: u32 = 1;
+/// A reply.
+pub const GASNETI_SCI_NPAM_REPLY: u32 = 2;
+/// A Medium.
+pub const GASNETI_SCI_NPAM_MEDIUM: u32 = 4;
+/// A Long.
+pub const GASNETI_SCI_NPAM_LONG: u32 = 8;
+
+/// `gex_AM_SrcDesc_t` points here.
+#[repr(C)]
+pub struct gasneti_sci_srcdesc_t {
+    /// First byte of the payload to be.
+    pub addr: *mut c_void,
+    /// Most bytes that may be sent.
+    pub size: usize,
+}
+
+/// A message between prepare and commit.
+#[derive(Clone, Copy)]
+struct Open {
+    what: u32,
+    numargs: u32,
+    /// Receiver of a request.
+    node: u32,
+    /// Token of the request that a reply answers.
+    token: *mut c_void,
+    dest: *mut c_void,
+    /// Where the client wants the event of local completion; NULL: it wants none.
+    event: *mut usize,
+    lent: Option<Lent>,
+}
+
+/// A line of a buffer.
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Line(#[allow(dead_code)] [u8; 64]);
+
+/// A thread's descriptor for one direction.
+struct Slot {
+    shown: RefCell<Box<gasneti_sci_srcdesc_t>>,
+    open: Cell<Option<Open>>,
+    buffer: RefCell<Vec<Line>>,
+}
+
+impl Slot {
+    fn new() -> Slot {
+        let shown = Box::new(gasneti_sci_srcdesc_t { addr: null_mut(), size: 0 });
+        Slot { shown: RefCell::new(shown), open: Cell::new(None), buffer: RefCell::default() }
+    }
+
+    /// The thread's own buffer.
+    fn bytes(&self) -> *mut c_void {
+        let mut buffer = self.buffer.borrow_mut();
+        if buffer.is_empty() {
+            buffer.resize(GASNETI_SCI_MAX_MEDIUM / size_of::<Line>(), Line([0; 64]));
+        }
+        buffer.as_mut_ptr().cast()
+    }
+}
+
+thread_local!(static SLOTS: [Slot; 2] = [Slot::new(), Slot::new()]);
+
+/// True between prepare and commit of a request or a reply on this thread.
+pub(in crate::api) fn is_open() -> bool {
+    SLOTS.with(|slots| slots.iter().any(|slot| slot.open.get().is_some()))
+}
+
+/// The words of a prepare that both directions have.
+#[derive(Clone, Copy)]
+struct Wish {
+    what: u32,
+    client: *mut c_void,
+    least: usize,
+    most: usize,
+    dest: *mut c_void,
+    event: *mut usize,
+    numargs: u32,
+}
+
+/// Most bytes of a message.
+fn limit(what: u32, client: bool) -> usize {
+    match what & GASNETI_SCI_NPAM_LONG != 0 && client {
+        true => GASNETI_SCI_MAX_LONG,
+        false => GASNETI_SCI_MAX_MEDIUM,
+    }
+}
+
+/// `GEX_EVENT_DEFER` and `GEX_EVENT_GROUP`.
+const DEFER: usize = 2;
+const GROUP: usize = 3;
+
+fn check(wish: &Wish) -> Result<usize, Error> {
+    let Wish { what, client, least, most, event, numargs, .. } = *wish;
+    let most_of_all = limit(what, !client.is_null());
+    if least > most || least > most_of_all {
+        return bad_arg(format_args!("at least {least} bytes, at most {most}; the limit is {most_of_all}"));
+    }
+    if numargs as usize > GASNETI_SCI_MAX_ARGS {
+        return bad_arg(format_args!("{numargs} arguments; the limit is {GASNETI_SCI_MAX_ARGS}"));
+    }
+    let event = event as usize;
+    let is_reply = what & GASNETI_SCI_NPAM_REPLY != 0;
+    if client.is_null() != (event == 0) || event == DEFER || (event == GROUP && is_reply) {
+        return bad_arg(format_args!("lc_opt {event:#x} with a buffer at {client:p}"));
+    }
+    Ok(most.min(most_of_all))
+}
+
+/// Opens the thread's descriptor. `lend` gives room at the receiver, if it can; `Err(())` in it: there is none, and the caller does
+/// not wait.
+fn prepare(
+    wish: Wish,
+    node: u32,
+    token: *mut c_void,
+    lend: impl FnOnce(usize) -> Result<Result<Option<Lent>, ()>, Error>,
+) -> Result<*const gasneti_sci_srcdesc_t, Error> {
+    let size = check(&wish)?;
+    let index = usize::from(wish.what & GASNETI_SCI_NPAM_REPLY != 0);
+    SLOTS.with(|slots| {
+        let slot = &slots[index];
+        if slot.open.get().is_some() {
+            return bad_arg(format_args!("a second prepare before the commit or cancel of the first"));
+        }
+        let lent = match wish.client.is_null() {
+            false => None,
+            true => match lend(size)? {
+                Ok(lent) => lent,
+                Err(()) => return Ok(std::ptr::null()),
+            },
+        };
+        let addr = match (&lent, wish.client.is_null()) {
+            (_, false) => wish.client,
+            (Some(lent), _) => lent.bytes.cast(),
+            (None, _) => slot.bytes(),
+        };
+        let Wish { what, numargs, dest, .. } = wish;
+        let event = if wish.event as usize > GROUP { wish.event } else { null_mut() };
+        slot.open.set(Some(Open { what, numargs, node, token, dest, event, lent }));
+        let mut shown = slot.shown.borrow_mut();
+        **shown = gasneti_sci_srcdesc_t { addr, size };
+        Ok(&raw const **shown)
+    })
+}
+
+/// Opens this thread's descriptor for a request to `rank` of `tm`; NULL if there is no room and `flags` say not to wait.
+///
+/// # Safety
+/// `tm` is a team or a pair; the buffer and `event` are as the contract says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_npam_request(
+    what: u32,
+    tm: *const gasneti_sci_tm_t,
+    rank: u32,
+    client: *const c_void,
+    least: usize,
+    most: usize,
+    dest: *mut c_void,
+    event: *mut usize,
+    flags: u32,
+    numargs: u32,
+) -> *const gasneti_sci_srcdesc_t {
+    let name =
+        if what & GASNETI_SCI_NPAM_LONG != 0 { "gex_AM_PrepareRequestLong" } else { "gex_AM_PrepareRequestMedium" };
+    must(name, || {
+        let job = Job::attached()?;
+        // SAFETY: as the caller promises.
+        let node = unsafe { objects::jobrank(tm, rank) }?;
+        let flags = Flags(flags & Flags::IMMEDIATE.0);
+        if flags.has(Flags::IMMEDIATE) && !job.am().has_room(node)? {
+            return Ok(std::ptr::null());
+        }
+        let own_thread = job.client().configuration & u64::from(GASNETI_SCI_MODE_SEQ) != 0;
+        let lends = own_thread && node != job.rank() && what & GASNETI_SCI_NPAM_MEDIUM != 0;
+        let lend = |size: usize| {
+            if !lends || size <= inline_max(numargs as usize) {
+                return Ok(Ok(None));
+            }
+            let lent = job.am().lend(node, size, flags)?;
+            Ok(if lent.is_none() && flags.has(Flags::IMMEDIATE) { Err(()) } else { Ok(lent) })
+        };
+        let wish = Wish { what, client: client.cast_mut(), least, most, dest, event, numargs };
+        prepare(wish, node, null_mut(), lend)
+    })
+}
+
+/// Opens this thread's descriptor for the reply to the request of `token`.
+///
+/// # Safety
+/// `token` was given to the handler that calls; the buffer and `event` are as the contract says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_npam_reply(
+    what: u32,
+    token: *mut c_void,
+    client: *const c_void,
+    least: usize,
+    most: usize,
+    dest: *mut c_void,
+    event: *mut usize,
+    numargs: u32,
+) -> *const gasneti_sci_srcdesc_t {
+    let name = if what & GASNETI_SCI_NPAM_LONG != 0 { "gex_AM_PrepareReplyLong" } else { "gex_AM_PrepareReplyMedium" };
+    must(name, || {
+        // SAFETY: the caller promises a token.
+        let asked: &Token = unsafe { g1::am::token(token) }?;
+        if !matches!(asked.kind(), Kind::Request | Kind::LoopRequest) || asked.replied() {
+            return bad_arg(format_args!("a reply outside a request handler, or a second one"));
+        }
+        let wish = Wish { what, client: client.cast_mut(), least, most, dest, event, numargs };
+        prepare(wish, 0, token, |_| Ok(Ok(None)))
+    })
+}
+
+const NAMES: [&str; 4] =
+    ["gex_AM_CommitRequestMedium", "gex_AM_CommitReplyMedium", "gex_AM_CommitRequestLong", "gex_AM_CommitReplyLong"];
+
+fn name(what: u32) -> &'static str {
+    let long = usize::from(what & GASNETI_SCI_NPAM_LONG != 0);
+    NAMES[2 * long + usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
+}
+
+/// What is open on this thread under `sd`, and how many bytes it may send.
+fn opened(what: u32, sd: *const gasneti_sci_srcdesc_t) -> Result<(Open, *mut c_void, usize), Error> {
+    let index = usize::from(what & GASNETI_SCI_NPAM_REPLY != 0);
+    SLOTS.with(|slots| {
+        let shown = slots[index].shown.borrow();
+        match slots[index].open.get() {
+            Some(open) if std::ptr::eq(&raw const **shown, sd) && open.what == what => {
+                Ok((open, shown.addr, shown.size))
+            }
+            _ => bad_arg(format_args!(
+                "{sd:p} is not open here: wrong thread, wrong kind, committed or cancelled before, or NO_OP"
+            )),
+        }
+    })
+}
+
+fn close(what: u32) {
+    SLOTS.with(|slots| slots[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)].open.set(None));
+}
+
+/// Sends the first `nbytes` bytes of a descriptor; 1 if there is no room and `flags` say not to wait, else 0.
+///
+/// # Safety
+/// `args` points to as many words as `numargs` arguments take; the client's buffer is readable for `nbytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_npam_commit(
+    what: u32,
+    sd: *const gasneti_sci_srcdesc_t,
+    handler: u8,
+    nbytes: usize,
+    dest: *mut c_void,
+    flags: u32,
+    args: *const u64,
+    numargs: u32,
+) -> c_int {
+    must(name(what), || {
+        let (open, addr, size) = opened(what, sd)?;
+        if nbytes > size || numargs != open.numargs || flags & !Flags::IMMEDIATE.0 != 0 {
+            return bad_arg(format_args!(
+                "{nbytes} bytes of {size}, {numargs} arguments of {}, flags {flags:#x}",
+                open.numargs
+            ));
+        }
+        if !open.dest.is_null() && open.dest != dest && nbytes > 0 {
+            return bad_arg(format_args!("destination {dest:p}; at the prepare it was {:p}", open.dest));
+        }
+        let job = Job::attached()?;
+        if flags != 0 && open.lent.is_none() && what & GASNETI_SCI_NPAM_REQUEST != 0 && !job.am().has_room(open.node)? {
+            return Ok(1);
+        }
+        // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
+        let args = unsafe { Args::from_raw(args, numargs as usize) };
+        // SAFETY: the library's buffer, or the client's, which it promises to be readable for `nbytes` bytes.
+        let source = unsafe { Source::new(addr.cast(), nbytes) };
+        close(what); // before the message, because a request may run handlers
+        let sent = send(job, &open, handler, source, dest as usize, args, Flags(flags))?;
+        if !sent {
+            SLOTS.with(|slots| slots[0].open.set(Some(open)));
+            return Ok(1);
+        }
+        if !open.event.is_null() {
+            // SAFETY: the client promises a writable place until the commit.
+            unsafe { open.event.write(0) };
+        }
+        Ok(0)
+    })
+}
+
+fn send(
+    job: &Job,
+    open: &Open,
+    handler: u8,
+    source: Source,
+    dest: usize,
+    args: Args<'_>,
+    flags: Flags,
+) -> Result<bool, Error> {
+    let am = job.am();
+    let is_long = open.what & GASNETI_SCI_NPAM_LONG != 0;
+    if open.what & GASNETI_SCI_NPAM_REPLY != 0 {
+        // SAFETY: the token that was checked at the prepare.
+        let token = unsafe { g1::am::token(open.token) }?;
+        let op = if is_long { TracedOp::ReplyLong } else { TracedOp::ReplyMedium };
+        return trace::message!(
+            op,
+            token.source(),
+            source.len(),
+            args.words(),
+            match is_long {
+                true => am.reply_long(token, handler, source, dest, args),
+                false => am.reply_medium(token, handler, source, args),
+            }
+        )
+        .map(|()| true);
+    }
+    let op = if is_long { TracedOp::RequestLong } else { TracedOp::RequestMedium };
+    trace::message!(
+        op,
+        open.node,
+        source.len(),
+        args.words(),
+        match (is_long, open.lent) {
+            (true, _) => am.send_long(open.node, handler, source, dest, args, flags),
+            (false, Some(lent)) => am.send_lent(open.node, handler, lent, source.len(), args).map(|()| true),
+            (false, None) => am.send_medium(open.node, handler, source, args, flags),
+        }
+    )
+}
+
+/// Gives up a descriptor: nothing is sent. Always 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_npam_cancel(what: u32, sd: *const gasneti_sci_srcdesc_t) -> c_int {
+    let long = what & GASNETI_SCI_NPAM_LONG != 0;
+    must(if long { "gex_AM_CancelRequestLong" } else { "gex_AM_CancelRequestMedium" }, || {
+        opened(what, sd)?;
+        close(what);
+        Ok(0)
+    })
+}
