@@ -1,7 +1,7 @@
 /* Threads of GASNet-EX clients: transfers of all threads at once, events that other threads sync, threads that end while their
  * operations are in flight. Contract: ex-rma.md sections 6.1, 11. Options: none. Positional: iterations (200), threads (4).
  * One thread without GASNET_PAR. */
-#include "testex.h"
+#include "testarea.h"
 #include <pthread.h>
 
 #define SLICE 16384
@@ -173,8 +173,8 @@ int main(int argc, char **argv) {
     say("WARNING: at most 64 processes");
     return end();
   }
-  attach((uintptr_t)nodes * (uintptr_t)threads * SLICE);
-  for (rank = 0; rank < nodes; rank++) base[rank] = (unsigned char *)base_of(rank);
+  share((uintptr_t)nodes * (uintptr_t)threads * SLICE);
+  for (rank = 0; rank < nodes; rank++) base[rank] = (unsigned char *)shared(rank);
   BARRIER();
 #if defined(GASNET_PAR)
   run(transfers, NULL);

@@ -4,7 +4,7 @@
  *
  * Each process works on an area of its own in the segment of each process, and knows what must be in it. After each operation
  * the whole area, or the whole local buffer, is compared, so bytes beside the pieces are checked, too. */
-#include "testex.h"
+#include "testarea.h"
 #include <gasnet_vis.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static unsigned rnd(unsigned below) {
   seed = seed * 1103515245u + 12345u;
   return (seed >> 8) % below;
 }
-static unsigned char *area(gex_Rank_t rank) { return (unsigned char *)base_of(rank) + (size_t)me * AREA; }
+static unsigned char *area(gex_Rank_t rank) { return (unsigned char *)shared(rank) + (size_t)me * AREA; }
 
 /* ---- descriptions: what both sides have in common is a sequence of offsets into the two areas ---- */
 static size_t to_at[AREA * 4], from_at[AREA * 4], moved;
@@ -328,8 +328,8 @@ int main(int argc, char **argv) {
   table[0].gex_flags = GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY;
   table[0].gex_nargs = 0;
   MUST(gex_EP_RegisterHandlers(ep, table, 1));
-  attach((uintptr_t)(nodes + 1) * AREA);
-  mine = (unsigned char *)base_of(me);
+  share((uintptr_t)(nodes + 1) * AREA);
+  mine = (unsigned char *)shared(me);
   BARRIER();
   for (rank = 0; rank < nodes; rank++) {
     memset(expected, 0x5A, AREA);
