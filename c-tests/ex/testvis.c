@@ -237,24 +237,29 @@ typedef struct {
   uint32_t rank, slot, bytes;
   unsigned char first;
 } note_t;
+#define HANDLER 200
 static volatile unsigned handled;
 static volatile unsigned char ran[SLOTS * 64];
 
 static void completed(gex_Token_t token, void *buf, size_t nbytes) {
   note_t note;
   unsigned i;
-  (void)token;
+  gex_Token_Info_t info;
+  gex_TI_t known = gex_Token_Info(token, &info, GEX_TI_ALL);
   handled++;
+  CHECK(known & GEX_TI_SRCRANK && known & GEX_TI_EP && info.gex_srcrank < nodes && info.gex_ep == ep);
+  if (known & GEX_TI_IS_REQ) CHECK(!info.gex_is_req);
+  if (known & GEX_TI_IS_LONG) CHECK(!info.gex_is_long);
+  if (known & GEX_TI_ENTRY) CHECK(info.gex_entry->gex_index == HANDLER);
   if (nbytes == 0) return;
   CHECK(nbytes == sizeof note || nbytes == GEX_VIS_MAX_PEERCOMPLETION);
   memcpy(&note, buf, sizeof note);
   for (i = (unsigned)sizeof note; i < nbytes; i++) CHECK(((unsigned char *)buf)[i] == (unsigned char)(note.first + i));
+  CHECK(note.rank == info.gex_srcrank);
   if (note.rank < 64) CHECK(++ran[note.rank * SLOTS + note.slot] == 1);
   for (i = 0; i < note.bytes; i += 2) /* every second byte of the slot */
     CHECK(mine[(size_t)note.rank * AREA + (size_t)note.slot * SLOT + i] == (unsigned char)(note.first + i / 2));
 }
-#define HANDLER 200
-
 static void completions(gex_Rank_t rank) {
   static unsigned char source[SLOTS][SLOT];
   static unsigned char payload[SLOTS][GEX_VIS_MAX_PEERCOMPLETION + 1];

@@ -321,13 +321,7 @@ pub(super) fn complete<A: Adapter>(
 }
 
 /// Handler at the target of a put that is complete.
-pub fn on_complete<A: Adapter>(
-    am: &Am<A>,
-    token: &Token,
-    message: Source,
-    id: u32,
-    handler: u32,
-) -> Result<(), Error> {
+pub fn on_complete<A: Adapter>(am: &Am<A>, token: &Token, message: Source, id: u32, handler: u32) -> Result<(), Error> {
     let Ok(handler) = u8::try_from(handler) else { corrupt(token.source(), "completion with an impossible handler") };
     if message.len() > MAX_COMPLETION {
         corrupt(token.source(), "completion with too many bytes");
