@@ -4,7 +4,7 @@
  *
  * Every process works on an area of its own in the segment of each process, so all of them may run at the same time. What
  * was put is read back by blocking gets and compared. The source of a put is overwritten as soon as the contract allows. */
-#include "testex.h"
+#include "testarea.h"
 
 #define AREA (128 << 10)
 static size_t sizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 64, 100, 255, 1024, 4097, 8192, 40000, 65536, 100001};
@@ -26,7 +26,7 @@ static int same(const unsigned char *p, size_t n, unsigned s) {
   return 1;
 }
 /* This process' area in the segment of `rank`; the last one is a local buffer of the owner. */
-static unsigned char *area(gex_Rank_t rank) { return (unsigned char *)base_of(rank) + (size_t)me * AREA; }
+static unsigned char *area(gex_Rank_t rank) { return (unsigned char *)shared(rank) + (size_t)me * AREA; }
 static unsigned char *inside(void) { return mine + (size_t)nodes * AREA; }
 
 static void verify(gex_Rank_t rank, size_t n, unsigned s, const char *what) {
@@ -354,8 +354,8 @@ int main(int argc, char **argv) {
   begin("testrma", &argc, &argv);
   iters = argc > 1 && atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;
   salt = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
-  attach(((uintptr_t)nodes + 1) * AREA);
-  mine = (unsigned char *)base_of(me);
+  share(((uintptr_t)nodes + 1) * AREA);
+  mine = (unsigned char *)shared(me);
   BARRIER();
   for (i = 0; i < iters; i++) {
     puts_and_gets();

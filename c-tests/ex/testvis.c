@@ -4,7 +4,7 @@
  *
  * Each process works on an area of its own in the segment of each process, and knows what must be in it. After each operation
  * the whole area, or the whole local buffer, is compared, so bytes beside the pieces are checked, too. */
-#include "testex.h"
+#include "testarea.h"
 #include <gasnet_vis.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static unsigned rnd(unsigned below) {
   seed = seed * 1103515245u + 12345u;
   return (seed >> 8) % below;
 }
-static unsigned char *area(gex_Rank_t rank) { return (unsigned char *)base_of(rank) + (size_t)me * AREA; }
+static unsigned char *area(gex_Rank_t rank) { return (unsigned char *)shared(rank) + (size_t)me * AREA; }
 
 /* ---- descriptions: what both sides have in common is a sequence of offsets into the two areas ---- */
 static size_t to_at[AREA * 4], from_at[AREA * 4], moved;
@@ -237,24 +237,29 @@ typedef struct {
   uint32_t rank, slot, bytes;
   unsigned char first;
 } note_t;
+#define HANDLER 200
 static volatile unsigned handled;
 static volatile unsigned char ran[SLOTS * 64];
 
 static void completed(gex_Token_t token, void *buf, size_t nbytes) {
   note_t note;
   unsigned i;
-  (void)token;
+  gex_Token_Info_t info;
+  gex_TI_t known = gex_Token_Info(token, &info, GEX_TI_ALL);
   handled++;
+  CHECK(known & GEX_TI_SRCRANK && known & GEX_TI_EP && info.gex_srcrank < nodes && info.gex_ep == ep);
+  if (known & GEX_TI_IS_REQ) CHECK(!info.gex_is_req);
+  if (known & GEX_TI_IS_LONG) CHECK(!info.gex_is_long);
+  if (known & GEX_TI_ENTRY) CHECK(info.gex_entry->gex_index == HANDLER);
   if (nbytes == 0) return;
   CHECK(nbytes == sizeof note || nbytes == GEX_VIS_MAX_PEERCOMPLETION);
   memcpy(&note, buf, sizeof note);
   for (i = (unsigned)sizeof note; i < nbytes; i++) CHECK(((unsigned char *)buf)[i] == (unsigned char)(note.first + i));
+  CHECK(note.rank == info.gex_srcrank);
   if (note.rank < 64) CHECK(++ran[note.rank * SLOTS + note.slot] == 1);
   for (i = 0; i < note.bytes; i += 2) /* every second byte of the slot */
     CHECK(mine[(size_t)note.rank * AREA + (size_t)note.slot * SLOT + i] == (unsigned char)(note.first + i / 2));
 }
-#define HANDLER 200
-
 static void completions(gex_Rank_t rank) {
   static unsigned char source[SLOTS][SLOT];
   static unsigned char payload[SLOTS][GEX_VIS_MAX_PEERCOMPLETION + 1];
@@ -328,8 +333,8 @@ int main(int argc, char **argv) {
   table[0].gex_flags = GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REPLY;
   table[0].gex_nargs = 0;
   MUST(gex_EP_RegisterHandlers(ep, table, 1));
-  attach((uintptr_t)(nodes + 1) * AREA);
-  mine = (unsigned char *)base_of(me);
+  share((uintptr_t)(nodes + 1) * AREA);
+  mine = (unsigned char *)shared(me);
   BARRIER();
   for (rank = 0; rank < nodes; rank++) {
     memset(expected, 0x5A, AREA);

@@ -1,0 +1,15 @@
+/* Memory that other processes may reach, in each segment mode: the segment or, where all memory is one, static memory, which
+ * lies at the same address in all processes of a job. */
+#ifndef TESTEX_AREA_H
+#define TESTEX_AREA_H
+#include "testex.h"
+
+#if defined(GASNET_SEGMENT_EVERYTHING)
+static unsigned char everywhere[24 << 20];
+#define share(length) (attach(4096), (void)((length) <= sizeof everywhere || (gasnet_exit(77), 0)))
+#define shared(rank) ((void)(rank), (void *)everywhere)
+#else
+#define share(length) attach(length)
+#define shared(rank) base_of(rank)
+#endif
+#endif
