@@ -70,6 +70,19 @@ testcollperf     | 20 65536      |
 testsoak         | 1 24          |
 '
 
+# The same for programs of GASNet-EX, which lie in c-tests/ex without the ex-. Each process ends with "RANK> done.".
+ex_programs='
+ex-testfwd       |               |
+ex-testmk        |               |
+ex-testrma       | 20            |
+ex-testcore3     |               |
+ex-testcore5     |               |
+ex-testtoken     |               |
+ex-testtmpair    |               |
+ex-testratomic   | 60            |
+ex-testfaddperf  | -a 300        |
+'
+
 # Programs of this list with long non-blocking transfers.
 overlap_programs='
 testgasnet
@@ -126,11 +139,11 @@ testcoll
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
 
 # Arguments, and "noise" or nothing, of the program named.
-arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs" | cut -d'|' -f2)"; }
-noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs" | cut -d'|' -f3)"; }
+arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs" | cut -d'|' -f2)"; }
+noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs" | cut -d'|' -f3)"; }
 
 # Runs PROGRAM (a path) with NODES, started by HOW (launcher or fork), with further environment assignments. Succeeds if
-# the status is 0, every node said PASS once, and stderr is empty, except in a "noise" run. Else leaves $program, $command, the reason in
+# the status is 0, every node said PASS (done.) once, and stderr is empty, except in a "noise" run. Else leaves $program, $command, the reason in
 # $why, and the output in $TMPDIR/stdout and $TMPDIR/stderr.
 run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
   local nodes=$2 how=$3 name lines expected status arguments
@@ -151,9 +164,16 @@ run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
     124 | 137) why="no end within 120 s" ;;
     *) why="status $status" ;;
   esac
-  lines=$(sed -nE "s,^$name: node ([0-9]+)/$nodes: PASS.*,\1,p" "$TMPDIR/stdout" | sort -n | tr '\n' ' ')
+  case $name in
+    ex-*)
+      lines='s,^([0-9]+)> done\.$,\1,p'
+      ! grep -q ERROR "$TMPDIR/stdout" || why="${why:+$why; }a line with ERROR"
+      ;;
+    *) lines="s,^$name: node ([0-9]+)/$nodes: PASS.*,\1,p" ;;
+  esac
+  lines=$(sed -nE "$lines" "$TMPDIR/stdout" | sort -n | tr '\n' ' ')
   expected=$(seq 0 $((nodes - 1)) | tr '\n' ' ')
-  [ "$lines" = "$expected" ] || why="${why:+$why; }PASS from nodes: ${lines:-none}"
+  [ "$lines" = "$expected" ] || why="${why:+$why; }the end seen of nodes: ${lines:-none}"
   [ "$(noise_of "$name")" = noise ] || [ ! -s "$TMPDIR/stderr" ] || why="${why:+$why; }lines on stderr"
   [ -z "$why" ] || return 1
   rm -f "$TMPDIR/stdout" "$TMPDIR/stderr"
