@@ -202,6 +202,16 @@
 #define GASNETI_SCI_DEFER_THREADS 2
 
 /*
+ Code for `gasneti_sci_am_failed`: an `lc_opt` that the call does not take.
+ */
+#define GASNETI_SCI_BAD_LC 1
+
+/*
+ Code for `gasneti_sci_am_failed`: flags that the call does not take.
+ */
+#define GASNETI_SCI_BAD_FLAGS 2
+
+/*
  `what` of the calls here: a request.
  */
 #define GASNETI_SCI_NPAM_REQUEST 1
@@ -1556,7 +1566,7 @@ int gasneti_sci_ep_register(const gasneti_sci_ep_t *ep, gasneti_sci_am_entry_t *
 uint32_t gasneti_sci_token_info(void *token, gasneti_sci_token_info_t *info, uint32_t mask);
 
 /*
- Ends the job: the AM call `name` returned `code`, which no caller of GASNet-EX expects.
+ Ends the job: the AM call `name` failed with `code`, which no caller of GASNet-EX expects.
  */
 void gasneti_sci_am_failed(const char *name, int code) GASNETI_SCI_NORETURN;
 

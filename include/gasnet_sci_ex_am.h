@@ -28,7 +28,8 @@ typedef struct {
 GASNETI_SCI_INLINE int gasneti_sci_do_register(gex_EP_t ep, gex_AM_Entry_t *table, size_t numentries) {
   return gasneti_sci_ep_register(ep, (gasneti_sci_am_entry_t *)(void *)table, numentries);
 }
-#define gex_EP_RegisterHandlers(ep, table, numentries) gasneti_sci_do_register((ep), (table), (numentries))
+#define gex_EP_RegisterHandlers(ep, table, numentries)                                                               \
+  GASNETI_SCI_CHECKED("gex_EP_RegisterHandlers", 0, gasneti_sci_do_register((ep), (table), (numentries)))
 
 /* ---- tokens ---- */
 typedef unsigned int gex_TI_t;
@@ -97,15 +98,27 @@ GASNETI_SCI_INLINE gex_Rank_t gasneti_sci_checked_rank(const char *name, const c
   return gasneti_sci_tm_jobrank(name, tm, rank);
 }
 #define GASNETI_SCI_EX_NODE(name, tm, rank) gasneti_sci_checked_rank(name, __FILE__, __LINE__, (tm), (rank))
-GASNETI_SCI_INLINE gex_Event_t *gasneti_sci_checked_lc(const char *name, gex_Event_t *lc_opt, int is_reply) {
-  if (lc_opt == NULL || lc_opt == GEX_EVENT_DEFER || (is_reply && lc_opt == GEX_EVENT_GROUP))
-    gasneti_sci_am_failed(name, GASNET_ERR_BAD_ARG);
+GASNETI_SCI_INLINE gex_Event_t *gasneti_sci_checked_lc(const char *name, const char *file, int line, gex_Event_t *lc_opt,
+                                                       int is_reply) {
+  if (lc_opt == NULL || lc_opt == GEX_EVENT_DEFER || (is_reply && lc_opt == GEX_EVENT_GROUP)) {
+    gasneti_sci_check(name, file, line, 0); /* the place */
+    gasneti_sci_am_failed(name, GASNETI_SCI_BAD_LC);
+  }
   return lc_opt;
 }
-#define GASNETI_SCI_EX_LC(name, lc_opt, is_reply) gasneti_sci_checked_lc(name, (lc_opt), (is_reply))
+#define GASNETI_SCI_EX_LC(name, lc_opt, is_reply) gasneti_sci_checked_lc(name, __FILE__, __LINE__, (lc_opt), (is_reply))
+GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const char *file, int line, gex_Flags_t flags) {
+  if (flags & (GEX_FLAG_AM_PREPARE_LEAST_CLIENT | GEX_FLAG_AM_PREPARE_LEAST_ALLOC)) {
+    gasneti_sci_check(name, file, line, 0); /* the place */
+    gasneti_sci_am_failed(name, GASNETI_SCI_BAD_FLAGS);
+  }
+  return flags;
+}
+#define GASNETI_SCI_EX_FLAGS(name, flags) gasneti_sci_checked_flags(name, __FILE__, __LINE__, (flags))
 #else
 #define GASNETI_SCI_EX_NODE(name, tm, rank) gasneti_sci_jobrank((tm), (rank))
 #define GASNETI_SCI_EX_LC(name, lc_opt, is_reply) (lc_opt)
+#define GASNETI_SCI_EX_FLAGS(name, flags) (flags)
 #endif
 
 #define GASNETI_SCI_LIST_0

@@ -31,10 +31,10 @@
 #define gex_AM_RequestShort(...) GASNETI_SCI_NUMBERED(gex_AM_RequestShort, GASNETI_SCI_COUNT4(__VA_ARGS__))(__VA_ARGS__)
 
 #define GASNETI_SCI_EX_RequestMedium(name, w, n, tm, rank, h, s, l, lc, flags, ...) \
-  gasneti_sci_ex_request_medium_##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 0), (flags), \
+  gasneti_sci_ex_request_medium_##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 0), GASNETI_SCI_EX_FLAGS(name, flags), \
                           GASNETI_SCI_ARGS##n(__VA_ARGS__))
 #define GASNETI_SCI_EX_RequestMedium0(name, tm, rank, h, s, l, lc, flags) \
-  gasneti_sci_ex_request_medium_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 0), (flags), 0)
+  gasneti_sci_ex_request_medium_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 0), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_RequestMedium0(...) GASNETI_SCI_EX_RequestMedium0("gex_AM_RequestMedium0", __VA_ARGS__)
 #define gex_AM_RequestMedium1(...) GASNETI_SCI_EX_RequestMedium("gex_AM_RequestMedium1", w1, 1, __VA_ARGS__)
 #define gex_AM_RequestMedium2(...) GASNETI_SCI_EX_RequestMedium("gex_AM_RequestMedium2", w1, 2, __VA_ARGS__)
@@ -55,10 +55,10 @@
 #define gex_AM_RequestMedium(...) GASNETI_SCI_NUMBERED(gex_AM_RequestMedium, GASNETI_SCI_COUNT7(__VA_ARGS__))(__VA_ARGS__)
 
 #define GASNETI_SCI_EX_RequestLong(name, w, n, tm, rank, h, s, l, d, lc, flags, ...) \
-  gasneti_sci_ex_request_long_##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 0), (flags), \
+  gasneti_sci_ex_request_long_##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 0), GASNETI_SCI_EX_FLAGS(name, flags), \
                           GASNETI_SCI_ARGS##n(__VA_ARGS__))
 #define GASNETI_SCI_EX_RequestLong0(name, tm, rank, h, s, l, d, lc, flags) \
-  gasneti_sci_ex_request_long_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 0), (flags), 0)
+  gasneti_sci_ex_request_long_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 0), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_RequestLong0(...) GASNETI_SCI_EX_RequestLong0("gex_AM_RequestLong0", __VA_ARGS__)
 #define gex_AM_RequestLong1(...) GASNETI_SCI_EX_RequestLong("gex_AM_RequestLong1", w1, 1, __VA_ARGS__)
 #define gex_AM_RequestLong2(...) GASNETI_SCI_EX_RequestLong("gex_AM_RequestLong2", w1, 2, __VA_ARGS__)
@@ -103,10 +103,10 @@
 #define gex_AM_ReplyShort(...) GASNETI_SCI_NUMBERED(gex_AM_ReplyShort, GASNETI_SCI_COUNT3(__VA_ARGS__))(__VA_ARGS__)
 
 #define GASNETI_SCI_EX_ReplyMedium(name, w, n, token, h, s, l, lc, flags, ...) \
-  gasneti_sci_ex_reply_medium_##w(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 1), (flags), \
+  gasneti_sci_ex_reply_medium_##w(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 1), GASNETI_SCI_EX_FLAGS(name, flags), \
                           GASNETI_SCI_ARGS##n(__VA_ARGS__))
 #define GASNETI_SCI_EX_ReplyMedium0(name, token, h, s, l, lc, flags) \
-  gasneti_sci_ex_reply_medium_w0(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 1), (flags), 0)
+  gasneti_sci_ex_reply_medium_w0(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_EX_LC(name, lc, 1), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_ReplyMedium0(...) GASNETI_SCI_EX_ReplyMedium0("gex_AM_ReplyMedium0", __VA_ARGS__)
 #define gex_AM_ReplyMedium1(...) GASNETI_SCI_EX_ReplyMedium("gex_AM_ReplyMedium1", w1, 1, __VA_ARGS__)
 #define gex_AM_ReplyMedium2(...) GASNETI_SCI_EX_ReplyMedium("gex_AM_ReplyMedium2", w1, 2, __VA_ARGS__)
@@ -127,10 +127,10 @@
 #define gex_AM_ReplyMedium(...) GASNETI_SCI_NUMBERED(gex_AM_ReplyMedium, GASNETI_SCI_COUNT6(__VA_ARGS__))(__VA_ARGS__)
 
 #define GASNETI_SCI_EX_ReplyLong(name, w, n, token, h, s, l, d, lc, flags, ...) \
-  gasneti_sci_ex_reply_long_##w(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 1), (flags), \
+  gasneti_sci_ex_reply_long_##w(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 1), GASNETI_SCI_EX_FLAGS(name, flags), \
                           GASNETI_SCI_ARGS##n(__VA_ARGS__))
 #define GASNETI_SCI_EX_ReplyLong0(name, token, h, s, l, d, lc, flags) \
-  gasneti_sci_ex_reply_long_w0(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 1), (flags), 0)
+  gasneti_sci_ex_reply_long_w0(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), GASNETI_SCI_EX_LC(name, lc, 1), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_ReplyLong0(...) GASNETI_SCI_EX_ReplyLong0("gex_AM_ReplyLong0", __VA_ARGS__)
 #define gex_AM_ReplyLong1(...) GASNETI_SCI_EX_ReplyLong("gex_AM_ReplyLong1", w1, 1, __VA_ARGS__)
 #define gex_AM_ReplyLong2(...) GASNETI_SCI_EX_ReplyLong("gex_AM_ReplyLong2", w1, 2, __VA_ARGS__)

@@ -18,7 +18,14 @@
 #define GASNETI_SCI_REPLY_LONG (GASNETI_SCI_NPAM_REPLY | GASNETI_SCI_NPAM_LONG)
 #if defined(GASNET_DEBUG)
 #define GASNETI_SCI_NPAM_CHECK(name) gasneti_sci_check(name, __FILE__, __LINE__, GASNETI_SCI_RULES_CLIENT)
+/* A descriptor, as an argument: the library learns the place of the call first. */
+GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_placed_sd(const char *name, const char *file, int line, gex_AM_SrcDesc_t sd) {
+  gasneti_sci_check(name, file, line, 0);
+  return sd;
+}
+#define GASNETI_SCI_SD(name, sd) gasneti_sci_placed_sd(name, __FILE__, __LINE__, (sd))
 #else
+#define GASNETI_SCI_SD(name, sd) (sd)
 #define GASNETI_SCI_NPAM_CHECK(name) ((void)0)
 #endif
 
@@ -56,10 +63,21 @@ GASNETI_SCI_INLINE int gasneti_sci_cancel(uint32_t what, gex_AM_SrcDesc_t sd, ge
   (void)flags;
   return gasneti_sci_npam_cancel(what, sd);
 }
-#define gex_AM_CancelRequestMedium(sd, flags) gasneti_sci_cancel(GASNETI_SCI_REQUEST_MEDIUM, (sd), (flags))
-#define gex_AM_CancelRequestLong(sd, flags) gasneti_sci_cancel(GASNETI_SCI_REQUEST_LONG, (sd), (flags))
-#define gex_AM_CancelReplyMedium(sd, flags) gasneti_sci_cancel(GASNETI_SCI_REPLY_MEDIUM, (sd), (flags))
-#define gex_AM_CancelReplyLong(sd, flags) gasneti_sci_cancel(GASNETI_SCI_REPLY_LONG, (sd), (flags))
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(int, gasneti_sci_cancel, uint32_t what, gex_AM_SrcDesc_t sd, gex_Flags_t flags) {
+  gasneti_sci_check(name, file, line, 0);
+  if (flags != 0) gasneti_sci_am_failed(name, GASNETI_SCI_BAD_FLAGS);
+  return gasneti_sci_cancel(what, sd, flags);
+}
+#endif
+#define gex_AM_CancelRequestMedium(sd, flags) \
+  GASNETI_SCI_PLACED("gex_AM_CancelRequestMedium", gasneti_sci_cancel, GASNETI_SCI_REQUEST_MEDIUM, (sd), (flags))
+#define gex_AM_CancelRequestLong(sd, flags) \
+  GASNETI_SCI_PLACED("gex_AM_CancelRequestLong", gasneti_sci_cancel, GASNETI_SCI_REQUEST_LONG, (sd), (flags))
+#define gex_AM_CancelReplyMedium(sd, flags) \
+  GASNETI_SCI_PLACED("gex_AM_CancelReplyMedium", gasneti_sci_cancel, GASNETI_SCI_REPLY_MEDIUM, (sd), (flags))
+#define gex_AM_CancelReplyLong(sd, flags) \
+  GASNETI_SCI_PLACED("gex_AM_CancelReplyLong", gasneti_sci_cancel, GASNETI_SCI_REPLY_LONG, (sd), (flags))
 
 /* ---- commit: one inline function per number of argument words ---- */
 #define GASNETI_SCI_COMMIT_WORDS(n)                                                                                  \
@@ -81,12 +99,12 @@ GASNETI_SCI_COMMIT_WORDS(7);
 GASNETI_SCI_COMMIT_WORDS(8);
 
 #define GASNETI_SCI_CommitRequestMedium(w, n, sd, h, l, ...) \
-  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_MEDIUM, (sd), (h), (l), NULL, 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
+  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitRequestMedium", sd), (h), (l), NULL, 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
 #define GASNETI_SCI_CommitRequestMedium_v2(w, n, sd, h, l, flags, ...) \
-  gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_MEDIUM, (sd), (h), (l), NULL, (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_CommitRequestMedium0(sd, h, l) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_MEDIUM, (sd), (h), (l), NULL, 0, 0))
+  gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitRequestMedium", sd), (h), (l), NULL, (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_CommitRequestMedium0(sd, h, l) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitRequestMedium", sd), (h), (l), NULL, 0, 0))
 #define GASNETI_SCI_CommitRequestMedium0_v2(sd, h, l, flags) \
-  gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_MEDIUM, (sd), (h), (l), NULL, (flags), 0)
+  gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitRequestMedium", sd), (h), (l), NULL, (flags), 0)
 #define gex_AM_CommitRequestMedium0(...) GASNETI_SCI_CommitRequestMedium0(__VA_ARGS__)
 #define gex_AM_CommitRequestMedium0_v2(...) GASNETI_SCI_CommitRequestMedium0_v2(__VA_ARGS__)
 #define gex_AM_CommitRequestMedium1(...) GASNETI_SCI_CommitRequestMedium(w1, 1, __VA_ARGS__)
@@ -126,12 +144,12 @@ GASNETI_SCI_COMMIT_WORDS(8);
   GASNETI_SCI_NUMBERED(gex_AM_CommitRequestMedium, GASNETI_SCI_PASTE(GASNETI_SCI_COUNT4(__VA_ARGS__), _v2))(__VA_ARGS__)
 
 #define GASNETI_SCI_CommitRequestLong(w, n, sd, h, l, d, ...) \
-  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
+  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_LONG, GASNETI_SCI_SD("gex_AM_CommitRequestLong", sd), (h), (l), GASNETI_SCI_TO(d), 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
 #define GASNETI_SCI_CommitRequestLong_v2(w, n, sd, h, l, d, flags, ...) \
-  gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_CommitRequestLong0(sd, h, l, d) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), 0, 0))
+  gasneti_sci_commit_##w(GASNETI_SCI_REQUEST_LONG, GASNETI_SCI_SD("gex_AM_CommitRequestLong", sd), (h), (l), GASNETI_SCI_TO(d), (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_CommitRequestLong0(sd, h, l, d) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_LONG, GASNETI_SCI_SD("gex_AM_CommitRequestLong", sd), (h), (l), GASNETI_SCI_TO(d), 0, 0))
 #define GASNETI_SCI_CommitRequestLong0_v2(sd, h, l, d, flags) \
-  gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), (flags), 0)
+  gasneti_sci_commit_w0(GASNETI_SCI_REQUEST_LONG, GASNETI_SCI_SD("gex_AM_CommitRequestLong", sd), (h), (l), GASNETI_SCI_TO(d), (flags), 0)
 #define gex_AM_CommitRequestLong0(...) GASNETI_SCI_CommitRequestLong0(__VA_ARGS__)
 #define gex_AM_CommitRequestLong0_v2(...) GASNETI_SCI_CommitRequestLong0_v2(__VA_ARGS__)
 #define gex_AM_CommitRequestLong1(...) GASNETI_SCI_CommitRequestLong(w1, 1, __VA_ARGS__)
@@ -171,12 +189,12 @@ GASNETI_SCI_COMMIT_WORDS(8);
   GASNETI_SCI_NUMBERED(gex_AM_CommitRequestLong, GASNETI_SCI_PASTE(GASNETI_SCI_COUNT5(__VA_ARGS__), _v2))(__VA_ARGS__)
 
 #define GASNETI_SCI_CommitReplyMedium(w, n, sd, h, l, ...) \
-  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REPLY_MEDIUM, (sd), (h), (l), NULL, 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
+  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REPLY_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitReplyMedium", sd), (h), (l), NULL, 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
 #define GASNETI_SCI_CommitReplyMedium_v2(w, n, sd, h, l, flags, ...) \
-  gasneti_sci_commit_##w(GASNETI_SCI_REPLY_MEDIUM, (sd), (h), (l), NULL, (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_CommitReplyMedium0(sd, h, l) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REPLY_MEDIUM, (sd), (h), (l), NULL, 0, 0))
+  gasneti_sci_commit_##w(GASNETI_SCI_REPLY_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitReplyMedium", sd), (h), (l), NULL, (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_CommitReplyMedium0(sd, h, l) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REPLY_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitReplyMedium", sd), (h), (l), NULL, 0, 0))
 #define GASNETI_SCI_CommitReplyMedium0_v2(sd, h, l, flags) \
-  gasneti_sci_commit_w0(GASNETI_SCI_REPLY_MEDIUM, (sd), (h), (l), NULL, (flags), 0)
+  gasneti_sci_commit_w0(GASNETI_SCI_REPLY_MEDIUM, GASNETI_SCI_SD("gex_AM_CommitReplyMedium", sd), (h), (l), NULL, (flags), 0)
 #define gex_AM_CommitReplyMedium0(...) GASNETI_SCI_CommitReplyMedium0(__VA_ARGS__)
 #define gex_AM_CommitReplyMedium0_v2(...) GASNETI_SCI_CommitReplyMedium0_v2(__VA_ARGS__)
 #define gex_AM_CommitReplyMedium1(...) GASNETI_SCI_CommitReplyMedium(w1, 1, __VA_ARGS__)
@@ -216,12 +234,12 @@ GASNETI_SCI_COMMIT_WORDS(8);
   GASNETI_SCI_NUMBERED(gex_AM_CommitReplyMedium, GASNETI_SCI_PASTE(GASNETI_SCI_COUNT4(__VA_ARGS__), _v2))(__VA_ARGS__)
 
 #define GASNETI_SCI_CommitReplyLong(w, n, sd, h, l, d, ...) \
-  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REPLY_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
+  ((void)gasneti_sci_commit_##w(GASNETI_SCI_REPLY_LONG, GASNETI_SCI_SD("gex_AM_CommitReplyLong", sd), (h), (l), GASNETI_SCI_TO(d), 0, GASNETI_SCI_ARGS##n(__VA_ARGS__)))
 #define GASNETI_SCI_CommitReplyLong_v2(w, n, sd, h, l, d, flags, ...) \
-  gasneti_sci_commit_##w(GASNETI_SCI_REPLY_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_CommitReplyLong0(sd, h, l, d) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REPLY_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), 0, 0))
+  gasneti_sci_commit_##w(GASNETI_SCI_REPLY_LONG, GASNETI_SCI_SD("gex_AM_CommitReplyLong", sd), (h), (l), GASNETI_SCI_TO(d), (flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_CommitReplyLong0(sd, h, l, d) ((void)gasneti_sci_commit_w0(GASNETI_SCI_REPLY_LONG, GASNETI_SCI_SD("gex_AM_CommitReplyLong", sd), (h), (l), GASNETI_SCI_TO(d), 0, 0))
 #define GASNETI_SCI_CommitReplyLong0_v2(sd, h, l, d, flags) \
-  gasneti_sci_commit_w0(GASNETI_SCI_REPLY_LONG, (sd), (h), (l), GASNETI_SCI_TO(d), (flags), 0)
+  gasneti_sci_commit_w0(GASNETI_SCI_REPLY_LONG, GASNETI_SCI_SD("gex_AM_CommitReplyLong", sd), (h), (l), GASNETI_SCI_TO(d), (flags), 0)
 #define gex_AM_CommitReplyLong0(...) GASNETI_SCI_CommitReplyLong0(__VA_ARGS__)
 #define gex_AM_CommitReplyLong0_v2(...) GASNETI_SCI_CommitReplyLong0_v2(__VA_ARGS__)
 #define gex_AM_CommitReplyLong1(...) GASNETI_SCI_CommitReplyLong(w1, 1, __VA_ARGS__)

@@ -99,7 +99,8 @@ static void messages(gex_TM_t pair, gex_Rank_t peer, unsigned char *src, unsigne
   memset(src, 0, nbytes);
   sd = gex_AM_PrepareRequestLong(pair, peer, NULL, nbytes, nbytes, there, NULL, 0, 2);
   fill(gex_AM_SrcDescAddr(sd), seed + 1, nbytes);
-  UNTIL(gex_AM_CommitRequestLong2_v2(sd, LONG_REQ, nbytes, there, GEX_FLAG_IMMEDIATE, s + 1, n));
+  if (gex_AM_CommitRequestLong2_v2(sd, LONG_REQ, nbytes, there, GEX_FLAG_IMMEDIATE, s + 1, n))
+    CHECK(gex_AM_CommitRequestLong2_v2(sd, LONG_REQ, nbytes, there, 0, s + 1, n) == 0);
   wait_for(1);
 }
 

@@ -24,9 +24,9 @@ thread_local! {
     /// When this thread entered its no-interrupt section, in ms of the monotonic clock; 0 if it is in none.
     static SECTION: Cell<u64> = const { Cell::new(0) };
     static THREAD: u8 = const { 0 };
-    /// The checked call that this thread made last. Calls of handlers are not recorded, so after a call has served
-    /// messages this is still the call itself.
-    static LAST: Cell<Option<(*const c_char, CallSite)>> = const { Cell::new(None) };
+    /// The checked call that this thread made last, outside handlers and, second, in them: after a call has served messages
+    /// the first is still the call itself.
+    static LAST: [Cell<Option<(*const c_char, CallSite)>>; 2] = const { [Cell::new(None), Cell::new(None)] };
 }
 
 /// The place of a call in the client's source.
@@ -54,10 +54,12 @@ impl<'a> NamedCall<'a> {
     /// The call that the library knows as `name`. For a debug client this has the place, and the name that the client
     /// wrote: `gasnet_put_bulk`, for instance, where the library knows only `gasnet_put`.
     pub(super) fn named(name: &'a str) -> NamedCall<'a> {
-        if let Some((full, place)) = LAST.with(Cell::get) {
+        if let Some((full, place)) = LAST.with(|last| last[usize::from(in_handler())].get()) {
             // SAFETY: literals of the headers, recorded by `gasneti_sci_check`.
             let full = unsafe { CStr::from_ptr(full) }.to_string_lossy();
-            if full.starts_with(name) {
+            // A message of GASNet-EX goes by the call of GASNet-1 that has its name but for the beginning.
+            let same = |rest: &str| full.strip_prefix("gex_AM_").is_some_and(|own| own.starts_with(rest));
+            if full.starts_with(name) || name.strip_prefix("gasnet_AM").is_some_and(same) {
                 return NamedCall { name: full, place: Some(place) };
             }
         }
@@ -68,10 +70,19 @@ impl<'a> NamedCall<'a> {
         &self.name
     }
 
+    /// Whether this is a message of GASNet-EX, whose call has no error to return.
+    pub(super) fn cannot_fail(&self) -> bool {
+        self.name.starts_with("gex_AM_")
+    }
+
     /// " at FILE:LINE", or nothing.
     pub(super) fn place(&self) -> impl fmt::Display {
         self.place.map_or(String::new(), |place| format!(" {place}"))
     }
+}
+
+fn record(name: *const c_char, place: CallSite) {
+    LAST.with(|last| last[usize::from(in_handler())].set(Some((name, place))));
 }
 
 fn thread() -> usize {
@@ -94,6 +105,9 @@ pub(super) fn configure(debug: bool) {
             if let Some(lock) = unsafe { TOP.with(Cell::get).as_ref() } {
                 let place = CallSite { file: lock.gasneti_file, line: lock.gasneti_line };
                 fatal(format_args!("an AM handler returned while holding a handler-safe lock, taken {place}"));
+            }
+            if crate::api::ex::npam::is_open() {
+                fatal(format_args!("an AM handler returned between the prepare and the commit of a reply"));
             }
         });
     }
@@ -121,7 +135,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     } else if rules & GASNETI_SCI_RULE_NO_NIS != 0 && SECTION.with(Cell::get) != 0 {
         "in a no-interrupt section"
     } else {
-        LAST.with(|l| l.set(Some((name, place))));
+        record(name, place);
         return;
     };
     // SAFETY: the caller promises that `name` is a C string.
@@ -141,6 +155,7 @@ pub unsafe extern "C" fn gasneti_sci_check_reply(
     token: *mut c_void,
 ) {
     let place = CallSite { file, line };
+    record(name, place);
     // SAFETY: the caller promises that `name` is a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
     // SAFETY: the caller promises that the token is NULL or was given to a handler.
@@ -150,6 +165,7 @@ pub unsafe extern "C" fn gasneti_sci_check_reply(
         Some(t) if t.kind() == Kind::Stale => "outside the request handler that the token belongs to",
         Some(t) if t.replied() => "a second time for one request",
         Some(_) if holding() => "while holding a handler-safe lock",
+        Some(_) if crate::api::ex::npam::is_open() => "between the prepare and the commit of a message",
         Some(_) => return,
     };
     fatal(format_args!("{name} called {why} {place}"))

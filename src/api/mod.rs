@@ -44,10 +44,13 @@ fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int
 #[inline(never)]
 pub(in crate::api) fn failed(name: &'static str, error: Error) -> c_int {
     let code = code(&error);
+    let call = debug::NamedCall::named(name);
+    if call.cannot_fail() {
+        die(name, error)
+    }
     if !ex::job::is_verbose() {
         return code; // gex_System_SetVerboseErrors
     }
-    let call = debug::NamedCall::named(name);
     log::error(format_args!("{} returning {}: {error}{}", call.name(), g1::query::name(code), call.place()));
     code
 }

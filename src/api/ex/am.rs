@@ -212,7 +212,12 @@ pub unsafe extern "C" fn gasneti_sci_token_info(
     })
 }
 
-/// Ends the job: the AM call `name` returned `code`, which no caller of GASNet-EX expects.
+/// Code for `gasneti_sci_am_failed`: an `lc_opt` that the call does not take.
+pub const GASNETI_SCI_BAD_LC: c_int = 1;
+/// Code for `gasneti_sci_am_failed`: flags that the call does not take.
+pub const GASNETI_SCI_BAD_FLAGS: c_int = 2;
+
+/// Ends the job: the AM call `name` failed with `code`, which no caller of GASNet-EX expects.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -220,7 +225,14 @@ pub unsafe extern "C" fn gasneti_sci_token_info(
 pub unsafe extern "C" fn gasneti_sci_am_failed(name: *const c_char, code: c_int) -> ! {
     // SAFETY: the caller promises a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    die(&name, format_args!("{}", g1::query::name(code)))
+    die(
+        &name,
+        match code {
+            GASNETI_SCI_BAD_LC => "lc_opt is NULL, GEX_EVENT_DEFER, or, in a reply, GEX_EVENT_GROUP",
+            GASNETI_SCI_BAD_FLAGS => "flags that this call does not take",
+            _ => g1::query::name(code),
+        },
+    )
 }
 
 /// A Short request that does not wait for room; 1 if there was none and nothing was sent, else 0.

@@ -233,12 +233,14 @@ pub unsafe extern "C" fn gasneti_sci_npam_reply(
     })
 }
 
-const NAMES: [&str; 4] =
+const COMMIT: [&str; 4] =
     ["gex_AM_CommitRequestMedium", "gex_AM_CommitReplyMedium", "gex_AM_CommitRequestLong", "gex_AM_CommitReplyLong"];
+const CANCEL: [&str; 4] =
+    ["gex_AM_CancelRequestMedium", "gex_AM_CancelReplyMedium", "gex_AM_CancelRequestLong", "gex_AM_CancelReplyLong"];
 
-fn name(what: u32) -> &'static str {
+fn name(names: &[&'static str; 4], what: u32) -> &'static str {
     let long = usize::from(what & GASNETI_SCI_NPAM_LONG != 0);
-    NAMES[2 * long + usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
+    names[2 * long + usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
 }
 
 /// What is open on this thread under `sd`, and how many bytes it may send.
@@ -276,7 +278,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    must(name(what), || {
+    must(name(&COMMIT, what), || {
         let (open, addr, size) = opened(what, sd)?;
         if nbytes > size || numargs != open.numargs || flags & !Flags::IMMEDIATE.0 != 0 {
             return bad_arg(format_args!(
@@ -353,8 +355,7 @@ fn send(
 /// Gives up a descriptor: nothing is sent. Always 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_npam_cancel(what: u32, sd: *const gasneti_sci_srcdesc_t) -> c_int {
-    let long = what & GASNETI_SCI_NPAM_LONG != 0;
-    must(if long { "gex_AM_CancelRequestLong" } else { "gex_AM_CancelRequestMedium" }, || {
+    must(name(&CANCEL, what), || {
         opened(what, sd)?;
         close(what);
         Ok(0)
