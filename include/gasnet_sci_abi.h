@@ -192,11 +192,6 @@
 #define GASNETI_SCI_TM_MAGIC 1195726932
 
 /*
- Lowest bit of a pair.
- */
-#define PAIR 1
-
-/*
  `GEX_FLAG_USES_GASNET1`.
  */
 #define GASNETI_SCI_USES_GASNET1 1

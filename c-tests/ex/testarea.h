@@ -5,6 +5,12 @@
 #include "testex.h"
 
 #define PAGES(length) (((uintptr_t)(length) + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE)
+/* The pair of the first endpoints, where there are pairs. */
+#if defined(gex_TM_Pair)
+#define BY_PAIR() gex_TM_Pair(ep, 0)
+#else
+#define BY_PAIR() tm
+#endif
 #if defined(GASNET_SEGMENT_EVERYTHING)
 static unsigned char everywhere[24 << 20];
 #define share(length) (attach(GASNET_PAGESIZE), (void)((length) <= sizeof everywhere || (gasnet_exit(77), 0)))
