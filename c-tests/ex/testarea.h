@@ -4,12 +4,19 @@
 #define TESTEX_AREA_H
 #include "testex.h"
 
+#define PAGES(length) (((uintptr_t)(length) + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE)
+/* The pair of the first endpoints, where there are pairs. */
+#if defined(gex_TM_Pair)
+#define BY_PAIR() gex_TM_Pair(ep, 0)
+#else
+#define BY_PAIR() tm
+#endif
 #if defined(GASNET_SEGMENT_EVERYTHING)
 static unsigned char everywhere[24 << 20];
-#define share(length) (attach(4096), (void)((length) <= sizeof everywhere || (gasnet_exit(77), 0)))
+#define share(length) (attach(GASNET_PAGESIZE), (void)((length) <= sizeof everywhere || (gasnet_exit(77), 0)))
 #define shared(rank) ((void)(rank), (void *)everywhere)
 #else
-#define share(length) attach(length)
+#define share(length) attach(PAGES(length))
 #define shared(rank) base_of(rank)
 #endif
 #endif

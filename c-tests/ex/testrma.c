@@ -351,13 +351,16 @@ static void expressions(void) {
 
 int main(int argc, char **argv) {
   int iters, i;
+  gex_TM_t all;
   begin("testrma", &argc, &argv);
   iters = argc > 1 && atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;
   salt = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
   share(((uintptr_t)nodes + 1) * AREA);
   mine = (unsigned char *)shared(me);
+  all = tm;
   BARRIER();
-  for (i = 0; i < iters; i++) {
+  for (i = 0; i < 2 * iters; i++) {
+    tm = i & 1 ? BY_PAIR() : all; /* a pair names the same endpoints by their job ranks */
     puts_and_gets();
     values();
     arrays();

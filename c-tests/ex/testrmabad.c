@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
   const int number = argc > 1 ? atoi(argv[1]) : 0;
   gex_Rank_t peer;
   unsigned char *to;
-  gex_Event_t e = GEX_EVENT_INVALID;
+  gex_Event_t e = GEX_EVENT_INVALID, leaf;
   void *places[2], *own[1];
   size_t count[2] = {4, 4};
   ptrdiff_t strides[2] = {0, 64}, fine[2] = {8, 64};
@@ -64,9 +64,27 @@ int main(int argc, char **argv) {
       gex_Event_Wait(GEX_EVENT_INVALID);
       break;
     }
+    /* always; these need an operation in flight (GASNET_SCI_EXTENDED=ref) */
+    case 30: /* a root twice */
+      e = gex_RMA_GetNB(tm, local, peer, to, 8192, 0);
+      gex_Event_Wait(e), gex_Event_Wait(e);
+      break;
+    case 31: /* a leaf after its root */
+      gex_NBI_BeginAccessRegion(0);
+      (void)gex_RMA_GetNBI(tm, local, peer, to, 8192, 0);
+      e = gex_NBI_EndAccessRegion(0);
+      leaf = gex_Event_QueryLeaf(e, GEX_EC_GET);
+      gex_Event_Wait(e), gex_Event_Wait(leaf);
+      break;
+    case 32: /* a leaf of a leaf */
+      gex_NBI_BeginAccessRegion(0);
+      (void)gex_RMA_GetNBI(tm, local, peer, to, 8192, 0);
+      e = gex_NBI_EndAccessRegion(0);
+      (void)gex_Event_QueryLeaf(gex_Event_QueryLeaf(e, GEX_EC_GET), GEX_EC_LC);
+      break;
     default: say("ERROR: no mistake %d", number), errors++;
   }
-  if (number == 0 && me == 0) say("29 mistakes");
+  if (number == 0 && me == 0) say("32 mistakes");
   if (number && me == 0) say("ERROR: still alive"), errors++;
   return end();
 }

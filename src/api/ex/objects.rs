@@ -165,7 +165,7 @@ pub unsafe extern "C" fn gasneti_sci_tm_jobrank(name: *const c_char, tm: *const 
 }
 
 /// Lowest bit of a pair.
-pub(super) const PAIR: usize = 1;
+pub(in crate::api) const PAIR: usize = 1;
 
 /// The team member behind `tm`. `BadArg`: NULL, a pair, or no team member.
 ///

@@ -84,8 +84,9 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
 /// atomics may need messages where GASNet-1's transfers need none.
 #[inline(always)]
 pub(in crate::api) fn note_implicit() {
+    let place = &raw mut gasneti_sci_queued;
     // SAFETY: a word that lives for ever. Attach writes it while no other thread calls, the line below atomically.
-    let queued = unsafe { AtomicUsize::from_ptr(&raw mut gasneti_sci_queued) };
+    let queued = unsafe { AtomicUsize::from_ptr(place) };
     // Relaxed: the thread that counts the operation is the one that syncs it.
     if queued.load(Ordering::Relaxed) == usize::MAX {
         queued.store(usize::MAX - 1, Ordering::Relaxed); // Relaxed: as above
@@ -99,7 +100,8 @@ static ALL_CALLS: AtomicBool = AtomicBool::new(false);
 /// a handler to run at its target.
 pub(in crate::api) fn stop_few() {
     ALL_CALLS.store(true, Ordering::Relaxed); // Relaxed: attach follows on the same thread, or came before
+    let place = &raw mut gasneti_sci_few;
     // SAFETY: a word that lives for ever. Attach writes it while no other thread calls, the line below atomically.
-    let few = unsafe { AtomicUsize::from_ptr(&raw mut gasneti_sci_few) };
+    let few = unsafe { AtomicUsize::from_ptr(place) };
     few.store(0, Ordering::Relaxed); // Relaxed: other threads may go on as before
 }
