@@ -17,8 +17,10 @@ extern void *ptr;
 extern volatile int flag;
 extern void hook(void *segment, uintptr_t size);
 extern void callback(void (*print)(const char *format, ...));
-#if defined(_GASNET_H)
+#if defined(_GASNETEX_H)
 extern gex_TM_t members;
+#endif
+#if defined(_GASNET_H)
 extern gasnet_node_t node;
 extern gasnet_handler_t handler;
 extern gasnet_token_t token;

@@ -74,9 +74,10 @@ static void all_types(gex_TM_t team, int iters, const char *name) {
 static void bits(void) {
   static const uint64_t patterns[] = {0x8000000000000000u, 0x7ff8000000001234u, 0xfff0000000000001u, 0x3ff0000000000000u};
   const gex_Rank_t peer = (me + 1) % nodes;
-  gex_AD_t ad;
+  gex_AD_t ad = GEX_AD_INVALID;
   size_t i;
   gex_AD_Create(&ad, tm, GEX_DT_DBL, GEX_OP_SET | GEX_OP_GET | GEX_OP_SWAP | GEX_OP_FCAS, 0);
+  CHECK(ad != GEX_AD_INVALID);
   BARRIER();
   for (i = 0; i < 4; i++) {
     double value, got = 1;

@@ -81,11 +81,11 @@ static void check_config_string(void) {
   const char *segment = "EVERYTHING";
 #endif
   snprintf(head, sizeof head,
-           "RELEASE=%d.%d.%d,SPEC=%d.%d,CONDUIT=%s(%s-%s/%s-%s),THREADMODEL=%s,SEGMENT=%s,PTR=%dbit,%s,%s,",
+           "RELEASE=%d.%d.%d,SPEC=%d.%d,CONDUIT=%s(%s-%s/%s-%s),THREADMODEL=%s,SEGMENT=%s,PTR=%dbit,CACHE_LINE_BYTES=%d,%s,%s,",
            GASNET_RELEASE_VERSION_MAJOR, GASNET_RELEASE_VERSION_MINOR, GASNET_RELEASE_VERSION_PATCH,
-           GASNET_SPEC_VERSION_MAJOR, GASNET_SPEC_VERSION_MINOR, GASNET_CONDUIT_NAME_STR, GASNET_CORE_NAME_STR,
+           GEX_SPEC_VERSION_MAJOR, GEX_SPEC_VERSION_MINOR, GASNET_CONDUIT_NAME_STR, GASNET_CORE_NAME_STR,
            GASNET_CORE_VERSION_STR, GASNET_EXTENDED_NAME_STR, GASNET_EXTENDED_VERSION_STR, model, segment,
-           (int)sizeof(void *) * 8, GASNET_ALIGNED_SEGMENTS ? "align" : "noalign", GASNET_PSHM ? "pshm" : "nopshm");
+           (int)sizeof(void *) * 8, GASNETT_CACHE_LINE_BYTES, GASNET_ALIGNED_SEGMENTS ? "align" : "noalign", GASNET_PSHM ? "pshm" : "nopshm");
   CHECK(starts(config, head), "the configuration string is\n  %s\nexpected to start with\n  %s", config, head);
 #ifdef GASNET_DEBUG
   CHECK(strstr(config, ",debug,") && !strstr(config, ",nodebug,"), "%s", config);

@@ -141,7 +141,7 @@ static void identification(void) {
   CHECK(!strcmp(GASNETT_THREAD_MODEL_STR, EXPECTED_MODEL), "%s", GASNETT_THREAD_MODEL_STR);
   CHECK(gasnett_release_version() == GASNETT_RELEASE_VERSION_MAJOR * 10000 + GASNETT_RELEASE_VERSION_MINOR * 100 +
                                          GASNETT_RELEASE_VERSION_PATCH,
-        "%u", gasnett_release_version());
+        "%lu", (unsigned long)gasnett_release_version());
   snprintf(part, sizeof part, "%d.%d.%d", GASNETT_RELEASE_VERSION_MAJOR, GASNETT_RELEASE_VERSION_MINOR, GASNETT_RELEASE_VERSION_PATCH);
   CHECK(!strcmp(gasnett_release_version_str(), part), "%s", gasnett_release_version_str());
   /* A10, A13 */

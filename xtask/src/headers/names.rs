@@ -8,8 +8,8 @@ use anyhow::Result;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const TABLES: [&str; 5] =
-    ["names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt"];
+const TABLES: [&str; 6] =
+    ["names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt", "names-ex.txt"];
 
 /// Wrong lines, one of each kind: the compiler must find each.
 const WRONG: [&str; 8] = [
@@ -46,6 +46,8 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     let par = program(&[vis, handler, tools], "all job threads handler vis noheap", &tables);
     let par = checks.file("names-par.c", &par)?;
     let alone = checks.file("names-alone.c", &program(&[tools], "all alone noheap", &tables))?;
+    let ex = ["gasnetex.h", tools, "gasnet_ratomic.h", "gasnet_mk.h"];
+    let ex = checks.file("names-ex.c", &program(&ex, "ex", &tables))?;
     let heap = checks.file("names-heap.c", &program(&[core, tools], "all job seq heap", &tables))?;
 
     let mut add = |compiler: &str, standard: &str, flags: &str, file: &Path| {
@@ -69,6 +71,10 @@ pub fn add(checks: &mut Checks) -> Result<()> {
             add(compiler, "c11", &format!("{optimise} -DGASNET_PARSYNC"), &par);
             add(compiler, "c17", &format!("{optimise} -DGASNETT_THREAD_SAFE"), &alone);
             add(compiler, "c++20", &format!("{optimise} -DGASNET_SEQ"), &seq);
+            for standard in ["c99", "c17", "c++98", "c++11", "c++20"] {
+                add(compiler, standard, &format!("{optimise} -DGASNET_SEQ"), &ex);
+                add(compiler, standard, &format!("{optimise} -DGASNET_PAR -DGASNET_DEBUG"), &ex);
+            }
         }
         add(compiler, "c99", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ", &heap);
         add(compiler, "c++11", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ -DGASNET_DEBUG", &heap);
