@@ -18,6 +18,11 @@ use crate::base::error::Error;
 use crate::xfer::event::{self, Whose, full};
 use crate::xfer::home;
 
+/// Looks at a collective before it becomes a task. They take about as long as to make the task, so a member that comes a little
+/// before the others saves that, and one that comes much earlier loses as much again. Barriers of 2 nodes on cores of their own:
+/// 0.14 µs with one look.
+const LOOKS: u32 = 16;
+
 impl<A: Mapped> Coll<A> {
     /// Arrives at a barrier of the team. Returns its event; 0: all members have arrived.
     pub fn barrier(&'static self, team: TeamRef<A>) -> Result<usize, Error> {
@@ -29,8 +34,12 @@ impl<A: Mapped> Coll<A> {
         }
         let number = team.meetings.arrive(&team.cells, self.am);
         // In a large team the thread that runs tasks must look.
-        let may_look = Meetings::are_direct(&team.cells);
-        self.begin(team, Work::Meeting(number), may_look)
+        let is_over = || team.meetings.is_over(&team.cells, self.am, number);
+        if Meetings::are_direct(&team.cells) && (0..LOOKS).any(|_| is_over()) {
+            self.serve_now_and_then();
+            return Ok(0);
+        }
+        self.begin(team, Work::Meeting(number), false)
     }
 
     /// Waits for all members of the team.
@@ -50,7 +59,7 @@ impl<A: Mapped> Coll<A> {
         let (true, Some(Combine::Operator(how))) = (short, call.reduction) else { return self.run(team, call, false) };
         let cx = Context::new(self, team, 1, None);
         let mut exchange = Exchange::new(cx, how, call.dst(0, call.each), &call.src(0, call.each));
-        if exchange.step() {
+        if (0..LOOKS).any(|_| exchange.step()) {
             self.serve_now_and_then();
             return Ok(0);
         }
