@@ -11,8 +11,10 @@ pub mod debug;
 pub mod ex;
 pub mod g1;
 pub mod hsl;
+mod interval;
 mod threads;
 pub mod tools;
+mod verbose;
 
 use crate::base::error::{Error, Kind};
 use crate::base::log;
@@ -48,7 +50,7 @@ pub(in crate::api) fn failed(name: &'static str, error: Error) -> c_int {
     if call.cannot_fail() {
         die(name, error)
     }
-    if !ex::job::is_verbose() {
+    if !verbose::is_on() {
         return code; // gex_System_SetVerboseErrors
     }
     log::error(format_args!("{} returning {}: {error}{}", call.name(), g1::query::name(code), call.place()));

@@ -5,10 +5,9 @@
 use super::objects::{self, Primordial, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
 use crate::api::constants::*;
 use crate::api::g1::{init, reach};
-use crate::api::{must, status};
+use crate::api::{must, status, verbose};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
-use crate::sync::fixed::{AtomicBool, Ordering};
 use crate::xfer::table::Table;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -79,24 +78,16 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     })
 }
 
-/// True if error codes are reported on stderr (`gex_System_SetVerboseErrors`).
-static VERBOSE: AtomicBool = AtomicBool::new(true);
-
-/// Whether calls that return error codes report them.
-pub(in crate::api) fn is_verbose() -> bool {
-    VERBOSE.load(Ordering::Relaxed) // Relaxed: orders nothing
-}
-
 /// Not 0 if errors that calls return are reported on stderr as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_verbose_errors() -> c_int {
-    is_verbose().into()
+    verbose::is_on().into()
 }
 
 /// Chooses whether errors that calls return are reported on stderr as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_set_verbose_errors(enable: c_int) {
-    VERBOSE.store(enable != 0, Ordering::Relaxed); // Relaxed: orders nothing
+    verbose::set(enable != 0);
 }
 
 /// `gex_RankInfo_t`.

@@ -11,7 +11,7 @@ use crate::am::slot::inline_max;
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::api::constants::*;
-use crate::api::{g1, must};
+use crate::api::{g1, interval, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::trace::{self, TracedOp};
@@ -82,11 +82,6 @@ impl Slot {
 }
 
 thread_local!(static SLOTS: [Slot; 2] = [Slot::new(), Slot::new()]);
-
-/// True between prepare and commit of a request or a reply on this thread.
-pub(in crate::api) fn is_open() -> bool {
-    SLOTS.with(|slots| slots.iter().any(|slot| slot.open.get().is_some()))
-}
 
 /// The words of a prepare that both directions have.
 #[derive(Clone, Copy)]
@@ -159,6 +154,7 @@ fn prepare(
         let Wish { what, numargs, dest, .. } = wish;
         let event = if wish.event as usize > GROUP { wish.event } else { null_mut() };
         slot.open.set(Some(Open { what, numargs, node, token, dest, event, lent }));
+        interval::opened();
         let mut shown = slot.shown.borrow_mut();
         **shown = gasneti_sci_srcdesc_t { addr, size };
         Ok(&raw const **shown)
@@ -261,6 +257,7 @@ fn opened(what: u32, sd: *const gasneti_sci_srcdesc_t) -> Result<(Open, *mut c_v
 
 fn close(what: u32) {
     SLOTS.with(|slots| slots[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)].open.set(None));
+    interval::closed();
 }
 
 /// Sends the first `nbytes` bytes of a descriptor; 1 if there is no room and `flags` say not to wait, else 0.
@@ -301,6 +298,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
         let sent = send(job, &open, handler, source, dest as usize, args, Flags(flags))?;
         if !sent {
             SLOTS.with(|slots| slots[0].open.set(Some(open)));
+            interval::opened();
             return Ok(1);
         }
         if !open.event.is_null() {
