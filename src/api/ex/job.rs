@@ -2,28 +2,18 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::{self, Primordial, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
+use super::objects::{self, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
 use crate::api::constants::*;
 use crate::api::g1::{init, reach};
 use crate::api::{must, status, verbose};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::xfer::table::Table;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// `GEX_FLAG_USES_GASNET1`.
-pub const GASNETI_SCI_USES_GASNET1: u32 = 1;
 /// `GEX_FLAG_DEFER_THREADS`.
 pub const GASNETI_SCI_DEFER_THREADS: u32 = 2;
-
-/// Makes the objects, after init of either API. `name` is copied.
-pub(in crate::api) fn begin(name: *const c_char, flags: u32) -> Option<&'static Primordial> {
-    let job = Job::get().ok()?;
-    // SAFETY: callers pass a C string.
-    let name = unsafe { CStr::from_ptr(name) }.to_owned();
-    Some(objects::make(job, name.into_raw(), flags))
-}
 
 /// Joins the job, and opens it for messages. Contract: ex-core.md §5.1.
 ///
@@ -43,7 +33,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
         if client_p.is_null() || ep_p.is_null() || tm_p.is_null() || name.is_null() {
             return bad_arg(format_args!("NULL for the client's name, or for a place of a result"));
         }
-        match flags & !(GASNETI_SCI_USES_GASNET1 | GASNETI_SCI_DEFER_THREADS) {
+        match flags & !(objects::GASNETI_SCI_USES_GASNET1 | GASNETI_SCI_DEFER_THREADS) {
             0 => Ok(()),
             unknown => bad_arg(format_args!("unknown flags {unknown:#x}")),
         }
@@ -61,7 +51,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     }
     status(CALL, || {
         let job = Job::get()?;
-        let Some(made) = begin(name, flags) else { return bad_arg(format_args!("no job")) };
+        let Some(made) = objects::begin(name, flags) else { return bad_arg(format_args!("no job")) };
         if job.client().debug {
             job.am().handlers().inspect(super::am::inspect);
         }

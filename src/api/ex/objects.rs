@@ -95,6 +95,9 @@ pub struct gasneti_sci_tm_t {
     pub scratch_size: usize,
 }
 
+/// `GEX_FLAG_USES_GASNET1`.
+pub const GASNETI_SCI_USES_GASNET1: u32 = 1;
+
 /// The objects that every process has.
 pub struct Primordial {
     /// The client.
@@ -143,6 +146,41 @@ pub fn make(job: &Job, name: *const c_char, flags: u32) -> &'static Primordial {
         }));
         Primordial { client, ep, tm }
     })
+}
+
+/// Makes the objects, after init of either API. `name` is copied.
+pub(in crate::api) fn begin(name: *const c_char, flags: u32) -> Option<&'static Primordial> {
+    let job = Job::get().ok()?;
+    // SAFETY: callers pass a C string.
+    let name = unsafe { CStr::from_ptr(name) }.to_owned();
+    Some(make(job, name.into_raw(), flags))
+}
+
+/// Makes a segment object.
+pub(super) fn segment(
+    client: *mut gasneti_sci_client_object_t,
+    addr: usize,
+    size: usize,
+) -> *mut gasneti_sci_segment_t {
+    Box::into_raw(Box::new(gasneti_sci_segment_t {
+        magic: GASNETI_SCI_SEGMENT_MAGIC,
+        flags: 0,
+        client,
+        addr: addr as *mut c_void,
+        size,
+        cdata: null_mut(),
+        owned: 0,
+    }))
+}
+
+/// Makes the segment object of an attached job, and binds it to the first endpoint. NULL: this process has no segment.
+pub(in crate::api) fn bind_attached(job: &Job) -> *mut gasneti_sci_segment_t {
+    let own = job.segments().map(|all| all[job.rank() as usize]).filter(|own| own.base != 0);
+    let (Some(own), Ok(made)) = (own, primordial()) else { return null_mut() };
+    let segment = segment(made.client, own.base, own.len);
+    // SAFETY: made in init and never freed; one thread attaches.
+    unsafe { (*made.ep).segment = segment };
+    segment
 }
 
 /// The primordial objects. `NotInit`: before init.

@@ -14,29 +14,6 @@ use crate::job::{Job, limits};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-/// Makes a segment object.
-fn object(client: *mut gasneti_sci_client_object_t, addr: usize, size: usize) -> *mut gasneti_sci_segment_t {
-    Box::into_raw(Box::new(gasneti_sci_segment_t {
-        magic: GASNETI_SCI_SEGMENT_MAGIC,
-        flags: 0,
-        client,
-        addr: addr as *mut c_void,
-        size,
-        cdata: null_mut(),
-        owned: 0,
-    }))
-}
-
-/// Makes the segment object of an attached job, and binds it to the first endpoint. NULL: this process has no segment.
-pub(in crate::api) fn bind_attached(job: &Job) -> *mut gasneti_sci_segment_t {
-    let own = job.segments().map(|all| all[job.rank() as usize]).filter(|own| own.base != 0);
-    let (Some(own), Ok(made)) = (own, objects::primordial()) else { return null_mut() };
-    let segment = object(made.client, own.base, own.len);
-    // SAFETY: made in init and never freed; one thread attaches.
-    unsafe { (*made.ep).segment = segment };
-    segment
-}
-
 /// Creates and binds the segments of all processes. Contract: ex-core.md §8.2.
 ///
 /// # Safety
@@ -63,7 +40,7 @@ pub unsafe extern "C" fn gasneti_sci_segment_attach(
             return Err(Error::not_init("the endpoint has a segment"));
         }
         job.attach_segment(length, init::call_hook)?;
-        let segment = bind_attached(job);
+        let segment = objects::bind_attached(job);
         reach::tell_header(job);
         // SAFETY: the caller promises a writable place.
         unsafe { segment_p.write(segment) };
@@ -97,7 +74,7 @@ pub unsafe extern "C" fn gasneti_sci_segment_create(
             return bad_arg(format_args!("[{address:p}, +{length}) is longer than the address space"));
         }
         let segment = match address.is_null() {
-            false => object(client, address as usize, length),
+            false => objects::segment(client, address as usize, length),
             true => allocate(job, client, length)?,
         };
         // SAFETY: the caller promises a writable place.
@@ -121,7 +98,7 @@ fn allocate(
     let length = length.next_multiple_of(page);
     let memory =
         memmap2::MmapMut::map_anon(length).map_err(|e| Error::resource(format_args!("{length} bytes: {e}")))?;
-    let segment = object(client, memory.as_ptr() as usize, length);
+    let segment = objects::segment(client, memory.as_ptr() as usize, length);
     // SAFETY: made above.
     unsafe { (*segment).owned = Box::into_raw(Box::new(memory)) as usize };
     Ok(segment)

@@ -4,8 +4,9 @@
 
 use crate::am::handlers::Entry;
 use crate::api::constants::*;
+use crate::api::ex::objects;
 use crate::api::tools::{debug as tools_debug, env as tools_env, trace as tools_trace};
-use crate::api::{ex, failed, status};
+use crate::api::{failed, status};
 use crate::base::error::{Kind, bad_arg};
 use crate::base::log;
 use crate::job::state::{Client, Job};
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn gasneti_sci_init(
     // SAFETY: the caller promises that the pointers in `client` are valid.
     let code = unsafe { init(client, "gasnet_init") };
     if code == GASNETI_SCI_OK {
-        ex::job::begin(c"LEGACY".as_ptr(), ex::job::GASNETI_SCI_USES_GASNET1);
+        objects::begin(c"LEGACY".as_ptr(), objects::GASNETI_SCI_USES_GASNET1);
     }
     code
 }
@@ -226,7 +227,7 @@ pub unsafe extern "C" fn gasneti_sci_attach(
         let mut entries: Vec<Entry> = (0..n.min(257)).map(|i| entry(read(i))).collect();
         job.attach(&mut entries, segsize, call_hook)?;
         super::reach::tell_header(job);
-        ex::segment::bind_attached(job);
+        objects::bind_attached(job);
         trace::note(b'I', format_args!("attached: segment of {segsize} bytes, {n} handlers"));
         for (i, assigned) in entries.iter().enumerate() {
             if read(i).index != assigned.index {
