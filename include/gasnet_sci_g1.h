@@ -20,6 +20,10 @@ typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
   gasneti_sci_attach(GASNETI_SCI_AS(gasneti_sci_entries_t, GASNETI_SCI_AS(gasneti_sci_memory_t, table)), (numentries),   \
                      (segsize), (minheapoffset))
 
+/* The objects of GASNet-EX behind this client; NULL pointers are skipped. */
+#define gasnet_QueryGexObjects(client_p, ep_p, tm_p, segment_p)                                                      \
+  gasneti_sci_ex_objects((client_p), (ep_p), (tm_p), (segment_p))
+
 /* ---- queries ---- */
 #define gasnet_mynode() GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_mynode())
 #define gasnet_nodes() GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_nodes())

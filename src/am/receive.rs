@@ -79,16 +79,24 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// Runs waiting replies of `peer` and retires requests that it consumed without an answer.
+    #[inline(always)]
+    pub(crate) fn retire(&self, am: &Am<A>, peer: usize) -> u32 {
+        self.take_back(am, peer, true)
+    }
+
+    /// As [`Self::retire`]; without `replies` it stops at the first reply, and so runs no handler.
     #[cold]
     #[inline(never)]
-    pub(crate) fn retire(&self, am: &Am<A>, peer: usize) -> u32 {
+    pub(crate) fn take_back(&self, am: &Am<A>, peer: usize, replies: bool) -> u32 {
         let from = &self.from[peer];
         let mut found = 0;
         loop {
             // ORDERING: Acquire ↔ the Release in `give_back`. A reply to any request that the count covers is visible in its
             // slot, so an empty slot means that there was no reply.
             let credit = self.control.word(self.layout.credit(peer)).load(Ordering::Acquire);
-            found += self.serve_replies(am, peer);
+            if replies {
+                found += self.serve_replies(am, peer);
+            }
             let next = from.next_reply.get();
             let sent = am.peers.sent(peer); // bounds what the peer may claim
             let (consumed, replied_to) = (credit as u32, (credit >> 32) as u32);
@@ -99,7 +107,7 @@ impl<A: Adapter> Inbox<A> {
             let queue = self.layout.queue(peer);
             let slot = Slot::at(&self.command, queue + self.layout.reply(next));
             if slot.look(self.layout.sequence(next)).is_some() {
-                return found; // the budget, or a stream, left it
+                return found; // the caller, the budget, or a stream left it
             }
             // There is no further reply up to the count, so all of them are retired at once.
             let rest = replied_to.wrapping_sub(next);

@@ -173,9 +173,25 @@ impl<A: Adapter> Am<A> {
         flags: Flags,
     ) -> Result<Option<Reserved<'a, A>>, Error> {
         if flags.has(Flags::IMMEDIATE) {
-            return Ok(peer.reserve(&self.layout, ring));
+            return Ok(self.reserve_now(dest, peer, ring));
         }
         self.reserve(dest, peer, ring).map(Some)
+    }
+
+    /// Reserves without waiting. If there is no room it first takes what `dest` has given back: polls look for that at the predicted
+    /// peers alone, because it is not announced. It runs no handler, so it stops at a reply, which a poll will find.
+    #[inline(always)]
+    fn reserve_now<'a>(&self, dest: u32, peer: &'a Peer<A>, ring: usize) -> Option<Reserved<'a, A>> {
+        match peer.reserve(&self.layout, ring) {
+            None if self.take_back(dest) => peer.reserve(&self.layout, ring),
+            room => room,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self, dest: u32) -> bool {
+        self.inbox.try_with(|inbox| inbox.take_back(self, dest as usize, false)).is_some_and(|found| found > 0)
     }
 
     /// Reserves a slot and `ring` ring bytes of the way to `dest`. Polls while there is no room.
@@ -196,7 +212,7 @@ impl<A: Adapter> Am<A> {
             true => return Ok(true),
             false => self.peers.way(dest)?,
         };
-        Ok(peer.reserve(&self.layout, 0).is_some())
+        Ok(self.reserve_now(dest, peer, 0).is_some())
     }
 
     /// One step of waiting for `dest` to give slots back. Returns the value for the next step.
