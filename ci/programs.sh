@@ -74,13 +74,31 @@ testsoak         | 1 24          |
 ex_programs='
 ex-testfwd       |               |
 ex-testmk        |               |
-ex-testrma       | 20            |
+ex-testhello     |               |
+ex-testgasnet    |               |
+ex-testlegacy    |               |
+ex-testcore1     | 100           |
+ex-testcore2     | 1             |
 ex-testcore3     |               |
 ex-testcore5     |               |
 ex-testtoken     |               |
 ex-testtmpair    |               |
+ex-testsegment   |               |
+ex-testimm       | 100           |
+ex-testrma       | 20            |
+ex-testvis       | 20            |
+ex-testthreads   |               |
+ex-testacc       | 1000          |
+ex-testnbr       |               |
+ex-testqueue     | 1 64          |
+ex-testslice     | 100000 3 50   |
+ex-testreadonly  |               |
 ex-testratomic   | 60            |
 ex-testfaddperf  | -a 300        |
+ex-testsplit     |               |
+ex-testteam      | 100           |
+ex-testreduce    | 50            |
+ex-testcoll      |               |
 '
 
 # Programs of this list with long non-blocking transfers.

@@ -48,7 +48,7 @@ pub const COLLECTIVE: SegmentId = SegmentId(4);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused. The size of a slot is part of
 /// it. Raise the number for any other change.
-pub const LAYOUT_VERSION: u64 = 0x5C1_0002 << 16 | SLOT as u64;
+pub const LAYOUT_VERSION: u64 = 0x5C1_0003 << 16 | SLOT as u64;
 
 const PAGE: usize = if cfg!(loom) { LINE } else { 4096 };
 
