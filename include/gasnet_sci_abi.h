@@ -261,6 +261,10 @@ typedef struct {
    Strings that tools look for in the executable. This reference makes the linker keep them.
    */
   const char *ident;
+  /*
+   The client's `gasnet_max_segsize_str`.
+   */
+  const char *const *max_segsize_str;
 } gasneti_sci_client_t;
 
 /*
@@ -846,6 +850,11 @@ typedef struct {
  `gasnet_max_segsize`, bytes. A client may define its own variable; its header then passes that one to init.
  */
 extern uint64_t gasnet_max_segsize;
+
+/*
+ `gasnet_max_segsize_str`, a memory size or a fraction of the host's memory; NULL: not set. As `gasnet_max_segsize`.
+ */
+extern const char *gasnet_max_segsize_str;
 
 /*
  `gasnet_client_attach_hook`: if set, attach calls it with address and bytes of the local segment.

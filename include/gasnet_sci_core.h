@@ -64,6 +64,7 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
   client.config = GASNET_CONFIG_STRING;
   client.max_segsize = &gasnet_max_segsize; /* the client's own, if it defines one */
   client.ident = ident;
+  client.max_segsize_str = &gasnet_max_segsize_str;
   return gasneti_sci_init(argc, argv, &client);
 }
 

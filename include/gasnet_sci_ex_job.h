@@ -15,6 +15,7 @@ GASNETI_SCI_INLINE int gasneti_sci_do_ex_init(gex_Client_t *client_p, gex_EP_t *
   client.config = GASNET_CONFIG_STRING;
   client.max_segsize = &gasnet_max_segsize; /* the client's own, if it defines one */
   client.ident = ident;
+  client.max_segsize_str = &gasnet_max_segsize_str;
   return gasneti_sci_ex_init(&client, name, flags, client_p, ep_p, tm_p);
 }
 /* int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *clientName, int *argc,

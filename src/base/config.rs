@@ -5,7 +5,7 @@
 
 mod heap;
 mod observe;
-mod parse;
+pub(crate) mod parse;
 mod read;
 mod rows;
 mod settings;

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // regions and client memory
 
 use crate::am::region::Layout;
+use crate::base::config::parse;
 use crate::os::{cgroup, sys};
 use crate::sci::SciError;
 use crate::supervise::spawn;
@@ -63,6 +64,22 @@ pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
     let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
     let space = left(address_space(), address_space_for(nodes) + PROGRAM_SPACE);
     share(asked, [memory(), space, left(file_size(), file_for(nodes))], nodes)
+}
+
+/// Bytes that a client's text asks for (`gasnet_max_segsize_str`; contract: ex-core.md §5.3): a memory size, or a number up to 1,
+/// the fraction of this host's memory. `/P` behind it: for each process, as without it; `/H`: for all `nodes` of the host. `None`:
+/// it is neither.
+pub fn asked(text: &str, nodes: u32) -> Option<u64> {
+    let (number, per) = text.trim().rsplit_once('/').unwrap_or((text.trim(), "P"));
+    let bytes = match number.trim().parse::<f64>() {
+        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => (memory() as f64 * fraction) as u64,
+        _ => parse::memory_size(number, 1)?,
+    };
+    match per.trim() {
+        "P" | "p" => Some(bytes),
+        "H" | "h" => Some(bytes / u64::from(nodes.max(1))),
+        _ => None,
+    }
 }
 
 fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {

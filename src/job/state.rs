@@ -45,6 +45,8 @@ pub struct Client {
     pub debug: bool,
     /// The client's `gasnet_max_segsize`; 0: not set.
     pub max_segsize: u64,
+    /// The client's `gasnet_max_segsize_str`, which counts more.
+    pub max_segsize_text: Option<&'static str>,
     /// All modes in one word. It must be equal on all nodes.
     pub configuration: u64,
 }
@@ -156,7 +158,13 @@ impl Job {
         let environment = if me == 0 { Some(publish_environment(&adapter)?) } else { None };
         let area = Area::new(nodes, config.coll_scratch, client.debug);
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
-        let asked = config.max_segsize.or((client.max_segsize > 0).then_some(client.max_segsize));
+        let text = match client.max_segsize_text {
+            Some(text) => Some(limits::asked(text, nodes).ok_or_else(|| {
+                Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
+            })?),
+            None => None,
+        };
+        let asked = config.max_segsize.or(text).or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment(asked, nodes);
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();

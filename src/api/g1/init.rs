@@ -28,6 +28,8 @@ pub struct gasneti_sci_client_t {
     pub max_segsize: *const u64,
     /// Strings that tools look for in the executable. This reference makes the linker keep them.
     pub ident: *const c_char,
+    /// The client's `gasnet_max_segsize_str`.
+    pub max_segsize_str: *const *const c_char,
 }
 
 /// `gasnet_handlerentry_t`, with the function as a plain pointer.
@@ -60,6 +62,10 @@ pub extern "C" fn gasneti_sci_object_0_1(modes: u32) {
 /// `gasnet_max_segsize`, bytes. A client may define its own variable; its header then passes that one to init.
 #[unsafe(no_mangle)]
 pub static mut gasnet_max_segsize: u64 = 0;
+
+/// `gasnet_max_segsize_str`, a memory size or a fraction of the host's memory; NULL: not set. As `gasnet_max_segsize`.
+#[unsafe(no_mangle)]
+pub static mut gasnet_max_segsize_str: *const c_char = std::ptr::null();
 
 /// `gasnet_frozen`: not 0 while this process waits for a debugger.
 #[unsafe(no_mangle)]
@@ -98,6 +104,11 @@ pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static s
     check_objects(name, client.modes);
     // SAFETY: the caller promises that the pointers in `client` are valid.
     let max_segsize = unsafe { client.max_segsize.read() };
+    // SAFETY: the caller promises that the pointers in `client` are valid.
+    let text = unsafe { client.max_segsize_str.read() };
+    // SAFETY: NULL, or the client's string, which lives as long as the process.
+    let max_segsize_text =
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr::<'static>(text) }.to_str().unwrap_or("?"));
     show_frozen();
     tools_debug::take_own_mechanism();
     let result = Job::init(Client {
@@ -105,6 +116,7 @@ pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static s
         everything: client.modes & GASNETI_SCI_MODE_EVERYTHING != 0,
         debug: client.modes & GASNETI_SCI_MODE_DEBUG != 0,
         max_segsize,
+        max_segsize_text,
         configuration: u64::from(client.modes),
     });
     match result {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Names that a client may define itself. The client's definition must win in a static link, as it does in a shared
 /// one.
-const OVERRIDABLE: [&str; 2] = ["gasnet_max_segsize", "gasnett_backtrace_user"];
+const OVERRIDABLE: [&str; 3] = ["gasnet_max_segsize", "gasnet_max_segsize_str", "gasnett_backtrace_user"];
 
 /// The global definitions, and whether they are weak. A name without our prefix could be one of the client's own, or
 /// belong to another Rust library.

@@ -3,7 +3,8 @@
 int error = 1, debug = 2, status = 3, log_error = 4;
 int log_init(void);
 int log_init(void) { return error + debug + status + log_error; }
-uint64_t gasnet_max_segsize = 1 << 20;
+uint64_t gasnet_max_segsize = 1 << 21;
+const char *gasnet_max_segsize_str = "1M/P";
 static int traces;
 static int own_backtrace(int fd) { return traces++, fd != 2; }
 gasnett_backtrace_type_t gasnett_backtrace_user = {"OWN", own_backtrace, 0};
