@@ -51,10 +51,9 @@ pub struct Handlers<E> {
     /// Addresses of the client's functions by index; 0 = none. The entries below [`FIRST_CLIENT`] stay 0. They are there so
     /// that the look-up is one instruction.
     clients: [AtomicUsize; 256],
-    /// The same for functions whose messages are inspected. They have none in `clients`, so that the look-up of others costs
-    /// nothing.
-    inspected: [AtomicUsize; 256],
-    inspect: OnceLock<Inspect>,
+    /// Where messages are inspected: by what, and the functions of the handlers concerned. They have none in `clients`, so that
+    /// the look-up of others costs nothing.
+    inspected: OnceLock<(Inspect, Box<[AtomicUsize]>)>,
     library: Library<E>,
     registering: Mutex<()>,
 }
@@ -65,8 +64,8 @@ const CLIENTS: usize = 256 - FIRST_CLIENT as usize;
 impl<E> Handlers<E> {
     /// The library's own handlers, and none of the client's.
     pub fn new(library: Library<E>) -> Handlers<E> {
-        let none = || std::array::from_fn(|_| AtomicUsize::new(0));
-        Handlers { clients: none(), inspected: none(), inspect: OnceLock::new(), library, registering: Mutex::new(()) }
+        let clients = std::array::from_fn(|_| AtomicUsize::new(0));
+        Handlers { clients, inspected: OnceLock::new(), library, registering: Mutex::new(()) }
     }
 
     /// The library's own.
@@ -86,10 +85,9 @@ impl<E> Handlers<E> {
     #[cold]
     #[inline(never)]
     pub(super) fn inspected(&self, token: &Token) -> usize {
-        let function = self.inspected[usize::from(token.meta().handler())].load(Ordering::Relaxed); // Relaxed: as `function`
-        if function != 0
-            && let Some(inspect) = self.inspect.get()
-        {
+        let Some((inspect, functions)) = self.inspected.get() else { return 0 };
+        let function = functions[usize::from(token.meta().handler())].load(Ordering::Relaxed); // Relaxed: as `function`
+        if function != 0 {
             inspect(token);
         }
         function
@@ -97,7 +95,12 @@ impl<E> Handlers<E> {
 
     /// From now on messages for handlers that are registered are inspected (debug clients of GASNet-EX).
     pub fn inspect(&self, inspect: Inspect) {
-        let _ = self.inspect.set(inspect); // set by init, once
+        let _ = self.inspected.set((inspect, (0..256).map(|_| AtomicUsize::new(0)).collect())); // set by init, once
+    }
+
+    /// Where functions registered from now on go.
+    fn table(&self) -> &[AtomicUsize] {
+        self.inspected.get().map_or(&self.clients, |(_, functions)| functions)
     }
 
     /// Adds functions of the client's. Fixed indices are taken as they are. Then each don't-care entry, in table order, gets
@@ -109,9 +112,8 @@ impl<E> Handlers<E> {
         }
         let _one = self.registering.lock();
         // Relaxed: written under the lock.
-        let mut used: [bool; 256] = std::array::from_fn(|i| {
-            (self.clients[i].load(Ordering::Relaxed) | self.inspected[i].load(Ordering::Relaxed)) != 0
-        });
+        let is_used = |table: &[AtomicUsize], i: usize| table[i].load(Ordering::Relaxed) != 0;
+        let mut used: [bool; 256] = std::array::from_fn(|i| is_used(&self.clients, i) || is_used(self.table(), i));
         let mut named = [false; 256];
         for Entry { index, function } in entries.iter().copied() {
             if function == 0 {
@@ -140,10 +142,9 @@ impl<E> Handlers<E> {
             entry.index = index.expect("as many as are wanted, as just counted");
         }
         announce(entries);
-        let table = if self.inspect.get().is_some() { &self.inspected } else { &self.clients };
         for entry in entries.iter() {
             // Relaxed: see the head of this file.
-            table[usize::from(entry.index)].store(entry.function, Ordering::Relaxed);
+            self.table()[usize::from(entry.index)].store(entry.function, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -152,8 +153,7 @@ impl<E> Handlers<E> {
     pub fn forget(&self, entries: &[Entry]) {
         let _one = self.registering.lock();
         for entry in entries {
-            self.clients[usize::from(entry.index)].store(0, Ordering::Relaxed); // Relaxed: see the head of this file
-            self.inspected[usize::from(entry.index)].store(0, Ordering::Relaxed); // Relaxed: as above
+            self.table()[usize::from(entry.index)].store(0, Ordering::Relaxed); // Relaxed: see the head of this file
         }
     }
 }
