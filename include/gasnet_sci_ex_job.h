@@ -24,13 +24,11 @@ GASNETI_SCI_INLINE int gasneti_sci_do_ex_init(gex_Client_t *client_p, gex_EP_t *
   gasneti_sci_do_ex_init((client_p), (ep_p), (tm_p), (name), (argc), (argv), (flags))
 
 /* ---- the job: allowed from init on, anywhere ---- */
-typedef struct {
-  gex_Rank_t gex_jobrank;
-} const gex_RankInfo_t;
+typedef gasneti_sci_rank_info_t const gex_RankInfo_t; /* has gex_jobrank */
 #define gex_System_QueryJobRank() GASNETI_SCI_AS(gex_Rank_t, gasneti_sci_mynode())
 #define gex_System_QueryJobSize() GASNETI_SCI_AS(gex_Rank_t, gasneti_sci_nodes())
 GASNETI_SCI_INLINE void gasneti_sci_do_near(int host, gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p) {
-  gasneti_sci_ex_near(host, (const gasneti_sci_rank_info_t **)(void *)info_p, count_p, index_p);
+  gasneti_sci_ex_near(host, info_p, count_p, index_p);
 }
 #define gex_System_QueryNbrhdInfo(info_p, count_p, index_p) gasneti_sci_do_near(0, (info_p), (count_p), (index_p))
 #define gex_System_QueryHostInfo(info_p, count_p, index_p) gasneti_sci_do_near(1, (info_p), (count_p), (index_p))

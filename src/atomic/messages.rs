@@ -49,7 +49,7 @@ pub fn request<A: Adapter>(
 ) -> Result<(), Error> {
     let Operation { kind, verb, x, y } = operation;
     let to = fetch.0 as usize;
-    let seal = Table::get().seal(c.id, to, kind.len());
+    let seal = Table::get().seal(c.id, to, kind.bytes());
     let ids = u64::from(c.id.bits()) | u64::from(seal) << 32;
     let fetches = if fetch.0.is_null() { 0 } else { FETCHES };
     let codes = verb as u32 | (kind as u32) << 8 | fetches;
@@ -66,7 +66,7 @@ fn serve<A: Adapter>(
     to: Option<u64>,
     ids: u64,
 ) -> Result<(), Error> {
-    let len = operation.kind.len();
+    let len = operation.kind.bytes();
     if !address.is_multiple_of(len) || !am.segments().holds(am.me(), address, len) {
         corrupt(token.source(), "atomic operation outside the segment");
     }

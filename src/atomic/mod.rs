@@ -52,7 +52,7 @@ pub fn start<A>(
 where
     A: Adapter<Remote: RemoteRead>,
 {
-    let (node, len) = (to.rank(), operation.kind.len());
+    let (node, len) = (to.rank(), operation.kind.bytes());
     if !address.is_multiple_of(len) {
         return bad_arg(format_args!("the target {address:#x} is not a multiple of its {len} bytes"));
     }

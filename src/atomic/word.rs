@@ -35,8 +35,8 @@ impl Kind {
         Kind::ALL.get(bit as usize).copied()
     }
 
-    /// Bytes.
-    pub fn len(self) -> usize {
+    /// Bytes of a word.
+    pub fn bytes(self) -> usize {
         if matches!(self, Kind::I32 | Kind::U32 | Kind::F32) { 4 } else { 8 }
     }
 
@@ -126,7 +126,7 @@ pub struct Operation {
 /// `at` is aligned, and valid for reads and writes that are atomic.
 pub unsafe fn apply(operation: Operation, at: *mut u8) -> u64 {
     let Operation { kind, verb, x, y } = operation;
-    if kind.len() == 4 {
+    if kind.bytes() == 4 {
         // SAFETY: the caller promises an aligned word.
         let word = unsafe { AtomicU32::from_ptr(at.cast()) };
         let (x, y) = (x as u32, y as u32);
@@ -260,7 +260,7 @@ mod tests {
         let operation = Operation { kind, verb, x, y };
         // SAFETY: an aligned word of this function's.
         let old = unsafe { apply(operation, (&raw mut word).cast()) };
-        let mask = if kind.len() == 4 { u64::from(u32::MAX) } else { u64::MAX };
+        let mask = if kind.bytes() == 4 { u64::from(u32::MAX) } else { u64::MAX };
         assert_eq!(old, a & mask, "{kind:?} {verb:?} fetches the old value");
         assert_eq!(word & !mask, a & !mask, "{kind:?} {verb:?} leaves the bytes behind alone");
         word & mask

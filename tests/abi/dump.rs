@@ -17,7 +17,7 @@ use std::path::Path;
 const TOOLS: &str = "#include <gasnet_tools.h>\n";
 const ALL: &str = concat!(
     "#include <gasnet.h>\n#include <gasnet_vis.h>\n#include <gasnet_coll.h>\n",
-    "#include <gasnet_handler.h>\n#include <gasnet_tools.h>\n"
+    "#include <gasnet_ratomic.h>\n#include <gasnet_mk.h>\n#include <gasnet_handler.h>\n#include <gasnet_tools.h>\n"
 );
 
 /// A client's name in the sections, what it includes, and how it is compiled.

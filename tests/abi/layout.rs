@@ -4,6 +4,7 @@
 use super::clang::{read, reader, root};
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 use gasnet_sci::am::region;
+use gasnet_sci::api::ex::{am::*, atomic::*, job::*, npam::*, objects::*, team::*, vis::*};
 use gasnet_sci::api::g1::{
     direct::*,
     init::*,
@@ -38,7 +39,10 @@ impl ParseCallbacks for Collect {
 impl Header {
     fn read(flags: &[&str]) -> Header {
         let collect = Collect::default();
-        let client = "#include <gasnet.h>\n#include <gasnet_tools.h>\n#include <gasnet_vis.h>\n";
+        let client = concat!(
+            "#include <gasnet.h>\n#include <gasnet_tools.h>\n#include <gasnet_vis.h>\n",
+            "#include <gasnet_coll.h>\n#include <gasnet_ratomic.h>\n#include <gasnet_mk.h>\n"
+        );
         let reader =
             reader(client, flags).formatter(bindgen::Formatter::None).parse_callbacks(Box::new(collect.clone()));
         let declarations = read(reader);
@@ -133,6 +137,20 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_RULE_IN_HANDLER,
     GASNETI_SCI_HSL_STATIC,
     GASNETI_SCI_HSL_INIT,
+    GASNETI_SCI_CLIENT_MAGIC,
+    GASNETI_SCI_EP_MAGIC,
+    GASNETI_SCI_SEGMENT_MAGIC,
+    GASNETI_SCI_TM_MAGIC,
+    GASNETI_SCI_AD_MAGIC,
+    GASNETI_SCI_USES_GASNET1,
+    GASNETI_SCI_DEFER_THREADS,
+    GASNETI_SCI_BAD_LC,
+    GASNETI_SCI_BAD_FLAGS,
+    GASNETI_SCI_NPAM_REQUEST,
+    GASNETI_SCI_NPAM_REPLY,
+    GASNETI_SCI_NPAM_MEDIUM,
+    GASNETI_SCI_NPAM_LONG,
+    GASNETI_SCI_VIS_CHECKED,
 ];
 
 #[test]
@@ -231,6 +249,50 @@ fn structs_have_one_layout() {
 }
 
 #[test]
+fn structs_of_ex_have_one_layout() {
+    everywhere(|c| {
+        same_layout!(c, "gasneti_sci_client_object_t", gasneti_sci_client_object_t { magic, flags, name, cdata });
+        same_layout!(c, "gasneti_sci_ep_t", gasneti_sci_ep_t { magic, flags, index, client, segment, cdata });
+        same_layout!(
+            c,
+            "gasneti_sci_segment_t",
+            gasneti_sci_segment_t { magic, flags, client, addr, size, cdata, owned }
+        );
+        same_layout!(
+            c,
+            "gasneti_sci_tm_t",
+            gasneti_sci_tm_t { magic, flags, rank, size, jobranks, ep, cdata, team, scratch, scratch_size }
+        );
+        same_layout!(c, "gasneti_sci_ad_t", gasneti_sci_ad_t { magic, flags, dt, ops, tm, jobranks, cdata });
+        same_layout!(c, "gasneti_sci_srcdesc_t", gasneti_sci_srcdesc_t { addr, size });
+        // The library's types for what clients name gex_…: pointers of other types, the same bytes.
+        same_layout!(c, "gasneti_sci_ep_location_t", gasneti_sci_ep_location_t { gex_rank, gex_ep_index });
+        same_layout!(c, "gex_EP_Location_t", gasneti_sci_ep_location_t { gex_rank, gex_ep_index });
+        same_layout!(c, "gasneti_sci_rank_info_t", gasneti_sci_rank_info_t { gex_jobrank });
+        same_layout!(
+            c,
+            "gasneti_sci_am_entry_t",
+            gasneti_sci_am_entry_t { gex_index, gex_fnptr, gex_flags, gex_nargs, gex_cdata, gex_name }
+        );
+        same_layout!(
+            c,
+            "gex_AM_Entry_t",
+            gasneti_sci_am_entry_t { gex_index, gex_fnptr, gex_flags, gex_nargs, gex_cdata, gex_name }
+        );
+        same_layout!(
+            c,
+            "gasneti_sci_token_info_t",
+            gasneti_sci_token_info_t { gex_srcrank, gex_is_req, gex_is_long, gex_ep, gex_entry }
+        );
+        same_layout!(
+            c,
+            "gex_Token_Info_t",
+            gasneti_sci_token_info_t { gex_srcrank, gex_is_req, gex_is_long, gex_ep, gex_entry }
+        );
+    });
+}
+
+#[test]
 fn scalar_types_are_what_the_exports_take() {
     everywhere(|c| {
         for (name, c_type) in [
@@ -240,7 +302,20 @@ fn scalar_types_are_what_the_exports_take() {
             ("gasnet_register_value_t", "u64"),
             ("gasnet_image_t", "u32"),
             ("gasnet_valget_handle_t", "u64"),
-            ("gasnet_handle_t", "*mut::std::os::raw::c_void"),
+            ("gasnet_handle_t", "gex_Event_t"),
+            ("gex_Event_t", "*mut_gex_Event_s"),
+            ("gex_Rank_t", "u32"),
+            ("gex_EP_Index_t", "u16"),
+            ("gex_Flags_t", "u32"),
+            ("gex_DT_t", "u32"),
+            ("gex_OP_t", "u32"),
+            ("gex_TI_t", "::std::os::raw::c_uint"),
+            ("gex_TM_t", "*mutgasneti_sci_tm_t"),
+            ("gex_EP_t", "*mutgasneti_sci_ep_t"),
+            ("gex_Client_t", "*mutgasneti_sci_client_object_t"),
+            ("gex_Segment_t", "*mutgasneti_sci_segment_t"),
+            ("gex_AD_t", "*mutgasneti_sci_ad_t"),
+            ("gex_AM_SrcDesc_t", "*mutgasneti_sci_srcdesc_t"),
             ("gasnet_token_t", "*mut::std::os::raw::c_void"),
             ("gasnet_threadinfo_t", "*mut::std::os::raw::c_void"),
         ] {
@@ -248,7 +323,7 @@ fn scalar_types_are_what_the_exports_take() {
         }
     });
     // Handles cross as words: the library's `usize` and `u64` are what the client's types hold.
-    assert_eq!(size_of::<usize>(), size_of::<*mut c_void>(), "gasnet_handle_t");
+    assert_eq!(size_of::<usize>(), size_of::<*mut c_void>(), "gex_Event_t");
     assert_eq!((size_of::<c_int>(), size_of::<*mut c_void>()), (4, 8), "what the headers assume of C");
 }
 

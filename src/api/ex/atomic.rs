@@ -165,7 +165,7 @@ pub unsafe extern "C" fn gasneti_sci_ad_op(
         if fetches && result.is_null() {
             return bad_arg(format_args!("NULL for the place of the result"));
         }
-        trace::event(TracedOp::Atomic, node, operation.kind.len());
+        trace::event(TracedOp::Atomic, node, operation.kind.bytes());
         let on = rma::engines()?;
         // SAFETY: the caller promises a writable place for an opcode that fetches.
         let fetch = unsafe { Fetch::new(if fetches { result.cast() } else { null_mut() }) };
@@ -206,8 +206,10 @@ fn check_member(ad: &gasneti_sci_ad_t, jobrank: u32) -> Result<(), Error> {
     if ad.jobranks.is_null() || !Job::get()?.client().debug {
         return Ok(());
     }
-    // SAFETY: the domain's team lives as long as the domain, and its table has an entry for each member.
-    let members = unsafe { std::slice::from_raw_parts(ad.jobranks, (*ad.tm).size as usize) };
+    // SAFETY: the domain's team lives as long as the domain.
+    let size = unsafe { (*ad.tm).size };
+    // SAFETY: its table has an entry for each member.
+    let members = unsafe { std::slice::from_raw_parts(ad.jobranks, size as usize) };
     if members.contains(&jobrank) {
         return Ok(());
     }
