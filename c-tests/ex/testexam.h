@@ -4,10 +4,6 @@
 #define TESTEXAM_H
 #include "testex.h"
 
-#ifndef gex_TM_Pair /* branch ex-team */
-#define gex_TM_Pair(ep, index) ((void)(ep), (void)(index), (gex_TM_t)(uintptr_t)1)
-#endif
-
 static unsigned char **area; /* of each process, in its owner */
 static size_t area_bytes;
 

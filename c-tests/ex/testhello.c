@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
   code = gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
   if (code != GASNET_OK) printf("ERROR: barrier: %s\n", gasnet_ErrorDesc(code));
   printf("Hello from node %d of %d\n", (int)gex_TM_QueryRank(tm), (int)gex_System_QueryJobSize());
-  printf("done.\n");
+  printf("%d> done.\n", (int)gex_TM_QueryRank(tm));
   fflush(stdout);
   gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
   gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);

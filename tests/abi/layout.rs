@@ -228,7 +228,11 @@ fn structs_have_one_layout() {
                 gasneti_line
             }
         );
-        same_layout!(c, "gasneti_sci_client_t", gasneti_sci_client_t { modes, config, max_segsize, ident });
+        same_layout!(
+            c,
+            "gasneti_sci_client_t",
+            gasneti_sci_client_t { modes, config, max_segsize, ident, max_segsize_str }
+        );
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
         same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset, whole });
         same_layout!(c, "gasneti_sci_direct_t", gasneti_sci_direct_t { ways, answer, watch, nodes });
@@ -328,10 +332,11 @@ fn scalar_types_are_what_the_exports_take() {
 }
 
 /// Exported variables, and their types as C declares them.
-const VARIABLES: [(&str, &str); 4] = [
+const VARIABLES: [(&str, &str); 5] = [
     ("gasnet_client_attach_hook", "::std::option::Option<"),
     ("gasnet_frozen", "::std::os::raw::c_int"),
     ("gasnet_max_segsize", "u64"),
+    ("gasnet_max_segsize_str", "*const ::std::os::raw::c_char"),
     ("gasneti_sci_reach", "gasneti_sci_reach_t"),
 ];
 
