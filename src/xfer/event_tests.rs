@@ -37,6 +37,7 @@ fn handles_are_never_small_and_lead_back() {
 
 #[test]
 fn another_threads_handle_is_for_those_who_may_sync_any() {
+    home::move_in();
     let (handle, (id, op)) = take();
     let elsewhere = || {
         let own = find(handle, Whose::Own).err();

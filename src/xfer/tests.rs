@@ -114,6 +114,7 @@ fn events_are_completed_by_a_second_thread_and_waited_for_by_a_third() {
     let (give, given) = mpsc::sync_channel::<Batch>(4);
     thread::scope(|scope| {
         scope.spawn(move || {
+            home::move_in();
             let mut ops = std::collections::HashSet::new();
             for round in 0..ROUNDS {
                 let mut batch = Batch::new();

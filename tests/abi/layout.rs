@@ -336,7 +336,7 @@ const VARIABLES: [(&str, &str); 5] = [
     ("gasnet_client_attach_hook", "::std::option::Option<"),
     ("gasnet_frozen", "::std::os::raw::c_int"),
     ("gasnet_max_segsize", "u64"),
-    ("gasnet_max_segsize_str", "*const ::std::os::raw::c_char"),
+    ("gasnet_max_segsize_str", "*const::std::os::raw::c_char"),
     ("gasneti_sci_reach", "gasneti_sci_reach_t"),
 ];
 
