@@ -131,8 +131,9 @@ static void answered(void) { replies++; }
     check_args(n, args);                                                                                             \
     (void)gex_Token_Info(token, &info, GEX_TI_ALL);                                                                  \
     CHECK(buf == areas[me]);                                                                                         \
+    check_payload(buf, len, n + 1); /* before the reply, after which the requester may write there again */            \
+    memset(buf, n + 1, len);                                                                                         \
     gex_AM_ReplyLong##n(token, INDEX(n, LONG_REP), buf, len, (char *)areas[info.gex_srcrank] + MOST, GEX_EVENT_NOW, 0 V##n); \
-    check_payload(buf, len, n + 1);                                                                                  \
   }                                                                                                                  \
   static void long_rep##n(gex_Token_t token, void *buf, size_t len P##n) {                                           \
     const gex_AM_Arg_t args[] = {L##n};                                                                              \
