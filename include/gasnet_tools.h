@@ -23,7 +23,8 @@
 #if defined(GASNETT_LITE_MODE) && defined(_GASNETEX_H)
 #error "GASNETT_LITE_MODE is for programs without gasnetex.h and gasnet.h"
 #endif
-#if defined(GASNETT_LITE_MODE) + defined(GASNETT_THREAD_SAFE) + defined(GASNETT_THREAD_SINGLE) > 1
+/* The installed flags of the tools' libraries define a thread model, which GASNETT_LITE_MODE overrides. */
+#if !defined(GASNETT_LITE_MODE) && defined(GASNETT_THREAD_SAFE) && defined(GASNETT_THREAD_SINGLE)
 #error "define at most one of GASNETT_LITE_MODE, GASNETT_THREAD_SAFE and GASNETT_THREAD_SINGLE"
 #endif
 #if defined(GASNETT_THREAD_SAFE) && (defined(GASNET_SEQ) || defined(GASNET_PARSYNC))
