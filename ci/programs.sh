@@ -81,6 +81,7 @@ ex-testcore1     | 100           |
 ex-testcore2     | 1             |
 ex-testcore3     |               |
 ex-testcore5     |               |
+ex-testthreadend |               |
 ex-testtoken     |               |
 ex-testtmpair    |               |
 ex-testsegment   |               |

@@ -27,8 +27,13 @@ pub struct Lent {
 }
 
 impl<A: Adapter> Am<A> {
-    /// Lends `len` bytes of the ring to `dest`, another node, after waiting for room. `None`: the ring cannot be written by
-    /// address, or there is no room and `flags` say not to wait.
+    /// True if the ring to `dest`, another node, can be written by address.
+    pub fn can_lend(&self, dest: u32) -> Result<bool, Error> {
+        Ok(self.peers.way(dest)?.queue.place().is_some())
+    }
+
+    /// Lends `len` bytes of the ring to `dest`, to which it [can](Self::can_lend), after waiting for room. `None`: there is no
+    /// room, and `flags` say not to wait.
     pub fn lend(&self, dest: u32, len: usize, flags: Flags) -> Result<Option<Lent>, Error> {
         let peer = self.peers.way(dest)?;
         let Some(queue) = peer.queue.place() else { return Ok(None) };

@@ -32,13 +32,29 @@ impl<A: Adapter> Inbox<A> {
         if !meta.is_clients_short() {
             return self.run_checked(am, slot, meta, token, ring);
         }
-        let function = function(am, token, meta);
+        match am.handlers().function(meta.handler()) {
+            0 => self.run_uncommon(am, slot, meta, token),
+            function => self.run_short(am, slot, meta, token, function),
+        }
+        0
+    }
+
+    /// Calls a client's handler of Shorts.
+    #[inline(always)]
+    fn run_short(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, function: usize) {
         record_handler(token, 0);
         let depth = am.enter_handler();
         // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
         unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
         am.leave_handler(depth);
-        0
+    }
+
+    /// [`Self::run_short`] of a handler whose messages are inspected. It is a function of its own, so that the look-up of others
+    /// leaves the common path alone.
+    #[cold]
+    #[inline(never)]
+    fn run_uncommon(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token) {
+        self.run_short(am, slot, meta, token, uncommon(am, token, meta));
     }
 
     /// As [`Self::run`], for everything but a Short to a client's handler. It is a function of its own, shared by requests and

@@ -75,10 +75,10 @@ fn near<A>(am: &Am<A>, native: bool, node: u32, address: usize, len: usize) -> R
 where
     A: Adapter<Remote: RemoteRead>,
 {
+    am.segments().check(node, address, len)?;
     if node == am.me() {
         return Ok(Some(address as *mut u8));
     }
-    am.segments().check(node, address, len)?;
     let Some((map, base)) = am.segments().map(node).filter(|_| native) else { return Ok(None) };
     Ok(map.memory().map(|memory| memory.wrapping_add(address - base)))
 }

@@ -14,6 +14,7 @@ use crate::api::constants::*;
 use crate::api::{g1, interval, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
+use crate::os::thread_end::ThreadEnd;
 use crate::trace::{self, TracedOp};
 use crate::verbs::Flags;
 use std::cell::{Cell, RefCell};
@@ -81,7 +82,30 @@ impl Slot {
     }
 }
 
-thread_local!(static SLOTS: [Slot; 2] = [Slot::new(), Slot::new()]);
+thread_local! {
+    /// This thread's descriptors, for requests and for replies. A pointer without a destructor: the client's own destructors of
+    /// the thread may still send.
+    static SLOTS: Cell<Option<&'static [Slot; 2]>> = const { Cell::new(None) };
+}
+
+/// Frees a thread's descriptors when it ends.
+static END: ThreadEnd = ThreadEnd::new(|| {
+    if let Some(slots) = SLOTS.take() {
+        // SAFETY: leaked in `slots`, and this thread, which alone knows them, has forgotten them.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(slots).cast_mut()) });
+    }
+});
+
+/// The thread's descriptor for a message of the sort `what`.
+fn slot(what: u32) -> &'static Slot {
+    let slots = SLOTS.get().unwrap_or_else(|| {
+        END.watch();
+        let made: &[Slot; 2] = Box::leak(Box::new([Slot::new(), Slot::new()]));
+        SLOTS.set(Some(made));
+        made
+    });
+    &slots[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
+}
 
 /// The words of a prepare that both directions have.
 #[derive(Clone, Copy)]
@@ -124,41 +148,30 @@ fn check(wish: &Wish) -> Result<usize, Error> {
     Ok(most.min(most_of_all))
 }
 
-/// Opens the thread's descriptor. `lend` gives room at the receiver, if it can; `Err(())` in it: there is none, and the caller does
-/// not wait.
-fn prepare(
+/// Opens the thread's descriptor. `lent`: room at the receiver, if the library's buffer lies there.
+fn open(
     wish: Wish,
+    size: usize,
     node: u32,
     token: *mut c_void,
-    lend: impl FnOnce(usize) -> Result<Result<Option<Lent>, ()>, Error>,
+    lent: Option<Lent>,
 ) -> Result<*const gasneti_sci_srcdesc_t, Error> {
-    let size = check(&wish)?;
-    let index = usize::from(wish.what & GASNETI_SCI_NPAM_REPLY != 0);
-    SLOTS.with(|slots| {
-        let slot = &slots[index];
-        if slot.open.get().is_some() {
-            return bad_arg(format_args!("a second prepare before the commit or cancel of the first"));
-        }
-        let lent = match wish.client.is_null() {
-            false => None,
-            true => match lend(size)? {
-                Ok(lent) => lent,
-                Err(()) => return Ok(std::ptr::null()),
-            },
-        };
-        let addr = match (&lent, wish.client.is_null()) {
-            (_, false) => wish.client,
-            (Some(lent), _) => lent.bytes.cast(),
-            (None, _) => slot.bytes(),
-        };
-        let Wish { what, numargs, dest, .. } = wish;
-        let event = if wish.event as usize > GROUP { wish.event } else { null_mut() };
-        slot.open.set(Some(Open { what, numargs, node, token, dest, event, lent }));
-        interval::opened();
-        let mut shown = slot.shown.borrow_mut();
-        **shown = gasneti_sci_srcdesc_t { addr, size };
-        Ok(&raw const **shown)
-    })
+    let Wish { what, client, numargs, dest, .. } = wish;
+    let slot = slot(what);
+    if slot.open.get().is_some() {
+        return bad_arg(format_args!("a second prepare before the commit or cancel of the first"));
+    }
+    let addr = match &lent {
+        _ if !client.is_null() => client,
+        Some(lent) => lent.bytes.cast(),
+        None => slot.bytes(),
+    };
+    let event = if wish.event as usize > GROUP { wish.event } else { null_mut() };
+    slot.open.set(Some(Open { what, numargs, node, token, dest, event, lent }));
+    interval::opened();
+    let mut shown = slot.shown.borrow_mut();
+    **shown = gasneti_sci_srcdesc_t { addr, size };
+    Ok(&raw const **shown)
 }
 
 /// Opens this thread's descriptor for a request to `rank` of `tm`; NULL if there is no room and `flags` say not to wait.
@@ -188,17 +201,18 @@ pub unsafe extern "C" fn gasneti_sci_npam_request(
         if flags.has(Flags::IMMEDIATE) && !job.am().has_room(node)? {
             return Ok(std::ptr::null());
         }
-        let own_thread = job.client().configuration & u64::from(GASNETI_SCI_MODE_SEQ) != 0;
-        let lends = own_thread && node != job.rank() && what & GASNETI_SCI_NPAM_MEDIUM != 0;
-        let lend = |size: usize| {
-            if !lends || size <= inline_max(numargs as usize) {
-                return Ok(Ok(None));
-            }
-            let lent = job.am().lend(node, size, flags)?;
-            Ok(if lent.is_none() && flags.has(Flags::IMMEDIATE) { Err(()) } else { Ok(lent) })
-        };
         let wish = Wish { what, client: client.cast_mut(), least, most, dest, event, numargs };
-        prepare(wish, node, null_mut(), lend)
+        let size = check(&wish)?;
+        let own_thread = job.client().configuration & u64::from(GASNETI_SCI_MODE_SEQ) != 0;
+        let is_ours = client.is_null() && what & GASNETI_SCI_NPAM_MEDIUM != 0 && size > inline_max(numargs as usize);
+        let mut lent = None;
+        if own_thread && is_ours && node != job.rank() && job.am().can_lend(node)? {
+            lent = job.am().lend(node, size, flags)?;
+            if lent.is_none() {
+                return Ok(std::ptr::null());
+            }
+        }
+        open(wish, size, node, null_mut(), lent)
     })
 }
 
@@ -225,7 +239,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_reply(
             return bad_arg(format_args!("a reply outside a request handler, or a second one"));
         }
         let wish = Wish { what, client: client.cast_mut(), least, most, dest, event, numargs };
-        prepare(wish, 0, token, |_| Ok(Ok(None)))
+        open(wish, check(&wish)?, 0, token, None)
     })
 }
 
@@ -239,24 +253,20 @@ fn name(names: &[&'static str; 4], what: u32) -> &'static str {
     names[2 * long + usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
 }
 
-/// What is open on this thread under `sd`, and how many bytes it may send.
+/// What is open on this thread under `sd`, where its bytes lie, and how many it may send.
 fn opened(what: u32, sd: *const gasneti_sci_srcdesc_t) -> Result<(Open, *mut c_void, usize), Error> {
-    let index = usize::from(what & GASNETI_SCI_NPAM_REPLY != 0);
-    SLOTS.with(|slots| {
-        let shown = slots[index].shown.borrow();
-        match slots[index].open.get() {
-            Some(open) if std::ptr::eq(&raw const **shown, sd) && open.what == what => {
-                Ok((open, shown.addr, shown.size))
-            }
-            _ => bad_arg(format_args!(
-                "{sd:p} is not open here: wrong thread, wrong kind, committed or cancelled before, or NO_OP"
-            )),
-        }
-    })
+    let slot = slot(what);
+    let shown = slot.shown.borrow();
+    match slot.open.get() {
+        Some(open) if std::ptr::eq(&raw const **shown, sd) && open.what == what => Ok((open, shown.addr, shown.size)),
+        _ => bad_arg(format_args!(
+            "{sd:p} is not open here: wrong thread, wrong kind, committed or cancelled before, or NO_OP"
+        )),
+    }
 }
 
 fn close(what: u32) {
-    SLOTS.with(|slots| slots[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)].open.set(None));
+    slot(what).open.set(None);
     interval::closed();
 }
 
@@ -287,9 +297,6 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
             return bad_arg(format_args!("destination {dest:p}; at the prepare it was {:p}", open.dest));
         }
         let job = Job::attached()?;
-        if flags != 0 && open.lent.is_none() && what & GASNETI_SCI_NPAM_REQUEST != 0 && !job.am().has_room(open.node)? {
-            return Ok(1);
-        }
         // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
         let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: the library's buffer, or the client's, which it promises to be readable for `nbytes` bytes.
@@ -297,7 +304,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
         close(what); // before the message, because a request may run handlers
         let sent = send(job, &open, handler, source, dest as usize, args, Flags(flags))?;
         if !sent {
-            SLOTS.with(|slots| slots[0].open.set(Some(open)));
+            slot(what).open.set(Some(open));
             interval::opened();
             return Ok(1);
         }
