@@ -32,6 +32,7 @@ fn main() {
         "api/ex/segment",
         "api/ex/am",
         "api/ex/npam",
+        "api/ex/srcdesc",
         "api/ex/rma",
         "api/ex/vis",
         "api/ex/atomic",

@@ -268,17 +268,17 @@ impl<A: Adapter> Cells<A> {
         self.local.word(self.base + self.block.barrier(parity, from)).load(Ordering::Acquire)
     }
 
-    /// Tells a member in how many meetings this one has arrived, for that member to know.
+    /// Tells a member, in the word of this parity, in how many meetings this one has arrived.
     #[inline]
-    pub fn meet(&self, am: &Am<A>, to: usize, count: u64) {
-        self.put(am, to, self.block.meeting(self.me), count);
+    pub fn meet(&self, am: &Am<A>, to: usize, parity: usize, count: u64) {
+        self.put(am, to, self.block.meeting(parity, self.me), count);
     }
 
-    /// In how many meetings `from` has said to have arrived.
+    /// What `from` has said in the word of this parity.
     #[inline]
-    pub fn met(&self, from: usize) -> u64 {
+    pub fn met(&self, from: usize, parity: usize) -> u64 {
         // ORDERING: Acquire ↔ Release in `meet`: behind a meeting, this node sees what the member stored before it.
-        self.local.word(self.base + self.block.meeting(from)).load(Ordering::Acquire)
+        self.local.word(self.base + self.block.meeting(parity, from)).load(Ordering::Acquire)
     }
 
     /// Stores words of this member's description of `seq` at a member, the last of them first.

@@ -1,11 +1,12 @@
 //! Meetings of a team: barriers without names, of which any number may be under way (contract: ex-coll.md §5, Barrier).
 //!
 //! Members count their arrivals. A member tells the others its count, a word that only grows. So any number of meetings needs
-//! one cell per pair of members, and a late word stands for all before it.
+//! two cells per pair of members, and a late word stands for all before it.
 //!
-//! In small teams each member tells all others; meeting `n` is over when all counts are at least `n`. In large ones a member
-//! tells in round `r` the member at distance 2^r, with the lowest count that it knows of: its own, and what it was told in the
-//! rounds before. After the last round that is the lowest count of the team.
+//! In small teams each member tells all others, in the cell of the count's parity; meeting `n` is over when all cells of its
+//! parity are at least `n`. In large ones a member tells in round `r` the member at distance 2^r, with the lowest count that it
+//! knows of: its own, and what it was told in the rounds before. After the last round that is the lowest count of the team.
+//! Large teams use the cells of one parity.
 //!
 //! Rules:
 //! 1. One thread at a time arrives; the client orders the calls (contract: ex-coll.md §5). That thread alone tells in round 0.
@@ -48,15 +49,15 @@ impl Meetings {
     #[inline]
     pub fn arrive<A: Adapter>(&self, cells: &Cells<A>, am: &Am<A>) -> u64 {
         let number = self.arrived.load(Ordering::Relaxed) + 1; // Relaxed: one thread at a time (rule 1)
-        let (me, members) = (cells.me(), cells.members());
-        if members <= DIRECT_MEMBERS {
-            for d in 1..members {
-                cells.meet(am, (me + d) % members, number);
+        let me = cells.me();
+        if Self::are_direct(cells) {
+            for member in (me + 1..cells.members()).chain(0..me) {
+                cells.meet(am, member, number as usize & 1, number);
             }
         } else {
-            cells.meet(am, (me + 1) % members, number);
+            cells.meet(am, (me + 1) % cells.members(), 0, number);
         }
-        // ORDERING: Release ↔ Acquire in `look`: the thread that tells others of the arrival comes behind this thread's stores.
+        // ORDERING: Release ↔ Acquire in `pass_on`: the thread that tells others of the arrival comes behind this thread's stores.
         self.arrived.store(number, Ordering::Release);
         number
     }
@@ -70,32 +71,41 @@ impl Meetings {
     /// True if meeting `number`, in which this member has arrived, is over. In large teams by the thread that runs tasks only.
     #[inline]
     pub fn is_over<A: Adapter>(&self, cells: &Cells<A>, am: &Am<A>, number: u64) -> bool {
-        // ORDERING: Acquire ↔ Release in `look`: what that thread saw of the others' stores.
-        self.over.load(Ordering::Acquire) >= number || self.look(cells, am) >= number
+        // ORDERING: Acquire ↔ Release below: what that thread saw of the others' stores.
+        if self.over.load(Ordering::Acquire) >= number {
+            return true;
+        }
+        let over = match Self::are_direct(cells) {
+            true if Self::all_told(cells, number) => number,
+            true => return false,
+            false => self.pass_on(cells, am),
+        };
+        // ORDERING: Release ↔ Acquire above. Threads that look at once may set it back; a later look mends that.
+        self.over.store(over, Ordering::Release);
+        over >= number
     }
 
-    fn look<A: Adapter>(&self, cells: &Cells<A>, am: &Am<A>) -> u64 {
+    #[inline]
+    fn all_told<A: Adapter>(cells: &Cells<A>, number: u64) -> bool {
+        let parity = number as usize & 1;
+        (0..cells.members()).all(|member| member == cells.me() || cells.met(member, parity) >= number)
+    }
+
+    /// Does what there is to do in the later rounds of a large team. Returns the lowest count that this member knows of.
+    fn pass_on<A: Adapter>(&self, cells: &Cells<A>, am: &Am<A>) -> u64 {
         let (me, members) = (cells.me(), cells.members());
         // ORDERING: Acquire ↔ Release in `arrive`.
         let mut least = self.arrived.load(Ordering::Acquire);
-        if Self::are_direct(cells) {
-            for d in 1..members {
-                least = least.min(cells.met((me + d) % members));
+        let (mut distance, mut round) = (1, 0);
+        while distance < members {
+            if round > 0 && self.told[round].load(Ordering::Relaxed) < least {
+                // Relaxed, both: one thread at a time, ordered by the lock of the tasks (rule 2)
+                self.told[round].store(least, Ordering::Relaxed);
+                cells.meet(am, (me + distance) % members, 0, least);
             }
-        } else {
-            let (mut distance, mut round) = (1, 0);
-            while distance < members {
-                if round > 0 && self.told[round].load(Ordering::Relaxed) < least {
-                    // Relaxed, both: one thread at a time, ordered by the lock of the tasks (rule 2)
-                    self.told[round].store(least, Ordering::Relaxed);
-                    cells.meet(am, (me + distance) % members, least);
-                }
-                least = least.min(cells.met((me + members - distance) % members));
-                (distance, round) = (2 * distance, round + 1);
-            }
+            least = least.min(cells.met((me + members - distance) % members, 0));
+            (distance, round) = (2 * distance, round + 1);
         }
-        // ORDERING: Release ↔ Acquire in `is_over`. Threads that look at once may set it back; a later look mends that.
-        self.over.store(least, Ordering::Release);
         least
     }
 }

@@ -4,7 +4,7 @@
 use super::clang::{read, reader, root};
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 use gasnet_sci::am::region;
-use gasnet_sci::api::ex::{am::*, atomic::*, job::*, npam::*, objects::*, team::*, vis::*};
+use gasnet_sci::api::ex::{am::*, atomic::*, job::*, objects::*, srcdesc::*, team::*, vis::*};
 use gasnet_sci::api::g1::{
     direct::*,
     init::*,

@@ -9,5 +9,6 @@ pub mod npam;
 pub mod objects;
 pub mod rma;
 pub mod segment;
+pub mod srcdesc;
 pub mod team;
 pub mod vis;
