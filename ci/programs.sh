@@ -82,6 +82,7 @@ ex-testcore2     | 1             |
 ex-testcore3     |               |
 ex-testcore5     |               |
 ex-testthreadend |               |
+ex-testvalues    |               | noise
 ex-testtoken     |               |
 ex-testtmpair    |               |
 ex-testsegment   |               |

@@ -4,6 +4,8 @@
  *   testbad CASE        testbad -l lists the cases
  *
  * Process 0 misbehaves, or the handler of the last one. A case that comes to its end prints ERROR and exits with 0. */
+#include <gasnet.h>
+
 #include "testexam.h"
 
 enum { SHORT_REQ = 150, MED_REQ, LONG_REQ, SHORT_REP, MED_REP, LONG_REP, TWO_ARGS, UNREGISTERED = 199 };
@@ -125,6 +127,10 @@ static gex_AM_SrcDesc_t open_long(void) { return gex_AM_PrepareRequestLong(tm, n
   CASE(entry_categories, gex_AM_Entry_t e[] = {ROW(180, short_req, SHORT, REQREP, 0, NULL)};                         \
        e[0].gex_flags |= GEX_FLAG_AM_MEDIUM; (void)gex_EP_RegisterHandlers(ep, e, 1))                                \
   CASE(entry_nargs, gex_AM_Entry_t e[] = {ROW(180, short_req, SHORT, REQREP, 17, NULL)}; (void)gex_EP_RegisterHandlers(ep, e, 1)) \
+  CASE(gasnet1_request, (void)gasnet_AMRequestShort0(LAST, SHORT_REQ))                                               \
+  CASE(gasnet1_put, gasnet_put(LAST, area[LAST], bytes, 8))                                                          \
+  CASE(gasnet1_get_val, (void)gasnet_get_val(LAST, area[LAST], 8))                                                   \
+  CASE(gasnet1_memset, gasnet_memset_nbi(LAST, area[LAST], 0, 8))                                                    \
   CASE(lock_held, static gex_HSL_t l = GEX_HSL_INITIALIZER; gex_HSL_Lock(&l); gex_AM_RequestShort0(tm, LAST, SHORT_REQ, 0))
 
 #define CASE(name, ...) C_##name,

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::constants::*;
+use super::ex::{objects, srcdesc};
 use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_t};
 use crate::am::token::{Kind, Token};
 use crate::base::log;
@@ -106,11 +107,21 @@ pub(super) fn configure(debug: bool) {
                 let place = CallSite { file: lock.gasneti_file, line: lock.gasneti_line };
                 fatal(format_args!("an AM handler returned while holding a handler-safe lock, taken {place}"));
             }
-            if crate::api::ex::srcdesc::is_open() {
+            if srcdesc::is_open() {
                 fatal(format_args!("an AM handler returned between the prepare and the commit of a reply"));
             }
         });
     }
+}
+
+/// Whether the call is one that GASNet-EX clients must ask for (contract: ex-core.md §5.2).
+fn is_gasnet1(name: &CStr) -> bool {
+    let Some(rest) = name.to_bytes().strip_prefix(b"gasnet_") else { return false };
+    // A transfer is followed by nothing, by "_", or by the letter of vector, indexed or strided.
+    let is_transfer = |verb: &[u8]| {
+        rest.strip_prefix(verb).is_some_and(|form| matches!(form.first(), None | Some(b'_' | b'v' | b'i' | b's')))
+    };
+    rest.starts_with(b"AMRequest") || [&b"get"[..], b"put", b"memset"].into_iter().any(is_transfer)
 }
 
 /// Checks `rules` (`GASNETI_SCI_RULE_*`) for the call `name`. A broken rule ends the job.
@@ -126,7 +137,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
         "before gasnet_attach"
     } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && in_handler() {
         "in an AM handler"
-    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && crate::api::ex::srcdesc::is_open() {
+    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && srcdesc::is_open() {
         "between the prepare and the commit of a message"
     } else if rules & GASNETI_SCI_RULE_IN_HANDLER != 0 && !in_handler() {
         "outside an AM handler"
@@ -134,6 +145,9 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
         "while holding a handler-safe lock"
     } else if rules & GASNETI_SCI_RULE_NO_NIS != 0 && SECTION.with(Cell::get) != 0 {
         "in a no-interrupt section"
+    // SAFETY: the caller promises that `name` is a C string.
+    } else if objects::is_without_gasnet1() && is_gasnet1(unsafe { CStr::from_ptr(name) }) {
+        "without gasnet_attach, and without GEX_FLAG_USES_GASNET1 in gex_Client_Init,"
     } else {
         record(name, place);
         return;
@@ -165,7 +179,7 @@ pub unsafe extern "C" fn gasneti_sci_check_reply(
         Some(t) if t.kind() == Kind::Stale => "outside the request handler that the token belongs to",
         Some(t) if t.replied() => "a second time for one request",
         Some(_) if holding() => "while holding a handler-safe lock",
-        Some(_) if crate::api::ex::srcdesc::is_open() => "between the prepare and the commit of a message",
+        Some(_) if srcdesc::is_open() => "between the prepare and the commit of a message",
         Some(_) => return,
     };
     fatal(format_args!("{name} called {why} {place}"))

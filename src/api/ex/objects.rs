@@ -183,6 +183,12 @@ pub(in crate::api) fn bind_attached(job: &Job) -> *mut gasneti_sci_segment_t {
     segment
 }
 
+/// True if the client was made by `gex_Client_Init` without `GEX_FLAG_USES_GASNET1`: calls of GASNet-1 are erroneous.
+pub fn is_without_gasnet1() -> bool {
+    // SAFETY: the object lives for ever, and its flags do not change.
+    PRIMORDIAL.get().is_some_and(|made| unsafe { (*made.client).flags } & GASNETI_SCI_USES_GASNET1 == 0)
+}
+
 /// The primordial objects. `NotInit`: before init.
 pub fn primordial() -> Result<&'static Primordial, Error> {
     PRIMORDIAL.get().ok_or_else(|| Error::not_init("gex_Client_Init has not been called"))
