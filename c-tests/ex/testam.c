@@ -9,10 +9,7 @@
  *   sections: Short A-E, Medium F-J, Long K-O: ping-pong by reply, ping-pong by request, flood, flood of requests that are all
  *   replied to, flood in both directions. Negotiated payload: P-R Medium, S-U Long: ping-pong and flood from the library's buffer,
  *   flood from the client's. V: every byte. */
-#include "testperf.h"
-#if GASNET_PAR
-#include <pthread.h>
-#endif
+#include "testpollers.h"
 
 typedef enum { SHORT, MEDIUM, LONG } category;
 typedef enum { PING_REPLY, PING_REQUEST, FLOOD, FLOOD_REPLY, BOTH_WAYS } pattern;
@@ -204,30 +201,9 @@ static void verify(size_t limit) {
   if (me == 0) say("V  every byte of every category and size compared");
 }
 
-/* ---- threads that only poll ---- */
-
-static long pollers;
-#if GASNET_PAR
-static volatile int polling = 1;
-static pthread_t poller[64];
-static void *poll_on(void *arg) {
-  while (polling) gasnet_AMPoll();
-  return arg;
-}
-static void start_pollers(void) {
-  long i;
-  for (i = 0; i < pollers; i++)
-    if (pthread_create(&poller[i], NULL, poll_on, NULL)) gasnet_exit(95);
-}
-static void stop_pollers(void) {
-  polling = 0;
-  while (pollers > 0) pthread_join(poller[--pollers], NULL);
-}
-#endif
-
 int main(int argc, char **argv) {
   static const char usage[] = "testam [-in|-out] [-s] [-m] [-a] [-c] [-f] [-p N up to 64 (PAR)] [iters [maxsz [sections A-V]]]";
-  static const testperf_option accepted[] = {OPT_SIDE, OPT_COLD, OPT_MEGA, OPT_PAIR, AMOUNT("-p", &pollers)};
+  static const testperf_option accepted[] = {OPT_SIDE, OPT_COLD, OPT_MEGA, OPT_PAIR, OPT_POLLERS};
   long iters;
   size_t most, k;
   int arg;
@@ -244,17 +220,10 @@ int main(int argc, char **argv) {
   source = opt.in ? area[me] + 2 * room : (unsigned char *)malloc(room);
   mirror = (unsigned char *)malloc(room);
   if (source == NULL || mirror == NULL) gasnet_exit(98);
-#if GASNET_PAR
-  if (pollers < 0 || pollers > 64) misuse(usage);
-  start_pollers();
-#else
-  if (pollers != 0) misuse(usage);
-#endif
+  start_pollers(usage);
   for (k = 0; k < COUNT_OF(sections); k++)
     if (wanted(sections[k].letter)) rows(&sections[k], iters, most);
   if (wanted('V')) verify(most);
-#if GASNET_PAR
   stop_pollers();
-#endif
   return end();
 }
