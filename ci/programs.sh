@@ -85,7 +85,7 @@ ex-testthreadend |               |
 ex-testtoken     |               |
 ex-testtmpair    |               |
 ex-testsegment   |               |
-ex-testimm       | 100           |
+ex-testimm       | 100 64K       |
 ex-testrma       | 20            |
 ex-testvis       | 20            |
 ex-testthreads   |               |
