@@ -88,7 +88,8 @@ ex-testsegment   |               |
 ex-testimm       | 100 64K       |
 ex-testrma       | 20            |
 ex-testvis       | 20            |
-ex-testthreads   |               |
+ex-testthreads   | -i 500        |
+ex-testhandover  |               |
 ex-testacc       | 1000          |
 ex-testnbr       |               |
 ex-testqueue     | 1 64 16K      |
