@@ -100,7 +100,8 @@ ex-testfaddperf  | -a 300        |
 ex-testsplit     |               |
 ex-testteam      | 2000          |
 ex-testreduce    | 50            |
-ex-testcoll      |               |
+ex-testcoll      | 200           |
+ex-testcollnb    |               |
 ex-testcxx       |               |
 ex-testenv       |               |
 ex-testhsl       |               |

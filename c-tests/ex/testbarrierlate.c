@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
   iters = positional(argc, argv, arg, 1000);
   polls = positional(argc, argv, arg + 1, 10);
   (void)now_us();
-  start_pollers("");
+  start_pollers(""); /* none */
   for (late = 0; late < nodes; late++) {
     BARRIER();
     apart = now_us();

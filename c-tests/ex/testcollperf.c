@@ -6,70 +6,37 @@
  *     -src-in, -src-out, -dst-in, -dst-out   sources, destinations in the segment, elsewhere (default)
  *     outer: repetitions of all; inner: checked calls of each form; perfiters: timed calls
  *   sections: A scatter, B gather, C gather_all, D exchange, E broadcast, F reduction to one, G reduction to all */
-#include "testperf.h"
-#include <gasnet_coll.h>
+#include "testoldcoll.h"
 
 static unsigned char *src, *dst;
 static size_t most;
 static long inner, perf_iters;
 
-static const int sync_in[] = {GASNET_COLL_IN_NOSYNC, GASNET_COLL_IN_MYSYNC, GASNET_COLL_IN_ALLSYNC};
-static const int sync_out[] = {GASNET_COLL_OUT_NOSYNC, GASNET_COLL_OUT_MYSYNC, GASNET_COLL_OUT_ALLSYNC};
-static const char *const sync_name[] = {"NO", "MY", "ALL"};
 static int in_segment; /* flags of the old collectives */
 
-static unsigned seed_of(gex_Rank_t from, gex_Rank_t to, unsigned turn) { return from * 3 + to * 5 + turn; }
-
-static void old_collective(char section, size_t n, gasnet_node_t root, int flags) {
-  flags |= GASNET_COLL_LOCAL | in_segment;
-  switch (section) {
-    case 'A': gasnet_coll_scatter(GASNET_TEAM_ALL, dst, root, src, n, flags); break;
-    case 'B': gasnet_coll_gather(GASNET_TEAM_ALL, root, dst, src, n, flags); break;
-    case 'C': gasnet_coll_gather_all(GASNET_TEAM_ALL, dst, src, n, flags); break;
-    default: gasnet_coll_exchange(GASNET_TEAM_ALL, dst, src, n, flags); break;
-  }
-}
-/* Sources, and destinations that have none of it. */
-static void prepare_old(char section, size_t n, gasnet_node_t root, unsigned turn) {
-  gex_Rank_t r;
-  if (section == 'B' || section == 'C') fill(src, seed_of(me, 0, turn), n);
-  else if (section == 'D' || me == root)
-    for (r = 0; r < nodes; r++) fill(src + r * n, seed_of(me, r, turn), n);
-  memset(dst, 0xee, nodes * n + 1);
-}
-static void check_old(char section, size_t n, gasnet_node_t root, unsigned turn) {
-  size_t written = 0;
-  gex_Rank_t r;
-  if (section == 'A') {
-    CHECK(filled(dst, seed_of(root, me, turn), n));
-    written = n;
-  } else if (section != 'B' || me == root)
-    for (r = 0, written = nodes * n; r < nodes; r++) CHECK(filled(dst + r * n, seed_of(r, section == 'D' ? me : 0, turn), n));
-  CHECK(dst[written] == 0xee);
-}
-static void old_section(char section, const char *name, double factor) {
+static void old_section(char section, old_kind k, double factor) {
   double size;
   int in, out;
   char what[64];
   if (!wanted(section)) return;
   for (in = 0; in < 3; in++)
     for (out = 0; out < 3; out++) {
-      const int flags = sync_in[in] | sync_out[out];
-      snprintf(what, sizeof what, "%s %s/%s", name, sync_name[in], sync_name[out]);
+      const int flags = sync_in[in] | sync_out[out] | GASNET_COLL_LOCAL | in_segment;
+      snprintf(what, sizeof what, "%s %s/%s", old_name[k], sync_name[in], sync_name[out]);
       for (size = 8; size <= (double)most; size *= factor) {
         const size_t n = (size_t)size;
         double us;
         long i;
         for (i = 0; i < inner; i++) {
           const gasnet_node_t root = (gasnet_node_t)i % nodes;
-          prepare_old(section, n, root, (unsigned)i);
+          old_prepare(k, dst, src, n, root, (unsigned)i);
           BARRIER(); /* what the modes without syncs demand */
-          old_collective(section, n, root, flags);
+          old_blocking(k, dst, src, n, root, flags);
           BARRIER();
-          check_old(section, n, root, (unsigned)i);
+          CHECK(old_right(k, dst, n, root, (unsigned)i));
         }
         BARRIER();
-        TIMED(us, perf_iters / 10, perf_iters, old_collective(section, n, 0, flags));
+        TIMED(us, perf_iters / 10, perf_iters, old_blocking(k, dst, src, n, 0, flags));
         BARRIER();
         if (me == 0) row(section, what, n, perf_iters, us);
       }
@@ -135,17 +102,19 @@ int main(int argc, char **argv) {
   in_segment = (src_in ? GASNET_COLL_SRC_IN_SEGMENT : 0) | (dst_in ? GASNET_COLL_DST_IN_SEGMENT : 0);
 #endif
   memset(src, 1, room);
+  start_pollers(""); /* none */
   (void)now_us();
   for (round = 0; round < outer; round++) {
-    old_section('A', "scatter", factor);
-    old_section('B', "gather", factor);
-    old_section('C', "gather_all", factor);
-    old_section('D', "exchange", factor);
+    old_section('A', SCATTER, factor);
+    old_section('B', GATHER, factor);
+    old_section('C', GATHER_ALL, factor);
+    old_section('D', EXCHANGE, factor);
     new_section('E', "gex broadcast", factor);
     new_section('F', "gex reduction to one", factor);
     new_section('G', "gex reduction to all", factor);
   }
   gasnet_coll_dumpTuningState(NULL, GASNET_TEAM_ALL);
   gasnet_coll_dumpProfile(NULL, GASNET_TEAM_ALL);
+  stop_pollers();
   return end();
 }

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
   iters = positional(argc, argv, arg, 10000);
   if (positional(argc, argv, arg + 1, 1) > 1 && me == 0) printf("WARNING: one thread of each process takes part\n");
   if (arg + 2 < argc) section_letters = argv[arg + 2];
-  start_pollers("");
+  start_pollers(""); /* none */
   of_team = 1;
   for (way = 0; way < 3; way++) {
     by_try = way == 1, by_blocking = way == 2;
