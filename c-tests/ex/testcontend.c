@@ -19,14 +19,14 @@ static int fight;         /* 1 all put, 2 all get */
 
 /* A word of each thread in each area: number 0 of the thread that is timed. */
 static uint64_t *word(gex_Rank_t rank, int thread) { return (uint64_t *)(void *)area[rank] + 8 * thread; }
-static uint64_t value_of(gex_Rank_t rank, int thread, long i) { return ((uint64_t)rank << 40) + ((uint64_t)thread << 32) + (uint64_t)i + 1; }
+static uint64_t value_of(gex_Rank_t rank, int thread, long i) { return ((uint64_t)0xa5 << 56) + ((uint64_t)rank << 40) + ((uint64_t)thread << 32) + (uint64_t)i + 1; }
 
 static void one_fight(int thread) {
   const int slot = MOST + 1 + thread;
   uint64_t value = 0;
   long i;
   for (i = 0; i < iters; i++) {
-    value = value_of(me, thread, i);
+    value = fight == 1 ? value_of(me, thread, i) : 0;
     if (fight == 1) (void)gex_RMA_PutBlocking(tm, peer, word(peer, slot), &value, 8, 0);
     else (void)gex_RMA_GetBlocking(tm, &value, peer, word(peer, slot), 8, 0);
     if (fight == 2 && value != value_of(peer, thread, iters - 1)) break;
@@ -87,7 +87,7 @@ static void alone(int put) {
   long i;
   if (!sends) return;
   for (i = 0; i < iters; i++) {
-    value = value_of(me, 0, i);
+    value = put ? value_of(me, 0, i) : 0;
     if (put) (void)gex_RMA_PutBlocking(tm, peer, word(peer, 1), &value, 8, 0);
     else (void)gex_RMA_GetBlocking(tm, &value, peer, word(peer, 2), 8, 0);
   }

@@ -77,10 +77,12 @@ static void traffic_memory(gex_TM_t team, gex_Rank_t rank, gex_Rank_t to) {
   fill(bytes, me + 1, sizeof bytes);
   events[1] = gex_RMA_PutNB(team, rank, there, bytes, sizeof bytes, &events[0], 0);
   gex_Event_WaitAll(events, 2, 0);
+  memset(back, 0, sizeof back);
   gex_Event_Wait(gex_RMA_GetNB(team, back, rank, there, sizeof back, 0));
   CHECK(filled(back, me + 1, sizeof back));
   (void)gex_RMA_PutNBI(team, rank, here, bytes, sizeof bytes, GEX_EVENT_GROUP, 0);
   gex_NBI_Wait(GEX_EC_ALL, 0);
+  memset(back, 0, sizeof back);
   (void)gex_RMA_GetNBI(team, back, rank, here, sizeof back, 0);
   gex_NBI_Wait(GEX_EC_GET, 0);
   CHECK(filled(back, me + 1, sizeof back));
