@@ -34,8 +34,10 @@ static gex_AM_Entry_t table[] = {ROW(H_BULK, bulk, MEDLONG, REQUEST, 2, NULL), R
 /* Tries one operation. Not 0: refused. In an area: target of Longs, target of puts, source of gets, local memory. */
 static int one(kind k, gex_Rank_t to, gex_Flags_t flags) {
   switch (k) {
-    case MEDIUM: return gex_AM_RequestMedium2(tm, to, H_BULK, source, max_medium, GEX_EVENT_GROUP, flags, (gex_AM_Arg_t)seed, (gex_AM_Arg_t)max_medium);
-    case LONG: return gex_AM_RequestLong2(tm, to, H_BULK, source, max_long, area[to], GEX_EVENT_GROUP, flags, (gex_AM_Arg_t)seed, (gex_AM_Arg_t)max_long);
+    case MEDIUM: return gex_AM_RequestMedium2(tm, to, H_BULK, source, max_medium, GEX_EVENT_GROUP, flags, (gex_AM_Arg_t)seed,
+                                   (gex_AM_Arg_t)max_medium);
+    case LONG: return gex_AM_RequestLong2(tm, to, H_BULK, source, max_long, area[to], GEX_EVENT_GROUP, flags, (gex_AM_Arg_t)seed,
+                                 (gex_AM_Arg_t)max_long);
     case PUT: return gex_RMA_PutNBI(tm, to, area[to] + limit, source, limit, GEX_EVENT_DEFER, flags);
     default: return gex_RMA_GetNBI(tm, landing + to * limit, to, area[to] + 2 * limit, limit, flags);
   }

@@ -142,8 +142,11 @@ int main(int argc, char **argv) {
     if (how.selected[k] && !how.all) any++, kinds[n_kinds++] = (kind)k;
   for (k = 0; any == 0 && k < KINDS; k++) kinds[n_kinds++] = (kind)k;
   for (k = 0; k < MOST; k++) gasnett_atomic_set(&answers[k], 0, 0);
-  most_medium = smaller(gex_AM_MaxRequestMedium(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3), gex_AM_MaxReplyMedium(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3));
-  most_long = smaller(SLICE, smaller(gex_AM_MaxRequestLong(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3), gex_AM_MaxReplyLong(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3)));
+  most_medium = smaller(gex_AM_MaxRequestMedium(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3),
+                        gex_AM_MaxReplyMedium(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3));
+  most_long = smaller(gex_AM_MaxRequestLong(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3),
+                      gex_AM_MaxReplyLong(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 3));
+  most_long = smaller(most_long, SLICE);
   most_medium = smaller(most_medium, SLICE);
   MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));
   make_areas(((size_t)nodes + 1) * (size_t)threads * SLICE);

@@ -41,7 +41,8 @@ static void traffic_bulk_back(gex_Token_t token, void *buf, size_t n, gex_AM_Arg
   CHECK(n == TRAFFIC_BYTES && filled(buf, me, n));
   traffic_back++;
 }
-static gex_AM_Entry_t traffic_table[] = {ROW(T_SHORT, traffic_short, SHORT, REQUEST, 2, NULL), ROW(T_MEDIUM, traffic_medium, MEDIUM, REQUEST, 2, NULL),
+static gex_AM_Entry_t traffic_table[] = {ROW(T_SHORT, traffic_short, SHORT, REQUEST, 2, NULL),
+                                         ROW(T_MEDIUM, traffic_medium, MEDIUM, REQUEST, 2, NULL),
                                          ROW(T_LONG, traffic_long, LONG, REQUEST, 2, NULL), ROW(T_BACK, traffic_back_h, SHORT, REPLY, 2, NULL),
                                          ROW(T_BULK_BACK, traffic_bulk_back, MEDLONG, REPLY, 2, NULL)};
 
