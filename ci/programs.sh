@@ -112,9 +112,9 @@ ex-testam        | 100 16K       |
 ex-testalltoall  | 50            |
 ex-testmisc      | 5000          |
 ex-testcontend   | 4 50          |
-ex-testsmall     | 2000          |
+ex-testsmall     | 1000          |
 ex-testlarge     | 20 1M         |
-ex-testval       | 10000         |
+ex-testval       | 3000          |
 ex-testalign     | 50            |
 ex-testrand      | 1000 4M       |
 ex-testlogGP     | 1000 2 8 64K  |
