@@ -86,21 +86,49 @@ ex-testvalues    |               | noise
 ex-testtoken     |               |
 ex-testtmpair    |               |
 ex-testsegment   |               |
-ex-testimm       | 100           |
+ex-testimm       | 100 64K       |
 ex-testrma       | 20            |
 ex-testvis       | 20            |
-ex-testthreads   |               |
+ex-testthreads   | -i 500        |
+ex-testhandover  |               |
 ex-testacc       | 1000          |
 ex-testnbr       |               |
-ex-testqueue     | 1 64          |
+ex-testqueue     | 1 64 16K      |
 ex-testslice     | 100000 3 50   |
 ex-testreadonly  |               |
 ex-testratomic   | 60            |
 ex-testfaddperf  | -a 300        |
 ex-testsplit     |               |
-ex-testteam      | 100           |
+ex-testteam      | 2000          |
 ex-testreduce    | 50            |
-ex-testcoll      |               |
+ex-testcoll      | 200           |
+ex-testcollnb    |               |
+ex-testcxx       |               |
+ex-testenv       |               |
+ex-testhsl       |               |
+ex-testprogthr   |               |
+ex-testinternal  | 20            |
+ex-testcore4     |               |
+ex-testam        | 100 16K       |
+ex-testalltoall  | 50            |
+ex-testmisc      | 5000          |
+ex-testcontend   | 4 50          |
+ex-testsmall     | 1000          |
+ex-testlarge     | 20 1M         |
+ex-testval       | 3000          |
+ex-testalign     | 50            |
+ex-testrand      | 1000 4M       |
+ex-testlogGP     | 1000 2 8 64K  |
+ex-testvisperf   | -maxdata 64K 20 |
+ex-testbarrier   | 5000          |
+ex-testteambarrier | 1000          |
+ex-testbarrierconf | 200           |
+ex-testbarrierlate | 500           |
+ex-testteambcast | 0 0 100       |
+ex-testcollperf  | 4K            |
+ex-testcudauva   |               |
+ex-testhip       |               |
+ex-testze        |               |
 '
 
 # Programs of this list with long non-blocking transfers.

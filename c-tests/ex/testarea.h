@@ -12,7 +12,7 @@
 #define BY_PAIR() tm
 #endif
 #if defined(GASNET_SEGMENT_EVERYTHING)
-static unsigned char everywhere[24 << 20];
+static unsigned char everywhere[64 << 20];
 #define share(length) (attach(GASNET_PAGESIZE), (void)((length) <= sizeof everywhere || (gasnet_exit(77), 0)))
 #define shared(rank) ((void)(rank), (void *)everywhere)
 #else

@@ -1,9 +1,14 @@
 /* Every number of arguments, in all categories and both directions, by numbered names, by names that count, and by
  * negotiated payload. Contract: ex-core.md sections 11, 12. Options: none. Positional: payload bytes (1024). */
-#include "testex.h"
+#include "testarea.h"
 
-#define MOST 4096
-static size_t nbytes = 1024;
+/* testcore4 includes this file with another name and size. */
+#ifndef TESTCORE_NAME
+#define TESTCORE_NAME "testcore5"
+#define MOST ((size_t)4096)
+#define PAYLOAD 1024
+#endif
+static size_t nbytes = PAYLOAD, medium_bytes, buffer_bytes; /* of Longs, Mediums, Longs from the library's buffer */
 static gex_Rank_t peer;
 static volatile int replies, expected;
 static unsigned char *source_bytes;
@@ -19,7 +24,7 @@ static void check_args(int n, const gex_AM_Arg_t *args) {
 static void check_payload(void *buf, size_t len, int byte) {
   size_t i;
   unsigned char *at = (unsigned char *)buf;
-  CHECK(len == nbytes);
+  CHECK(len == nbytes || len == medium_bytes || len == buffer_bytes);
   for (i = 0; i < len; i++)
     if (at[i] != (unsigned char)byte) {
       CHECK(at[i] == (unsigned char)byte);
@@ -83,12 +88,6 @@ static void check_payload(void *buf, size_t len, int byte) {
 /* Handlers: index 128 + 6 * n + kind. Requests answer in kind: by the numbered name, or by negotiated payload. */
 enum { SHORT_REQ, SHORT_REP, MED_REQ, MED_REP, LONG_REQ, LONG_REP, KINDS };
 #define INDEX(n, kind) ((gex_AM_Index_t)(GEX_AM_INDEX_BASE + KINDS * (n) + (kind)))
-#if defined(GASNET_SEGMENT_EVERYTHING)
-static unsigned char everywhere[2 * MOST]; /* all processes have the same layout */
-static unsigned char *long_area(gex_Rank_t rank) { return (void)rank, everywhere; }
-#else
-static unsigned char *long_area(gex_Rank_t rank) { return (unsigned char *)base_of(rank); }
-#endif
 static void *areas[64];
 
 static void answered(void) { replies++; }
@@ -189,22 +188,22 @@ static void wait_for(int count) {
     UNTIL(gex_AM_RequestShort##n(gex_TM_Pair(ep, 0), peer, INDEX(n, SHORT_REQ), GEX_FLAG_IMMEDIATE V##n));           \
     wait_for(3);                                                                                                     \
     FILL(n + 1);                                                                                                     \
-    CHECK(gex_AM_RequestMedium##n(tm, peer, INDEX(n, MED_REQ), source_bytes, nbytes, GEX_EVENT_NOW, 0 V##n) == 0);   \
-    CHECK(gex_AM_RequestMedium(tm, peer, INDEX(n, MED_REQ), source_bytes, nbytes, &lc, 0 V##n) == 0);                \
+    CHECK(gex_AM_RequestMedium##n(tm, peer, INDEX(n, MED_REQ), source_bytes, medium_bytes, GEX_EVENT_NOW, 0 V##n) == 0);   \
+    CHECK(gex_AM_RequestMedium(tm, peer, INDEX(n, MED_REQ), source_bytes, medium_bytes, &lc, 0 V##n) == 0);                \
     gex_Event_Wait(lc);                                                                                              \
-    UNTIL(gex_AM_RequestMedium##n(tm, peer, INDEX(n, MED_REQ), source_bytes, nbytes, GEX_EVENT_GROUP, GEX_FLAG_IMMEDIATE V##n)); \
+    UNTIL(gex_AM_RequestMedium##n(tm, peer, INDEX(n, MED_REQ), source_bytes, medium_bytes, GEX_EVENT_GROUP, GEX_FLAG_IMMEDIATE V##n)); \
     gex_NBI_Wait(GEX_EC_AM, 0);                                                                                      \
-    sd = gex_AM_PrepareRequestMedium(tm, peer, NULL, nbytes / 2, 2 * nbytes, NULL, 0, n);                            \
-    CHECK(gex_AM_SrcDescSize(sd) >= nbytes);                                                                         \
-    memset(gex_AM_SrcDescAddr(sd), n + 1, nbytes);                                                                   \
-    gex_AM_CommitRequestMedium##n(sd, INDEX(n, MED_REQ), nbytes V##n);                                               \
-    sd = gex_AM_PrepareRequestMedium(tm, peer, NULL, 1, nbytes, NULL, 0, n);                                         \
+    sd = gex_AM_PrepareRequestMedium(tm, peer, NULL, medium_bytes / 2, 2 * medium_bytes, NULL, 0, n);                \
+    CHECK(gex_AM_SrcDescSize(sd) >= medium_bytes);                                                                   \
+    memset(gex_AM_SrcDescAddr(sd), n + 1, medium_bytes);                                                             \
+    gex_AM_CommitRequestMedium##n(sd, INDEX(n, MED_REQ), medium_bytes V##n);                                         \
+    sd = gex_AM_PrepareRequestMedium(tm, peer, NULL, 1, medium_bytes, NULL, 0, n);                                   \
     CHECK(gex_AM_CancelRequestMedium(sd, 0) == 0);                                                                   \
     lc = GEX_EVENT_NO_OP;                                                                                            \
-    sd = gex_AM_PrepareRequestMedium(tm, peer, source_bytes, 1, 2 * nbytes, &lc, 0, n);                              \
+    sd = gex_AM_PrepareRequestMedium(tm, peer, source_bytes, 1, 2 * medium_bytes, &lc, 0, n);                        \
     CHECK(gex_AM_SrcDescAddr(sd) == source_bytes);                                                                   \
-    if (gex_AM_CommitRequestMedium_v2(sd, INDEX(n, MED_REQ), nbytes, GEX_FLAG_IMMEDIATE V##n)) /* no poll before it */ \
-      CHECK(gex_AM_CommitRequestMedium_v2(sd, INDEX(n, MED_REQ), nbytes, 0 V##n) == 0);                              \
+    if (gex_AM_CommitRequestMedium_v2(sd, INDEX(n, MED_REQ), medium_bytes, GEX_FLAG_IMMEDIATE V##n)) /* no poll before it */ \
+      CHECK(gex_AM_CommitRequestMedium_v2(sd, INDEX(n, MED_REQ), medium_bytes, 0 V##n) == 0);                        \
     gex_Event_Wait(lc);                                                                                              \
     wait_for(5);                                                                                                     \
     CHECK(gex_AM_RequestLong##n(tm, peer, INDEX(n, LONG_REQ), source_bytes, nbytes, areas[peer], GEX_EVENT_NOW, 0 V##n) == 0); \
@@ -212,22 +211,30 @@ static void wait_for(int count) {
     CHECK(gex_AM_RequestLong(tm, peer, INDEX(n, LONG_REQ), source_bytes, nbytes, areas[peer], &lc, 0 V##n) == 0);    \
     gex_Event_Wait(lc);                                                                                              \
     wait_for(1);                                                                                                     \
-    sd = gex_AM_PrepareRequestLong(tm, peer, NULL, nbytes, nbytes, areas[peer], NULL, 0, n);                         \
-    memset(gex_AM_SrcDescAddr(sd), n + 1, nbytes);                                                                   \
-    gex_AM_CommitRequestLong##n(sd, INDEX(n, LONG_REQ), nbytes, areas[peer] V##n);                                   \
+    sd = gex_AM_PrepareRequestLong(tm, peer, NULL, buffer_bytes, buffer_bytes, areas[peer], NULL, 0, n);             \
+    memset(gex_AM_SrcDescAddr(sd), n + 1, buffer_bytes);                                                             \
+    gex_AM_CommitRequestLong##n(sd, INDEX(n, LONG_REQ), buffer_bytes, areas[peer] V##n);                             \
     wait_for(1);                                                                                                     \
     UNTIL(gex_AM_RequestLong##n(tm, peer, INDEX(n, LONG_REQ), source_bytes, nbytes, areas[peer], &lc, GEX_FLAG_IMMEDIATE V##n)); \
     wait_for(1);                                                                                                     \
   } while (0)
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
 int main(int argc, char **argv) {
+  gex_Event_t lc;
   gex_Rank_t turn;
-  begin("testcore5", &argc, &argv);
+  begin(TESTCORE_NAME, &argc, &argv);
   if (argc > 1 && atoi(argv[1]) > 0) nbytes = (size_t)atoi(argv[1]);
   if (nbytes > MOST) nbytes = MOST;
   MUST(gex_EP_RegisterHandlers(ep, table, sizeof table / sizeof table[0]));
-  attach(4 * GASNET_PAGESIZE);
-  for (turn = 0; turn < nodes; turn++) areas[turn] = long_area(turn);
+  share(2 * MOST);
+  /* with 16 arguments, the most */
+  nbytes = least(nbytes, least(gex_AM_MaxRequestLong(tm, GEX_RANK_INVALID, &lc, 0, 16), gex_AM_MaxReplyLong(tm, GEX_RANK_INVALID, GEX_EVENT_NOW, 0, 16)));
+  buffer_bytes = least(nbytes, gex_AM_MaxRequestLong(tm, GEX_RANK_INVALID, NULL, GEX_FLAG_AM_PREPARE_LEAST_ALLOC, 16));
+  medium_bytes = least(nbytes, least(gex_AM_MaxRequestMedium(tm, GEX_RANK_INVALID, NULL, GEX_FLAG_AM_PREPARE_LEAST_ALLOC, 16),
+                                     gex_AM_MaxReplyMedium(tm, GEX_RANK_INVALID, NULL, GEX_FLAG_AM_PREPARE_LEAST_ALLOC, 16)));
+  for (turn = 0; turn < nodes; turn++) areas[turn] = shared(turn);
   source_bytes = (unsigned char *)malloc(2 * MOST);
   peer = me ^ 1;
   if (peer == nodes) peer = me;

@@ -3,6 +3,7 @@
  *
  *   testratomic [iters [seed]] */
 #include "testexam.h"
+#include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
 
 static unsigned long long state = 1;
@@ -17,12 +18,17 @@ static int bit_of(gex_OP_t op) {
   return bit;
 }
 static gex_Rank_t jobrank(gex_TM_t team, gex_Rank_t rank) {
-#if defined(gex_TM_Split)
   return gex_TM_TranslateRankToJobrank(team, rank);
-#else
-  (void)team; /* no other team exists */
-  return rank;
-#endif
+}
+/* The next member of the team, round and round, that shares memory with this process. */
+static gex_Rank_t near_member(gex_TM_t team) {
+  const gex_Rank_t size = gex_TM_QuerySize(team);
+  gex_Rank_t count, rank, i;
+  gex_RankInfo_t *near;
+  gex_System_QueryNbrhdInfo(&near, &count, NULL);
+  for (rank = (gex_TM_QueryRank(team) + 1) % size;; rank = (rank + 1) % size)
+    for (i = 0; i < count; i++)
+      if (near[i].gex_jobrank == jobrank(team, rank)) return rank;
 }
 /* A word of the area of `rank`, in its owner. */
 static void *word_of(gex_TM_t team, gex_Rank_t rank, size_t index) { return area[jobrank(team, rank)] + 8 * index; }
@@ -125,24 +131,36 @@ static void mixed(void) {
   gex_AD_Destroy(ad);
 }
 
+/* The same over the teams of processes with one color, reversed. */
+static void over_teams(int color, int iters, const char *name) {
+  gex_TM_t team;
+  (void)gex_TM_Split(&team, tm, color, -(int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+  all_types(team, iters, name);
+  BARRIER();
+  (void)gex_TM_Destroy(team, NULL, 0);
+}
+
 int main(int argc, char **argv) {
   int iters;
+  gex_Rank_t neighbourhoods, neighbourhood;
+  uint32_t all_errors = 0, all_errors_here;
   begin("testratomic", &argc, &argv);
   iters = argc > 1 ? atoi(argv[1]) : 1000;
   state = (argc > 2 ? (unsigned long long)atoll(argv[2]) : 7) * 1000003 + me;
+  {
+    gex_TM_t unused;
+    CHECK(gex_TM_Split(&unused, tm, 0, 0, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED) > 0);
+  }
   make_areas(8 * (8 + (size_t)nodes));
   BARRIER();
   bits();
   mixed();
   all_types(tm, iters, "all processes");
-#if defined(gex_TM_Split)
-  {
-    gex_TM_t team;
-    (void)gex_TM_Split(&team, tm, (int)(me % 2), (int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
-    all_types(team, iters, "even and odd processes");
-    BARRIER();
-    (void)gex_TM_Destroy(team, NULL, 0);
-  }
-#endif
+  over_teams((int)(me % 2), iters, "even and odd processes");
+  gex_System_QueryMyPosition(&neighbourhoods, &neighbourhood, NULL, NULL);
+  if (neighbourhoods > 1) over_teams((int)neighbourhood, iters, "neighbourhoods");
+  all_errors_here = (uint32_t)errors;
+  gex_Event_Wait(gex_Coll_ReduceToAllNB(tm, &all_errors, &all_errors_here, GEX_DT_U32, 4, 1, GEX_OP_ADD, NULL, NULL, 0));
+  if (all_errors && !errors) errors++; /* the status of all says so */
   return end();
 }

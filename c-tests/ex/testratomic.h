@@ -73,23 +73,44 @@ static void NAMED(flags)(gex_TM_t team) {
   gex_AD_Destroy(ad);
 }
 
-/* Each process signals its right neighbour: the first word is there when the second one is. */
-static void NAMED(signal)(gex_TM_t team, int rounds) {
-  static const gex_OP_t ways[] = {GEX_OP_SET, GEX_OP_SWAP, GEX_OP_FCAS, GEX_OP_ADD, GEX_OP_INC};
+/* Each process adds to a word of the next one that shares memory with it, which it promises. */
+static void NAMED(neighbours)(gex_TM_t team) {
+  const gex_Rank_t own = gex_TM_QueryRank(team), next = near_member(team);
+  void *const word = word_of(team, next, 5);
+  gex_AD_t ad;
+  int i;
+  gex_AD_Create(&ad, team, PASTE(GEX_DT_, TY), GEX_OP_SET | GEX_OP_FADD | GEX_OP_ADD | GEX_OP_GET, GEX_FLAG_AD_FAVOR_MY_NBRHD);
+  (void)NAMED(run)(ad, own, word_of(team, own, 5), GEX_OP_SET, 1, 0, GEX_FLAG_AD_MY_RANK);
+  BARRIER();
+  for (i = 0; i < 10; i++) {
+    CHECK(NAMED(run)(ad, next, word, GEX_OP_FADD, 3, 0, GEX_FLAG_AD_MY_NBRHD) == (T)(1 + 7 * i));
+    (void)NAMED(run)(ad, next, word, GEX_OP_ADD, 4, 0, GEX_FLAG_AD_MY_NBRHD);
+  }
+  BARRIER();
+  CHECK(NAMED(run)(ad, own, word_of(team, own, 5), GEX_OP_GET, 0, 0, GEX_FLAG_AD_MY_RANK) == (T)71);
+  BARRIER();
+  gex_AD_Destroy(ad);
+}
+
+/* Each process signals its right neighbour: the first word is there when the second one is. Without SET in the domain, the first word
+ * is written by SWAP. */
+static void NAMED(signal)(gex_TM_t team, int rounds, int with_set) {
+  const gex_OP_t set = with_set ? GEX_OP_SET : GEX_OP_SWAP, change = FLOATING ? GEX_OP_INC : GEX_OP_XOR;
+  const gex_OP_t ways[] = {set, GEX_OP_SWAP, GEX_OP_FCAS, GEX_OP_ADD, change};
   const gex_Rank_t own = gex_TM_QueryRank(team), right = (own + 1) % gex_TM_QuerySize(team);
   gex_AD_t ad;
   int round;
   gex_AD_Create(&ad, team, PASTE(GEX_DT_, TY),
-                GEX_OP_SET | GEX_OP_SWAP | GEX_OP_FCAS | GEX_OP_ADD | GEX_OP_INC | GEX_OP_GET | GEX_OP_FADD, 0);
+                set | GEX_OP_SWAP | GEX_OP_FCAS | GEX_OP_ADD | change | GEX_OP_GET | GEX_OP_FADD, 0);
   memset(word_of(team, own, 0), 0, 64);
   BARRIER();
   for (round = 1; round <= rounds; round++) {
     const gex_OP_t way = ways[round % 5];
     const T last = (T)(round - 1), now = (T)round;
+    const T x = way == GEX_OP_FCAS ? last : way == GEX_OP_ADD ? (T)1 : way == GEX_OP_XOR ? (T)((long)last ^ (long)now) : now;
     T seen;
-    (void)NAMED(run)(ad, right, word_of(team, right, 2), GEX_OP_SET, now, 0, 0);
-    (void)NAMED(run)(ad, right, word_of(team, right, 3), way, way == GEX_OP_FCAS ? last : way == GEX_OP_ADD ? (T)1 : now, now,
-                     GEX_FLAG_AD_REL);
+    (void)NAMED(run)(ad, right, word_of(team, right, 2), set, now, 0, 0);
+    (void)NAMED(run)(ad, right, word_of(team, right, 3), way, x, now, GEX_FLAG_AD_REL);
     do {
       gasnet_AMPoll();
       seen = round % 2 ? NAMED(run)(ad, own, word_of(team, own, 3), GEX_OP_GET, 0, 0, GEX_FLAG_AD_ACQ | GEX_FLAG_AD_MY_RANK)
@@ -248,7 +269,9 @@ static void NAMED(mirror)(gex_TM_t team, int rounds) {
 
 static void NAMED(test)(gex_TM_t team, int iters) {
   NAMED(flags)(team);
-  NAMED(signal)(team, iters / 8 + 1);
+  NAMED(neighbours)(team);
+  NAMED(signal)(team, iters / 8 + 1, 1);
+  NAMED(signal)(team, iters / 8 + 1, 0);
   NAMED(counter)(team, iters / 4 * 4);
   NAMED(mirror)(team, iters / 2);
 }

@@ -1,4 +1,5 @@
 /* Puts from memory that the process cannot write. Contract: ex-rma.md section 14 (testreadonly). Positional: iterations (10). */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "testarea.h"
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
-/* testreduce (iters=1000) (nelem=64) (seed): reductions of six types, with all operations and with the client's functions, to
+/* testreduce [-p pollers] (iters=1000) (nelem=64) (seed): reductions of six types, with all operations and with the client's functions, to
  * one and to all, at random, `iters` of them outstanding at once; on all processes, and on the even and odd ones. Contract:
  * ex-coll.md sections 6, 14. */
-#include "testex.h"
+#include "testpollers.h"
 #include <gasnet_coll.h>
 
 static int iters, nelem;
@@ -194,14 +194,20 @@ static void test_team(gex_TM_t team, const char *name) {
 }
 
 int main(int argc, char **argv) {
+  static const testperf_option table[] = {OPT_POLLERS};
+  static const char usage[] = "testreduce [-p N up to 64 (PAR)] [iters [nelem [seed]]]";
   gex_TM_t half;
+  int arg;
   begin("testreduce", &argc, &argv);
-  iters = argc > 1 ? atoi(argv[1]) : 1000;
-  nelem = argc > 2 ? atoi(argv[2]) : 64;
-  seed = argc > 3 ? (uint64_t)atol(argv[3]) : 1;
+  arg = options(argc, argv, table, COUNT_OF(table), 3, usage);
+  iters = (int)positional(argc, argv, arg, 1000);
+  nelem = (int)positional(argc, argv, arg + 1, 64);
+  seed = (uint64_t)positional(argc, argv, arg + 2, 1);
+  start_pollers(usage);
   test_team(tm, "all");
   gex_TM_Split(&half, tm, (int)(me % 2), (int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
   test_team(half, me % 2 ? "odd" : "even");
   CHECK(gex_TM_Destroy(half, NULL, 0) == 0);
+  stop_pollers();
   return end();
 }

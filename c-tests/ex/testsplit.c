@@ -1,7 +1,7 @@
 /* testsplit (nrows) (ncols): teams by split and by creation, their sizes and ranks, translation of ranks, scratch memory,
- * collectives on teams that are new, and 4096 rounds of making and destroying. Contract: ex-core.md section 7, ex-coll.md
+ * collectives, transfers and messages of all categories on teams that are new, and 4096 rounds of making and destroying. Contract: ex-core.md section 7, ex-coll.md
  * sections 7, 14. */
-#include "testex.h"
+#include "testtraffic.h"
 #include <gasnet_coll.h>
 
 #define SCRATCH 4096
@@ -35,6 +35,7 @@ static void check_team(const team *t, gex_TM_t parent) {
     CHECK(gex_TM_TranslateJobrankToRank(t->tm, t->jobranks[i]) == i);
     CHECK(place.gex_rank == t->jobranks[i] && place.gex_ep_index == 0);
   }
+  traffic_clear();
   for (i = 0, sum = 0; i < job; i++) sum += gex_TM_TranslateJobrankToRank(t->tm, i) != GEX_RANK_INVALID;
   CHECK(sum == t->size);
   /* at once, while others may not be back from the call that made the team */
@@ -48,6 +49,9 @@ static void check_team(const team *t, gex_TM_t parent) {
     CHECK(said == t->jobranks[t->size - 1]);
     wait_for(gex_Coll_BarrierNB(t->tm, 0));
   }
+  traffic(t->tm, t->size, t->jobranks);
+  wait_for(gex_Coll_BarrierNB(t->tm, 0));
+  traffic_landed(t->size, t->jobranks);
 }
 static team expect(gex_TM_t made, gex_Rank_t size) {
   team t;
@@ -106,14 +110,16 @@ int main(int argc, char **argv) {
   CHECK(gex_TM_TranslateRankToJobrank(tm, nodes - 1) == nodes - 1);
   CHECK(gex_TM_TranslateJobrankToRank(tm, me) == me);
 
+  MUST(gex_EP_RegisterHandlers(ep, traffic_table, COUNT_OF(traffic_table)));
   /* a team before there is a segment */
   CHECK(gex_TM_Split(&made, tm, 0x7fffffff, -(int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH) < ~(size_t)0);
   reversed = expect(made, nodes);
   for (i = 0; i < nodes; i++) member(&reversed, i, nodes - 1 - i);
   check_team(&reversed, tm);
 
-  attach(1 << 20);
-  scratch = (char *)(segment == GEX_SEGMENT_INVALID ? malloc(1 << 20) : gex_Segment_QueryAddr(segment));
+  traffic_at = 64 << 10;
+  make_areas(traffic_at + (size_t)nodes * TRAFFIC_SLOT);
+  scratch = (char *)area[me];
 
   row_scratch = grant(), col_scratch = grant();
   gex_TM_Split(&made, tm, (int)row, (int)col - 5, row_scratch, SCRATCH, GEX_FLAG_TM_LOCAL_SCRATCH);

@@ -1,0 +1,2 @@
+// testgasnet as C++. Contract: ex-core.md sections 1, 19.
+#include "testgasnet.c"
