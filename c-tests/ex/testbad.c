@@ -5,6 +5,7 @@
  *
  * Process 0 misbehaves, or the handler of the last one. A case that comes to its end prints ERROR and exits with 0. */
 #include <gasnet.h>
+#include <gasnet_ratomic.h>
 
 #include "testexam.h"
 
@@ -32,6 +33,10 @@ static gex_AM_Entry_t table[] = {
 
 static gex_AM_SrcDesc_t open_medium(void) { return gex_AM_PrepareRequestMedium(tm, nodes - 1, NULL, 8, 64, NULL, 0, 0); }
 static gex_AM_SrcDesc_t open_long(void) { return gex_AM_PrepareRequestLong(tm, nodes - 1, NULL, 8, 64, area[nodes - 1], NULL, 0, 0); }
+static void make_domain(gex_Flags_t flags) {
+  gex_AD_t ad;
+  gex_AD_Create(&ad, tm, GEX_DT_U64, GEX_OP_ADD, flags);
+}
 #define LAST (nodes - 1)
 #define ASK() gex_AM_RequestShort0(tm, LAST, SHORT_REQ, 0) /* the misuse is in the handler */
 
@@ -127,6 +132,7 @@ static gex_AM_SrcDesc_t open_long(void) { return gex_AM_PrepareRequestLong(tm, n
   CASE(entry_categories, gex_AM_Entry_t e[] = {ROW(180, short_req, SHORT, REQREP, 0, NULL)};                         \
        e[0].gex_flags |= GEX_FLAG_AM_MEDIUM; (void)gex_EP_RegisterHandlers(ep, e, 1))                                \
   CASE(entry_nargs, gex_AM_Entry_t e[] = {ROW(180, short_req, SHORT, REQREP, 17, NULL)}; (void)gex_EP_RegisterHandlers(ep, e, 1)) \
+  CASE(domain_differs, make_domain(0))                                                                               \
   CASE(gasnet1_request, (void)gasnet_AMRequestShort0(LAST, SHORT_REQ))                                               \
   CASE(gasnet1_put, gasnet_put(LAST, area[LAST], bytes, 8))                                                          \
   CASE(gasnet1_get_val, (void)gasnet_get_val(LAST, area[LAST], 8))                                                   \
@@ -210,6 +216,7 @@ int main(int argc, char **argv) {
     for (i = 0; i < 2000000 && come == 0; i++) (void)gasnet_AMPoll(); /* others notice it */
     if (now < C_COUNT) say("ERROR: case %s was not noticed", names[now]);
   }
+  if (me != 0 && now == C_domain_differs) make_domain(GEX_FLAG_AD_FAVOR_REMOTE);
   BARRIER();
   gasnet_exit(0);
   return 0;

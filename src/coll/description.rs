@@ -14,11 +14,13 @@ const FILE: usize = 4;
 pub const MEETING: u32 = 8;
 /// The number of the barrier of GASNet-EX.
 pub const BARRIER: u32 = 9;
+/// The number of the making of an atomic domain.
+pub const DOMAIN: u32 = 18;
 /// What the calls of GASNet-EX have above their kind.
 const EX: u32 = 10;
 
 /// Names of the calls: those of GASNet-1 by [`Kind`], then those without a kind, then those of GASNet-EX by kind.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 19] = [
     "gasnet_coll_broadcast",
     "gasnet_coll_scatter",
     "gasnet_coll_gather",
@@ -37,6 +39,7 @@ pub const NAMES: [&str; 18] = [
     "gex_Coll_ReduceToOneNB",
     "",
     "gex_Coll_ReduceToAllNB",
+    "gex_AD_Create",
 ];
 
 /// A description of a call, without its tag.
@@ -72,6 +75,17 @@ impl Description {
         Description(words)
     }
 
+    /// The description of the making of an atomic domain.
+    pub fn of_domain(data_type: u32, operations: u32, flags: u32) -> Description {
+        let mut words = [0; WORDS];
+        words[..3].copy_from_slice(&[
+            u64::from(DOMAIN),
+            u64::from(flags),
+            u64::from(data_type) << 32 | u64::from(operations),
+        ]);
+        Description(words)
+    }
+
     /// The parts that must be equal on all members.
     pub(super) fn agreed(&self) -> [u64; 4] {
         let w = &self.0;
@@ -84,7 +98,9 @@ impl fmt::Display for Description {
         let w = &self.0;
         let number = w[0] as u32;
         write!(f, "{}", NAMES.get(number as usize).unwrap_or(&"?"))?;
-        if number != MEETING && number != BARRIER {
+        if number == DOMAIN {
+            write!(f, "(type {:#x}, operations {:#x}, flags {:#x})", w[2] >> 32, w[2] as u32, w[1])?;
+        } else if number != MEETING && number != BARRIER {
             write!(f, "(")?;
             if Kind::from_number(number.checked_sub(EX).unwrap_or(number)).is_some_and(Kind::is_rooted) {
                 write!(f, "root {}, ", w[1] >> 32)?;

@@ -49,7 +49,8 @@ impl<A: Mapped> Context<A> {
         Self::described(coll, team, 1, || Description::without_data(what))
     }
 
-    fn described(
+    /// Takes `count` sequence numbers of the team, for a call that is described as `call` says.
+    pub fn described(
         coll: &'static Coll<A>,
         team: TeamRef<A>,
         count: u32,

@@ -7,7 +7,7 @@
 use super::call::{Call, Kind};
 use super::cells::Word;
 use super::combine::Combine;
-use super::description::BARRIER;
+use super::description::{BARRIER, Description};
 use super::engine::{Coll, Mapped};
 use super::exchange::{Exchange, is_short};
 use super::meeting::Meetings;
@@ -29,9 +29,7 @@ impl<A: Mapped> Coll<A> {
     pub fn barrier(&'static self, team: TeamRef<A>) -> Result<usize, Error> {
         if self.debug {
             // Under a sequence number, so that calls that differ are noticed, and a wait for long as well.
-            let cx = Context::meeting(self, team.clone(), BARRIER);
-            let all = async move { cx.phase(0).await.wait_for_all(Word::Enter).await };
-            return self.begin(team, Work::Future(Box::pin(all)), true);
+            return self.meet_as(team, Description::without_data(BARRIER));
         }
         let number = team.meetings.arrive(&team.cells, self.am);
         // In a large team the thread that runs tasks must look.
@@ -41,6 +39,22 @@ impl<A: Mapped> Coll<A> {
             return Ok(0);
         }
         self.begin(team, Work::Meeting(number), false)
+    }
+
+    /// A barrier under a sequence number, whose members compare their descriptions of it.
+    fn meet_as(&'static self, team: TeamRef<A>, call: Description) -> Result<usize, Error> {
+        let cx = Context::described(self, team.clone(), 1, || call);
+        let all = async move { cx.phase(0).await.wait_for_all(Word::Enter).await };
+        self.begin(team, Work::Future(Box::pin(all)), true)
+    }
+
+    /// With debug clients: waits for all members of the team, and ends the job if they describe the call differently.
+    pub fn agree(&'static self, team: TeamRef<A>, call: Description) -> Result<(), Error> {
+        if !self.debug {
+            return Ok(());
+        }
+        let event = self.meet_as(team, call)?;
+        self.wait_for(|| event::test(event, Whose::Any))
     }
 
     /// Waits for all members of the team.

@@ -4,11 +4,13 @@
 
 use super::objects::{self, gasneti_sci_tm_t};
 use super::rma::NO_OP;
+use crate::api::g1::coll::coll;
 use crate::api::g1::{reach, rma};
 use crate::api::must;
 use crate::atomic::word::{Kind, Operation, Verb};
 use crate::atomic::{self, Fetch};
 use crate::base::error::{Error, bad_arg};
+use crate::coll::description::Description;
 use crate::job::Job;
 use crate::trace::{self, TracedOp};
 use crate::verbs::{Flags, Local, Target};
@@ -103,6 +105,8 @@ pub unsafe extern "C" fn gasneti_sci_ad_create(
         // SAFETY: the caller promises an EX object or a pair.
         let team = unsafe { objects::team(tm) }?;
         check_domain(dt, ops, flags)?;
+        let coll = coll()?;
+        coll.agree(coll.team(team.team)?, Description::of_domain(dt, ops, flags))?;
         let magic = GASNETI_SCI_AD_MAGIC;
         let ad = gasneti_sci_ad_t { magic, flags, dt, ops, tm, jobranks: team.jobranks, cdata: null_mut() };
         // SAFETY: the caller promises a writable place.
