@@ -19,6 +19,8 @@ mod lent;
 #[cfg(loom)]
 mod models;
 #[cfg(loom)]
+mod negotiated;
+#[cfg(loom)]
 mod news;
 #[cfg(not(loom))]
 mod plan;
