@@ -146,6 +146,28 @@ fn loom_lent_ring_bytes_are_the_receivers_until_its_credit_comes_also_round_the_
     });
 }
 
+/// The first two messages fill the ring. The third waits for the first, of which it needs one line; the other line is then
+/// there for the fourth, though the second message is still on its way.
+#[test]
+fn loom_lent_room_comes_back_message_by_message() {
+    explore(|| {
+        let job = job(4, false);
+        let other = job.clone();
+        let receiver = thread::spawn(move || {
+            at(&other, 1, |b| assert_eq!(b.poll_until(4), [128, 2 * 128, 3 * 64, 4 * 64]));
+        });
+        at(&job, 0, |a| {
+            a.negotiate(ADD, 128, 128, 1);
+            a.negotiate(ADD, 128, 128, 2);
+            a.negotiate(ADD, 64, 64, 3);
+            let lent = a.am.lend(1, 64, Flags::IMMEDIATE).unwrap().expect("the first message's second line");
+            a.fill(&lent, 64, 4);
+            assert!(a.commit(ADD, lent, 64));
+        });
+        receiver.join().unwrap();
+    });
+}
+
 /// The reply gives the bytes back, and is published when the handler has read them again.
 #[test]
 fn loom_lent_ring_bytes_stay_whole_until_the_handler_that_replies_returns() {
