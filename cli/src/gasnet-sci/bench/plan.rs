@@ -2,10 +2,13 @@
 //!
 //! The command and the nodes of its jobs make the same list. So a node names a measure by its place in the list.
 
+mod ex;
+
 use super::kernels::{self as k, Kernel};
 
 /// Sections, in the order of the result.
-pub const SECTIONS: [&str; 9] = ["limit", "am", "rma", "barrier", "poll", "lock", "coll", "start", "memory"];
+pub const SECTIONS: [&str; 10] =
+    ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"];
 
 /// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;
@@ -229,6 +232,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             computing(&mut plan);
             plan.row("lock", "lock and unlock", k::LOCK, 10.0, 0, Some(&BARE_LOCK), Unit::Ns, None);
             collectives(&mut plan);
+            ex::rows(&mut plan);
         }
         Job::Reference => transfers(&mut plan, false),
         Job::Par => par(&mut plan),
