@@ -120,8 +120,8 @@ kernels! {
     REDUCE = bench_reduce;
     EX_SHORT_REPLY_TRIP = bench_ex_short_reply_trip;
     EX_SHORT_FLOOD = bench_ex_short_flood;
-    MADE_FLOOD = bench_made_flood;
-    MADE_IN_PLACE_FLOOD = bench_made_in_place_flood;
+    PACKED_FLOOD = bench_packed_flood;
+    PACKED_IN_PLACE_FLOOD = bench_packed_in_place_flood;
     EX_PUT = bench_ex_put;
     EX_GET = bench_ex_get;
     FADD = bench_fadd;

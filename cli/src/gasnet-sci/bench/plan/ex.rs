@@ -6,7 +6,7 @@ use super::{COPY_FROM, COPY_TO, LINE_TRIP, Limit, Plan, Unit, limit};
 
 static SHORT_TRIP: Limit = limit("short round trip, GASNet-1", k::SHORT_REPLY_TRIP, 0, Unit::Us, 300.0);
 static SHORT_FLOOD: Limit = limit("short flood, GASNet-1", k::SHORT_FLOOD, 0, Unit::Ns, 30.0);
-static MADE_FLOOD: Limit = limit("medium made and sent, GASNet-1", k::MADE_FLOOD, 0, Unit::Rate, 200.0);
+static PACKED_FLOOD: Limit = limit("medium packed and sent, GASNet-1", k::PACKED_FLOOD, 0, Unit::Rate, 150.0);
 static PUT: Limit = limit("put, GASNet-1", k::PUT, 0, Unit::Ns, 3.0);
 static GET: Limit = limit("get, GASNet-1", k::GET, 0, Unit::Ns, 3.0);
 static BARE_FADD: Limit = limit("locked add in the peer's segment", k::BARE_FADD, 8, Unit::Ns, 8.0);
@@ -18,8 +18,8 @@ pub(super) fn rows(plan: &mut Plan<'_>) {
     let (trip, flood) = ("short request-reply round trip, EX", "short flood, one way, EX");
     plan.row("am", trip, k::EX_SHORT_REPLY_TRIP, 300.0, 0, Some(&SHORT_TRIP), Unit::Us, Some(1.03));
     plan.row("am", flood, k::EX_SHORT_FLOOD, 30.0, 0, Some(&SHORT_FLOOD), Unit::Ns, Some(1.03));
-    let made = "medium made in the library's buffer, flood, EX";
-    plan.row("am", made, k::MADE_IN_PLACE_FLOOD, 200.0, 4 << 10, Some(&MADE_FLOOD), Unit::Rate, Some(1.2));
+    let (packed, kernel) = ("medium packed in the library's buffer, flood, EX", k::PACKED_IN_PLACE_FLOOD);
+    plan.row("am", packed, kernel, 150.0, 4 << 10, Some(&PACKED_FLOOD), Unit::Rate, Some(1.2));
 
     for (name, kernel, call, copy) in [("put", k::EX_PUT, &PUT, &COPY_TO), ("get", k::EX_GET, &GET, &COPY_FROM)] {
         plan.row("rma", &format!("{name}, EX"), kernel, 3.0, 8, Some(call), Unit::Ns, None);
