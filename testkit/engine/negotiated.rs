@@ -251,6 +251,9 @@ fn loom_lent_room_is_refused_when_another_thread_has_sent() {
             b.am.poll();
             assert_eq!(b.noted(), [], "nothing else was sent");
         });
-        assert_eq!(job.nodes[0].am.peers[1].direct.sent.load(crate::sync::Ordering::Relaxed), 1 + u32::from(sent.get()));
+        assert_eq!(
+            job.nodes[0].am.peers[1].direct.sent.load(crate::sync::Ordering::Relaxed),
+            1 + u32::from(sent.get())
+        );
     });
 }

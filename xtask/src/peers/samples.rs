@@ -76,7 +76,8 @@ impl Samples {
             let limit_cell = (cell.0, cell.1, cell.2, cell.3.clone(), "limit".to_owned());
             let limit = best.get(&limit_cell).filter(|_| sample.who.starts_with("gasnet-sci"));
             let target = TARGETS.iter().find_map(|&(operation, bytes, peer, times)| {
-                let wanted = sample.who.starts_with("gasnet-sci") && sample.operation == operation && sample.bytes == bytes;
+                let wanted =
+                    sample.who.starts_with("gasnet-sci") && sample.operation == operation && sample.bytes == bytes;
                 let beside = best.get(&(cell.0, cell.1, cell.2, cell.3.clone(), peer.to_owned())).filter(|_| wanted)?;
                 Some((beside.median / times * 1e4).round() / 1e4)
             });

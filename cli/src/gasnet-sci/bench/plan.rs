@@ -7,8 +7,7 @@ mod ex;
 use super::kernels::{self as k, Kernel};
 
 /// Sections, in the order of the result.
-pub const SECTIONS: [&str; 10] =
-    ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"];
+pub const SECTIONS: [&str; 10] = ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"];
 
 /// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;
