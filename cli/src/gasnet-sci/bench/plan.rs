@@ -439,7 +439,7 @@ mod tests {
         let sections = |job, wanted: &str| -> Vec<&str> {
             measures(job, &|section| section == wanted).iter().map(|measure| measure.section).collect()
         };
-        assert_eq!(sections(Job::Native, "barrier"), ["barrier"]);
+        assert_eq!(sections(Job::Native, "barrier"), ["barrier"; 2], "of GASNet-1 and of GASNet-EX");
         assert!(sections(Job::Reference, "am").is_empty());
         assert!(sections(Job::Silent(2), "start").is_empty());
     }
