@@ -8,6 +8,8 @@ mod barrier;
 mod cells;
 #[cfg(not(loom))]
 mod double;
+#[cfg(loom)]
+mod events;
 #[cfg(not(loom))]
 mod groups;
 #[cfg(not(loom))]
