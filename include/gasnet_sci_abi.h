@@ -1606,11 +1606,10 @@ int gasneti_sci_request_long_now(uint32_t node,
                                  uint32_t numargs);
 
 /*
- Opens this thread's descriptor for a request to `rank` of `tm`; NULL if there is no room and `flags` say not to wait.
+ Opens this thread's descriptor for a request to `node`; NULL if there is no room and `flags` say not to wait.
  */
 const gasneti_sci_srcdesc_t *gasneti_sci_npam_request(uint32_t what,
-                                                      const gasneti_sci_tm_t *tm,
-                                                      uint32_t rank,
+                                                      uint32_t node,
                                                       const void *client,
                                                       size_t least,
                                                       size_t most,

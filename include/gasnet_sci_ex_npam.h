@@ -17,7 +17,6 @@
 #define GASNETI_SCI_REPLY_MEDIUM (GASNETI_SCI_NPAM_REPLY | GASNETI_SCI_NPAM_MEDIUM)
 #define GASNETI_SCI_REPLY_LONG (GASNETI_SCI_NPAM_REPLY | GASNETI_SCI_NPAM_LONG)
 #if defined(GASNET_DEBUG)
-#define GASNETI_SCI_NPAM_CHECK(name) gasneti_sci_check(name, __FILE__, __LINE__, GASNETI_SCI_RULES_CLIENT)
 /* A descriptor, as an argument: the library learns the place of the call first. */
 GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_placed_sd(const char *name, const char *file, int line, gex_AM_SrcDesc_t sd) {
   gasneti_sci_check(name, file, line, 0);
@@ -26,13 +25,12 @@ GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_placed_sd(const char *name, cons
 #define GASNETI_SCI_SD(name, sd) gasneti_sci_placed_sd(name, __FILE__, __LINE__, (sd))
 #else
 #define GASNETI_SCI_SD(name, sd) (sd)
-#define GASNETI_SCI_NPAM_CHECK(name) ((void)0)
 #endif
 
-GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_request(uint32_t what, gex_TM_t tm, gex_Rank_t rank, const void *buf,
+GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_request(uint32_t what, gex_Rank_t node, const void *buf,
                                                                 size_t least, size_t most, void *dest, gex_Event_t *lc,
                                                                 gex_Flags_t flags, unsigned int numargs) {
-  return (gex_AM_SrcDesc_t)(uintptr_t)gasneti_sci_npam_request(what, tm, rank, buf, least, most, dest, (size_t *)(void *)lc,
+  return (gex_AM_SrcDesc_t)(uintptr_t)gasneti_sci_npam_request(what, node, buf, least, most, dest, (size_t *)(void *)lc,
                                                                flags, numargs);
 }
 GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_reply(uint32_t what, gex_Token_t token, const void *buf, size_t least,
@@ -42,11 +40,11 @@ GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_reply(uint32_t what, gex
   return (gex_AM_SrcDesc_t)(uintptr_t)gasneti_sci_npam_reply(what, token, buf, least, most, dest, (size_t *)(void *)lc, numargs);
 }
 #define gex_AM_PrepareRequestMedium(tm, rank, buf, least, most, lc, flags, numargs)                                  \
-  (GASNETI_SCI_NPAM_CHECK("gex_AM_PrepareRequestMedium"),                                                            \
-   gasneti_sci_prepare_request(GASNETI_SCI_REQUEST_MEDIUM, (tm), (rank), (buf), (least), (most), NULL, (lc), (flags), (numargs)))
+  gasneti_sci_prepare_request(GASNETI_SCI_REQUEST_MEDIUM, GASNETI_SCI_EX_NODE("gex_AM_PrepareRequestMedium", tm, rank), (buf), \
+                              (least), (most), NULL, (lc), (flags), (numargs))
 #define gex_AM_PrepareRequestLong(tm, rank, buf, least, most, dest, lc, flags, numargs)                              \
-  (GASNETI_SCI_NPAM_CHECK("gex_AM_PrepareRequestLong"),                                                              \
-   gasneti_sci_prepare_request(GASNETI_SCI_REQUEST_LONG, (tm), (rank), (buf), (least), (most), (dest), (lc), (flags), (numargs)))
+  gasneti_sci_prepare_request(GASNETI_SCI_REQUEST_LONG, GASNETI_SCI_EX_NODE("gex_AM_PrepareRequestLong", tm, rank), (buf), \
+                              (least), (most), (dest), (lc), (flags), (numargs))
 #define gex_AM_PrepareReplyMedium(token, buf, least, most, lc, flags, numargs)                                       \
   gasneti_sci_prepare_reply(GASNETI_SCI_REPLY_MEDIUM, GASNETI_SCI_TOKEN("gex_AM_PrepareReplyMedium", token), (buf), (least), \
                             (most), NULL, (lc), (flags), (numargs))

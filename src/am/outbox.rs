@@ -122,14 +122,6 @@ impl<A: Adapter> Peer<A> {
         self.take(&outbox, layout, ring).map(|taken| Reserved { peer: self, outbox, taken })
     }
 
-    /// Reserves again what [`Self::reserve`] gave before, for a caller that has sent nothing to this peer since. `None`: the slot
-    /// is not the next one any more.
-    pub fn resume(&self, taken: Taken) -> Option<Reserved<'_, A>> {
-        let outbox = self.outbox.lock();
-        // Relaxed: as in `take`.
-        (self.direct.sent.load(Ordering::Relaxed) == taken.index).then_some(Reserved { peer: self, outbox, taken })
-    }
-
     #[inline(always)]
     fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
         // Relaxed: only holders of `outbox` change it, and the lock orders them.

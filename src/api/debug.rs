@@ -106,7 +106,7 @@ pub(super) fn configure(debug: bool) {
                 let place = CallSite { file: lock.gasneti_file, line: lock.gasneti_line };
                 fatal(format_args!("an AM handler returned while holding a handler-safe lock, taken {place}"));
             }
-            if crate::api::interval::is_open() {
+            if crate::api::ex::npam::is_open() {
                 fatal(format_args!("an AM handler returned between the prepare and the commit of a reply"));
             }
         });
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
         "before gasnet_attach"
     } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && in_handler() {
         "in an AM handler"
-    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && crate::api::interval::is_open() {
+    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && crate::api::ex::npam::is_open() {
         "between the prepare and the commit of a message"
     } else if rules & GASNETI_SCI_RULE_IN_HANDLER != 0 && !in_handler() {
         "outside an AM handler"
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn gasneti_sci_check_reply(
         Some(t) if t.kind() == Kind::Stale => "outside the request handler that the token belongs to",
         Some(t) if t.replied() => "a second time for one request",
         Some(_) if holding() => "while holding a handler-safe lock",
-        Some(_) if crate::api::interval::is_open() => "between the prepare and the commit of a message",
+        Some(_) if crate::api::ex::npam::is_open() => "between the prepare and the commit of a message",
         Some(_) => return,
     };
     fatal(format_args!("{name} called {why} {place}"))

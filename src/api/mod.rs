@@ -11,7 +11,6 @@ pub mod debug;
 pub mod ex;
 pub mod g1;
 pub mod hsl;
-mod interval;
 mod threads;
 pub mod tools;
 mod verbose;
