@@ -115,17 +115,19 @@ impl Node<Heap> {
         unsafe { queue.write(at, bytes.as_ptr(), len) }.unwrap();
     }
 
-    fn commit(&self, handler: u8, lent: Lent, used: usize) -> bool {
+    /// Sends the first `used` of `len` lent bytes; false if it was refused.
+    fn commit(&self, handler: u8, lent: Lent, len: usize, used: usize) -> bool {
         // SAFETY: no words for no arguments.
         let args = unsafe { Args::from_raw(std::ptr::null(), 0) };
-        self.am.send_lent(1, handler, lent, used, args).is_ok()
+        self.am.send_lent(1, handler, lent.index, len, used, args).is_ok()
     }
 
-    /// Lends `len` bytes, fills all of them, and sends `used`.
+    /// Lends `len` bytes, fills all of them, and sends `used`. Credits that come meanwhile do not move the room.
     fn negotiate(&self, handler: u8, len: usize, used: usize, byte: u8) {
         let lent = self.lend(len);
         self.fill(&lent, len, byte);
-        assert!(self.commit(handler, lent, used));
+        self.am.collect(1);
+        assert!(self.commit(handler, lent, len, used));
     }
 }
 
@@ -162,7 +164,7 @@ fn loom_lent_room_comes_back_message_by_message() {
             a.negotiate(ADD, 64, 64, 3);
             let lent = a.am.lend(1, 64, Flags::IMMEDIATE).unwrap().expect("the first message's second line");
             a.fill(&lent, 64, 4);
-            assert!(a.commit(ADD, lent, 64));
+            assert!(a.commit(ADD, lent, 64, 64));
         });
         receiver.join().unwrap();
     });
@@ -198,7 +200,7 @@ fn loom_lent_room_that_a_commit_does_not_use_is_free_at_once() {
             a.negotiate(ADD, 192, 0, 2);
             let lent = a.am.lend(1, 128, Flags::IMMEDIATE).unwrap().expect("three lines of four are free");
             a.fill(&lent, 128, 3);
-            assert!(a.commit(ADD, lent, 128));
+            assert!(a.commit(ADD, lent, 128, 128));
         });
         receiver.join().unwrap();
     });
@@ -218,11 +220,11 @@ fn loom_lent_room_that_is_given_up_was_never_taken() {
             let lent = a.lend(64);
             assert_eq!(lent.bytes, given_up.bytes);
             a.fill(&lent, 64, 2);
-            assert!(a.commit(ADD, lent, 64));
+            assert!(a.commit(ADD, lent, 64, 64));
             let given_up = a.lend(128);
             a.fill(&given_up, 128, 3);
             a.short(1, NOTE, 7);
-            assert!(!a.commit(ADD, given_up, 128), "another message was sent");
+            assert!(!a.commit(ADD, given_up, 128, 128), "another message was sent");
             a.negotiate(ADD, 128, 128, 4);
         });
         receiver.join().unwrap();
@@ -241,7 +243,7 @@ fn loom_lent_room_is_refused_when_another_thread_has_sent() {
         at(&job, 0, |a| {
             let lent = a.lend(64);
             a.fill(&lent, 64, 1);
-            sent.set(a.commit(ADD, lent, 64));
+            sent.set(a.commit(ADD, lent, 64, 64));
         });
         sends.join().unwrap();
         at(&job, 1, |b| {

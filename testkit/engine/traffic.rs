@@ -140,7 +140,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         let lent = lend()?;
         // SAFETY: writable for at least as many bytes as the payload has.
         unsafe { source.move_to(lent.bytes) };
-        am.send_lent(to, handler, lent, source.len(), args)
+        am.send_lent(to, handler, lent.index, most, source.len(), args)
     }
 
     /// Sends the next request to `to`. Returns false if there is none left.
