@@ -19,8 +19,8 @@ fn main() {
         build.files(files.iter().map(|file| package.join("src/gasnet-sci/bench/kernels").join(file)));
         build
     };
-    let mut seq = compile(&["node.c", "limits.c", "job.c", "am.c", "rma.c", "sync.c"]);
-    let mut par = compile(&["job.c", "am.c", "rma.c", "sync.c", "lock.c", "threads.c"]);
+    let mut seq = compile(&["node.c", "limits.c", "job.c", "am.c", "rma.c", "sync.c", "ex.c"]);
+    let mut par = compile(&["job.c", "am.c", "rma.c", "sync.c", "ex.c", "lock.c", "threads.c"]);
     // Objects of both have the same names.
     let par_out = out.join("par");
     std::fs::create_dir_all(&par_out).expect("cargo made the directory that this one is in");

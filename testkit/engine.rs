@@ -8,6 +8,8 @@ mod barrier;
 mod cells;
 #[cfg(not(loom))]
 mod double;
+#[cfg(loom)]
+mod events;
 #[cfg(not(loom))]
 mod groups;
 #[cfg(not(loom))]
@@ -18,6 +20,8 @@ mod hostile;
 mod lent;
 #[cfg(loom)]
 mod models;
+#[cfg(loom)]
+mod negotiated;
 #[cfg(loom)]
 mod news;
 #[cfg(not(loom))]

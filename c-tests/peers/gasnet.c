@@ -13,6 +13,7 @@ static unsigned char *mine, *landing;    /* ordinary memory, as the other progra
 static unsigned char *their_dst;         /* of the next node */
 static unsigned char **src_of, **dst_of; /* of every node */
 static volatile long seen, answered;      /* changed by handlers */
+static gex_TM_t everyone;                /* as GASNet-EX names all nodes */
 static int checking;
 
 /* ---- what peers.h wants ---- */
@@ -268,13 +269,10 @@ static void reduce(size_t bytes, long count) {
   for (i = 0; i < count; i++)
     gasnet_coll_reduce(GASNET_TEAM_ALL, (gasnet_image_t)(i % nodes), dst, src, 0, 0, 8, bytes / 8, 0, 0, LOCALLY);
 }
+/* GASNet-1 has no such call. */
 static void allreduce(size_t bytes, long count) {
-  long i;
-  for (i = 0; i < count; i++) {
-    gasnet_image_t root = (gasnet_image_t)(i % nodes);
-    gasnet_coll_reduce(GASNET_TEAM_ALL, root, dst, src, 0, 0, 8, bytes / 8, 0, 0, LOCALLY);
-    gasnet_coll_broadcast(GASNET_TEAM_ALL, dst, root, dst, bytes, LOCALLY);
-  }
+  for (; count > 0; count--)
+    gex_Event_Wait(gex_Coll_ReduceToAllNB(everyone, dst, src, GEX_DT_U64, 8, bytes / 8, GEX_OP_ADD, NULL, NULL, 0));
 }
 static void gather_all(size_t bytes, long count) {
   for (; count > 0; count--) gasnet_coll_gather_all(GASNET_TEAM_ALL, dst, src, bytes, LOCALLY);
@@ -309,6 +307,7 @@ int main(int argc, char **argv) {
   half = (size_t)nodes * LARGEST + GASNET_PAGESIZE;
   segment = 2 * half;
   if (gasnet_attach(handlers, sizeof handlers / sizeof *handlers, segment, 0) != GASNET_OK) gasnet_exit(1);
+  gasnet_QueryGexObjects(NULL, NULL, &everyone, NULL);
   info = (gasnet_seginfo_t *)malloc((size_t)nodes * sizeof *info);
   src_of = (unsigned char **)malloc((size_t)nodes * sizeof *src_of);
   dst_of = (unsigned char **)malloc((size_t)nodes * sizeof *dst_of);

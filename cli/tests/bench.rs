@@ -14,7 +14,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 /// Rows of the table of targets: section, beginning of the operation, who, nodes, bytes, target.
-const TARGETS: [(&str, &str, &str, u64, u64, f64); 49] = [
+const TARGETS: [(&str, &str, &str, u64, u64, f64); 62] = [
     ("am", "short request-reply round trip", "native", 2, 0, 1.15),
     ("am", "short request-request round trip", "native", 2, 0, 1.25),
     ("am", "short flood, one way", "native", 2, 0, 0.13),
@@ -54,6 +54,19 @@ const TARGETS: [(&str, &str, &str, u64, u64, f64); 49] = [
     ("poll", "idle poll, PAR", "native", 2, 0, 8.0),
     ("poll", "computing with polls, busy core", "native", 2, 0, f64::NAN),
     ("limit", "computing alone, busy core", "limit", 2, 0, f64::NAN),
+    ("am", "short request-reply round trip, EX", "native", 2, 0, 1.03),
+    ("am", "short flood, one way, EX", "native", 2, 0, 1.03),
+    ("am", "medium packed in the library's buffer, flood, EX", "native", 2, 4 << 10, 1.2),
+    ("rma", "put, above GASNet-1's, EX", "native", 2, 8, 0.5),
+    ("rma", "get, above GASNet-1's, EX", "native", 2, 8, 0.5),
+    ("rma", "put bandwidth, EX", "native", 2, 4 << 10, 0.97),
+    ("rma", "get bandwidth, EX", "native", 2, 4 << 10, 0.97),
+    ("atomic", "fetch and add, above the locked add", "native", 2, 8, 4.0),
+    ("atomic", "fetch and add, both nodes", "native", 2, 8, 1.05),
+    ("barrier", "barrier, EX", "native", 2, 0, 1.1),
+    ("coll", "reduce to all, EX", "native", 2, 8, f64::NAN),
+    ("limit", "barrier, GASNet-1", "limit", 2, 0, f64::NAN),
+    ("limit", "locked add in the peer's segment", "limit", 2, 8, f64::NAN),
     ("am", "short round trips of 1 thread, per message, PAR", "native", 2, 0, f64::NAN),
     ("am", "short round trips of 2 threads, per message, PAR", "native", 2, 0, f64::NAN),
     ("am", "short round trips of 4 threads, per message, PAR", "native", 2, 0, f64::NAN),
@@ -98,7 +111,7 @@ fn quick_run_has_every_row() {
         let same = |row: &Value| row["target"].as_f64().map_or(target.is_nan(), |value| value == target);
         assert!(found.any(same), "{section}: {operation} ({who}), {nodes} nodes, {bytes} bytes");
     }
-    for section in ["limit", "am", "rma", "barrier", "poll", "lock", "coll", "start", "memory"] {
+    for section in ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"] {
         assert!(rows.iter().any(|row| row["section"] == section), "{section}");
     }
     for row in rows {

@@ -235,11 +235,16 @@ impl State {
         if transfer.done < transfer.len {
             return;
         }
-        // ORDERING: Release ↔ the Acquire of a reader of the count (rule 2). Pieces that other threads copied came before
-        // through the lock.
-        transfer.finished.fetch_add(1, Ordering::Release);
+        count(transfer.finished);
         self.queued.remove(at);
     }
+}
+
+/// Counts a transfer finished whose last piece is in place.
+pub(crate) fn count(finished: &AtomicU64) {
+    // ORDERING: Release ↔ the Acquire of a reader of the count (rule 2). Pieces that other threads copied came before through
+    // the lock.
+    finished.fetch_add(1, Ordering::Release);
 }
 
 impl Piece {

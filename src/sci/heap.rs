@@ -313,6 +313,12 @@ impl RemoteMap for HeapRemote {
         self.0.view.len()
     }
 
+    /// In models this is the address of the bytes that readers look at. What goes there by address is not seen, so models store
+    /// by offset what their clients fill.
+    fn place(&self) -> Option<*mut u8> {
+        Some(self.0.view.ptr(0))
+    }
+
     fn store(&self, offset: usize, words: &[u64]) {
         self.0.view.store(offset, words);
     }

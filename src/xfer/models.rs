@@ -1,11 +1,17 @@
-//! Events under loom: operations that one thread starts, another completes and a third one syncs. A block is two ops here.
+//! Events under loom: operations that one thread starts, another completes and others test or sync, by their root and by their
+//! leaves. A block is two ops here.
 
-use super::event::{self, NotLive, Whose};
+#![allow(unsafe_code)] // client memory and mapped segments
+
+use super::event::{self, NotLive, Part, Whose};
 use super::home::{self, Taken};
 use super::op::Op;
 use crate::explore::explore;
+use crate::sci::engine;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
+use loom::cell::UnsafeCell;
 use loom::thread;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 fn sync(event: usize, whose: Whose) {
@@ -94,5 +100,111 @@ fn loom_ops_that_two_threads_give_back_are_all_found() {
         assert_eq!(numbers(&again), numbers(&ops), "none is lost, none is found twice");
         assert!(again.iter().all(|&(_, op): &(_, &Op)| op.is_done()));
         threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// The client's memory in an operation. Nothing is in the cells; loom reports who touches one out of order.
+#[derive(Default)]
+struct Memory {
+    /// The source of a put, which the DMA thread copies.
+    source: UnsafeCell<()>,
+    /// Where that put lands.
+    target: UnsafeCell<()>,
+    /// What an answer brings.
+    fetched: UnsafeCell<()>,
+}
+
+// SAFETY: the cells hold nothing.
+unsafe impl Sync for Memory {}
+// SAFETY: as above.
+unsafe impl Send for Memory {}
+
+/// Queues one copy of `op`, as for the DMA thread: the count that says when it is made.
+fn queue(op: &'static Op) -> &'static AtomicU64 {
+    let mut copied = None;
+    let queued: Result<(), Infallible> = op.queue(|count| {
+        copied = Some(count);
+        Ok(())
+    });
+    assert!(queued.is_ok());
+    copied.unwrap()
+}
+
+/// An operation of one copy and one message. One thread waits for local completion, and then has the source back. Another
+/// tests the leaf of a category, and has everything if it is complete. The root outlives both leaves' uses, and is synced once,
+/// by a thread that did not start it.
+#[test]
+fn loom_leaves_and_root_of_an_operation_are_used_by_several_threads() {
+    explore(|| {
+        let memory = Arc::new(Memory::default());
+        let (id, op) = home::take().unwrap();
+        op.start();
+        let copied = queue(op);
+        let root = op.handle(id);
+        let leaves = [Part::Local, Part::Category].map(|part| event::leaf(root, part).unwrap());
+        assert!(leaves[0] != leaves[1] && leaves.iter().all(|leaf| *leaf != 0 && *leaf != root));
+        let of = memory.clone();
+        let dma = thread::spawn(move || {
+            of.source.with(|_| ());
+            of.target.with_mut(|_| ());
+            engine::count(copied);
+        });
+        let of = memory.clone();
+        let local = thread::spawn(move || {
+            sync(leaves[0], Whose::Any);
+            of.source.with_mut(|_| ());
+            assert_eq!(event::test(leaves[0], Whose::Any), Ok(true), "what is complete stays so");
+        });
+        let of = memory.clone();
+        let category = thread::spawn(move || {
+            // Two threads that wait would give way to each other for ever.
+            if event::test(leaves[1], Whose::Any).unwrap() {
+                of.target.with(|_| ());
+                of.fetched.with(|_| ());
+            }
+        });
+        memory.fetched.with_mut(|_| ());
+        assert!(op.finish(), "its request is in flight");
+        local.join().unwrap();
+        category.join().unwrap();
+        let of = memory.clone();
+        let last = thread::spawn(move || {
+            sync(root, Whose::Any);
+            of.target.with(|_| ());
+            of.fetched.with(|_| ());
+            assert_eq!(dead(root), Some(NotLive::Synced));
+        });
+        last.join().unwrap();
+        assert!(leaves.iter().all(|leaf| event::is_leaf_done(*leaf) == Ok(None)), "leaves die with their root");
+        dma.join().unwrap();
+    });
+}
+
+/// A thread waits for a leaf while another syncs the root, and the op is used again. The client must not do this, but the wait
+/// ends: it does not wait for the op's next operation.
+#[test]
+fn loom_a_wait_for_a_leaf_ends_with_its_root_though_the_op_is_used_again() {
+    explore(|| {
+        let (first, other) = (home::take().unwrap(), home::take().unwrap());
+        let copied = queue(first.1);
+        let root = first.1.handle(first.0);
+        let leaf = event::leaf(root, Part::Local).unwrap();
+        let waits = thread::spawn(move || {
+            while matches!(event::is_leaf_done(leaf), Ok(Some(false))) {
+                yield_now();
+            }
+        });
+        engine::count(copied);
+        assert_eq!(event::test(root, Whose::Own), Ok(true));
+        let again = home::take().unwrap();
+        assert!(again.0 == first.0 && again.1.handle(again.0) != root);
+        let copied = queue(again.1);
+        let next = event::leaf(again.1.handle(again.0), Part::Local).unwrap();
+        waits.join().unwrap();
+        assert_eq!(event::is_leaf_done(leaf), Ok(None));
+        assert_eq!(event::is_leaf_done(next), Ok(Some(false)), "its copy is under way");
+        engine::count(copied);
+        assert_eq!(event::is_leaf_done(next), Ok(Some(true)));
+        assert!(other.1.is_done());
     });
 }

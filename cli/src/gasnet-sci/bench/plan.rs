@@ -2,10 +2,12 @@
 //!
 //! The command and the nodes of its jobs make the same list. So a node names a measure by its place in the list.
 
+mod ex;
+
 use super::kernels::{self as k, Kernel};
 
 /// Sections, in the order of the result.
-pub const SECTIONS: [&str; 9] = ["limit", "am", "rma", "barrier", "poll", "lock", "coll", "start", "memory"];
+pub const SECTIONS: [&str; 10] = ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"];
 
 /// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;
@@ -229,6 +231,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             computing(&mut plan);
             plan.row("lock", "lock and unlock", k::LOCK, 10.0, 0, Some(&BARE_LOCK), Unit::Ns, None);
             collectives(&mut plan);
+            ex::rows(&mut plan);
         }
         Job::Reference => transfers(&mut plan, false),
         Job::Par => par(&mut plan),
@@ -436,7 +439,7 @@ mod tests {
         let sections = |job, wanted: &str| -> Vec<&str> {
             measures(job, &|section| section == wanted).iter().map(|measure| measure.section).collect()
         };
-        assert_eq!(sections(Job::Native, "barrier"), ["barrier"]);
+        assert_eq!(sections(Job::Native, "barrier"), ["barrier"; 2], "of GASNet-1 and of GASNet-EX");
         assert!(sections(Job::Reference, "am").is_empty());
         assert!(sections(Job::Silent(2), "start").is_empty());
     }

@@ -30,6 +30,7 @@ pub fn section(name: &str) -> &str {
     match name {
         "am" => "Active messages",
         "rma" => "Puts and gets",
+        "atomic" => "Atomics",
         "barrier" => "Barriers",
         "poll" => "Polling",
         "lock" => "Locks",

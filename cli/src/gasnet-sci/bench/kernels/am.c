@@ -1,7 +1,8 @@
 /* Active Messages between a node and its peer. */
 #include "bench.h"
 
-enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT };
+enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT, EX_ASK };
+#define EX_COUNT SHORT_COUNT /* a handler that only counts is the same in both APIs */
 
 static volatile long bench_seen, bench_served; /* messages that count; requests replied to */
 
@@ -28,10 +29,16 @@ static void count(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handler
   bench_seen++;
 }
 
+static void ex_ask(gex_Token_t token, gex_AM_Arg_t a) {
+  bench_served++;
+  OK(gex_AM_ReplyShort1(token, EX_COUNT, 0, a));
+}
+
 void BENCH(am_table)(gasnet_handlerentry_t *table) {
   const gasnet_handlerentry_t all[AM_HANDLERS] = {
       {SHORT_ASK, (void (*)())short_ask},     {MEDIUM_ASK, (void (*)())medium_ask}, {LONG_ASK, (void (*)())long_ask},
-      {SHORT_COUNT, (void (*)())short_count}, {MEDIUM_COUNT, (void (*)())count},    {LONG_COUNT, (void (*)())count}};
+      {SHORT_COUNT, (void (*)())short_count}, {MEDIUM_COUNT, (void (*)())count},    {LONG_COUNT, (void (*)())count},
+      {EX_ASK, (void (*)())ex_ask}};
   memcpy(table, all, sizeof all);
 }
 
@@ -39,10 +46,12 @@ void BENCH(am_table)(gasnet_handlerentry_t *table) {
  * have sent messages of the next kernel. */
 static long seen, served;
 
-/* One set of kernels per category; SEND(handler) makes a request. */
+/* One set of kernels per category, and one of GASNet-EX; SEND(handler) makes a request. */
 #define SEND_SHORT(handler) OK(gasnet_AMRequestShort1(bench_peer, SHORT_##handler, 7))
 #define SEND_MEDIUM(handler) OK(gasnet_AMRequestMedium1(bench_peer, MEDIUM_##handler, bench_local, bytes, 7))
 #define SEND_LONG(handler) OK(gasnet_AMRequestLong1(bench_peer, LONG_##handler, bench_local, bytes, bench_remote, 7))
+
+#define SEND_EX(handler) OK(gex_AM_RequestShort1(bench_tm, bench_peer, EX_##handler, 0, 7))
 
 #define KERNEL(name, even, odd)                                                                                      \
   double BENCH(name)(long n, size_t bytes) {                                                                         \
@@ -78,3 +87,18 @@ static long seen, served;
 KERNELS(short, SEND_SHORT);
 KERNELS(medium, SEND_MEDIUM);
 KERNELS(long, SEND_LONG);
+KERNELS(ex_short, SEND_EX);
+
+/* Requests whose payloads the client packs: into its own memory, for the call that copies, or where the library says. */
+static void pack(void *at, size_t bytes) { memcpy(at, bench_local + MAXBYTES / 2, bytes); }
+static void pack_and_send(size_t bytes) {
+  pack(bench_local, bytes);
+  OK(gasnet_AMRequestMedium1(bench_peer, MEDIUM_COUNT, bench_local, bytes, 7));
+}
+static void pack_in_place(size_t bytes) {
+  gex_AM_SrcDesc_t sd = gex_AM_PrepareRequestMedium(bench_tm, bench_peer, NULL, bytes, bytes, NULL, 0, 1);
+  pack(gex_AM_SrcDescAddr(sd), bytes);
+  gex_AM_CommitRequestMedium1(sd, MEDIUM_COUNT, bytes, 7);
+}
+KERNEL(packed_flood, EACH pack_and_send(bytes); AWAIT(seen, 1), (void)i; AWAIT(seen, n); SEND_SHORT(COUNT));
+KERNEL(packed_in_place_flood, EACH pack_in_place(bytes); AWAIT(seen, 1), (void)i; AWAIT(seen, n); SEND_SHORT(COUNT));

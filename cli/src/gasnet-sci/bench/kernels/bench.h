@@ -47,6 +47,7 @@ typedef struct {
 
 extern shared_t *bench_shared;
 extern gasnet_node_t bench_me, bench_nodes, bench_peer;
+extern gex_TM_t bench_tm;           /* all nodes, as GASNet-EX names them */
 extern unsigned char *bench_local;  /* MAXBYTES, private */
 extern unsigned char *bench_mine;   /* this node's segment */
 extern unsigned char *bench_remote; /* the peer's, as GASNet names it */
@@ -74,9 +75,29 @@ static inline double bench_now(void) { return bench_clock(CLOCK_MONOTONIC); }
 int BENCH(start)(uint64_t segment);
 void BENCH(barrier)(void);
 void BENCH(am_table)(gasnet_handlerentry_t *table);
-#define AM_HANDLERS 6
+#define AM_HANDLERS 7
 void bench_par_threads_table(gasnet_handlerentry_t *table);
 #define THREADS_HANDLERS 2
 void BENCH(coll_start)(void);
+void BENCH(ex_start)(void);
+
+/* n times `call` at node 0, then `sync`. */
+#define BENCH_LOOP_AT_0(call, sync)                                                                                  \
+  do {                                                                                                               \
+    if (bench_me != 0) return 0;                                                                                     \
+    BENCH_LOOP(call, sync);                                                                                          \
+  } while (0)
+/* The same at all nodes. */
+#define BENCH_LOOP(call, sync)                                                                                       \
+  do {                                                                                                               \
+    const double start = bench_now();                                                                                \
+    long i;                                                                                                          \
+    for (i = 0; i < n; i++) {                                                                                        \
+      call;                                                                                                          \
+      FENCE();                                                                                                       \
+    }                                                                                                                \
+    sync;                                                                                                            \
+    return bench_now() - start;                                                                                      \
+  } while (0)
 
 #endif

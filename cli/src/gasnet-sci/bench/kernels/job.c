@@ -30,6 +30,7 @@ int BENCH(start)(uint64_t segment) {
   bench_par_threads_table(table + AM_HANDLERS);
 #endif
   if (gasnet_attach(table, HANDLERS, segment, 0) != GASNET_OK) return 3;
+  gasnet_QueryGexObjects(NULL, NULL, &bench_tm, NULL);
   segments = (gasnet_seginfo_t *)calloc(bench_nodes, sizeof *segments);
   nodes = (gasnet_nodeinfo_t *)calloc(bench_nodes, sizeof *nodes);
   bench_local = (unsigned char *)aligned_alloc(4096, MAXBYTES);
@@ -58,6 +59,7 @@ void BENCH(touch)(void) {
   memset(bench_mine, 2, SEGMENT);
   if (bench_me < 2) memset(bench_shared->bytes[bench_me], 3, RING);
   BENCH(coll_start)();
+  BENCH(ex_start)();
 }
 
 void BENCH(exit)(int code) { gasnet_exit(code); }

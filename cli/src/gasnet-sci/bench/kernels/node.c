@@ -3,6 +3,7 @@
 
 shared_t *bench_shared;
 gasnet_node_t bench_me, bench_nodes, bench_peer;
+gex_TM_t bench_tm;
 unsigned char *bench_local, *bench_mine, *bench_remote, *bench_mapped;
 
 /* kernels.rs has the same numbers and compares them with these. */

@@ -3,18 +3,7 @@
 
 #define WINDOW 32 /* handles under way at a time */
 
-#define LOOP(call, sync)                                                                                             \
-  do {                                                                                                               \
-    const double start = bench_now();                                                                                \
-    long i;                                                                                                          \
-    if (bench_me != 0) return 0;                                                                                     \
-    for (i = 0; i < n; i++) {                                                                                        \
-      call;                                                                                                          \
-      FENCE();                                                                                                       \
-    }                                                                                                                \
-    sync;                                                                                                            \
-    return bench_now() - start;                                                                                      \
-  } while (0)
+#define LOOP BENCH_LOOP_AT_0
 /* As a client does it: starts WINDOW operations, then waits for all of them. */
 #define WINDOWS(call)                                                                                                \
   do {                                                                                                               \
