@@ -100,6 +100,7 @@ ex-testsplit     |               |
 ex-testteam      | 100           |
 ex-testreduce    | 50            |
 ex-testcoll      |               |
+ex-testmixed     | 1 60          |
 '
 
 # Programs of this list with long non-blocking transfers.

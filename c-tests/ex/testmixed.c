@@ -1,15 +1,19 @@
 /* A random mix of everything that GASNet-EX has, with many operations in flight at once and every byte verified.
  *
- *   testmixed [seed [rounds]]       (1, 24)
+ *   testmixed [seed [rounds [close|full]]]       (1, 24)
  *
  * Messages of all categories with answers, by fixed and by negotiated payload; puts, gets and values in all forms, in access
  * regions, with leaves; vector, indexed and strided transfers with signed strides, with completion at the peer; remote atomics on
  * words of one's own and on words that all share; collectives, teams, domains and barriers; by several threads in GASNET_PAR. The
  * seed, which the first line says, fixes what is started and in which order. A round is 16 operations of each actor. In the end all
- * slots are compared with what must be in them, and what was sent, added and counted with what came. testmixed.h says how. */
+ * slots are compared with what must be in them, and what was sent, added and counted with what came. testmixed.h says how.
+ * `close`: after attach the client closes all descriptors that it does not know. `full`: before attach it takes all descriptors that
+ * it may have, and keeps them. */
 #include "testmixed_ad.h"
 #include "testmixed_am.h"
 #include "testmixed_coll.h"
+#include <fcntl.h>
+#include <sys/resource.h>
 
 /* ---- puts and gets ---- */
 /* Repeats a call that may be refused. */
@@ -369,6 +373,12 @@ static void compare_all(void) {
   free(buf);
 }
 
+static void take_descriptors(void) {
+  struct rlimit limit;
+  int last = 3;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 300) limit.rlim_cur = 300, (void)setrlimit(RLIMIT_NOFILE, &limit);
+  while (last >= 0) last = open("/dev/null", O_RDONLY);
+}
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 int main(int argc, char **argv) {
   size_t i;
@@ -390,7 +400,10 @@ int main(int argc, char **argv) {
   }
   actors = (actor_t *)memory(ACTORS * sizeof *actors);
   MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));
+  if (argc > 3 && !strcmp(argv[3], "full")) take_descriptors();
   make_areas(all_bytes());
+  if (argc > 3 && !strcmp(argv[3], "close"))
+    for (k = 3; k < 1024; k++) (void)close(k);
   memset(area[me], 0, all_bytes());
   for (k = 0; k < ACTORS; k++) make_actor(&actors[k], k);
   gex_TM_Split(&half, tm, (int)(me % 2), -(int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);

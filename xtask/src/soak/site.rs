@@ -1,6 +1,6 @@
 //! The site that all runs share: programs, directories, a cgroup.
 
-use super::plan::BUILDS;
+use super::plan::{Plan, Program};
 use crate::leftovers::Leftovers;
 use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, bail};
@@ -25,24 +25,29 @@ pub struct Site {
 
 impl Site {
     /// Builds the programs against the stage, unless they are fresh.
-    pub fn prepare(repo: &Repo) -> Result<Site> {
-        let directory = repo.target.join("c-tests/soak");
+    pub fn prepare(repo: &Repo, program: Program) -> Result<Site> {
+        // Beside the programs of the stage of another profile.
+        let profile = repo.stage.file_name().and_then(|name| name.to_str()?.strip_prefix("stage")).unwrap_or_default();
+        let directory = repo.target.join(format!("c-tests/soak{profile}"));
         let shim = directory.join("faults.so");
         let shared = ["-std=gnu99", "-shared", "-fPIC", "-Wl,--as-needed"].map(str::to_owned);
         compile(repo, &shim, &shared, &repo.c_test("faults.c")?)?;
-        let source = repo.c_test("testsoak.c")?;
-        for build in BUILDS {
-            let (mode, segment) = match build.strip_suffix("-everything") {
-                Some(mode) => (mode, "EVERYTHING"),
-                None => (build, "FAST"),
-            };
-            let flags = [
+        for build in program.builds() {
+            let mut words = build.split('-');
+            let mode = words.next().unwrap_or_default().to_uppercase();
+            let mut flags = vec![
                 "-std=c99".into(),
                 format!("-I{}", repo.stage.join("include").display()),
-                format!("-DGASNET_{}", mode.to_uppercase()),
-                format!("-DGASNET_SEGMENT_{segment}"),
+                format!("-DGASNET_{mode}"),
             ];
-            compile(repo, &directory.join(build).join("testsoak"), &flags, &source)?;
+            for word in words {
+                flags.push(match word {
+                    "debug" => "-DGASNET_DEBUG".into(),
+                    segment => format!("-DGASNET_SEGMENT_{}", segment.to_uppercase()),
+                });
+            }
+            let out = directory.join(build).join(program.name());
+            compile(repo, &out, &flags, &repo.root.join(program.source()))?;
         }
         let site = Site {
             launcher: repo.stage.join("bin/gasnetrun_sci"),
@@ -56,8 +61,8 @@ impl Site {
         Ok(site)
     }
 
-    pub fn program(&self, build: &str) -> PathBuf {
-        self.programs.join(build).join("testsoak")
+    pub fn program(&self, plan: &Plan) -> PathBuf {
+        self.programs.join(plan.build).join(plan.program.name())
     }
 
     /// Makes a signal that ends this process end the job first, and remove files and cgroup.
@@ -79,11 +84,15 @@ impl Site {
     }
 }
 
-/// Builds a program or library, unless it is newer than its sources.
+/// Builds a program or library, unless it is newer than its source, the headers beside it and the library.
 fn compile(repo: &Repo, out: &Path, flags: &[String], source: &Path) -> Result<()> {
     let library = repo.stage.join("lib");
     let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-    let newest = age(source).max(age(&library.join("libgasnet_sci.so")));
+    let headers = fs::read_dir(source.parent().context("a file lies in a directory")?)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"));
+    let newest = headers.map(|path| age(&path)).max().unwrap_or(None).max(age(source));
+    let newest = newest.max(age(&library.join("libgasnet_sci.so")));
     if age(out) > newest {
         return Ok(());
     }
