@@ -70,7 +70,7 @@ testcollperf     | 20 65536      |
 testsoak         | 1 24          |
 '
 
-# The same for programs of GASNet-EX, which lie in c-tests/ex without the ex-. Each process ends with "RANK> done.".
+# The same for programs of GASNet-EX, which lie in c-tests/ex without the ex-, or in c-tests/apps. Each process ends with "RANK> done.".
 ex_programs='
 ex-testfwd       |               |
 ex-testmk        |               |
@@ -101,6 +101,8 @@ ex-testteam      | 100           |
 ex-testreduce    | 50            |
 ex-testcoll      |               |
 ex-testmixed     | 1 60          |
+hashtable        |               |
+coarray          |               |
 '
 
 # Programs of this list with long non-blocking transfers.
@@ -185,7 +187,7 @@ run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
     *) why="status $status" ;;
   esac
   case $name in
-    ex-*)
+    ex-* | hashtable | coarray)
       lines='s,^([0-9]+)> done\.$,\1,p'
       ! grep -q ERROR "$TMPDIR/stdout" || why="${why:+$why; }a line with ERROR"
       ;;
