@@ -131,6 +131,27 @@ testthreads
 testthreadend
 testlanding
 testcontend
+ex-testmixed
+ex-testcoll
+ex-testthreads
+ex-testthreadend
+hashtable
+coarray
+'
+
+# Programs of GASNet-EX that together make every kind of call; for the other sanitizers.
+sanitize_ex_programs='
+ex-testmixed
+ex-testcore2
+ex-testcore5
+ex-testvis
+ex-testratomic
+ex-testcoll
+ex-testreduce
+ex-testthreads
+ex-testthreadend
+hashtable
+coarray
 '
 
 # A sample for a run that takes fifty times as long: all categories of messages, memory and transfers.

@@ -176,6 +176,7 @@ static void teams(const ca_team_t *all) {
   for (i = 0; i < 20 * rounds; i++) { /* a counter that only the lock protects */
     ca_lock(all, all->images - 1, lock);
     ca_get(all, all->images - 1, &count, lock + 8, 8);
+    if (i % 16 == 0) usleep(1); /* time for others to come between, if the lock let them */
     count++;
     ca_put(all, all->images - 1, lock + 8, &count, 8);
     ca_unlock(all, all->images - 1, lock);

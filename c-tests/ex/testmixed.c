@@ -401,6 +401,9 @@ int main(int argc, char **argv) {
   actors = (actor_t *)memory(ACTORS * sizeof *actors);
   MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));
   if (argc > 3 && !strcmp(argv[3], "full")) take_descriptors();
+#if !GASNET_SEGMENT_EVERYTHING
+  if (gasnet_getMaxGlobalSegmentSize() < all_bytes()) lacking("memory for a segment", all_bytes());
+#endif
   make_areas(all_bytes());
   if (argc > 3 && !strcmp(argv[3], "close"))
     for (k = 3; k < 1024; k++) (void)close(k);
@@ -416,7 +419,7 @@ int main(int argc, char **argv) {
   {
     pthread_t thread[ACTORS];
     for (k = 1; k < ACTORS; k++)
-      if (pthread_create(&thread[k], NULL, act, &actors[k])) say("ERROR: no thread %d", k), gasnet_exit(98);
+      if (pthread_create(&thread[k], NULL, act, &actors[k])) lacking("thread", (size_t)k);
     (void)act(&actors[0]);
     for (k = 1; k < ACTORS; k++) pthread_join(thread[k], NULL);
   }

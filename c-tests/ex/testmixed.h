@@ -102,9 +102,14 @@ __attribute__((__format__(__printf__, 3, 4))) static void failed(int line, const
   if (__atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED) <= 20) say("ERROR: seed %u, line %d: %s: %s", seed0, line, cond, text);
 }
 
+/* What this process needs is not there, which is no fault of the library. */
+static void lacking(const char *what, size_t n) {
+  fprintf(stderr, "testmixed: node %u: no %s: %lu\n", (unsigned)me, what, (unsigned long)n);
+  gasnet_exit(98);
+}
 static void *memory(size_t n) {
   void *at = calloc(1, n);
-  if (!at) say("ERROR: no memory for %lu bytes", (unsigned long)n), gasnet_exit(98);
+  if (!at) lacking("memory", n);
   return at;
 }
 static unsigned step_of(unsigned long long *state) {
