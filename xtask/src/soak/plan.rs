@@ -98,13 +98,23 @@ impl Program {
         }
     }
 
-    /// The directories of its builds: thread mode, then segment mode and debugging where they are not the default.
+    /// The directories of its builds: thread mode, then what is not the default: segment mode, debugging; `large` are
+    /// transfers of up to 128 KiB.
     pub fn builds(self) -> &'static [&'static str] {
         match self {
             Program::Soak => &["seq", "parsync", "par", "par-everything"],
-            Program::Mixed => {
-                &["seq", "parsync", "par", "par", "par-everything", "seq-debug", "parsync-debug", "par-debug"]
-            }
+            Program::Mixed => &[
+                "seq",
+                "parsync",
+                "par",
+                "par",
+                "par-everything",
+                "seq-debug",
+                "parsync-debug",
+                "par-debug",
+                "seq-large",
+                "par-large",
+            ],
         }
     }
 
@@ -112,6 +122,26 @@ impl Program {
         match self {
             Program::Soak => &[2, 2, 3, 4, 4, 5, 8, 16],
             Program::Mixed => &[1, 2, 2, 3, 4, 5, 6, 7, 8],
+        }
+    }
+
+    /// Further settings, which are drawn last.
+    fn settings(self, random: &mut Rng) -> &'static [&'static str] {
+        match self {
+            Program::Soak => &[],
+            Program::Mixed => one::<&[&str]>(
+                random,
+                &[
+                    &[],
+                    &[],
+                    &["GASNET_SCI_UNMAPPED=odd"],
+                    &["GASNET_SCI_UNMAPPED=higher"],
+                    &["GASNET_SCI_DMA=always", "GASNET_SCI_DMA_THREAD_MIN=64"],
+                    &["GASNET_VIS_AMPIPE=no", "GASNET_VIS_REMOTECONTIG=no"],
+                    &["GASNET_VIS_MAXCHUNK=100", "GASNET_COLL_OPT=no"],
+                    &["GASNET_COLL_SCRATCH_SIZE=1K"],
+                ],
+            ),
         }
     }
 
@@ -252,6 +282,7 @@ impl Plan {
             rounds: program.rounds(random),
         };
         plan.trouble = plan.trouble(kind, random);
+        plan.settings.extend(program.settings(random));
         plan
     }
 

@@ -43,6 +43,7 @@ impl Site {
             for word in words {
                 flags.push(match word {
                     "debug" => "-DGASNET_DEBUG".into(),
+                    "large" => "-DSLOT=((size_t)131072)".into(),
                     segment => format!("-DGASNET_SEGMENT_{}", segment.to_uppercase()),
                 });
             }
