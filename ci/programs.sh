@@ -160,6 +160,7 @@ testhello
 testcore
 testam
 testgasnet
+ex-testmixed
 '
 
 # A dozen for ci/test quick: a few from each area.

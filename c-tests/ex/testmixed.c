@@ -5,8 +5,8 @@
  * Messages of all categories with answers, by fixed and by negotiated payload; puts, gets and values in all forms, in access
  * regions, with leaves; vector, indexed and strided transfers with signed strides, with completion at the peer; remote atomics on
  * words of one's own and on words that all share; collectives, teams, domains and barriers; by several threads in GASNET_PAR. The
- * seed, which the first line says, fixes what is started and in which order. A round is 16 operations of each actor. In the end all
- * slots are compared with what must be in them, and what was sent, added and counted with what came. testmixed.h says how.
+ * seed, which the first line says, fixes each operation and the order of their starts; when each is looked at again depends on how far
+ * it is. A round is 16 operations of each actor. In the end all slots are compared with what must be in them, and what was sent, added and counted with what came. testmixed.h says how.
  * `close`: after attach the client closes all descriptors that it does not know. `full`: before attach it takes all descriptors that
  * it may have, and keeps them. */
 #include "testmixed_ad.h"
@@ -263,8 +263,10 @@ static void shapes(actor_t *a, lane_t *lane) {
 
 /* ---- the actors ---- */
 static unsigned rounds = 24;
-static void start(actor_t *a, lane_t *lane) {
-  const unsigned kind = below(a, 16);
+static void start(actor_t *a, lane_t *lane, unsigned number) {
+  unsigned kind;
+  a->random = state_of(me * 16 + (unsigned)a->number, number + 100); /* however often something was refused before */
+  kind = below(a, 16);
   lane->rank = below(a, 4) ? below(a, nodes) : (me + 1) % nodes;
   lane->seed = below(a, 0x7FFFFFFF), lane->what = "nothing", lane->events = lane->pieces = lane->waits = lane->answered = 0;
   lane->nbi = 0, lane->word_bytes = 0, lane->reply_bytes = 0;
@@ -282,7 +284,7 @@ static void *act(void *argument) {
   int i, open = 1;
   while (started < rounds * 16ull) {
     lane_t *lane = &a->lane[below(a, LANES)];
-    if (!lane->busy) start(a, lane), started++;
+    if (!lane->busy) start(a, lane, (unsigned)started++);
     if (below(a, 5) == 0) next_coll(a);
     if (below(a, 3) == 0) progress(a, below(a, 4) == 0);
     if (below(a, 400) == 0) usleep(below(a, 2000)); /* peers fall asleep meanwhile */

@@ -3,9 +3,10 @@
 use super::plan::{Plan, Program};
 use crate::leftovers::Leftovers;
 use crate::repo::{Repo, outcome};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, process, thread};
 use tempfile::TempDir;
@@ -32,23 +33,20 @@ impl Site {
         let shim = directory.join("faults.so");
         let shared = ["-std=gnu99", "-shared", "-fPIC", "-Wl,--as-needed"].map(str::to_owned);
         compile(repo, &shim, &shared, &repo.c_test("faults.c")?)?;
-        for build in program.builds() {
-            let mut words = build.split('-');
-            let mode = words.next().unwrap_or_default().to_uppercase();
-            let mut flags = vec![
-                "-std=c99".into(),
-                format!("-I{}", repo.stage.join("include").display()),
-                format!("-DGASNET_{mode}"),
-            ];
-            for word in words {
-                flags.push(match word {
-                    "debug" => "-DGASNET_DEBUG".into(),
-                    "large" => "-DSLOT=((size_t)131072)".into(),
-                    segment => format!("-DGASNET_SEGMENT_{}", segment.to_uppercase()),
-                });
-            }
-            let out = directory.join(build).join(program.name());
-            compile(repo, &out, &flags, &repo.root.join(program.source()))?;
+        let build = |build: &str| {
+            compile(
+                repo,
+                &directory.join(build).join(program.name()),
+                &flags(repo, build),
+                &repo.root.join(program.source()),
+            )
+        };
+        let builds: Vec<&str> = program.builds().iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        for some in builds.chunks(repo.cores) {
+            thread::scope(|scope| {
+                let started: Vec<_> = some.iter().map(|name| scope.spawn(|| build(name))).collect();
+                started.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("a compilation panicked"))?)
+            })?;
         }
         let site = Site {
             launcher: repo.stage.join("bin/gasnetrun_sci"),
@@ -83,6 +81,20 @@ impl Site {
         });
         Ok(())
     }
+}
+
+/// The compiler's options for a build, which its name says.
+fn flags(repo: &Repo, build: &str) -> Vec<String> {
+    let mut words = build.split('-');
+    let mode = words.next().unwrap_or_default().to_uppercase();
+    let include = format!("-I{}", repo.stage.join("include").display());
+    let mut flags = vec!["-std=c99".into(), include, format!("-DGASNET_{mode}")];
+    flags.extend(words.map(|word| match word {
+        "debug" => "-DGASNET_DEBUG".into(),
+        "large" => "-DSLOT=((size_t)131072)".into(),
+        segment => format!("-DGASNET_SEGMENT_{}", segment.to_uppercase()),
+    }));
+    flags
 }
 
 /// Builds a program or library, unless it is newer than its source, the headers beside it and the library.
