@@ -98,6 +98,14 @@ sanitize_builds='
 --sanitize address,undefined    | par             | 2         | launcher      |
 '
 
+# The same for a sample of the programs of GASNet-EX: two builds, over which modes, segment modes, debugging and ways to reach peers go.
+sanitize_ex_builds='
+--sanitize address,undefined    | par             | 2         | launcher      |
+--sanitize address,undefined    | par             | 3         | fork          | GASNET_SCI_EXTENDED=ref
+--segment everything --debug --sanitize address,undefined | seq | 2 | launcher | GASNET_SCI_EXTENDED=ref
+--segment everything --debug --sanitize address,undefined | seq | 3 | fork     | GASNET_SCI_UNMAPPED=odd
+'
+
 # Checks every access of the library and of the headers' inline code. A row's environment may end with a command that runs the
 # program.
 memcheck_builds='

@@ -70,7 +70,7 @@ testcollperf     | 20 65536      |
 testsoak         | 1 24          |
 '
 
-# The same for programs of GASNet-EX, which lie in c-tests/ex without the ex-. Each process ends with "RANK> done.".
+# The same for programs of GASNet-EX, which lie in c-tests/ex without the ex-, or in c-tests/apps. Each process ends with "RANK> done.".
 ex_programs='
 ex-testfwd       |               |
 ex-testmk        |               |
@@ -129,6 +129,9 @@ ex-testcollperf  | 4K            |
 ex-testcudauva   |               |
 ex-testhip       |               |
 ex-testze        |               |
+ex-testmixed     | 1 60          |
+hashtable        |               |
+coarray          |               |
 '
 
 # Programs of this list with long non-blocking transfers.
@@ -157,6 +160,27 @@ testthreads
 testthreadend
 testlanding
 testcontend
+ex-testmixed
+ex-testcoll
+ex-testthreads
+ex-testthreadend
+hashtable
+coarray
+'
+
+# Programs of GASNet-EX that together make every kind of call; for the other sanitizers.
+sanitize_ex_programs='
+ex-testmixed
+ex-testcore2
+ex-testcore5
+ex-testvis
+ex-testratomic
+ex-testcoll
+ex-testreduce
+ex-testthreads
+ex-testthreadend
+hashtable
+coarray
 '
 
 # A sample for a run that takes fifty times as long: all categories of messages, memory and transfers.
@@ -165,6 +189,7 @@ testhello
 testcore
 testam
 testgasnet
+ex-testmixed
 '
 
 # A dozen for ci/test quick: a few from each area.
@@ -213,7 +238,7 @@ run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
     *) why="status $status" ;;
   esac
   case $name in
-    ex-*)
+    ex-* | hashtable | coarray)
       lines='s,^([0-9]+)> done\.$,\1,p'
       ! grep -q ERROR "$TMPDIR/stdout" || why="${why:+$why; }a line with ERROR"
       ;;

@@ -22,7 +22,11 @@ impl Repo {
             Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?.to_path_buf();
         let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()));
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
-        Ok(Repo { stage: target.join("stage"), target, root, cores })
+        let stage = match env::var("CI_PROFILE") {
+            Ok(profile) if profile != "release" => format!("stage-{profile}"),
+            _ => "stage".into(),
+        };
+        Ok(Repo { stage: target.join(stage), target, root, cores })
     }
 
     /// A command that runs in the repository, with empty input and without the variables that cargo sets for what it

@@ -1,7 +1,7 @@
 //! Faults to which a job once gave a wrong answer. These runs check that the repairs still work.
 
 use super::job::Run;
-use super::plan::{How, Plan, Trouble};
+use super::plan::{How, Plan, Program, Trouble};
 use regex::Regex;
 
 pub struct Case {
@@ -51,6 +51,7 @@ impl Case {
     pub fn plan(&self) -> Plan {
         let call = self.fault.split(' ').nth(1).unwrap_or_default();
         Plan {
+            program: Program::Soak,
             trouble: Trouble::Call { call, fault: self.fault.into() },
             how: self.how,
             build: self.build,

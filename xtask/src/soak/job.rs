@@ -62,7 +62,7 @@ fn words(site: &Site, plan: &Plan) -> Vec<String> {
     if plan.how == How::Launcher {
         words.extend([site.launcher.display().to_string(), "-n".into(), plan.nodes.to_string()]);
     }
-    words.push(site.program(plan.build).display().to_string());
+    words.push(site.program(plan).display().to_string());
     words.extend([plan.program_seed.to_string(), plan.rounds.to_string()]);
     if let Trouble::Close(argument) = plan.trouble {
         words.push(argument.into());

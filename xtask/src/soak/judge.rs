@@ -1,7 +1,7 @@
 //! Decides whether a run was right: its answer, its duration, and the line that names the cause.
 
 use super::job::Run;
-use super::plan::{Kind, Plan, Trouble, Victim};
+use super::plan::{Kind, Plan, Program, Trouble, Victim};
 use regex::Regex;
 use std::time::Duration;
 
@@ -18,13 +18,17 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// The faults of a run; empty if there were none.
 pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
     let mut wrong = run.wrong.clone();
-    let bad = r"CHECK\(|: FAIL \(|internal error";
+    let bad = r"CHECK\(|: FAIL \(|> ERROR: |internal error";
     if matches(bad, &run.out) || matches(bad, &run.err) {
         wrong.push("wrong data".into());
     }
     let Some(status) = run.status else { return wrong };
     if status == 0 {
-        let passes = run.out.lines().filter(|line| matches("^testsoak: node [0-9]+/[0-9]+: PASS", line)).count();
+        let end = match plan.program {
+            Program::Soak => "^testsoak: node [0-9]+/[0-9]+: PASS",
+            Program::Mixed => r"^[0-9]+> done\.$",
+        };
+        let passes = run.out.lines().filter(|line| matches(end, line)).count();
         if passes != plan.nodes {
             wrong.push(format!("status 0, but {passes} nodes passed"));
         }
@@ -94,6 +98,15 @@ mod tests {
         assert_eq!(verdict(&plan, &run(0, &(line(0) + &line(1)), ""), LIMIT), [""; 0]);
         assert_eq!(verdict(&plan, &run(0, &line(0), ""), LIMIT), ["status 0, but 1 nodes passed"]);
         assert_eq!(verdict(&plan, &run(1, "", ""), LIMIT), ["status 1"]);
+    }
+
+    #[test]
+    fn the_mix_of_gasnet_ex_ends_with_done() {
+        let plan = Plan { nodes: 2, trouble: Trouble::None, program: Program::Mixed, ..CASES[0].plan() };
+        assert_eq!(verdict(&plan, &run(0, "1> done.\n0> done.\n", ""), LIMIT), [""; 0]);
+        assert_eq!(verdict(&plan, &run(0, "1> done.\n", ""), LIMIT), ["status 0, but 1 nodes passed"]);
+        let bad = "1> ERROR: seed 5, line 3: same(a, b): a get\n0> done.\n1> done.\n";
+        assert_eq!(verdict(&plan, &run(0, bad, ""), LIMIT), ["wrong data"]);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! A run must end within the limit, either with the right answer, or non-zero with a line that names node, call and
 //! cause. After that nothing of it may be left. A node that is stopped, delayed or moved is not a fault: such a run
 //! must end with the right answer. The same seed makes the same plan: program, nodes, settings, fault, moment.
+//!
+//! `--ex` runs the mix of GASNet-EX instead, without faults unless kinds are named: over seeds, modes, nodes and settings.
 
 mod cases;
 mod disturb;
@@ -22,7 +24,7 @@ use clap::ArgMatches;
 use job::Run;
 use judge::verdict;
 use options::{Extent, Options};
-use plan::{Kind, Plan};
+use plan::{Kind, Plan, Program};
 use site::Site;
 use std::time::{Duration, Instant};
 use tally::Tally;
@@ -31,7 +33,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let options = Options::of(matches);
     repo.set_up("gcc")?;
     repo.make_stage()?;
-    let site = Site::prepare(repo)?;
+    let site = Site::prepare(repo, options.program)?;
     let kinds = kinds(&options, &site);
     let start = Instant::now();
     let mut tally = Tally::default();
@@ -56,12 +58,13 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         _ => Duration::MAX,
     };
     while left > 0 && start.elapsed() < until {
-        let plan = Plan::make(options.seed, number, &kinds);
+        let plan = Plan::make(options.program, options.seed, number, &kinds);
         let run = job::run(&site, &plan, options.limit)?;
         let wrong = verdict(&plan, &run, options.limit);
         tally.count(&plan, &run, &wrong);
         let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
-        let again = format!("--seed {} --only {number}{words}", options.seed);
+        let ex = if options.program == Program::Mixed { "--ex " } else { "" };
+        let again = format!("{ex}--seed {} --only {number}{words}", options.seed);
         print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
         if let Extent::Only(_) = options.extent {
             println!("run {number}: {}: {}, {} ms", plan.describe(), run.status_text(), run.took.as_millis());
@@ -83,7 +86,11 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
 /// The kinds of faults to choose from. If no cgroup could be made, limits of address space take the place of limits
 /// of memory.
 fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
-    let mut kinds = if options.kinds.is_empty() { plan::WEIGHTS.to_vec() } else { options.kinds.clone() };
+    let mut kinds = match options.program {
+        _ if !options.kinds.is_empty() => options.kinds.clone(),
+        Program::Soak => plan::WEIGHTS.to_vec(),
+        Program::Mixed => vec![Kind::None],
+    };
     if site.group.is_none() && kinds.contains(&Kind::Cgroup) {
         println!("no cgroup can be made here: no runs under its limit");
         kinds.iter_mut().filter(|kind| **kind == Kind::Cgroup).for_each(|kind| *kind = Kind::Memory);

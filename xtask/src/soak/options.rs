@@ -1,6 +1,6 @@
 //! The options of `cargo xtask soak`.
 
-use super::plan::Kind;
+use super::plan::{Kind, Program};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use std::path::PathBuf;
@@ -14,6 +14,7 @@ pub enum Extent {
 }
 
 pub struct Options {
+    pub program: Program,
     pub extent: Extent,
     pub seed: u64,
     /// The kinds that the user asked for; empty: all.
@@ -34,6 +35,13 @@ pub fn command() -> Command {
         .arg(number("only").help("this run of the seed"))
         .group(ArgGroup::new("extent").args(["minutes", "runs", "only"]).required(true))
         .arg(number("seed").help("what the plans are made of; chosen and told if it is not given"))
+        .arg(
+            Arg::new("ex")
+                .long("ex")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("cases")
+                .help("the mix of GASNet-EX, without faults unless --kind names some"),
+        )
         .arg(
             Arg::new("kind")
                 .long("kind")
@@ -74,6 +82,7 @@ impl Options {
         };
         let names = matches.get_many::<String>("kind").into_iter().flatten();
         Options {
+            program: if matches.get_flag("ex") { Program::Mixed } else { Program::Soak },
             extent,
             seed: number("seed").unwrap_or_else(|| fastrand::u64(0..1 << 30)),
             kinds: names.filter_map(|name| Kind::ALL.into_iter().find(|kind| kind.name() == name)).collect(),

@@ -73,6 +73,87 @@ pub const WEIGHTS: [Kind; 13] = [
     Kind::None,
 ];
 
+/// The program that the job runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Program {
+    /// The mix of GASNet-1.
+    Soak,
+    /// The mix of GASNet-EX.
+    Mixed,
+}
+
+impl Program {
+    /// Its binary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Soak => "testsoak",
+            Program::Mixed => "ex-testmixed",
+        }
+    }
+
+    pub fn source(self) -> &'static str {
+        match self {
+            Program::Soak => "c-tests/job/testsoak.c",
+            Program::Mixed => "c-tests/ex/testmixed.c",
+        }
+    }
+
+    /// The directories of its builds: thread mode, then what is not the default: segment mode, debugging; `large` are
+    /// transfers of up to 128 KiB.
+    pub fn builds(self) -> &'static [&'static str] {
+        match self {
+            Program::Soak => &["seq", "parsync", "par", "par-everything"],
+            Program::Mixed => &[
+                "seq",
+                "parsync",
+                "par",
+                "par",
+                "par-everything",
+                "seq-debug",
+                "parsync-debug",
+                "par-debug",
+                "seq-large",
+                "par-large",
+            ],
+        }
+    }
+
+    fn nodes(self) -> &'static [usize] {
+        match self {
+            Program::Soak => &[2, 2, 3, 4, 4, 5, 8, 16],
+            Program::Mixed => &[1, 2, 2, 3, 4, 5, 6, 7, 8],
+        }
+    }
+
+    /// Further settings, which are drawn last.
+    fn settings(self, random: &mut Rng) -> &'static [&'static str] {
+        match self {
+            Program::Soak => &[],
+            Program::Mixed => one::<&[&str]>(
+                random,
+                &[
+                    &[],
+                    &[],
+                    &["GASNET_SCI_UNMAPPED=odd"],
+                    &["GASNET_SCI_UNMAPPED=higher"],
+                    &["GASNET_SCI_DMA=always", "GASNET_SCI_DMA_THREAD_MIN=64"],
+                    &["GASNET_VIS_AMPIPE=no", "GASNET_VIS_REMOTECONTIG=no"],
+                    &["GASNET_VIS_MAXCHUNK=100", "GASNET_COLL_OPT=no"],
+                    &["GASNET_COLL_SCRATCH_SIZE=1K"],
+                ],
+            ),
+        }
+    }
+
+    /// Rounds of a run that nothing ends: a part of a second.
+    fn rounds(self, random: &mut Rng) -> u64 {
+        match self {
+            Program::Soak => 20 + random.u64(..60),
+            Program::Mixed => 40 + random.u64(..160),
+        }
+    }
+}
+
 /// How a job is started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum How {
@@ -140,6 +221,7 @@ pub enum Trouble {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    pub program: Program,
     pub trouble: Trouble,
     pub how: How,
     /// Directory of the program, named after thread mode and segment mode.
@@ -150,8 +232,6 @@ pub struct Plan {
     pub settings: Vec<&'static str>,
     pub rounds: u64,
 }
-
-pub const BUILDS: [&str; 4] = ["seq", "parsync", "par", "par-everything"];
 
 const CALLS: [&str; 21] = [
     "mmap",
@@ -186,21 +266,23 @@ fn one<T: Copy>(random: &mut Rng, of: &[T]) -> T {
 
 impl Plan {
     /// The plan of run `number`.
-    pub fn make(seed: u64, number: u64, kinds: &[Kind]) -> Plan {
+    pub fn make(program: Program, seed: u64, number: u64, kinds: &[Kind]) -> Plan {
         // Plans of neighbouring runs must differ, so the generator's start differs in all bits.
         let start = (seed ^ number.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let random = &mut Rng::with_seed(start);
         let kind = one(random, kinds);
         let mut plan = Plan {
+            program,
             trouble: Trouble::None,
             how: one(random, &[How::Fork, How::Launcher]),
-            build: one(random, &BUILDS),
-            nodes: one(random, &[2, 2, 3, 4, 4, 5, 8, 16]),
+            build: one(random, program.builds()),
+            nodes: one(random, program.nodes()),
             program_seed: random.u32(1..1 << 30),
             settings: settings(random),
-            rounds: 20 + random.u64(..60),
+            rounds: program.rounds(random),
         };
         plan.trouble = plan.trouble(kind, random);
+        plan.settings.extend(program.settings(random));
         plan
     }
 
@@ -313,6 +395,11 @@ impl Plan {
     /// The row of the table that counts this run.
     pub fn row(&self) -> String {
         match &self.trouble {
+            // Without a fault the ways to run are what differs.
+            Trouble::None if self.program == Program::Mixed => {
+                let ways = if self.settings.contains(&"GASNET_SCI_EXTENDED=ref") { "ref" } else { "native" };
+                format!("none: {} {ways}", self.build)
+            }
             Trouble::Kill { signal, .. } => format!("kill SIG{signal}"),
             Trouble::Call { call, .. } => format!("call {call}"),
             _ => self.kind().name().into(),
@@ -368,26 +455,30 @@ fn settings(random: &mut Rng) -> Vec<&'static str> {
 mod tests {
     use super::*;
 
+    const PROGRAMS: [Program; 2] = [Program::Soak, Program::Mixed];
+
     #[test]
     fn a_seed_makes_one_plan() {
-        for number in 0..200 {
-            assert_eq!(Plan::make(7, number, &WEIGHTS), Plan::make(7, number, &WEIGHTS));
+        for program in PROGRAMS {
+            for number in 0..200 {
+                assert_eq!(Plan::make(program, 7, number, &WEIGHTS), Plan::make(program, 7, number, &WEIGHTS));
+            }
+            assert_ne!(Plan::make(program, 7, 1, &WEIGHTS), Plan::make(program, 8, 1, &WEIGHTS));
         }
-        assert_ne!(Plan::make(7, 1, &WEIGHTS), Plan::make(8, 1, &WEIGHTS));
     }
 
     #[test]
     fn all_kinds_come() {
         for kind in Kind::ALL {
-            assert!((0..500).any(|number| Plan::make(1, number, &WEIGHTS).kind() == kind), "{kind:?}");
-            assert!((0..50).all(|number| Plan::make(1, number, &[kind]).kind() == kind), "{kind:?}");
+            assert!((0..500).any(|number| Plan::make(Program::Soak, 1, number, &WEIGHTS).kind() == kind), "{kind:?}");
+            assert!((0..50).all(|number| Plan::make(Program::Soak, 1, number, &[kind]).kind() == kind), "{kind:?}");
         }
     }
 
     #[test]
     fn nodes_that_are_named_exist() {
         for number in 0..2000 {
-            let plan = Plan::make(3, number, &WEIGHTS);
+            let plan = Plan::make(PROGRAMS[number as usize % 2], 3, number, &WEIGHTS);
             match plan.trouble {
                 Trouble::Kill { victim: Victim::Node(node), .. }
                 | Trouble::StopKill { node, .. }

@@ -1,11 +1,12 @@
 //! The site that all runs share: programs, directories, a cgroup.
 
-use super::plan::BUILDS;
+use super::plan::{Plan, Program};
 use crate::leftovers::Leftovers;
 use crate::repo::{Repo, outcome};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, process, thread};
 use tempfile::TempDir;
@@ -25,24 +26,27 @@ pub struct Site {
 
 impl Site {
     /// Builds the programs against the stage, unless they are fresh.
-    pub fn prepare(repo: &Repo) -> Result<Site> {
-        let directory = repo.target.join("c-tests/soak");
+    pub fn prepare(repo: &Repo, program: Program) -> Result<Site> {
+        // Beside the programs of the stage of another profile.
+        let profile = repo.stage.file_name().and_then(|name| name.to_str()?.strip_prefix("stage")).unwrap_or_default();
+        let directory = repo.target.join(format!("c-tests/soak{profile}"));
         let shim = directory.join("faults.so");
         let shared = ["-std=gnu99", "-shared", "-fPIC", "-Wl,--as-needed"].map(str::to_owned);
         compile(repo, &shim, &shared, &repo.c_test("faults.c")?)?;
-        let source = repo.c_test("testsoak.c")?;
-        for build in BUILDS {
-            let (mode, segment) = match build.strip_suffix("-everything") {
-                Some(mode) => (mode, "EVERYTHING"),
-                None => (build, "FAST"),
-            };
-            let flags = [
-                "-std=c99".into(),
-                format!("-I{}", repo.stage.join("include").display()),
-                format!("-DGASNET_{}", mode.to_uppercase()),
-                format!("-DGASNET_SEGMENT_{segment}"),
-            ];
-            compile(repo, &directory.join(build).join("testsoak"), &flags, &source)?;
+        let build = |build: &str| {
+            compile(
+                repo,
+                &directory.join(build).join(program.name()),
+                &flags(repo, build),
+                &repo.root.join(program.source()),
+            )
+        };
+        let builds: Vec<&str> = program.builds().iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        for some in builds.chunks(repo.cores) {
+            thread::scope(|scope| {
+                let started: Vec<_> = some.iter().map(|name| scope.spawn(|| build(name))).collect();
+                started.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("a compilation panicked"))?)
+            })?;
         }
         let site = Site {
             launcher: repo.stage.join("bin/gasnetrun_sci"),
@@ -56,8 +60,8 @@ impl Site {
         Ok(site)
     }
 
-    pub fn program(&self, build: &str) -> PathBuf {
-        self.programs.join(build).join("testsoak")
+    pub fn program(&self, plan: &Plan) -> PathBuf {
+        self.programs.join(plan.build).join(plan.program.name())
     }
 
     /// Makes a signal that ends this process end the job first, and remove files and cgroup.
@@ -79,11 +83,29 @@ impl Site {
     }
 }
 
-/// Builds a program or library, unless it is newer than its sources.
+/// The compiler's options for a build, which its name says.
+fn flags(repo: &Repo, build: &str) -> Vec<String> {
+    let mut words = build.split('-');
+    let mode = words.next().unwrap_or_default().to_uppercase();
+    let include = format!("-I{}", repo.stage.join("include").display());
+    let mut flags = vec!["-std=c99".into(), include, format!("-DGASNET_{mode}")];
+    flags.extend(words.map(|word| match word {
+        "debug" => "-DGASNET_DEBUG".into(),
+        "large" => "-DSLOT=((size_t)131072)".into(),
+        segment => format!("-DGASNET_SEGMENT_{}", segment.to_uppercase()),
+    }));
+    flags
+}
+
+/// Builds a program or library, unless it is newer than its source, the headers beside it and the library.
 fn compile(repo: &Repo, out: &Path, flags: &[String], source: &Path) -> Result<()> {
     let library = repo.stage.join("lib");
     let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-    let newest = age(source).max(age(&library.join("libgasnet_sci.so")));
+    let headers = fs::read_dir(source.parent().context("a file lies in a directory")?)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"));
+    let newest = headers.map(|path| age(&path)).max().unwrap_or(None).max(age(source));
+    let newest = newest.max(age(&library.join("libgasnet_sci.so")));
     if age(out) > newest {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Counts for each row of the table how its runs ended.
 
 use super::job::Run;
-use super::plan::Plan;
+use super::plan::{Kind, Plan};
 use anyhow::{Context, Result};
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 static VERIFIED: LazyLock<Regex> = LazyLock::new(|| {
-    let line = "(?m)^testsoak: node .* verified ([0-9]+) messages, ([0-9]+) bytes$";
+    let line = "(?m)^(?:[0-9]+> )?test(?:soak|mixed): node .* verified ([0-9]+) messages, ([0-9]+) bytes$";
     Regex::new(line).expect("a constant")
 });
 
@@ -41,7 +41,7 @@ impl Tally {
             row.faults += u64::from(run.injected);
             match run.status {
                 _ if !wrong.is_empty() => row.failed += 1,
-                _ if !run.injected => {}
+                _ if !run.injected && plan.kind() != Kind::None => {}
                 Some(0) => row.right += 1,
                 _ => row.ended += 1,
             }
