@@ -162,7 +162,9 @@ testlanding
 testcontend
 ex-testmixed
 ex-testcoll
+ex-testcollnb
 ex-testthreads
+ex-testhandover
 ex-testthreadend
 hashtable
 coarray
@@ -176,6 +178,7 @@ ex-testcore5
 ex-testvis
 ex-testratomic
 ex-testcoll
+ex-testcollnb
 ex-testreduce
 ex-testthreads
 ex-testthreadend

@@ -26,6 +26,10 @@ pub mod fixed {
     pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 }
 
+/// Plain memory of a model: two accesses that nothing orders fail the model.
+#[cfg(all(loom, test))]
+pub use loom::cell::UnsafeCell as ModelCell;
+
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ptr;

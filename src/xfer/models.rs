@@ -8,8 +8,7 @@ use super::home::{self, Taken};
 use super::op::Op;
 use crate::explore::explore;
 use crate::sci::engine;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
-use loom::cell::UnsafeCell;
+use crate::sync::{AtomicU32, AtomicU64, ModelCell, Ordering, yield_now};
 use loom::thread;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -107,11 +106,11 @@ fn loom_ops_that_two_threads_give_back_are_all_found() {
 #[derive(Default)]
 struct Memory {
     /// The source of a put, which the DMA thread copies.
-    source: UnsafeCell<()>,
+    source: ModelCell<()>,
     /// Where that put lands.
-    target: UnsafeCell<()>,
+    target: ModelCell<()>,
     /// What an answer brings.
-    fetched: UnsafeCell<()>,
+    fetched: ModelCell<()>,
 }
 
 // SAFETY: the cells hold nothing.
