@@ -48,14 +48,17 @@ GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_reduce_all, gex_TM_t tm, void *dst,
   return gasneti_sci_do_reduce_all(tm, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags);
 }
 #endif
-#define gex_Coll_BroadcastNB(tm, root, dst, src, nbytes, flags)                                                      \
+#define GASNETI_SCI_EX_Coll_BroadcastNB(tm, root, dst, src, nbytes, flags)                                           \
   GASNETI_SCI_PLACED("gex_Coll_BroadcastNB", gasneti_sci_do_broadcast, (tm), (root), (dst), (src), (nbytes), (flags))
-#define gex_Coll_ReduceToOneNB(tm, root, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags)                \
+#define gex_Coll_BroadcastNB(...) GASNETI_SCI_EX_Coll_BroadcastNB(__VA_ARGS__)
+#define GASNETI_SCI_EX_Coll_ReduceToOneNB(tm, root, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags)     \
   GASNETI_SCI_PLACED("gex_Coll_ReduceToOneNB", gasneti_sci_do_reduce, (tm), (root), (dst), (src), (dt), (dt_sz),     \
                      (dt_cnt), (op), (user_op), (user_cdata), (flags))
-#define gex_Coll_ReduceToAllNB(tm, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags)                      \
+#define gex_Coll_ReduceToOneNB(...) GASNETI_SCI_EX_Coll_ReduceToOneNB(__VA_ARGS__)
+#define GASNETI_SCI_EX_Coll_ReduceToAllNB(tm, dst, src, dt, dt_sz, dt_cnt, op, user_op, user_cdata, flags)           \
   GASNETI_SCI_PLACED("gex_Coll_ReduceToAllNB", gasneti_sci_do_reduce_all, (tm), (dst), (src), (dt), (dt_sz), (dt_cnt),  \
                      (op), (user_op), (user_cdata), (flags))
+#define gex_Coll_ReduceToAllNB(...) GASNETI_SCI_EX_Coll_ReduceToAllNB(__VA_ARGS__)
 
 /* ---- types of GASNet-1 (section 2) ---- */
 typedef gex_Event_t gasnet_coll_handle_t; /* all zero: nothing to wait for */

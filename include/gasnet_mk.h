@@ -46,10 +46,13 @@ GASNETI_SCI_INLINE int gasneti_sci_do_mk_create(gex_MK_t *kind_p, gex_Client_t c
                                args ? (int)args->gex_class : 0, flags);
 }
 /* int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_MK_Create_args_t *args, gex_Flags_t flags) */
-#define gex_MK_Create(kind_p, client, args, flags) gasneti_sci_do_mk_create((kind_p), (client), (args), (flags))
+#define GASNETI_SCI_EX_MK_Create(kind_p, client, args, flags) gasneti_sci_do_mk_create((kind_p), (client), (args), (flags))
+#define gex_MK_Create(...) GASNETI_SCI_EX_MK_Create(__VA_ARGS__)
 /* No kind but GEX_MK_HOST exists, for which these calls are not. They end the job. */
-#define gex_MK_Destroy(kind, flags) gasneti_sci_mk_destroy((kind), (flags))
-#define gex_MK_SetCData(kind, val) ((void)gasneti_sci_mk_cdata((kind), (val)))
+#define GASNETI_SCI_EX_MK_Destroy(kind, flags) gasneti_sci_mk_destroy((kind), (flags))
+#define gex_MK_Destroy(...) GASNETI_SCI_EX_MK_Destroy(__VA_ARGS__)
+#define GASNETI_SCI_EX_MK_SetCData(kind, val) ((void)gasneti_sci_mk_cdata((kind), (val)))
+#define gex_MK_SetCData(...) GASNETI_SCI_EX_MK_SetCData(__VA_ARGS__)
 #define gex_MK_QueryCData(kind) gasneti_sci_mk_cdata((kind), NULL)
 #define gex_MK_QueryFlags(kind) GASNETI_SCI_AS(gex_Flags_t, gasneti_sci_mk_query(kind))
 #define gex_MK_QueryClient(kind) GASNETI_SCI_AS(gex_Client_t, gasneti_sci_mk_query(kind))

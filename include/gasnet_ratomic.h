@@ -48,7 +48,8 @@ GASNETI_SCI_INLINE void *gasneti_sci_ad_cdata(gex_AD_t ad) { return ad->cdata; }
 #define gex_AD_QueryTM(ad) gasneti_sci_ad_tm(ad)
 #define gex_AD_QueryDT(ad) gasneti_sci_ad_dt(ad)
 #define gex_AD_QueryOps(ad) gasneti_sci_ad_ops(ad)
-#define gex_AD_SetCData(ad, val) gasneti_sci_ad_set_cdata((ad), (val))
+#define GASNETI_SCI_EX_AD_SetCData(ad, val) gasneti_sci_ad_set_cdata((ad), (val))
+#define gex_AD_SetCData(...) GASNETI_SCI_EX_AD_SetCData(__VA_ARGS__)
 #define gex_AD_QueryCData(ad) gasneti_sci_ad_cdata(ad)
 
 /* ---- operations ---- */
@@ -88,9 +89,13 @@ GASNETI_SCI_ALWAYS void *gasneti_sci_ad_find(gex_AD_t ad, gex_Rank_t rank, void 
     else if (GASNETI_SCI_AD_IS(INC)) old = __atomic_fetch_add(word, (U)1, __ATOMIC_ACQ_REL);                         \
     else if (GASNETI_SCI_AD_IS(DEC)) old = __atomic_fetch_sub(word, (U)1, __ATOMIC_ACQ_REL);                         \
     else if (GASNETI_SCI_AD_IS(SET)) old = __atomic_exchange_n(word, wanted, __ATOMIC_ACQ_REL);                      \
-    else if (op == GEX_OP_GET) old = __atomic_load_n(word, __ATOMIC_ACQUIRE);                                        \
+    else if (op == GEX_OP_GET) {                                                                                     \
+      if_pf (flags & GEX_FLAG_AD_REL) __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a load alone releases nothing */   \
+      old = __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                                 \
+    }                                                                                                                \
     else {                                                                                                           \
-      (void)__atomic_compare_exchange_n(word, &wanted, (U)y, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);                 \
+      /* Sequentially consistent, because one that fails stores nothing that could release. */                       \
+      (void)__atomic_compare_exchange_n(word, &wanted, (U)y, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
       old = wanted;                                                                                                  \
     }                                                                                                                \
     if (op >= GEX_OP_FAND) *result_p = (T)old;                                                                       \

@@ -187,6 +187,19 @@ GASNETI_SCI_INLINE int gasneti_sci_do_poll(void) {
   if_pt (seen == 0) return GASNET_OK;
   return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
 }
+/* Polls once beside a call that sends or waits: as gasnet_AMPoll, but it never pauses, because the caller does not look again. */
+GASNETI_SCI_INLINE void gasneti_sci_serve(void) {
+  gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
+  const uint32_t left = GASNETI_SCI_OWN(watch, left);
+  int seen;
+  if_pf (left == 0) {
+    (void)gasneti_sci_poll();
+    return;
+  }
+  seen = gasneti_sci_look(watch);
+  if_pf (seen != 0) (void)gasneti_sci_poll_watched(seen == 2);
+  else GASNETI_SCI_SET_OWN(watch, left, left - 1);
+}
 /* One step of GASNET_BLOCKUNTIL: a look and then a gap. It uses up as many inline polls as GASNETI_SCI_WAIT_WEIGHT
  * says. */
 GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
@@ -202,6 +215,7 @@ GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
 }
 #else
 #define gasneti_sci_do_poll() gasneti_sci_poll()
+#define gasneti_sci_serve() ((void)gasneti_sci_poll())
 #define gasneti_sci_wait(failed) gasneti_sci_wait_step(failed)
 #endif
 

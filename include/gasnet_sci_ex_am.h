@@ -28,8 +28,9 @@ typedef struct {
 GASNETI_SCI_INLINE int gasneti_sci_do_register(gex_EP_t ep, gex_AM_Entry_t *table, size_t numentries) {
   return gasneti_sci_ep_register(ep, (gasneti_sci_am_entry_t *)(void *)table, numentries);
 }
-#define gex_EP_RegisterHandlers(ep, table, numentries)                                                               \
+#define GASNETI_SCI_EX_EP_RegisterHandlers(ep, table, numentries)                                                    \
   GASNETI_SCI_CHECKED("gex_EP_RegisterHandlers", 0, gasneti_sci_do_register((ep), (table), (numentries)))
+#define gex_EP_RegisterHandlers(...) GASNETI_SCI_EX_EP_RegisterHandlers(__VA_ARGS__)
 
 /* ---- tokens ---- */
 typedef unsigned int gex_TI_t;
@@ -49,7 +50,8 @@ typedef struct {
 GASNETI_SCI_INLINE gex_TI_t gasneti_sci_do_token_info(gex_Token_t token, gex_Token_Info_t *info, gex_TI_t mask) {
   return gasneti_sci_token_info(token, (gasneti_sci_token_info_t *)(void *)info, mask);
 }
-#define gex_Token_Info(token, info, mask) gasneti_sci_do_token_info((token), (info), (mask))
+#define GASNETI_SCI_EX_Token_Info(token, info, mask) gasneti_sci_do_token_info((token), (info), (mask))
+#define gex_Token_Info(...) GASNETI_SCI_EX_Token_Info(__VA_ARGS__)
 
 /* ---- limits: the same for all peers, ways to name them, arguments and flags ---- */
 #define gex_AM_MaxArgs() GASNETI_SCI_AS(unsigned, GASNETI_SCI_MAX_ARGS)
@@ -68,17 +70,23 @@ GASNETI_SCI_INLINE size_t gasneti_sci_max_long(gex_TM_t tm, gex_Rank_t rank, con
   (void)tm, (void)rank, (void)lc_opt, (void)numargs;
   return flags & GEX_FLAG_AM_PREPARE_LEAST_ALLOC ? GASNETI_SCI_MAX_MEDIUM : GASNETI_SCI_MAX_LONG;
 }
-#define gex_AM_MaxRequestMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
-#define gex_AM_MaxReplyMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
-#define gex_AM_MaxRequestLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
-#define gex_AM_MaxReplyLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+#define GASNETI_SCI_EX_AM_MaxRequestMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxRequestMedium(...) GASNETI_SCI_EX_AM_MaxRequestMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_MaxReplyMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxReplyMedium(...) GASNETI_SCI_EX_AM_MaxReplyMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_MaxRequestLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxRequestLong(...) GASNETI_SCI_EX_AM_MaxRequestLong(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_MaxReplyLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+#define gex_AM_MaxReplyLong(...) GASNETI_SCI_EX_AM_MaxReplyLong(__VA_ARGS__)
 GASNETI_SCI_INLINE size_t gasneti_sci_token_max(gex_Token_t token, const gex_Event_t *lc_opt, gex_Flags_t flags,
                                                 unsigned int numargs, int is_long) {
   (void)token;
   return is_long ? gasneti_sci_max_long(GEX_TM_INVALID, 0, lc_opt, flags, numargs) : GASNETI_SCI_MAX_MEDIUM;
 }
-#define gex_Token_MaxReplyMedium(token, lc, flags, n) gasneti_sci_token_max((token), (lc), (flags), (n), 0)
-#define gex_Token_MaxReplyLong(token, lc, flags, n) gasneti_sci_token_max((token), (lc), (flags), (n), 1)
+#define GASNETI_SCI_EX_Token_MaxReplyMedium(token, lc, flags, n) gasneti_sci_token_max((token), (lc), (flags), (n), 0)
+#define gex_Token_MaxReplyMedium(...) GASNETI_SCI_EX_Token_MaxReplyMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_Token_MaxReplyLong(token, lc, flags, n) gasneti_sci_token_max((token), (lc), (flags), (n), 1)
+#define gex_Token_MaxReplyLong(...) GASNETI_SCI_EX_Token_MaxReplyLong(__VA_ARGS__)
 
 /* ---- one inline function per category and number of argument words ---- */
 
@@ -89,6 +97,12 @@ GASNETI_SCI_ALWAYS void gasneti_sci_taken(gex_Event_t *lc_opt) {
 /* A message without GEX_FLAG_IMMEDIATE is sent, or its arguments are wrong. */
 GASNETI_SCI_ALWAYS int gasneti_sci_sent(const char *name, int code) {
   if_pf (code != GASNET_OK) gasneti_sci_am_failed(name, code);
+  return 0;
+}
+/* As gasneti_sci_sent, for a request, which polls once: clients that only send serve others (contract: ex-core.md section 11). */
+GASNETI_SCI_ALWAYS int gasneti_sci_asked(const char *name, int code) {
+  if_pf (code != GASNET_OK) gasneti_sci_am_failed(name, code);
+  gasneti_sci_serve();
   return 0;
 }
 #if defined(GASNET_DEBUG)
@@ -164,7 +178,7 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
         return gasneti_sci_request_short_now(to, handler, words, numargs);                                           \
       }                                                                                                              \
     }                                                                                                                \
-    return gasneti_sci_sent(name, gasneti_sci_request_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));         \
+    return gasneti_sci_asked(name, gasneti_sci_request_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));         \
   }                                                                                                                  \
   GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_w##n(                                                         \
       const char *name, gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, \
@@ -172,7 +186,7 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
     GASNETI_SCI_TABLE##n;                                                                                            \
     const int sent = flags & GEX_FLAG_IMMEDIATE                                                                      \
                          ? gasneti_sci_request_medium_now(to, handler, src, nbytes, words, numargs)                  \
-                         : gasneti_sci_sent(name, gasneti_sci_request_medium(to, handler, src, nbytes, words, numargs)); \
+                         : gasneti_sci_asked(name, gasneti_sci_request_medium(to, handler, src, nbytes, words, numargs)); \
     if (sent == 0) gasneti_sci_taken(lc_opt);                                                                        \
     return sent;                                                                                                     \
   }                                                                                                                  \
@@ -183,7 +197,7 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
     const int sent =                                                                                                 \
         flags & GEX_FLAG_IMMEDIATE                                                                                   \
             ? gasneti_sci_request_long_now(to, handler, src, nbytes, dest_addr, words, numargs)                      \
-            : gasneti_sci_sent(name, gasneti_sci_request_long(to, handler, src, nbytes, dest_addr, words, numargs)); \
+            : gasneti_sci_asked(name, gasneti_sci_request_long(to, handler, src, nbytes, dest_addr, words, numargs)); \
     if (sent == 0) gasneti_sci_taken(lc_opt);                                                                        \
     return sent;                                                                                                     \
   }                                                                                                                  \

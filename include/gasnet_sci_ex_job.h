@@ -20,8 +20,9 @@ GASNETI_SCI_INLINE int gasneti_sci_do_ex_init(gex_Client_t *client_p, gex_EP_t *
 }
 /* int gex_Client_Init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *clientName, int *argc,
  *                     char ***argv, gex_Flags_t flags): joins the job; messages flow when it returns. */
-#define gex_Client_Init(client_p, ep_p, tm_p, name, argc, argv, flags)                                               \
+#define GASNETI_SCI_EX_Client_Init(client_p, ep_p, tm_p, name, argc, argv, flags)                                    \
   gasneti_sci_do_ex_init((client_p), (ep_p), (tm_p), (name), (argc), (argv), (flags))
+#define gex_Client_Init(...) GASNETI_SCI_EX_Client_Init(__VA_ARGS__)
 
 /* ---- the job: allowed from init on, anywhere ---- */
 typedef gasneti_sci_rank_info_t const gex_RankInfo_t; /* has gex_jobrank */
@@ -30,9 +31,12 @@ typedef gasneti_sci_rank_info_t const gex_RankInfo_t; /* has gex_jobrank */
 GASNETI_SCI_INLINE void gasneti_sci_do_near(int host, gex_RankInfo_t **info_p, gex_Rank_t *count_p, gex_Rank_t *index_p) {
   gasneti_sci_ex_near(host, info_p, count_p, index_p);
 }
-#define gex_System_QueryNbrhdInfo(info_p, count_p, index_p) gasneti_sci_do_near(0, (info_p), (count_p), (index_p))
-#define gex_System_QueryHostInfo(info_p, count_p, index_p) gasneti_sci_do_near(1, (info_p), (count_p), (index_p))
-#define gex_System_QueryMyPosition(nbrhds, nbrhd, hosts, host) gasneti_sci_ex_position((nbrhds), (nbrhd), (hosts), (host))
+#define GASNETI_SCI_EX_System_QueryNbrhdInfo(info_p, count_p, index_p) gasneti_sci_do_near(0, (info_p), (count_p), (index_p))
+#define gex_System_QueryNbrhdInfo(...) GASNETI_SCI_EX_System_QueryNbrhdInfo(__VA_ARGS__)
+#define GASNETI_SCI_EX_System_QueryHostInfo(info_p, count_p, index_p) gasneti_sci_do_near(1, (info_p), (count_p), (index_p))
+#define gex_System_QueryHostInfo(...) GASNETI_SCI_EX_System_QueryHostInfo(__VA_ARGS__)
+#define GASNETI_SCI_EX_System_QueryMyPosition(nbrhds, nbrhd, hosts, host) gasneti_sci_ex_position((nbrhds), (nbrhd), (hosts), (host))
+#define gex_System_QueryMyPosition(...) GASNETI_SCI_EX_System_QueryMyPosition(__VA_ARGS__)
 #if defined(GASNET_SEQ)
 #define gex_System_QueryMaxThreads() GASNETI_SCI_AS(uint64_t, 1)
 #else
@@ -55,8 +59,9 @@ GASNETI_SCI_INLINE int gasneti_sci_do_progress_threads(gex_Client_t client, unsi
                                                        const gex_ProgressThreadInfo_t **info_p, gex_Flags_t flags) {
   return gasneti_sci_ex_progress_threads(client, count_p, (const void **)(void *)info_p, flags);
 }
-#define gex_System_QueryProgressThreads(client, count_p, info_p, flags)                                              \
+#define GASNETI_SCI_EX_System_QueryProgressThreads(client, count_p, info_p, flags)                                   \
   gasneti_sci_do_progress_threads((client), (count_p), (info_p), (flags))
+#define gex_System_QueryProgressThreads(...) GASNETI_SCI_EX_System_QueryProgressThreads(__VA_ARGS__)
 
 /* ---- objects. CData: the client's own pointer, NULL at first ---- */
 #define GASNETI_SCI_EX_CDATA(kind)                                                                                   \
@@ -69,10 +74,14 @@ GASNETI_SCI_EX_CDATA(Client);
 GASNETI_SCI_EX_CDATA(EP);
 GASNETI_SCI_EX_CDATA(TM);
 GASNETI_SCI_EX_CDATA(Segment);
-#define gex_Client_SetCData(object, val) gasneti_sci_set_Client_cdata((object), (val))
-#define gex_EP_SetCData(object, val) gasneti_sci_set_EP_cdata((object), (val))
-#define gex_TM_SetCData(object, val) gasneti_sci_set_TM_cdata((object), (val))
-#define gex_Segment_SetCData(object, val) gasneti_sci_set_Segment_cdata((object), (val))
+#define GASNETI_SCI_EX_Client_SetCData(object, val) gasneti_sci_set_Client_cdata((object), (val))
+#define gex_Client_SetCData(...) GASNETI_SCI_EX_Client_SetCData(__VA_ARGS__)
+#define GASNETI_SCI_EX_EP_SetCData(object, val) gasneti_sci_set_EP_cdata((object), (val))
+#define gex_EP_SetCData(...) GASNETI_SCI_EX_EP_SetCData(__VA_ARGS__)
+#define GASNETI_SCI_EX_TM_SetCData(object, val) gasneti_sci_set_TM_cdata((object), (val))
+#define gex_TM_SetCData(...) GASNETI_SCI_EX_TM_SetCData(__VA_ARGS__)
+#define GASNETI_SCI_EX_Segment_SetCData(object, val) gasneti_sci_set_Segment_cdata((object), (val))
+#define gex_Segment_SetCData(...) GASNETI_SCI_EX_Segment_SetCData(__VA_ARGS__)
 #define gex_Client_QueryCData(object) gasneti_sci_Client_cdata(object)
 #define gex_EP_QueryCData(object) gasneti_sci_EP_cdata(object)
 #define gex_TM_QueryCData(object) gasneti_sci_TM_cdata(object)
@@ -112,23 +121,29 @@ GASNETI_SCI_EX_QUERY(uintptr_t, segment_size, Segment, size);
 #define gex_Segment_QuerySize(object) gasneti_sci_segment_size(object)
 
 /* ---- segments and endpoints (ex-core.md section 8). All but the queries are collective or local, as said there ---- */
-#define gex_Segment_Attach(segment_p, tm, length)                                                                    \
+#define GASNETI_SCI_EX_Segment_Attach(segment_p, tm, length)                                                         \
   GASNETI_SCI_CHECKED("gex_Segment_Attach", GASNETI_SCI_RULES_STATUS, gasneti_sci_segment_attach((segment_p), (tm), (length)))
+#define gex_Segment_Attach(...) GASNETI_SCI_EX_Segment_Attach(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_do_segment_create(gex_Segment_t *segment_p, gex_Client_t client, gex_Addr_t address,
                                              uintptr_t length, gex_MK_t kind, gex_Flags_t flags) {
   return gasneti_sci_segment_create(segment_p, client, address, length, (uintptr_t)kind, flags);
 }
-#define gex_Segment_Create(segment_p, client, address, length, kind, flags)                                          \
+#define GASNETI_SCI_EX_Segment_Create(segment_p, client, address, length, kind, flags)                               \
   gasneti_sci_do_segment_create((segment_p), (client), (address), (length), (kind), (flags))
-#define gex_Segment_Destroy(segment, flags) gasneti_sci_segment_destroy((segment), (flags))
-#define gex_EP_Create(ep_p, client, capabilities, flags) gasneti_sci_ep_create((ep_p), (client), (capabilities), (flags))
-#define gex_EP_BindSegment(ep, segment, flags) gasneti_sci_ep_bind((ep), (segment), (flags))
+#define gex_Segment_Create(...) GASNETI_SCI_EX_Segment_Create(__VA_ARGS__)
+#define GASNETI_SCI_EX_Segment_Destroy(segment, flags) gasneti_sci_segment_destroy((segment), (flags))
+#define gex_Segment_Destroy(...) GASNETI_SCI_EX_Segment_Destroy(__VA_ARGS__)
+#define GASNETI_SCI_EX_EP_Create(ep_p, client, capabilities, flags) gasneti_sci_ep_create((ep_p), (client), (capabilities), (flags))
+#define gex_EP_Create(...) GASNETI_SCI_EX_EP_Create(__VA_ARGS__)
+#define GASNETI_SCI_EX_EP_BindSegment(ep, segment, flags) gasneti_sci_ep_bind((ep), (segment), (flags))
+#define gex_EP_BindSegment(...) GASNETI_SCI_EX_EP_BindSegment(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_do_publish(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) {
   return gasneti_sci_ep_publish(tm, eps, num_eps, flags);
 }
-#define gex_EP_PublishBoundSegment(tm, eps, num_eps, flags)                                                          \
+#define GASNETI_SCI_EX_EP_PublishBoundSegment(tm, eps, num_eps, flags)                                               \
   GASNETI_SCI_CHECKED("gex_EP_PublishBoundSegment", GASNETI_SCI_RULES_STATUS,                                        \
                       gasneti_sci_do_publish((tm), (eps), (num_eps), (flags)))
+#define gex_EP_PublishBoundSegment(...) GASNETI_SCI_EX_EP_PublishBoundSegment(__VA_ARGS__)
 /* The answer is always there at return. */
 GASNETI_SCI_INLINE gex_Event_t gasneti_sci_query_bound(gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
                                                        uintptr_t *size_p, gex_Flags_t flags) {
@@ -138,8 +153,9 @@ GASNETI_SCI_INLINE gex_Event_t gasneti_sci_query_bound(gex_TM_t tm, gex_Rank_t r
   if (size_p != NULL) *size_p = size;
   return GEX_EVENT_INVALID;
 }
-#define gex_EP_QueryBoundSegmentNB(tm, rank, owner_p, local_p, size_p, flags)                                        \
+#define GASNETI_SCI_EX_EP_QueryBoundSegmentNB(tm, rank, owner_p, local_p, size_p, flags)                             \
   gasneti_sci_query_bound((tm), (rank), (owner_p), (local_p), (size_p), (flags))
+#define gex_EP_QueryBoundSegmentNB(...) GASNETI_SCI_EX_EP_QueryBoundSegmentNB(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
                                                        uintptr_t *size_p) {
   size_t size = 0;
@@ -147,8 +163,9 @@ GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t r
   if (found && size_p != NULL) *size_p = size;
   return !found;
 }
-#define gex_Segment_QueryBound(tm, rank, owner_p, local_p, size_p)                                                   \
+#define GASNETI_SCI_EX_Segment_QueryBound(tm, rank, owner_p, local_p, size_p)                                        \
   gasneti_sci_segment_query_bound((tm), (rank), (owner_p), (local_p), (size_p))
+#define gex_Segment_QueryBound(...) GASNETI_SCI_EX_Segment_QueryBound(__VA_ARGS__)
 
 /* ---- handler-safe locks: those of GASNet-1 under other names ---- */
 typedef gasnet_hsl_t gex_HSL_t;

@@ -30,6 +30,7 @@ GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_placed_sd(const char *name, cons
 GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_request(uint32_t what, gex_Rank_t node, const void *buf,
                                                                 size_t least, size_t most, void *dest, gex_Event_t *lc,
                                                                 gex_Flags_t flags, unsigned int numargs) {
+  if_pt (!(flags & GEX_FLAG_IMMEDIATE)) gasneti_sci_serve(); /* as other requests; not between prepare and commit */
   return (gex_AM_SrcDesc_t)(uintptr_t)gasneti_sci_npam_request(what, node, buf, least, most, dest, (size_t *)(void *)lc,
                                                                flags, numargs);
 }
@@ -39,18 +40,22 @@ GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_reply(uint32_t what, gex
   (void)flags; /* a reply has its room */
   return (gex_AM_SrcDesc_t)(uintptr_t)gasneti_sci_npam_reply(what, token, buf, least, most, dest, (size_t *)(void *)lc, numargs);
 }
-#define gex_AM_PrepareRequestMedium(tm, rank, buf, least, most, lc, flags, numargs)                                  \
+#define GASNETI_SCI_EX_AM_PrepareRequestMedium(tm, rank, buf, least, most, lc, flags, numargs)                       \
   gasneti_sci_prepare_request(GASNETI_SCI_REQUEST_MEDIUM, GASNETI_SCI_EX_NODE("gex_AM_PrepareRequestMedium", tm, rank), (buf), \
                               (least), (most), NULL, (lc), (flags), (numargs))
-#define gex_AM_PrepareRequestLong(tm, rank, buf, least, most, dest, lc, flags, numargs)                              \
+#define gex_AM_PrepareRequestMedium(...) GASNETI_SCI_EX_AM_PrepareRequestMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_PrepareRequestLong(tm, rank, buf, least, most, dest, lc, flags, numargs)                   \
   gasneti_sci_prepare_request(GASNETI_SCI_REQUEST_LONG, GASNETI_SCI_EX_NODE("gex_AM_PrepareRequestLong", tm, rank), (buf), \
                               (least), (most), (dest), (lc), (flags), (numargs))
-#define gex_AM_PrepareReplyMedium(token, buf, least, most, lc, flags, numargs)                                       \
+#define gex_AM_PrepareRequestLong(...) GASNETI_SCI_EX_AM_PrepareRequestLong(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_PrepareReplyMedium(token, buf, least, most, lc, flags, numargs)                            \
   gasneti_sci_prepare_reply(GASNETI_SCI_REPLY_MEDIUM, GASNETI_SCI_TOKEN("gex_AM_PrepareReplyMedium", token), (buf), (least), \
                             (most), NULL, (lc), (flags), (numargs))
-#define gex_AM_PrepareReplyLong(token, buf, least, most, dest, lc, flags, numargs)                                   \
+#define gex_AM_PrepareReplyMedium(...) GASNETI_SCI_EX_AM_PrepareReplyMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_PrepareReplyLong(token, buf, least, most, dest, lc, flags, numargs)                        \
   gasneti_sci_prepare_reply(GASNETI_SCI_REPLY_LONG, GASNETI_SCI_TOKEN("gex_AM_PrepareReplyLong", token), (buf), (least), \
                             (most), (dest), (lc), (flags), (numargs))
+#define gex_AM_PrepareReplyLong(...) GASNETI_SCI_EX_AM_PrepareReplyLong(__VA_ARGS__)
 
 GASNETI_SCI_INLINE void *gasneti_sci_srcdesc_addr(gex_AM_SrcDesc_t sd) { return sd->addr; }
 GASNETI_SCI_INLINE size_t gasneti_sci_srcdesc_size(gex_AM_SrcDesc_t sd) { return sd->size; }
@@ -68,14 +73,18 @@ GASNETI_SCI_WRAP(int, gasneti_sci_cancel, uint32_t what, gex_AM_SrcDesc_t sd, ge
   return gasneti_sci_cancel(what, sd, flags);
 }
 #endif
-#define gex_AM_CancelRequestMedium(sd, flags) \
+#define GASNETI_SCI_EX_AM_CancelRequestMedium(sd, flags)                                                             \
   GASNETI_SCI_PLACED("gex_AM_CancelRequestMedium", gasneti_sci_cancel, GASNETI_SCI_REQUEST_MEDIUM, (sd), (flags))
-#define gex_AM_CancelRequestLong(sd, flags) \
+#define gex_AM_CancelRequestMedium(...) GASNETI_SCI_EX_AM_CancelRequestMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_CancelRequestLong(sd, flags)                                                               \
   GASNETI_SCI_PLACED("gex_AM_CancelRequestLong", gasneti_sci_cancel, GASNETI_SCI_REQUEST_LONG, (sd), (flags))
-#define gex_AM_CancelReplyMedium(sd, flags) \
+#define gex_AM_CancelRequestLong(...) GASNETI_SCI_EX_AM_CancelRequestLong(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_CancelReplyMedium(sd, flags)                                                               \
   GASNETI_SCI_PLACED("gex_AM_CancelReplyMedium", gasneti_sci_cancel, GASNETI_SCI_REPLY_MEDIUM, (sd), (flags))
-#define gex_AM_CancelReplyLong(sd, flags) \
+#define gex_AM_CancelReplyMedium(...) GASNETI_SCI_EX_AM_CancelReplyMedium(__VA_ARGS__)
+#define GASNETI_SCI_EX_AM_CancelReplyLong(sd, flags)                                                                 \
   GASNETI_SCI_PLACED("gex_AM_CancelReplyLong", gasneti_sci_cancel, GASNETI_SCI_REPLY_LONG, (sd), (flags))
+#define gex_AM_CancelReplyLong(...) GASNETI_SCI_EX_AM_CancelReplyLong(__VA_ARGS__)
 
 /* ---- commit: one inline function per number of argument words ---- */
 #define GASNETI_SCI_COMMIT_WORDS(n)                                                                                  \

@@ -131,7 +131,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_ex_nbi_wait(gex_EC_t mask, gex_Flags_t fl
   (void)flags;
   if (GASNETI_SCI_ALL_INLINE()) {
     GASNETI_SCI_FENCE_ACQUIRE();
-    gasneti_sci_tick(0);
+    gasneti_sci_serve(); /* a wait polls at least once (contract: ex-rma.md section 7) */
   } else {
     gasneti_sci_ex_nbi_wait(mask);
   }
@@ -246,19 +246,26 @@ GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_ex_end_region, gex_Flags_t flags) {
 
 #define gex_Event_Test(event) GASNETI_SCI_PLACED("gex_Event_Test", gasneti_sci_do_ex_test, (event))
 #define gex_Event_Wait(event) GASNETI_SCI_PLACED("gex_Event_Wait", gasneti_sci_do_ex_wait, (event))
-#define gex_Event_TestSome(events, n, flags)                                                                         \
+#define GASNETI_SCI_EX_Event_TestSome(events, n, flags)                                                              \
   GASNETI_SCI_PLACED("gex_Event_TestSome", gasneti_sci_do_ex_test_array, (events), (n), (flags), 0)
-#define gex_Event_TestAll(events, n, flags)                                                                          \
+#define gex_Event_TestSome(...) GASNETI_SCI_EX_Event_TestSome(__VA_ARGS__)
+#define GASNETI_SCI_EX_Event_TestAll(events, n, flags)                                                               \
   GASNETI_SCI_PLACED("gex_Event_TestAll", gasneti_sci_do_ex_test_array, (events), (n), (flags), 1)
-#define gex_Event_WaitSome(events, n, flags)                                                                         \
+#define gex_Event_TestAll(...) GASNETI_SCI_EX_Event_TestAll(__VA_ARGS__)
+#define GASNETI_SCI_EX_Event_WaitSome(events, n, flags)                                                              \
   GASNETI_SCI_PLACED("gex_Event_WaitSome", gasneti_sci_do_ex_wait_array, (events), (n), (flags), 0)
-#define gex_Event_WaitAll(events, n, flags)                                                                          \
+#define gex_Event_WaitSome(...) GASNETI_SCI_EX_Event_WaitSome(__VA_ARGS__)
+#define GASNETI_SCI_EX_Event_WaitAll(events, n, flags)                                                               \
   GASNETI_SCI_PLACED("gex_Event_WaitAll", gasneti_sci_do_ex_wait_array, (events), (n), (flags), 1)
-#define gex_Event_QueryLeaf(root, category)                                                                          \
+#define gex_Event_WaitAll(...) GASNETI_SCI_EX_Event_WaitAll(__VA_ARGS__)
+#define GASNETI_SCI_EX_Event_QueryLeaf(root, category)                                                               \
   GASNETI_SCI_PLACED("gex_Event_QueryLeaf", gasneti_sci_do_ex_leaf, (root), (category))
+#define gex_Event_QueryLeaf(...) GASNETI_SCI_EX_Event_QueryLeaf(__VA_ARGS__)
 
-#define gex_NBI_Test(mask, flags) GASNETI_SCI_PLACED("gex_NBI_Test", gasneti_sci_do_ex_nbi_test, (mask), (flags))
-#define gex_NBI_Wait(mask, flags) GASNETI_SCI_PLACED("gex_NBI_Wait", gasneti_sci_do_ex_nbi_wait, (mask), (flags))
+#define GASNETI_SCI_EX_NBI_Test(mask, flags) GASNETI_SCI_PLACED("gex_NBI_Test", gasneti_sci_do_ex_nbi_test, (mask), (flags))
+#define gex_NBI_Test(...) GASNETI_SCI_EX_NBI_Test(__VA_ARGS__)
+#define GASNETI_SCI_EX_NBI_Wait(mask, flags) GASNETI_SCI_PLACED("gex_NBI_Wait", gasneti_sci_do_ex_nbi_wait, (mask), (flags))
+#define gex_NBI_Wait(...) GASNETI_SCI_EX_NBI_Wait(__VA_ARGS__)
 #define gex_NBI_BeginAccessRegion(flags)                                                                             \
   GASNETI_SCI_PLACED("gex_NBI_BeginAccessRegion", gasneti_sci_do_ex_begin_region, (flags))
 #define gex_NBI_EndAccessRegion(flags)                                                                               \

@@ -18,7 +18,8 @@
 GASNETI_SCI_ALWAYS gex_TM_t gasneti_sci_pair(gex_EP_t local_ep, gex_EP_Index_t remote_index) {
   return (gex_TM_t)((uintptr_t)local_ep->index << 16 | (uintptr_t)remote_index << 32 | 1);
 }
-#define gex_TM_Pair(local_ep, remote_ep_index) gasneti_sci_pair((local_ep), (remote_ep_index))
+#define GASNETI_SCI_EX_TM_Pair(local_ep, remote_ep_index) gasneti_sci_pair((local_ep), (remote_ep_index))
+#define gex_TM_Pair(...) GASNETI_SCI_EX_TM_Pair(__VA_ARGS__)
 
 /* ---- translation of ranks ---- */
 GASNETI_SCI_ALWAYS gex_Rank_t gasneti_sci_tm_rank_of(gex_TM_t tm, gex_Rank_t jobrank) {
@@ -47,12 +48,15 @@ GASNETI_SCI_WRAP(gex_EP_Location_t, gasneti_sci_location, gex_TM_t tm, gex_Rank_
   return gasneti_sci_location(tm, rank, flags);
 }
 #endif
-#define gex_TM_TranslateRankToJobrank(tm, rank)                                                                      \
+#define GASNETI_SCI_EX_TM_TranslateRankToJobrank(tm, rank)                                                           \
   GASNETI_SCI_PLACED("gex_TM_TranslateRankToJobrank", gasneti_sci_jobrank, (tm), (rank))
-#define gex_TM_TranslateJobrankToRank(tm, jobrank)                                                                   \
+#define gex_TM_TranslateRankToJobrank(...) GASNETI_SCI_EX_TM_TranslateRankToJobrank(__VA_ARGS__)
+#define GASNETI_SCI_EX_TM_TranslateJobrankToRank(tm, jobrank)                                                        \
   GASNETI_SCI_PLACED("gex_TM_TranslateJobrankToRank", gasneti_sci_tm_rank_of, (tm), (jobrank))
-#define gex_TM_TranslateRankToEP(tm, rank, flags)                                                                    \
+#define gex_TM_TranslateJobrankToRank(...) GASNETI_SCI_EX_TM_TranslateJobrankToRank(__VA_ARGS__)
+#define GASNETI_SCI_EX_TM_TranslateRankToEP(tm, rank, flags)                                                         \
   GASNETI_SCI_PLACED("gex_TM_TranslateRankToEP", gasneti_sci_location, (tm), (rank), (flags))
+#define gex_TM_TranslateRankToEP(...) GASNETI_SCI_EX_TM_TranslateRankToEP(__VA_ARGS__)
 
 /* ---- teams. Scratch memory is remembered, never used ---- */
 GASNETI_SCI_INLINE size_t gasneti_sci_do_tm_split(gex_TM_t *new_tm_p, gex_TM_t parent, int color, int key, void *scratch_addr,
@@ -97,18 +101,23 @@ GASNETI_SCI_WRAP(void, gasneti_sci_ex_barrier_blocking, gex_TM_t tm, gex_Flags_t
   gasneti_sci_ex_barrier_blocking(tm, flags);
 }
 #endif
-#define gex_TM_Split(new_tm_p, parent_tm, color, key, scratch_addr, scratch_size, flags)                             \
+#define GASNETI_SCI_EX_TM_Split(new_tm_p, parent_tm, color, key, scratch_addr, scratch_size, flags)                  \
   GASNETI_SCI_PLACED("gex_TM_Split", gasneti_sci_do_tm_split, (new_tm_p), (parent_tm), (color), (key), (scratch_addr),  \
                      (scratch_size), (flags))
-#define gex_TM_Create(new_tms, num_new_tms, parent_tm, args, numargs, scratch_addrs, scratch_size, flags)            \
+#define gex_TM_Split(...) GASNETI_SCI_EX_TM_Split(__VA_ARGS__)
+#define GASNETI_SCI_EX_TM_Create(new_tms, num_new_tms, parent_tm, args, numargs, scratch_addrs, scratch_size, flags) \
   GASNETI_SCI_PLACED("gex_TM_Create", gasneti_sci_do_tm_create, (new_tms), (num_new_tms), (parent_tm), (args),          \
                      (numargs), (scratch_addrs), (scratch_size), (flags))
-#define gex_TM_Destroy(tm, scratch_p, flags)                                                                         \
+#define gex_TM_Create(...) GASNETI_SCI_EX_TM_Create(__VA_ARGS__)
+#define GASNETI_SCI_EX_TM_Destroy(tm, scratch_p, flags)                                                              \
   GASNETI_SCI_PLACED("gex_TM_Destroy", gasneti_sci_do_tm_destroy, (tm), (scratch_p), (flags))
+#define gex_TM_Destroy(...) GASNETI_SCI_EX_TM_Destroy(__VA_ARGS__)
 
 /* ---- barriers: any number at a time, of any team ---- */
-#define gex_Coll_BarrierNB(tm, flags) GASNETI_SCI_PLACED("gex_Coll_BarrierNB", gasneti_sci_do_tm_barrier, (tm), (flags))
-#define gex_Coll_BarrierBlocking(tm, flags)                                                                          \
+#define GASNETI_SCI_EX_Coll_BarrierNB(tm, flags) GASNETI_SCI_PLACED("gex_Coll_BarrierNB", gasneti_sci_do_tm_barrier, (tm), (flags))
+#define gex_Coll_BarrierNB(...) GASNETI_SCI_EX_Coll_BarrierNB(__VA_ARGS__)
+#define GASNETI_SCI_EX_Coll_BarrierBlocking(tm, flags)                                                               \
   GASNETI_SCI_PLACED("gex_Coll_BarrierBlocking", gasneti_sci_ex_barrier_blocking, (tm), (flags))
+#define gex_Coll_BarrierBlocking(...) GASNETI_SCI_EX_Coll_BarrierBlocking(__VA_ARGS__)
 
 #endif

@@ -23,7 +23,7 @@ pub fn spin_loop() {}
 
 /// Atomics that belong to no protocol: std's always, since loom's can't be made at compile time nor pointed to.
 pub mod fixed {
-    pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+    pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 }
 
 /// Plain memory of a model: two accesses that nothing orders fail the model.

@@ -132,6 +132,7 @@ static void make_domain(gex_Flags_t flags) {
   CASE(entry_categories, gex_AM_Entry_t e[] = {ROW(180, short_req, SHORT, REQREP, 0, NULL)};                         \
        e[0].gex_flags |= GEX_FLAG_AM_MEDIUM; (void)gex_EP_RegisterHandlers(ep, e, 1))                                \
   CASE(entry_nargs, gex_AM_Entry_t e[] = {ROW(180, short_req, SHORT, REQREP, 17, NULL)}; (void)gex_EP_RegisterHandlers(ep, e, 1)) \
+  CASE(pair_endpoint, (void)gex_RMA_PutBlocking(gex_TM_Pair(ep, 3), LAST, area[LAST], bytes, 8, 0))                  \
   CASE(domain_differs, make_domain(0))                                                                               \
   CASE(gasnet1_request, (void)gasnet_AMRequestShort0(LAST, SHORT_REQ))                                               \
   CASE(gasnet1_put, gasnet_put(LAST, area[LAST], bytes, 8))                                                          \

@@ -274,6 +274,7 @@ static void implicit(void) {
     root = gex_NBI_EndAccessRegion(0);
     for (i = 0; i < 5; i++) leaf[i] = gex_Event_QueryLeaf(root, parts[i]);
     for (i = 0; i < 5; i++) CHECK(root == GEX_EVENT_INVALID || leaf[i] != root);
+    CHECK(gex_Event_Test(leaf[2]) == GASNET_OK); /* no atomics in the region */
     switch (kind) {
       case 0:
         gex_Event_Wait(leaf[3]);

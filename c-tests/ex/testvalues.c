@@ -1,12 +1,14 @@
 /* Values, types and forms that no other program needs: flags of one call are bits of their own, the fields of
- * gex_ProgressThreadInfo_t, handler-safe locks, replies of negotiated payload with 0 and 2 arguments. Contract: ex-core.md
+ * gex_ProgressThreadInfo_t, handler-safe locks, replies of negotiated payload with 0 and 2 arguments; arguments from macros;
+ * requests and waits that serve others. Contract: ex-core.md
  * sections 3, 12, 15; ex-coll.md section 7. */
 #include "testexam.h"
 
 #include <gasnet_coll.h>
 #include <gasnet_ratomic.h>
+#include <time.h>
 
-enum { ASK = GEX_AM_INDEX_BASE, ANSWER0, ANSWER2 };
+enum { ASK = GEX_AM_INDEX_BASE, ANSWER0, ANSWER2, SERVE, SINK };
 #define BYTES 24
 static volatile int answers;
 
@@ -31,7 +33,9 @@ static void answer2(gex_Token_t token, void *buf, size_t n, gex_AM_Arg_t form, g
   CHECK(seven == -7);
   holds(buf, n, 0x40 + form);
 }
-static gex_AM_Entry_t table[] = {ROW(ASK, ask, SHORT, REQUEST, 3, NULL), ROW(ANSWER0, answer0, LONG, REPLY, 0, NULL),
+static void sink(gex_Token_t token, void *buf, size_t n) { (void)token, (void)buf, (void)n; }
+static gex_AM_Entry_t table[] = {ROW(SINK, sink, MEDIUM, REQUEST, 0, NULL),
+                                 ROW(ASK, ask, SHORT, REQUEST, 3, NULL), ROW(ANSWER0, answer0, LONG, REPLY, 0, NULL),
                                  ROW(ANSWER2, answer2, LONG, REPLY, 2, NULL)};
 
 /* Flags of one call are bits of their own. */
@@ -55,6 +59,52 @@ static void flags(void) {
   check_bits(domain, (int)COUNT_OF(domain));
   check_bits(team, (int)COUNT_OF(team));
   CHECK(GEX_FLAG_HINT_ACCEL_ALL == (GEX_FLAG_HINT_ACCEL_AD | GEX_FLAG_HINT_ACCEL_COLL));
+}
+
+/* Calls whose arguments come from macros: they are counted after the expansion. */
+#define PEER tm, me
+#define TABLE_OF table, COUNT_OF(table)
+#define MEDIUM_TO_PEER PEER, GEX_EVENT_NOW, 0, 0
+#define NOTHING_TO_SPLIT NULL, tm, 0, (int)me, NULL, 0
+static void macros(void) {
+  gex_Event_t done[] = {GEX_EVENT_INVALID, GEX_EVENT_INVALID};
+#define DONE done, 2, 0
+  void *owner;
+#define OWNER &owner, NULL, NULL, 0
+  char bytes[2][8];
+#define DONE_BYTES bytes[0], bytes[1], sizeof bytes[0], 0
+  memset(bytes, 0, sizeof bytes);
+  MUST(gex_EP_RegisterHandlers(ep, TABLE_OF));
+  CHECK(gex_TM_TranslateRankToJobrank(PEER) == me);
+  CHECK(gex_AM_MaxRequestMedium(MEDIUM_TO_PEER) >= 512);
+  CHECK(gex_TM_Split(NOTHING_TO_SPLIT, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED) ==
+        gex_TM_Split(NULL, tm, 0, (int)me, NULL, 0, GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED));
+  gex_Event_WaitAll(DONE);
+  gex_Event_Wait(gex_EP_QueryBoundSegmentNB(PEER, OWNER));
+  gex_Event_Wait(gex_Coll_BroadcastNB(tm, 0, DONE_BYTES));
+}
+
+/* Requests, and waits for implicit operations, serve messages of others: a process that only sends answers them. */
+static volatile int served;
+static void serve(gex_Token_t token) { (void)token, served++; }
+static void attentive(void) {
+  gex_AM_Entry_t entry = ROW(SERVE, serve, SHORT, REQUEST, 0, NULL);
+  int i;
+  MUST(gex_EP_RegisterHandlers(ep, &entry, 1));
+  for (i = 0; i < 3; i++) {
+    time_t end;
+    const int before = served; /* the message may come while this process is still in the barrier */
+    BARRIER();
+    end = time(NULL) + 30;
+    if (me == nodes - 1) gex_AM_RequestShort0(tm, 0, SERVE, 0);
+    if (me == 0)
+      while (served == before && time(NULL) < end) {
+        if (i == 0) gex_AM_RequestShort0(tm, nodes / 2, SERVE, 0);
+        else if (i == 1) gex_NBI_Wait(GEX_EC_ALL, 0);
+        else gex_AM_CommitRequestMedium0(gex_AM_PrepareRequestMedium(tm, nodes / 2, NULL, 0, 8, NULL, 0, 0), SINK, 0);
+      }
+    CHECK(me != 0 || served != before);
+  }
 }
 
 static void *progress(void *arg) { return arg; }
@@ -91,7 +141,7 @@ int main(int argc, char **argv) {
   begin("testvalues", &argc, &argv);
   flags();
   values();
-  MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));
+  macros();
   make_areas(GASNET_PAGESIZE);
   dest = (uintptr_t)area[me];
   BARRIER();
@@ -99,5 +149,6 @@ int main(int argc, char **argv) {
     gex_AM_RequestShort3(tm, nodes - 1, ASK, 0, (gex_AM_Arg_t)(dest >> 16 >> 16), (gex_AM_Arg_t)dest, form);
     GASNET_BLOCKUNTIL(answers == form + 1);
   }
+  attentive();
   return end();
 }

@@ -5,12 +5,13 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::constants::*;
-use super::ex::{objects, srcdesc};
+use super::ex::srcdesc;
 use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_t};
 use crate::am::token::{Kind, Token};
 use crate::base::log;
 use crate::job::{Job, fatal};
 use crate::os::sys;
+use crate::sync::fixed::{AtomicBool, Ordering};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -18,6 +19,14 @@ use std::fmt;
 
 /// The library warns of a lock or a no-interrupt section that lasted longer (contract: "well below 10 s").
 const LONG_MS: u64 = 10_000;
+
+/// The client has not asked for the calls of GASNet-1.
+static WITHOUT_GASNET1: AtomicBool = AtomicBool::new(false);
+
+/// Has debug builds refuse calls of GASNet-1: the client was made by `gex_Client_Init` without `GEX_FLAG_USES_GASNET1`.
+pub(super) fn refuse_gasnet1() {
+    WITHOUT_GASNET1.store(true, Ordering::Relaxed); // relaxed: nothing else is read on account of it
+}
 
 thread_local! {
     /// Of the locks that this thread holds, the one that it took last; null if it holds none.
@@ -114,6 +123,10 @@ pub(super) fn configure(debug: bool) {
     }
 }
 
+fn without_gasnet1() -> bool {
+    WITHOUT_GASNET1.load(Ordering::Relaxed) // relaxed: set in init, before the client has objects to call with
+}
+
 /// Whether the call is one that GASNet-EX clients must ask for (contract: ex-core.md §5.2).
 fn is_gasnet1(name: &CStr) -> bool {
     let Some(rest) = name.to_bytes().strip_prefix(b"gasnet_") else { return false };
@@ -146,7 +159,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     } else if rules & GASNETI_SCI_RULE_NO_NIS != 0 && SECTION.with(Cell::get) != 0 {
         "in a no-interrupt section"
     // SAFETY: the caller promises that `name` is a C string.
-    } else if objects::is_without_gasnet1() && is_gasnet1(unsafe { CStr::from_ptr(name) }) {
+    } else if without_gasnet1() && is_gasnet1(unsafe { CStr::from_ptr(name) }) {
         "without gasnet_attach, and without GEX_FLAG_USES_GASNET1 in gex_Client_Init,"
     } else {
         record(name, place);

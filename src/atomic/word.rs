@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
-use crate::sync::fixed::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::fixed::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// The type of a word; the value is the bit of its `GEX_DT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,13 @@ pub unsafe fn apply(operation: Operation, at: *mut u8) -> u64 {
 }
 
 // One function for the integers of a width, whose signs matter in comparisons only.
+/// A load that the caller's earlier accesses come before.
+fn load<T>(acquire: impl FnOnce() -> T) -> T {
+    // ORDERING: SeqCst: an operation is a release too, which a load alone is not (contract: ex-coll.md §4).
+    fence(Ordering::SeqCst);
+    acquire()
+}
+
 macro_rules! integer {
     ($name:ident, $word:ident, $bits:ident) => {
         #[inline(always)]
@@ -172,8 +179,9 @@ macro_rules! integer {
                 Verb::Inc => word.fetch_add(1, BOTH),
                 Verb::Dec => word.fetch_sub(1, BOTH),
                 Verb::Set => word.swap(x, BOTH),
-                Verb::Get => word.load(Ordering::Acquire),
-                Verb::Cas => match word.compare_exchange(x, y, BOTH, Ordering::Acquire) {
+                Verb::Get => load(|| word.load(Ordering::Acquire)),
+                // SeqCst, because one that fails stores nothing that could release (contract: ex-coll.md §4).
+                Verb::Cas => match word.compare_exchange(x, y, Ordering::SeqCst, Ordering::SeqCst) {
                     Ok(old) | Err(old) => old,
                 },
                 Verb::Mult => update(&|a| a.wrapping_mul(x)),
@@ -227,7 +235,7 @@ macro_rules! float {
             };
             match verb {
                 Verb::Set => word.swap(x, BOTH), // any bits
-                Verb::Get => word.load(Ordering::Acquire),
+                Verb::Get => load(|| word.load(Ordering::Acquire)),
                 _ => loop_until(word.load(Ordering::Relaxed), |old| {
                     word.compare_exchange_weak(old, new(old), BOTH, Ordering::Relaxed) // Relaxed: tried again
                 }),

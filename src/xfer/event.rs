@@ -190,6 +190,15 @@ pub fn leaf(root: usize, part: Part) -> Result<usize, Error> {
     Ok(if done { 0 } else { root | (part as usize) << PART })
 }
 
+/// The event of a closed region's operations of `set`; 0 if there are none, or all of the region is complete. `BadArg`: as [`leaf`].
+pub fn category(root: usize, set: Set) -> Result<usize, Error> {
+    if root == 0 {
+        return Ok(0);
+    }
+    let Live { op, .. } = find(root, Whose::Any).or_else(|why| refused(root, why))?;
+    if op.has_set(set as usize) { leaf(root, Part::Category) } else { Ok(0) }
+}
+
 /// Syncs an event if it is complete; false while it is not. Serves no messages. `BadArg`: it is not live.
 #[inline(always)]
 pub fn test(event: usize, whose: Whose) -> Result<bool, Error> {

@@ -150,7 +150,11 @@ impl Home {
     /// The op that counts implicit operations of `set` now: the open region's, else the set's. By the home's thread.
     #[inline(always)]
     pub(super) fn implicit(&'static self, set: Set) -> Option<Taken> {
-        match self.own.region.get().or(self.own.implicit[set as usize].get()) {
+        if let Some(region) = self.own.region.get() {
+            region.1.note_set(set as usize);
+            return Some(region);
+        }
+        match self.own.implicit[set as usize].get() {
             None => self.first_of(set),
             open => open,
         }
@@ -258,6 +262,7 @@ pub(super) fn in_region() -> bool {
 pub(super) fn begin_region() -> Option<()> {
     let (own, taken) = (&here().own, take()?);
     own.copies_before.set(taken.1.copies());
+    taken.1.clear_value();
     own.region.set(Some(taken));
     Some(())
 }

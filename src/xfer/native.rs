@@ -1,7 +1,8 @@
 //! Transfers by loads and stores: own memory, mapped segments, and other processes' memory through the kernel.
 //!
-//! Each verb returns whether it did the transfer; then it is complete. Plain stores need no barrier here. A node that may look
-//! at the bytes learns of them by a message, a barrier or the synchronising means of another put, and those have one.
+//! Each verb returns whether it did the transfer; then it is complete. Puts and sets end with a release fence, gets with an
+//! acquire fence: a put that the same thread makes later, of a flag for instance, is seen after them, and what it reads later
+//! is not older than what a get read (contract: extended.md §9, ex-rma.md §11). The header's inline transfers do the same.
 
 #![allow(unsafe_code)] // client memory and mapped segments
 
@@ -10,6 +11,19 @@ use crate::am::Am;
 use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::sci::{Adapter, RemoteMap, RemoteRead};
+use crate::sync::fixed::{Ordering, fence};
+
+fn released() -> Result<bool, Error> {
+    // ORDERING: Release ↔ the acquire of the node that sees a later store of this thread: it sees the bytes as well.
+    fence(Ordering::Release);
+    Ok(true)
+}
+
+fn acquired() -> Result<bool, Error> {
+    // ORDERING: Acquire ↔ the release of the put whose bytes were read.
+    fence(Ordering::Acquire);
+    Ok(true)
+}
 
 /// Writes `source` to `address` of `node`.
 pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source) -> Result<bool, Error> {
@@ -17,14 +31,14 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source) ->
         // SAFETY: the target lies in this node's segment; in EVERYTHING the client promises that it is writable (contract:
         // extended.md §1).
         unsafe { source.move_to(address as *mut u8) };
-        return Ok(true);
+        return released();
     }
     am.segments().check(node, address, source.len())?;
     match am.segments().map(node) {
         Some((map, base)) => {
             // SAFETY: `Source` promises that its bytes are readable for its length.
             unsafe { map.write(address - base, source.ptr(), source.len()) }?;
-            Ok(true)
+            released()
         }
         None => am.write_unmapped(node, address, source),
     }
@@ -40,14 +54,14 @@ where
         let source = unsafe { Source::new(address as *const u8, to.len()) };
         // SAFETY: `Landing` promises that its bytes are writable.
         unsafe { source.move_to(to.ptr()) };
-        return Ok(true);
+        return acquired();
     }
     am.segments().check(node, address, to.len())?;
     match am.segments().map(node) {
         Some((map, base)) => {
             // SAFETY: `Landing` promises that its bytes are writable.
             unsafe { map.read(address - base, to.ptr(), to.len()) }?;
-            Ok(true)
+            acquired()
         }
         None => am.read_unmapped(node, address, to),
     }
@@ -58,13 +72,13 @@ pub fn set<A: Adapter>(am: &Am<A>, node: u32, address: usize, byte: u8, len: usi
     if node == am.me() {
         // SAFETY: this node's memory; the client promises that it is writable for `len` bytes.
         unsafe { (address as *mut u8).write_bytes(byte, len) };
-        return Ok(true);
+        return released();
     }
     am.segments().check(node, address, len)?;
     match am.segments().map(node) {
         Some((map, base)) => {
             map.fill(address - base, byte, len)?;
-            Ok(true)
+            released()
         }
         None => Ok(false), // one message sets any length; process_vm_writev would carry every byte
     }

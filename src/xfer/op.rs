@@ -59,7 +59,7 @@ pub struct Op {
     uses: AtomicU32,
     /// While it is on a list of returned ops: number + 1 of the next one.
     pub(super) next: AtomicU32,
-    /// The word that a value get fetched. It is written through a pointer, which loom's atomics could not give.
+    /// The word that a value get fetched; in a region's op, which fetches none, a bit for each set that was begun in it. It is written through a pointer, which loom's atomics could not give.
     value: fixed::AtomicU64,
 }
 
@@ -189,6 +189,16 @@ impl Op {
     /// Clears the landing place.
     pub fn clear_value(&self) {
         self.value.store(0, Ordering::Relaxed); // Relaxed: before `start`
+    }
+
+    /// Notes that an operation of `set` begins in the region of this op. By the region's thread, before it has the event.
+    pub(super) fn note_set(&self, set: usize) {
+        self.value.store(self.value() | 1 << set, Ordering::Relaxed); // Relaxed: the event is handed over later
+    }
+
+    /// True if an operation of `set` was begun in the region of this op.
+    pub(super) fn has_set(&self, set: usize) -> bool {
+        self.value() & 1 << set != 0
     }
 }
 

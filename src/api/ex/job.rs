@@ -5,7 +5,7 @@
 use super::objects::{self, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
 use crate::api::constants::*;
 use crate::api::g1::{init, reach};
-use crate::api::{must, status, verbose};
+use crate::api::{debug, must, status, verbose};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::xfer::table::Table;
@@ -52,6 +52,9 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     status(CALL, || {
         let job = Job::get()?;
         let Some(made) = objects::begin(name, flags) else { return bad_arg(format_args!("no job")) };
+        if flags & objects::GASNETI_SCI_USES_GASNET1 == 0 {
+            debug::refuse_gasnet1();
+        }
         if job.client().debug {
             job.am().handlers().inspect(super::am::inspect);
         }

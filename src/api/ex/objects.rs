@@ -183,12 +183,6 @@ pub(in crate::api) fn bind_attached(job: &Job) -> *mut gasneti_sci_segment_t {
     segment
 }
 
-/// True if the client was made by `gex_Client_Init` without `GEX_FLAG_USES_GASNET1`: calls of GASNet-1 are erroneous.
-pub fn is_without_gasnet1() -> bool {
-    // SAFETY: the object lives for ever, and its flags do not change.
-    PRIMORDIAL.get().is_some_and(|made| unsafe { (*made.client).flags } & GASNETI_SCI_USES_GASNET1 == 0)
-}
-
 /// The primordial objects. `NotInit`: before init.
 pub fn primordial() -> Result<&'static Primordial, Error> {
     PRIMORDIAL.get().ok_or_else(|| Error::not_init("gex_Client_Init has not been called"))
@@ -232,6 +226,10 @@ pub unsafe fn team<'a>(tm: *const gasneti_sci_tm_t) -> Result<&'a gasneti_sci_tm
 /// As [`team`].
 pub unsafe fn jobrank(tm: *const gasneti_sci_tm_t, rank: u32) -> Result<u32, Error> {
     if tm as usize & PAIR != 0 {
+        let (local, remote) = (tm as usize >> 16 & 0xffff, tm as usize >> 32);
+        if (local, remote) != (0, 0) {
+            return bad_arg(format_args!("a pair of endpoints {local} and {remote}: each process has endpoint 0 only"));
+        }
         let nodes = Job::get()?.nodes();
         return match rank < nodes {
             true => Ok(rank),

@@ -312,8 +312,10 @@ pub unsafe extern "C" fn gasneti_sci_ex_wait_array(events: *mut usize, n: usize,
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_leaf(root: usize, category: u32) -> usize {
     must("gex_Event_QueryLeaf", || match category {
-        // Categories of a region are complete with the region.
-        PUT | GET | RMW => event::leaf(root, Part::Category),
+        // Categories of a region are complete with the region, those that it lacks at once.
+        PUT => event::category(root, Set::Puts),
+        GET => event::category(root, Set::Gets),
+        RMW => event::category(root, Set::Rmw),
         LC => event::leaf(root, Part::Local),
         _ => bad_arg(format_args!("{category:#x} is not one event category")),
     })
