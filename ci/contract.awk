@@ -40,7 +40,7 @@ function numbers(text, prefix, form,    count, word, from, i, letter) {
 # One file's text, its comment marks gone and its lines joined.
 function cites(text,    rest, name, list) {
   rest = text
-  while (match(rest, /(^|[^-\/A-Za-z])(core|extended|environment|tools|vis|coll|design|behaviours[-a-z]*)\.md/)) {
+  while (match(rest, /(^|[^-\/A-Za-z])(ex-(core|rma|coll)|core|extended|environment|tools|vis|coll|design|behaviours[-a-z]*)\.md/)) {
     name = substr(rest, RSTART, RLENGTH); sub(/^[^a-z]/, "", name); rest = substr(rest, RSTART + RLENGTH)
     miss(name " page")
     sub(/^,? /, " ", rest)

@@ -1,6 +1,8 @@
 /* gasnet-sci: collectives of GASNet-EX (contract: ex-coll.md sections 5, 6), and the collectives, teams and team barriers of
- * GASNet-1 (coll.md). gasnet.h includes it; clients may include it, too, before or after gasnet.h or gasnetex.h. Each name is a function. In debug builds a macro of the same name first passes the place of the
- * call to the library, which checks that the call is legal there and names the place in its messages. */
+ * GASNet-1 (coll.md). gasnet.h includes it; clients may include it, too, before or after gasnet.h or gasnetex.h.
+ *
+ * The names gex_Coll_* are macros, the others functions. In debug builds a macro of the same name first passes the place of the call
+ * to the library, which checks that the call is legal there and names the place in its messages. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
 #include "gasnetex.h"

@@ -3,7 +3,8 @@
  *
  * An operation whose opcode is a constant, whose words are integers and which the processor has as one instruction is that
  * instruction, inline, if the target is mapped here. It is complete when the call returns. All others call the library, and so do
- * all in debug builds, where the library checks the arguments. Every operation is a release and an acquire: on the processors
+ * all in debug builds, where the library checks the arguments. On x86-64 the compiler makes a compare-and-swap loop of an AND, OR
+ * or XOR that fetches. Every operation is a release and an acquire: on the processors
  * that are common here this costs nothing, so GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ change nothing. */
 #ifndef _GASNET_RATOMIC_H
 #define _GASNET_RATOMIC_H

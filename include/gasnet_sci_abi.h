@@ -1854,7 +1854,8 @@ size_t gasneti_sci_ex_gets(uint32_t how,
 void gasneti_sci_ex_arm(uint8_t handler, const void *source, size_t nbytes);
 
 /*
- Makes an atomic domain. No member waits for another: a message of a domain does not name it.
+ Makes an atomic domain. It waits for nobody, because a message of a domain does not name it. With debug clients all members meet
+ and compare type, operations and flags.
  */
 void gasneti_sci_ad_create(gasneti_sci_ad_t **ad_p, gasneti_sci_tm_t *tm, uint32_t dt, uint32_t ops, uint32_t flags);
 

@@ -1,7 +1,8 @@
 /* GASNet-EX: Active Messages of negotiated payload. Part of gasnetex.h. Contract: ex-core.md section 12.
  *
  * Prepare opens this thread's descriptor of that direction, the client fills the bytes at its address, and commit sends them or
- * cancel gives them up. In GASNET_SEQ the library's buffer of a Medium request is the receiver's own ring. */
+ * cancel gives them up. In GASNET_SEQ, a Medium request to another process, longer than fits the slot, has its buffer in the
+ * receiver's own ring. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnetex.h, not gasnet_sci_ex_npam.h"
 #endif

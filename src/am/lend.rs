@@ -1,8 +1,10 @@
 //! Room in a peer's ring that a client fills itself: Mediums of negotiated payload, without a copy.
 //!
-//! The client gets the address of the ring bytes. Between lending and sending it sends nothing else (contract: ex-core.md §12), so
-//! the room stays the next one. This is for jobs with one client thread (SEQ): another thread could send in between, and with a
-//! lock held until the client commits, threads could wait for each other.
+//! The client gets the address of the ring bytes. Lending takes nothing. Between prepare and commit the client sends nothing else
+//! (contract: ex-core.md §12), so `send_lent` finds the same room again, and a cancel has nothing to give back.
+//!
+//! This is for requests in jobs with one client thread (SEQ). With several, another thread could send a request in between; and if
+//! a lock was held until the client commits, threads could wait for each other.
 //!
 //! Must not know: descriptors, C types.
 

@@ -1,7 +1,7 @@
 //! An operation on one word of memory that this process reaches.
 //!
 //! Integer operations that the processor has are one instruction. The others, and floating point, are a loop around a
-//! compare-and-swap of the word's bits.
+//! compare-and-swap of the word's bits. On x86-64 AND, OR and XOR are such a loop, too, because they return the old value here.
 //!
 //! Every operation is a release and an acquire, so that no caller needs a fence beside it. On x86-64 that costs nothing.
 
@@ -46,7 +46,8 @@ impl Kind {
     }
 }
 
-/// What becomes of a word `a`; the value is the bit of the `GEX_OP_*` that does not fetch.
+/// What becomes of a word `a`. The value is the number of the bit of the `GEX_OP_*` that does not fetch; the bit of the one that
+/// fetches is 15 higher. GET, which only fetches, has bit 27.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// `a & x`.

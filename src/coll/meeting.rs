@@ -1,7 +1,8 @@
 //! Meetings of a team: barriers without names, of which any number may be under way (contract: ex-coll.md §5, Barrier).
 //!
-//! Members count their arrivals. A member tells the others its count, a word that only grows. So any number of meetings needs
-//! two cells per pair of members, and a late word stands for all before it.
+//! Members count their arrivals. A member tells the others its count, a word that only grows. So a late word
+//! stands for all before it, and the cells of a pair of members do for any number of meetings. There are two, used in turns, so that
+//! a slow reader does not hold up the next store.
 //!
 //! In small teams each member tells all others, in the cell of the count's parity; meeting `n` is over when all cells of its
 //! parity are at least `n`. In large ones a member tells in round `r` the member at distance 2^r, with the lowest count that it
@@ -11,7 +12,7 @@
 //! Rules:
 //! 1. One thread at a time arrives; the client orders the calls (contract: ex-coll.md §5). That thread alone tells in round 0.
 //! 2. The thread whose turn it is to run tasks alone tells in later rounds. So no cell ever goes back.
-//! 3. A member has told all that others need of meeting `n` when it is over for itself.
+//! 3. A member has told all that others need of meeting `n` when it is over for itself. So it may then leave the team.
 //!
 //! Must not know: tasks, events.
 

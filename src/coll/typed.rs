@@ -1,6 +1,6 @@
 //! The collectives of GASNet-EX: they run beside their callers, and their events are those of transfers (contract: ex-coll.md
-//! §5, §6). Those that move bytes are the collectives of GASNet-1 with their input and output synchronised alone
-//! (`IN_MYSYNC`, `OUT_MYSYNC`).
+//! §5, §6). Those that move bytes are the collectives of GASNet-1 with `IN_MYSYNC` and `OUT_MYSYNC`: each member
+//! vouches for its own input and output only.
 //!
 //! Must not know: C types.
 
@@ -18,10 +18,12 @@ use crate::base::error::Error;
 use crate::xfer::event::{self, Whose, full};
 use crate::xfer::home;
 
-/// Looks at a collective before it becomes a task. All together they take about as long as to make the task (0.1 µs), so a
-/// member that comes a little before the others saves that, and one that comes much earlier loses as much again. A barrier of two
-/// nodes on cores of their own takes 0.12 µs with 16 looks, 0.066 with 64, 0.065 with 200, and the split-phase barrier 0.063
-/// (2026-11, EPYC 9004 VM).
+/// Looks at a barrier or a short reduction to all, in teams of up to `DIRECT_MEMBERS`, before it becomes a task. Collectives that
+/// move more bytes are polled once, and so is every barrier of debug clients; a barrier of a larger team becomes a task at once.
+///
+/// All looks together take about as long as to make the task (0.1 µs). So a member that comes a little before the others saves
+/// that, and one that comes much earlier loses as much again. A barrier of two nodes on cores of their own takes 0.12 µs with 16
+/// looks, 0.066 with 64, 0.065 with 200, and the split-phase barrier 0.063 (2026-11, EPYC 9004 VM).
 const LOOKS: u32 = 64;
 
 impl<A: Mapped> Coll<A> {
@@ -32,7 +34,7 @@ impl<A: Mapped> Coll<A> {
             return self.meet_as(team, Description::without_data(BARRIER));
         }
         let number = team.meetings.arrive(&team.cells, self.am);
-        // In a large team the thread that runs tasks must look.
+        // In a large team only the thread that runs tasks may look (meeting.rs, rule 2).
         let is_over = || team.meetings.is_over(&team.cells, self.am, number);
         if Meetings::are_direct(&team.cells) && (0..LOOKS).any(|_| is_over()) {
             self.serve_now_and_then();

@@ -1,6 +1,8 @@
-//! Who may touch a slot under loom, in the manner of `models` (rules 2 to 4 of slot.rs). A load of loom's never returns what
+//! Who owns a slot, and so may touch it, under loom, in the manner of `models` (rules 2 to 4 of slot.rs). A load of loom's never returns what
 //! is stored later, so words alone do not show that a slot is used again before its last reader is done with it. Here each
 //! slot has a cell of loom's beside it, which its owner of the moment writes or reads. Loom reports two owners at a time.
+//!
+//! The models of `am::lend`, room in a ring that a client fills, are in `negotiated`.
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 

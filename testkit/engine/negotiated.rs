@@ -1,4 +1,4 @@
-//! Negotiated payload under loom, in the manner of `models` and `lent`: room in the peer's ring that a client fills itself. Each
+//! Negotiated payload (`am::lend`) under loom, in the manner of `models` and `lent`: room in the peer's ring that a client fills itself. Each
 //! line of the ring has a cell of loom's beside it. The client writes the cells of all the room that was lent, since it may
 //! fill all of it; the receiver's handler reads those of the bytes that came. Loom reports two owners at a time.
 //!

@@ -1,5 +1,5 @@
-//! Handlers, tokens and immediate requests of GASNet-EX (contract: ex-core.md §9, §11, §13, §14). Other messages go by the calls
-//! of GASNet-1.
+//! Handlers, tokens and immediate requests of GASNet-EX (contract: ex-core.md §9, §11, §13, §14). Messages of
+//! negotiated payload: `npam`. All others go by the calls of GASNet-1.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 

@@ -85,7 +85,8 @@ fn check_domain(dt: u32, ops: u32, flags: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes an atomic domain. No member waits for another: a message of a domain does not name it.
+/// Makes an atomic domain. It waits for nobody, because a message of a domain does not name it. With debug clients all members meet
+/// and compare type, operations and flags.
 ///
 /// # Safety
 /// `ad_p` is writable; `tm` is an EX object or a pair.

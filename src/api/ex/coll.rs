@@ -1,4 +1,5 @@
-//! Collectives (contract: ex-coll.md §5, §6). Every call returns the event of an operation that counts it.
+//! Collectives (contract: ex-coll.md §5, §6). Calls but the blocking barrier return an event, 0 if
+//! complete.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 

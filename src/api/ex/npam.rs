@@ -1,7 +1,8 @@
 //! Active Messages of negotiated payload: prepare, commit, cancel (contract: ex-core.md §12).
 //!
 //! Each thread has one descriptor for requests and one for replies, each with a buffer of its own that is made when it is first
-//! needed. In jobs with one client thread the buffer of a Medium request is the peer's ring (`am::lend`). Then nothing is copied.
+//! needed. In SEQ, a Medium request to another process, longer than fits the slot, has room in the peer's ring as its buffer
+//! (`am::lend`). Then nothing is copied.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 

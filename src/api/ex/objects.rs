@@ -1,7 +1,9 @@
 //! The heads of EX objects that the header reads: client, endpoint, segment, team member (contract: ex-core.md §4).
 //!
-//! An object is made once and, except split teams and created segments, lives as long as the process. The header reads and
-//! writes CData, and reads the rest. Each head begins with a magic number, by which debug builds recognise foreign words.
+//! Client, endpoint, primordial team and attached segment live as long as the process. A client may end other teams and segments.
+//! Their heads are never freed: an ended one has the magic number 0, and that of a team may be used for a later team. The header
+//! reads and writes CData, and reads the rest. Each head begins with a magic number, by which the library recognises foreign
+//! words.
 
 #![allow(unsafe_code)] // clients' pointers; objects that C holds
 

@@ -1,7 +1,7 @@
 //! Transfers of GASNet-EX that the header does not do inline, their events, implicit sets and regions (contract: ex-rma.md).
 //! Errors end the job.
 //!
-//! A call whose IMMEDIATE is refused returns `NO_OP`, which is also the result of the `int` forms.
+//! A call with IMMEDIATE that is refused returns `NO_OP` (1), from the `int` forms, too.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
