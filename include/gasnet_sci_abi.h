@@ -1855,9 +1855,12 @@ void gasneti_sci_ex_arm(uint8_t handler, const void *source, size_t nbytes);
 
 /*
  Makes an atomic domain. It waits for nobody, because a message of a domain does not name it. With debug clients all members meet
- and compare type, operations and flags.
  */
-void gasneti_sci_ad_create(gasneti_sci_ad_t **ad_p, gasneti_sci_tm_t *tm, uint32_t dt, uint32_t ops, uint32_t flags);
+void gasneti_sci_ad_create(gasneti_sci_ad_t **ad_p,
+                           gasneti_sci_tm_t *tm,
+                           uint32_t dt,
+                           uint32_t ops,
+                           uint32_t flags);
 
 /*
  Ends a domain. The client has synced its operations on all members.
