@@ -4,8 +4,9 @@
  * An operation whose opcode is a constant, whose words are integers and which the processor has as one instruction is that
  * instruction, inline, if the target is mapped here. It is complete when the call returns. All others call the library, and so do
  * all in debug builds, where the library checks the arguments. On x86-64 the compiler makes a compare-and-swap loop of an AND, OR
- * or XOR that fetches. Every operation is a release and an acquire: on the processors
- * that are common here this costs nothing, so GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ change nothing. */
+ * or XOR that fetches. Every operation is an acquire, and every one but GET is
+ * a release, whatever the flags say: on the processors that are common here this costs nothing. A GET is a release only with
+ * GEX_FLAG_AD_REL, because that takes a fence. */
 #ifndef _GASNET_RATOMIC_H
 #define _GASNET_RATOMIC_H
 /* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */

@@ -162,16 +162,26 @@ GASNETI_SCI_ALWAYS void gasneti_sci_gap(const gasneti_sci_watch_t *watch) {
   do GASNETI_SCI_PAUSE();
   while (--gap != 0);
 }
-/* The inline part of a poll. 0: it found nothing; 1 and 2: like gasneti_sci_look; 3: the poll must call the library,
- * which looks at other peers, too. The library sets watch->left, and so decides how often that happens. */
-GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
+/* The inline part of a poll, without pauses. 0: it found nothing; 1 and 2: like gasneti_sci_look; 3: the poll must call the
+ * library, which looks at other peers, too. The library sets watch->left, and so decides how often that happens. */
+GASNETI_SCI_ALWAYS int gasneti_sci_glance_once(gasneti_sci_watch_t *watch) {
   const uint32_t left = GASNETI_SCI_OWN(watch, left);
-  uint32_t pauses;
   int seen;
   if_pf (left == 0) return 3;
   seen = gasneti_sci_look(watch);
   if_pf (seen != 0) return seen;
   GASNETI_SCI_SET_OWN(watch, left, left - 1);
+  return 0;
+}
+/* The library's part, for what a glance returned. */
+GASNETI_SCI_ALWAYS int gasneti_sci_poll_seen(int seen) {
+  return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
+}
+/* The inline part of a poll in a client's loop: a glance, and the pauses that the library asks for. */
+GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
+  uint32_t pauses;
+  const int seen = gasneti_sci_glance_once(watch);
+  if_pf (seen != 0) return seen;
   pauses = GASNETI_SCI_OWN(watch, pauses);
   if_pf (pauses != 0) {
     GASNETI_SCI_SET_OWN(watch, pauses, pauses - 1);
@@ -185,20 +195,12 @@ GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
 GASNETI_SCI_INLINE int gasneti_sci_do_poll(void) {
   const int seen = gasneti_sci_glance(gasneti_sci_direct.watch);
   if_pt (seen == 0) return GASNET_OK;
-  return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
+  return gasneti_sci_poll_seen(seen);
 }
 /* Polls once beside a call that sends or waits: as gasnet_AMPoll, but it never pauses, because the caller does not look again. */
 GASNETI_SCI_INLINE void gasneti_sci_serve(void) {
-  gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
-  const uint32_t left = GASNETI_SCI_OWN(watch, left);
-  int seen;
-  if_pf (left == 0) {
-    (void)gasneti_sci_poll();
-    return;
-  }
-  seen = gasneti_sci_look(watch);
-  if_pf (seen != 0) (void)gasneti_sci_poll_watched(seen == 2);
-  else GASNETI_SCI_SET_OWN(watch, left, left - 1);
+  const int seen = gasneti_sci_glance_once(gasneti_sci_direct.watch);
+  if_pf (seen != 0) (void)gasneti_sci_poll_seen(seen);
 }
 /* One step of GASNET_BLOCKUNTIL: a look and then a gap. It uses up as many inline polls as GASNETI_SCI_WAIT_WEIGHT
  * says. */

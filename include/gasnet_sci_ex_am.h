@@ -101,7 +101,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_sent(const char *name, int code) {
 }
 /* As gasneti_sci_sent, for a request, which polls once: clients that only send serve others (contract: ex-core.md section 11). */
 GASNETI_SCI_ALWAYS int gasneti_sci_asked(const char *name, int code) {
-  if_pf (code != GASNET_OK) gasneti_sci_am_failed(name, code);
+  (void)gasneti_sci_sent(name, code);
   gasneti_sci_serve();
   return 0;
 }
@@ -178,7 +178,7 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
         return gasneti_sci_request_short_now(to, handler, words, numargs);                                           \
       }                                                                                                              \
     }                                                                                                                \
-    return gasneti_sci_asked(name, gasneti_sci_request_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));         \
+    return gasneti_sci_asked(name, gasneti_sci_request_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));        \
   }                                                                                                                  \
   GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_w##n(                                                         \
       const char *name, gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, \

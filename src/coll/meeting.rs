@@ -76,10 +76,12 @@ impl Meetings {
         if self.over.load(Ordering::Acquire) >= number {
             return true;
         }
-        let over = match Self::are_direct(cells) {
-            true if Self::all_told(cells, number) => number,
-            true => return false,
-            false => self.pass_on(cells, am),
+        let over = if !Self::are_direct(cells) {
+            self.pass_on(cells, am)
+        } else if Self::all_told(cells, number) {
+            number
+        } else {
+            return false;
         };
         // ORDERING: Release ↔ Acquire above. Threads that look at once may set it back; a later look mends that.
         self.over.store(over, Ordering::Release);

@@ -196,7 +196,8 @@ pub fn category(root: usize, set: Set) -> Result<usize, Error> {
         return Ok(0);
     }
     let Live { op, .. } = find(root, Whose::Any).or_else(|why| refused(root, why))?;
-    if op.has_set(set as usize) { leaf(root, Part::Category) } else { Ok(0) }
+    let done = !op.has_set(set as usize) || op.is_done();
+    Ok(if done { 0 } else { root | (Part::Category as usize) << PART })
 }
 
 /// Syncs an event if it is complete; false while it is not. Serves no messages. `BadArg`: it is not live.

@@ -59,7 +59,8 @@ pub struct Op {
     uses: AtomicU32,
     /// While it is on a list of returned ops: number + 1 of the next one.
     pub(super) next: AtomicU32,
-    /// The word that a value get fetched; in a region's op, which fetches none, a bit for each set that was begun in it. It is written through a pointer, which loom's atomics could not give.
+    /// The word that a value get fetched. It is written through a pointer, which loom's atomics could not give. The op of a region
+    /// fetches none; there it has a bit for each set of which an operation was begun.
     value: fixed::AtomicU64,
 }
 

@@ -99,15 +99,17 @@ pub unsafe extern "C" fn gasneti_sci_ad_create(
     flags: u32,
 ) {
     must("gex_AD_Create", || {
-        Job::attached()?;
+        let job = Job::attached()?;
         if ad_p.is_null() {
             return bad_arg(format_args!("NULL for the place of the domain"));
         }
         // SAFETY: the caller promises an EX object or a pair.
         let team = unsafe { objects::team(tm) }?;
         check_domain(dt, ops, flags)?;
-        let coll = coll()?;
-        coll.agree(coll.team(team.team)?, Description::of_domain(dt, ops, flags))?;
+        if job.client().debug {
+            let coll = coll()?; // it takes memory: others leave it alone
+            coll.agree(coll.team(team.team)?, Description::of_domain(dt, ops, flags))?;
+        }
         let magic = GASNETI_SCI_AD_MAGIC;
         let ad = gasneti_sci_ad_t { magic, flags, dt, ops, tm, jobranks: team.jobranks, cdata: null_mut() };
         // SAFETY: the caller promises a writable place.

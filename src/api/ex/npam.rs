@@ -71,24 +71,24 @@ fn open(
     token: *mut c_void,
     lent: Option<Lent>,
 ) -> Result<*const gasneti_sci_srcdesc_t, Error> {
-    let slot = slot(wish.what);
-    if slot.what.get() != 0 {
+    let own = descriptor(wish.what);
+    if own.what.get() != 0 {
         return bad_arg(format_args!("a second prepare before the commit or cancel of the first"));
     }
     let addr = match &lent {
         _ if !wish.client.is_null() => wish.client,
         Some(lent) => lent.bytes.cast(),
-        None => slot.bytes(),
+        None => own.bytes(),
     };
-    slot.what.set(wish.what);
-    slot.numargs.set(wish.numargs);
-    slot.node.set(node);
-    slot.token.set(token);
-    slot.dest.set(wish.dest);
-    slot.event.set(if wish.event as usize > GROUP { wish.event } else { null_mut() });
-    slot.lent.set(lent.map(|lent| lent.index));
-    slot.shown.set(gasneti_sci_srcdesc_t { addr, size });
-    Ok(slot.shown.as_ptr())
+    own.what.set(wish.what);
+    own.numargs.set(wish.numargs);
+    own.node.set(node);
+    own.token.set(token);
+    own.dest.set(wish.dest);
+    own.event.set(if wish.event as usize > GROUP { wish.event } else { null_mut() });
+    own.lent.set(lent.map(|lent| lent.index));
+    own.shown.set(gasneti_sci_srcdesc_t { addr, size });
+    Ok(own.shown.as_ptr())
 }
 
 /// Opens this thread's descriptor for a request to `node`; NULL if there is no room and `flags` say not to wait.
@@ -169,14 +169,14 @@ fn name(names: &[&'static str; 4], what: u32) -> &'static str {
 
 /// The thread's descriptor, if it is open under `sd` for a message of the sort `what`.
 #[inline(always)]
-fn opened(what: u32, sd: *const gasneti_sci_srcdesc_t) -> Result<&'static Slot, Error> {
-    let slot = slot(what);
-    if !std::ptr::eq(slot.shown.as_ptr(), sd) || slot.what.get() != what {
+fn opened(what: u32, sd: *const gasneti_sci_srcdesc_t) -> Result<&'static Descriptor, Error> {
+    let own = descriptor(what);
+    if !std::ptr::eq(own.shown.as_ptr(), sd) || own.what.get() != what {
         return bad_arg(format_args!(
             "{sd:p} is not open here: wrong thread, wrong kind, committed or cancelled before, or NO_OP"
         ));
     }
-    Ok(slot)
+    Ok(own)
 }
 
 /// Sends the first `nbytes` bytes of a descriptor; 1 if there is no room and `flags` say not to wait, else 0.
@@ -195,15 +195,15 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
     numargs: u32,
 ) -> c_int {
     must(name(&COMMIT, what), || {
-        let slot = opened(what, sd)?;
-        let gasneti_sci_srcdesc_t { addr, size } = slot.shown.get();
-        let wanted = slot.numargs.get();
+        let own = opened(what, sd)?;
+        let gasneti_sci_srcdesc_t { addr, size } = own.shown.get();
+        let wanted = own.numargs.get();
         if nbytes > size || numargs != wanted || flags & !Flags::IMMEDIATE.0 != 0 {
             return bad_arg(format_args!(
                 "{nbytes} bytes of {size}, {numargs} arguments of {wanted}, flags {flags:#x}"
             ));
         }
-        let announced = slot.dest.get();
+        let announced = own.dest.get();
         if !announced.is_null() && announced != dest && nbytes > 0 {
             return bad_arg(format_args!("destination {dest:p}; at the prepare it was {announced:p}"));
         }
@@ -211,10 +211,10 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
         let args = unsafe { Args::from_raw(args, numargs as usize) };
         // SAFETY: the library's buffer, or the client's, which it promises to be readable for `nbytes` bytes.
         let source = unsafe { Source::new(addr.cast(), nbytes) };
-        slot.what.set(0); // before the message, because a request may run handlers
-        let event = slot.event.get();
-        if !send(Job::attached()?, what, slot, handler, source, dest as usize, args, Flags(flags))? {
-            slot.what.set(what);
+        own.what.set(0); // before the message, because a request may run handlers
+        let event = own.event.get();
+        if !send(Job::attached()?, what, own, handler, source, dest as usize, args, Flags(flags))? {
+            own.what.set(what);
             return Ok(1);
         }
         if !event.is_null() {
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
 fn send(
     job: &Job,
     what: u32,
-    slot: &Slot,
+    own: &Descriptor,
     handler: u8,
     source: Source,
     dest: usize,
@@ -241,7 +241,7 @@ fn send(
     let is_long = what & GASNETI_SCI_NPAM_LONG != 0;
     if what & GASNETI_SCI_NPAM_REPLY != 0 {
         // SAFETY: the token that was checked at the prepare.
-        let token = unsafe { g1::am::token(slot.token.get()) }?;
+        let token = unsafe { g1::am::token(own.token.get()) }?;
         let op = if is_long { TracedOp::ReplyLong } else { TracedOp::ReplyMedium };
         return trace::message!(
             op,
@@ -256,16 +256,16 @@ fn send(
         .map(|()| true);
     }
     let op = if is_long { TracedOp::RequestLong } else { TracedOp::RequestMedium };
-    let node = slot.node.get();
+    let node = own.node.get();
     trace::message!(
         op,
         node,
         source.len(),
         args.words(),
-        match (is_long, slot.lent.get()) {
+        match (is_long, own.lent.get()) {
             (true, _) => am.send_long(node, handler, source, dest, args, flags),
             (false, Some(index)) => {
-                am.send_lent(node, handler, index, slot.shown.get().size, source.len(), args).map(|()| true)
+                am.send_lent(node, handler, index, own.shown.get().size, source.len(), args).map(|()| true)
             }
             (false, None) => am.send_medium(node, handler, source, args, flags),
         }

@@ -37,7 +37,7 @@ struct Line(#[allow(dead_code)] [u8; 64]);
 
 /// A thread's descriptor for one direction: the message between prepare and commit. Each field is a cell of its own, because
 /// copies of the whole stall a processor that has just stored its parts (10 ns per message; 2026-11, EPYC 9004 VM).
-pub(super) struct Slot {
+pub(super) struct Descriptor {
     pub(super) shown: Cell<gasneti_sci_srcdesc_t>,
     /// The sort of message; 0: none is open.
     pub(super) what: Cell<u32>,
@@ -54,9 +54,9 @@ pub(super) struct Slot {
     buffer: RefCell<Vec<Line>>,
 }
 
-impl Slot {
-    fn new() -> Slot {
-        Slot {
+impl Descriptor {
+    fn new() -> Descriptor {
+        Descriptor {
             shown: Cell::new(gasneti_sci_srcdesc_t { addr: null_mut(), size: 0 }),
             what: Cell::new(0),
             numargs: Cell::new(0),
@@ -82,34 +82,34 @@ impl Slot {
 thread_local! {
     /// This thread's descriptors, for requests and for replies. A pointer without a destructor: the client's own destructors of
     /// the thread may still send.
-    static SLOTS: Cell<Option<&'static [Slot; 2]>> = const { Cell::new(None) };
+    static DESCRIPTORS: Cell<Option<&'static [Descriptor; 2]>> = const { Cell::new(None) };
 }
 
 /// Frees a thread's descriptors when it ends.
 static END: ThreadEnd = ThreadEnd::new(|| {
-    if let Some(slots) = SLOTS.take() {
-        // SAFETY: leaked in `slots`, and this thread, which alone knows them, has forgotten them.
-        drop(unsafe { Box::from_raw(std::ptr::from_ref(slots).cast_mut()) });
+    if let Some(descriptors) = DESCRIPTORS.take() {
+        // SAFETY: leaked in `descriptors`, and this thread, which alone knows them, has forgotten them.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(descriptors).cast_mut()) });
     }
 });
 
 /// The thread's descriptor for a message of the sort `what`.
 #[inline(always)]
-pub(super) fn slot(what: u32) -> &'static Slot {
-    let slots = SLOTS.get().unwrap_or_else(made);
-    &slots[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
+pub(super) fn descriptor(what: u32) -> &'static Descriptor {
+    let descriptors = DESCRIPTORS.get().unwrap_or_else(made);
+    &descriptors[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
 }
 
 #[cold]
 #[inline(never)]
-fn made() -> &'static [Slot; 2] {
+fn made() -> &'static [Descriptor; 2] {
     END.watch();
-    let made: &[Slot; 2] = Box::leak(Box::new([Slot::new(), Slot::new()]));
-    SLOTS.set(Some(made));
+    let made: &[Descriptor; 2] = Box::leak(Box::new([Descriptor::new(), Descriptor::new()]));
+    DESCRIPTORS.set(Some(made));
     made
 }
 
 /// True between a prepare of this thread and its commit or cancel: the thread may neither communicate nor poll.
 pub fn is_open() -> bool {
-    SLOTS.get().is_some_and(|slots| slots.iter().any(|slot| slot.what.get() != 0))
+    DESCRIPTORS.get().is_some_and(|descriptors| descriptors.iter().any(|own| own.what.get() != 0))
 }
