@@ -1,7 +1,7 @@
 //! The head of a job's memory: the exit word, the init fence, and one record per node.
 //!
 //! Rules:
-//! 1. The creator fills in magic, version, nodes and cookie before any other process has the descriptor.
+//! 1. The creator fills in magic, version, nodes, cookie and each node's host before any other process has the descriptor.
 //! 2. Only a node itself writes the pid, phase and exit code of its record. The phase never goes back.
 //! 3. The exit word takes a first code. Later a non-zero code may replace a zero one; nothing else changes it.
 //! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 of its own, and
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Version of the layout. The launcher passes it to the nodes.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Number of words in half of a node's bulletin.
 pub const HALF: usize = 14;
 /// Number of CPUs that can be told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
@@ -79,6 +79,8 @@ pub struct NodeRecord {
     pid: AtomicU32,
     phase: AtomicU32,
     exit_code: AtomicU32,
+    // The number of the node's host.
+    host: AtomicU32,
 }
 
 #[cfg(not(loom))]
@@ -120,6 +122,16 @@ impl NodeRecord {
     pub fn set_exiting(&self, code: u8) {
         self.exit_code.store(code.into(), Ordering::Relaxed); // Relaxed: published by `advance`
         self.advance(Phase::Exiting);
+    }
+
+    /// The number of the node's host, from 0. Nodes with the same number share this memory.
+    pub fn host(&self) -> u32 {
+        self.host.load(Ordering::Relaxed) // Relaxed: rule 1
+    }
+
+    /// Notes the node's host. Call it before there are nodes (rule 1).
+    pub fn set_host(&self, host: u32) {
+        self.host.store(host, Ordering::Relaxed); // Relaxed: rule 1
     }
 
     /// The code given to [`NodeRecord::set_exiting`].

@@ -1,0 +1,102 @@
+//! What carries frames and bytes between nodes of different hosts: the trait [`Wire`], and what it hands to this node.
+//!
+//! A wire knows nodes by rank and memory by offsets into the segment of a node. What a frame says is not its business.
+//!
+//! Rules, for every wire:
+//! 1. Frames to one peer arrive once, whole, in the order in which they were posted.
+//! 2. Bytes of a [`Wire::write`] are in place before [`Sink::frame`] gets a frame that was posted to the same peer after it.
+//! 3. No call waits for another node, but [`Wire::write`] with [`Kept::Now`]: that one lets the wire work until it has the bytes.
+//! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer. What no
+//!    wire of ours sends ends the link: [`Sink::lost`].
+//! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds
+//!    another thread in it returns at once.
+
+use crate::sync::AtomicU64;
+use std::os::fd::RawFd;
+
+/// The most bytes of a [`Wire::address`].
+pub const ADDRESS: usize = 64;
+
+/// How long the source of a write stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Until the call returns.
+    Now,
+    /// Until the write is complete.
+    UntilDone,
+}
+
+/// What is counted when a transfer is complete: the word is raised by 1, with Release, when every byte is in place (of a write:
+/// at the peer). `None`: nobody wants to know.
+pub type Done = Option<&'static AtomicU64>;
+
+/// The link to a peer is gone, or was never made, for this reason. It does not come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost(pub String);
+
+/// One kind of network, as one node uses it.
+pub trait Wire: Send + Sync {
+    /// A short name for messages and statistics: `tcp`, `ofi:net`.
+    fn name(&self) -> String;
+
+    /// What peers must know to reach this node, at most [`ADDRESS`] bytes. Nodes exchange it before the first contact.
+    fn address(&self) -> Vec<u8>;
+
+    /// The addresses of all nodes, by rank; empty for those that this wire is not for. Called once, before anything is sent.
+    fn set_peers(&self, addresses: Vec<Vec<u8>>);
+
+    /// This node's segment: peers' writes and reads count offsets from `base`. Called once, before any of them.
+    ///
+    /// # Safety
+    /// `len` bytes at `base` are readable and writable as long as the process lives.
+    unsafe fn set_segment(&self, base: *mut u8, len: usize);
+
+    /// The most bytes of a frame.
+    fn frame_max(&self) -> usize;
+
+    /// Sends a frame of 1 to [`Wire::frame_max`] bytes to `peer`, and makes the contact if there is none. False: there is no room
+    /// now. Then the caller lets the wire work ([`Wire::progress`]) and tries again.
+    fn post(&self, peer: u32, frame: &[u8]) -> Result<bool, Lost>;
+
+    /// Writes `len` bytes to `offset` of the segment of `peer`. False: there is no room now, and nothing was begun.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes as long as `kept` says.
+    unsafe fn write(
+        &self,
+        peer: u32,
+        offset: u64,
+        from: *const u8,
+        len: usize,
+        kept: Kept,
+        done: Done,
+    ) -> Result<bool, Lost>;
+
+    /// Reads `len` bytes at `offset` of the segment of `peer`. False: there is no room now, and nothing was begun.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes until `done` is raised.
+    unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64)
+    -> Result<bool, Lost>;
+
+    /// Sends what waits, takes what has come and gives it to `sink`. True if anything came or became complete.
+    fn progress(&self, sink: &dyn Sink) -> bool;
+
+    /// True while something waits that only [`Wire::progress`] can move: unsent bytes, transfers that are not complete.
+    fn is_busy(&self) -> bool;
+
+    /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none, so a node that sleeps
+    /// must look now and then.
+    fn descriptor(&self) -> Option<RawFd>;
+}
+
+/// This node, as a wire sees it. Called by [`Wire::progress`] only. It runs no handler of a client.
+pub trait Sink {
+    /// A frame of `peer` has come, whole.
+    fn frame(&self, peer: u32, frame: &[u8]);
+    /// Where the wire may write (`write`) or read `len` bytes at `offset` of this node's segment for `peer`. `None`: there is no
+    /// such range, and the link must end.
+    fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8>;
+    /// The link to `peer` is gone. Called once for each.
+    fn lost(&self, peer: u32, why: &Lost);
+}
