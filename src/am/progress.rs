@@ -26,7 +26,7 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle => {
-                self.adapter.progress();
+                self.adapter.progress(false);
                 inbox.poll_in_loop(self);
             }
             _ => self.poll_guarded(),
@@ -37,7 +37,7 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub(crate) fn is_busy(&self) -> bool {
         // Relaxed: a hint, as in `serve`.
-        self.background.load(Ordering::Relaxed) != 0
+        self.background.load(Ordering::Relaxed) != 0 || self.adapter.is_expecting()
     }
 
     /// A client's poll after the header has seen a message of the watched peer.
@@ -75,7 +75,7 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return;
         }
-        self.adapter.progress();
+        self.adapter.progress(false);
         // While another thread is polling, this poll has nothing to do.
         let (mut found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
         // Relaxed: a hint, as in `serve`.
@@ -105,7 +105,7 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return false;
         }
-        self.adapter.progress();
+        self.adapter.progress(look != Look::Glance);
         let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }

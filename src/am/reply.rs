@@ -138,7 +138,7 @@ impl<A: Adapter> Am<A> {
                 return span;
             }
             failed = self.waiter.step(failed, &self.interrupt, |look| {
-                self.adapter.progress();
+                self.adapter.progress(look != Look::Glance);
                 inbox.poll_replies(self) || (look == Look::Last && room().is_some())
             });
         }

@@ -140,10 +140,10 @@ const GAP: Duration = Duration::from_nanos(60);
 const MOST_PAUSES: u32 = 4;
 
 impl Waiter {
-    /// A waiter for one of `nodes` nodes that share `cores` cores of this host. `spin` overrides the number of failed polls
+    /// A waiter for one of `nodes` nodes, `locals` of which share `cores` cores of this host. `spin` overrides the number of failed polls
     /// before yielding.
-    pub fn new(nodes: u32, cores: u32, spin: Option<u32>) -> Waiter {
-        let shared = nodes > cores;
+    pub fn new(nodes: u32, locals: u32, cores: u32, spin: Option<u32>) -> Waiter {
+        let shared = locals > cores;
         let (least, most) = match spin {
             Some(fixed) => (fixed, fixed),
             None if shared => (SPIN_SHARED, SPIN_SHARED),

@@ -83,6 +83,15 @@ impl JobMemory {
         &self.header
     }
 
+    /// What only this job's nodes know: the key of their proofs to each other.
+    pub fn secret(&self) -> [u8; 16] {
+        let cookie = self.header.cookie().to_le_bytes();
+        let mut secret = [0; 16];
+        secret[..8].copy_from_slice(&cookie);
+        secret[8..].copy_from_slice(&cookie);
+        secret
+    }
+
     /// Offset of the SCI fabric in bytes; a multiple of the page size. At first the file ends there.
     pub fn fabric_offset(&self) -> usize {
         JobHeader::bytes(self.header.nodes())

@@ -5,6 +5,7 @@
 
 pub mod environment;
 pub mod limits;
+pub mod places;
 pub mod state;
 
 pub use crate::supervise::{JobHeader, Phase, debug, exit, fatal, signals};

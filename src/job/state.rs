@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)] // regions and client memory
 
+use super::places::Places;
 use super::{Phase, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
@@ -10,7 +11,7 @@ use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
-use crate::base::config::{Config, Reported, Unmapped};
+use crate::base::config::{Config, Reported};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
@@ -20,6 +21,7 @@ use crate::coll::landing::Landings;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::os::sys;
+use crate::sci::shm::Shm;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
@@ -29,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(crate) mod attach;
+mod network;
 pub(crate) mod wiring;
 use wiring::{
     CARD, Card, agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file,
@@ -80,6 +83,7 @@ pub struct Job {
     rma: Rma,
     vis: Vis,
     window: Option<Window>,
+    places: Places,
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
@@ -150,30 +154,44 @@ impl Job {
         let (me, nodes) = (boot.rank(), boot.size());
         let rank =
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
-        let adapter = Host::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
-        adapter.set_membarrier(config.membarrier);
+        let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
+        near.set_membarrier(config.membarrier);
+        let places = Places::of(&memory, &config, me, client.everything);
+        let adapter = match places.far_from(me) {
+            None => Host::one(near),
+            Some(is_far) => {
+                let far = network::open(&config, me, nodes, memory.secret())?;
+                Host::several(near, far, is_far, memory.header().cookie())
+            }
+        };
         let layout = Layout::new(nodes, config.slots);
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
-        let environment = if me == 0 { Some(publish_environment(&adapter)?) } else { None };
+        if let Some(far) = adapter.far() {
+            far.admit(CONTROL, control.clone(), Box::new(network::may_write_control(layout)));
+            far.admit(COMMAND, command.clone(), Box::new(network::may_write_command(layout)));
+            network::meet(far, &*boot)?;
+        }
+        let environment = if me == places.leader { Some(publish_environment(&adapter)?) } else { None };
         let area = Area::new(nodes, config.coll_scratch, client.debug);
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let text = match client.max_segsize_text {
-            Some(text) => Some(limits::asked(text, nodes).ok_or_else(|| {
+            Some(text) => Some(limits::asked(text, places.locals).ok_or_else(|| {
                 Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
             })?),
             None => None,
         };
         let asked = config.max_segsize.or(text).or((client.max_segsize > 0).then_some(client.max_segsize));
-        let max_local = limits::max_segment(asked, nodes);
+        let max_local = limits::max_segment(asked, places.locals);
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
         memory.header().add_cpus(&cpus);
         boot::put_words(&*boot, CARD, &[client.configuration, version, slots, ring, max_local])?;
         boot.fence()?;
-        adapter.agree_on_fences();
-        if me > 0 {
-            fetch_environment(&adapter)?;
+        let header = *memory.header();
+        adapter.near().agree_on_fences(|node| header.record(node).host() == header.record(me).host());
+        if me != places.leader {
+            fetch_environment(&adapter, places.leader)?;
         }
         let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
         check_agreement(me, &cards)?;
@@ -199,7 +217,7 @@ impl Job {
             library,
         };
         let cores = wait::shared_cores(memory.header().cpus(), cpus.len() as u32);
-        let waiter = Waiter::new(nodes, cores, config.spin);
+        let waiter = Waiter::new(nodes, places.locals, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
@@ -222,6 +240,7 @@ impl Job {
             rma,
             vis,
             window,
+            places,
             max_local,
             max_global,
             segments: OnceLock::new(),
@@ -235,19 +254,23 @@ impl Job {
         })
     }
 
-    /// The supernode of a node: consecutive ranks, as many as GASNET_SUPERNODE_MAXSIZE allows. Clients assume that
-    /// nodes of one supernode reach each other's memory. So each node is a supernode of its own unless all segments
-    /// are mapped.
+    /// The supernode of a node: nodes of one host, as many as GASNET_SUPERNODE_MAXSIZE allows. Clients assume that
+    /// nodes of one supernode reach each other's memory. So each node is a supernode of its own unless its host's
+    /// segments are mapped.
     pub fn supernode(&self, node: u32) -> u32 {
-        if self.client.everything || self.config.unmapped != Unmapped::No {
-            return node;
-        }
-        node.checked_div(self.config.supernode_max).unwrap_or(0)
+        self.places.supernode(node)
     }
 
-    /// The host of a node. Today all nodes are on one host.
-    pub fn host(&self, _node: u32) -> u32 {
-        0
+    /// The host of a node.
+    pub fn host(&self, node: u32) -> u32 {
+        self.places.host(node)
+    }
+
+    /// This node leaves in good order: what it has sent to other hosts arrives there.
+    pub fn leave(&self) {
+        if let Some(far) = self.adapter.far() {
+            far.leave(Duration::from_millis(800));
+        }
     }
 
     /// The segments of all nodes; `None` before attach.

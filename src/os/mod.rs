@@ -7,6 +7,7 @@ pub mod cpus;
 pub mod family;
 pub mod host;
 pub mod layout;
+pub mod net;
 pub mod signal;
 pub mod signame;
 pub mod sys;

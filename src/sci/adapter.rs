@@ -140,6 +140,39 @@ pub trait RemoteRead: RemoteMap {
     fn memory(&self) -> Option<*mut u8> {
         None
     }
+    /// True if the segment is on another host: puts and gets are started, and are complete later. [`RemoteRead::read`] fails.
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        false
+    }
+    /// Starts a put to a far segment. `done` is raised by 1, with Release, when every byte is in place. `lasting`: the source
+    /// stays as it is until then; else the call returns when the source is free. Runs no handlers.
+    ///
+    /// # Safety
+    /// `src` is readable for `len` bytes, as long as `lasting` says.
+    unsafe fn start_put(
+        &self,
+        _offset: usize,
+        _src: *const u8,
+        _len: usize,
+        _lasting: bool,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
+    }
+    /// Starts a get from a far segment. `done` is raised by 1, with Release, when every byte is here.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes until then.
+    unsafe fn start_get(
+        &self,
+        _offset: usize,
+        _to: *mut u8,
+        _len: usize,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
+    }
 }
 
 /// A segment that this node created. Dropping it removes it (unavailable first; mappings stay until dropped).
@@ -282,6 +315,12 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
     /// Lets the adapter work. The library's polls call it; the header's own polls, and those that follow a find of the
-    /// header's, do not. Nothing to do for shared memory.
-    fn progress(&self) {}
+    /// header's, do not. `thorough`: the core is given away next. Nothing to do for shared memory.
+    #[inline(always)]
+    fn progress(&self, _thorough: bool) {}
+    /// True while each poll should let the adapter work: something is on its way that only [`Adapter::progress`] brings.
+    #[inline(always)]
+    fn is_expecting(&self) -> bool {
+        false
+    }
 }

@@ -155,13 +155,13 @@ impl Fabric {
         Ok(())
     }
 
-    /// Every node has joined and sleeps with membarrier.
-    pub(crate) fn all_membarrier(&self) -> bool {
+    /// Every node that `is_near` has joined and sleeps with membarrier.
+    pub(crate) fn all_membarrier(&self, is_near: impl Fn(u32) -> bool) -> bool {
         let has = |node| {
             // ORDERING: Acquire ↔ Release in `announce`: a node that is seen here has registered.
             self.record(NodeId(node)).is_ok_and(|r| r.fences.load(Ordering::Acquire) == MEMBARRIER)
         };
-        (0..self.nodes).all(|node| has(node as u16))
+        (0..self.nodes).filter(|node| is_near(*node)).all(|node| has(node as u16))
     }
 
     /// Takes `len` bytes of file space (a multiple of the page size) and extends the file over them.

@@ -18,7 +18,11 @@ mod error;
 mod fabric;
 #[cfg(all(any(test, fuzzing), not(loom)))]
 pub(crate) mod fickle;
+#[cfg(not(loom))]
+pub mod far;
 pub mod heap;
+#[cfg(not(loom))]
+pub mod hosts;
 pub mod interrupt;
 #[cfg(not(loom))]
 mod mapping;
@@ -47,4 +51,4 @@ pub(crate) use pio::{check_range, half_index, packet_index, word_index, words_in
 pub type Host = heap::Heap;
 /// The adapter that the library is built with.
 #[cfg(not(loom))]
-pub type Host = shm::Shm;
+pub type Host = hosts::Hosts;

@@ -82,9 +82,9 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self) {
+    fn progress(&self, thorough: bool) {
         self.lines.0.lock().stir();
-        self.inner.progress();
+        self.inner.progress(thorough);
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
         let mut polls = 0;
         // ORDERING: Acquire ↔ the flag's Release.
         while local.word(0).load(Ordering::Acquire) == 0 {
-            b.progress();
+            b.progress(false);
             polls += 1;
             assert!(polls < 10_000, "rule 4");
         }

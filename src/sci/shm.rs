@@ -86,11 +86,12 @@ impl Shm {
         let _ = self.core.fabric.announce(self.core.node, on);
     }
 
-    /// Decides whether senders go without fences, and returns true if they do: only if every node sleeps with membarrier.
+    /// Decides whether senders go without fences, and returns true if they do: only if every node of this host (`is_near`) sleeps with
+    /// membarrier.
     /// Call it once on each node, after a job-wide fence that follows the joining of all. Until then senders fence, which
     /// is right with every kind of sleeper.
-    pub fn agree_on_fences(&self) -> bool {
-        let light = self.core.fabric.all_membarrier();
+    pub fn agree_on_fences(&self, is_near: impl Fn(u32) -> bool) -> bool {
+        let light = self.core.fabric.all_membarrier(is_near);
         self.core.senders_fence.store(!light, Ordering::Relaxed); // Relaxed: either value is right from now on
         light
     }
@@ -106,7 +107,7 @@ impl Shm {
         self.core.file.replace(fd, self.core.fabric.nodes() == 1)
     }
 
-    fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {
+    pub(super) fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {
         let bell = std::ptr::from_ref(self.core.fabric.bell(node)?);
         Ok(ShmBell { bell, core: self.core.clone() })
     }

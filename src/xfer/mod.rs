@@ -3,6 +3,7 @@
 //! | module | how bytes move |
 //! |---|---|
 //! | `native` | by loads and stores in the peer's mapped segment; memory that is not mapped (EVERYTHING) by process_vm_readv/writev, and as in `ref` if the kernel refuses |
+//! | `far` | to segments on other hosts: by the adapter's network, complete later |
 //! | `reference` | `ref`, the reference Extended API: nothing but Active Messages |
 //! | `overlap` | long transfers of mapped memory, by the DMA engine's thread, if the user asks for one |
 //!
@@ -16,6 +17,7 @@
 
 pub mod counted;
 pub mod event;
+mod far;
 pub mod home;
 #[cfg(all(test, loom))]
 mod models;
@@ -101,6 +103,7 @@ impl Rma {
         let ways = Ways {
             queue: |overlap: &Overlap| overlap.put(am, node, address, source, c.counts),
             native: || native::put(am, node, address, source),
+            far: || far::put(am, node, address, source, c),
             messages: || reference::put(am, node, address, source, c.counts),
         };
         self.begin(am, node, source.len(), flags, c.local, ways)
@@ -124,6 +127,7 @@ impl Rma {
         let ways = Ways {
             queue: |overlap: &Overlap| overlap.get(am, node, address, to, c.counts),
             native: || native::get(am, node, address, to),
+            far: || far::get(am, node, address, to, c.counts),
             messages: || reference::get(am, node, address, to, c.counts),
         };
         self.begin(am, node, to.len(), flags, c.local, ways)
@@ -168,6 +172,7 @@ impl Rma {
         let ways = Ways {
             queue: |_: &Overlap| Ok(false), // no bytes of the caller's to leave alone: it would gain nothing
             native: || native::set(am, node, address, byte, len),
+            far: || Ok(false), // one message sets any length
             messages: || reference::set(am, node, address, byte, len, c.counts),
         };
         self.begin(am, node, len, flags, c.local, ways)
@@ -185,6 +190,7 @@ impl Rma {
         ways: Ways<
             impl FnOnce(&Overlap) -> Result<bool, Error>,
             impl FnOnce() -> Result<bool, Error>,
+            impl FnOnce() -> Result<bool, Error>,
             impl FnOnce() -> Result<(), Error>,
         >,
     ) -> Result<Begun, Error> {
@@ -200,6 +206,9 @@ impl Rma {
         if (self.native || node == am.me()) && (ways.native)()? {
             return Ok(Begun::Complete);
         }
+        if self.native && (ways.far)()? {
+            return Ok(Begun::InFlight);
+        }
         if flags.has(Flags::IMMEDIATE) && !am.has_room(node)? {
             return Ok(Begun::Refused);
         }
@@ -208,12 +217,14 @@ impl Rma {
     }
 }
 
-/// The paths that a transfer may take. The first two return whether they took it.
-struct Ways<Q, N, M> {
+/// The paths that a transfer may take. All but the last return whether they took it.
+struct Ways<Q, N, F, M> {
     /// To the DMA engine, if the caller leaves its memory alone.
     queue: Q,
     /// At once, by loads and stores or by the kernel.
     native: N,
+    /// By the adapter, to another host.
+    far: F,
     /// By messages.
     messages: M,
 }

@@ -26,7 +26,10 @@ fn acquired() -> Result<bool, Error> {
 }
 
 /// Writes `source` to `address` of `node`.
-pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source) -> Result<bool, Error> {
+pub fn put<A>(am: &Am<A>, node: u32, address: usize, source: Source) -> Result<bool, Error>
+where
+    A: Adapter<Remote: RemoteRead>,
+{
     if node == am.me() {
         // SAFETY: the target lies in this node's segment; in EVERYTHING the client promises that it is writable (contract:
         // extended.md §1).
@@ -35,6 +38,7 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source) ->
     }
     am.segments().check(node, address, source.len())?;
     match am.segments().map(node) {
+        Some((map, _)) if map.is_far() => Ok(false),
         Some((map, base)) => {
             // SAFETY: `Source` promises that its bytes are readable for its length.
             unsafe { map.write(address - base, source.ptr(), source.len()) }?;
@@ -58,6 +62,7 @@ where
     }
     am.segments().check(node, address, to.len())?;
     match am.segments().map(node) {
+        Some((map, _)) if map.is_far() => Ok(false),
         Some((map, base)) => {
             // SAFETY: `Landing` promises that its bytes are writable.
             unsafe { map.read(address - base, to.ptr(), to.len()) }?;
@@ -68,7 +73,10 @@ where
 }
 
 /// Sets `len` bytes at `address` of `node`.
-pub fn set<A: Adapter>(am: &Am<A>, node: u32, address: usize, byte: u8, len: usize) -> Result<bool, Error> {
+pub fn set<A>(am: &Am<A>, node: u32, address: usize, byte: u8, len: usize) -> Result<bool, Error>
+where
+    A: Adapter<Remote: RemoteRead>,
+{
     if node == am.me() {
         // SAFETY: this node's memory; the client promises that it is writable for `len` bytes.
         unsafe { (address as *mut u8).write_bytes(byte, len) };
@@ -76,6 +84,7 @@ pub fn set<A: Adapter>(am: &Am<A>, node: u32, address: usize, byte: u8, len: usi
     }
     am.segments().check(node, address, len)?;
     match am.segments().map(node) {
+        Some((map, _)) if map.is_far() => Ok(false),
         Some((map, base)) => {
             map.fill(address - base, byte, len)?;
             released()

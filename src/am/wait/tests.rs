@@ -38,7 +38,7 @@ fn yields_in(waiter: &Waiter, polls: u32, nanoseconds: u64) -> u32 {
 #[test]
 fn polls_that_come_back_to_back_yield_and_polls_beside_computing_do_not() {
     stop_the_clock(3_000_000);
-    let waiter = Waiter::new(2, 2, Some(MISSES_SHARED));
+    let waiter = Waiter::new(2, 2, 2, Some(MISSES_SHARED));
     assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 5), 99, "the first reading of the clock has none before it");
     assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 2_000), 0, "it computes");
     assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 5), 100, "it waits again");
@@ -52,7 +52,7 @@ fn polls_that_come_back_to_back_yield_and_polls_beside_computing_do_not() {
 #[test]
 fn polls_of_nodes_that_share_cores_yield_whatever_is_beside_them() {
     stop_the_clock(3_000_000);
-    let waiter = Waiter::new(3, 2, None);
+    let waiter = Waiter::new(3, 3, 2, None);
     assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 5), 100);
     assert_eq!(yields_in(&waiter, MISSES_SHARED * 100, 20_000), 100, "a peer needs the core");
 }
@@ -60,7 +60,7 @@ fn polls_of_nodes_that_share_cores_yield_whatever_is_beside_them() {
 #[test]
 fn a_poll_in_a_job_of_one_node_never_yields() {
     stop_the_clock(3_000_000);
-    let waiter = Waiter::new(1, 1, None);
+    let waiter = Waiter::new(1, 1, 1, None);
     assert_eq!(yields_in(&waiter, 100_000, 5), 0);
     waiter.adapt(SWITCHED * 2); // a wait for another thread has learned
     waiter.adapt(SWITCHED / 2);
@@ -82,11 +82,11 @@ fn yields_before_a_sleep(waiter: &Waiter, yield_takes: u64) -> u32 {
 
 #[test]
 fn long_yields_are_few() {
-    let shared = |takes| yields_before_a_sleep(&Waiter::new(3, 2, None), takes);
+    let shared = |takes| yields_before_a_sleep(&Waiter::new(3, 3, 2, None), takes);
     assert_eq!(shared(20_000), YIELDS_SHARED, "a round of 16 nodes on 2 cores");
     assert_eq!(shared(5_000_000), 2, "somebody else's time slice; the first is not timed");
     assert_eq!(shared(100_000), 1 + 8, "five shares each");
-    let dedicated = |takes| yields_before_a_sleep(&Waiter::new(2, 2, None), takes);
+    let dedicated = |takes| yields_before_a_sleep(&Waiter::new(2, 2, 2, None), takes);
     assert_eq!(dedicated(400), YIELDS_DEDICATED);
     assert_eq!(dedicated(5_000_000), 1);
 }
@@ -122,7 +122,7 @@ impl Interrupt for Unseen {
 
 #[test]
 fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() {
-    let waiter = Waiter::new(1, 1, Some(0));
+    let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Unseen(Cell::new(Duration::ZERO));
     let ready = |look| look == Look::Last && !interrupt.0.get().is_zero();
     assert_eq!(waiter.step(1000, &interrupt, ready), 0, "the look after the first part of the sleep found it");
@@ -134,7 +134,7 @@ fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() 
 
 fn sleeps_after(mode: Mode, steps: u32) -> u32 {
     stop_the_clock(0);
-    let waiter = Waiter::new(1, 1, Some(10));
+    let waiter = Waiter::new(1, 1, 1, Some(10));
     waiter.set_mode(mode);
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = 0;
@@ -154,7 +154,7 @@ fn modes_differ_in_when_the_cpu_is_given_up() {
 
 #[test]
 fn the_look_between_arming_and_sleeping_is_a_complete_one() {
-    let waiter = Waiter::new(1, 1, Some(0));
+    let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Sleeps(Cell::new(0));
     assert_eq!(waiter.step(1000, &interrupt, |look| look == Look::Last), 0, "it found something: that is progress");
     assert_eq!(interrupt.0.get(), 0, "and no sleep follows");
@@ -170,7 +170,7 @@ fn nodes_bound_to_a_core_each_do_not_share_it() {
 
 #[test]
 fn spinning_stops_on_a_core_that_others_use_and_comes_back() {
-    let waiter = Waiter::new(2, 2, None);
+    let waiter = Waiter::new(2, 2, 2, None);
     let spin = || waiter.spin.load(Ordering::Relaxed);
     assert_eq!(spin(), SPIN_DEDICATED);
     waiter.adapt(SWITCHED * 2);
@@ -181,10 +181,10 @@ fn spinning_stops_on_a_core_that_others_use_and_comes_back() {
     assert_eq!(spin(), SPIN_DEDICATED);
     let patience = |waiter: &Waiter| waiter.missed.patience.load(Ordering::Relaxed);
     assert_eq!(patience(&waiter), MISSES_ALONE, "a client's own loop spins as well");
-    let fixed = Waiter::new(2, 2, Some(7));
+    let fixed = Waiter::new(2, 2, 2, Some(7));
     fixed.adapt(SWITCHED * 2);
     assert_eq!(fixed.spin.load(Ordering::Relaxed), 7, "what the user asked for stays");
-    let patient = Waiter::new(2, 2, Some(5000));
+    let patient = Waiter::new(2, 2, 2, Some(5000));
     patient.adapt(SWITCHED * 2);
     assert_eq!(patience(&patient), 5000, "also in a client's own loop");
 }
@@ -192,7 +192,7 @@ fn spinning_stops_on_a_core_that_others_use_and_comes_back() {
 #[test]
 fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
     stop_the_clock(0);
-    let waiter = Waiter::new(1, 1, None);
+    let waiter = Waiter::new(1, 1, 1, None);
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = SPIN_DEDICATED;
     for _ in 0..YIELDS_DEDICATED {
@@ -205,6 +205,6 @@ fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
 
 #[test]
 fn progress_starts_the_count_again() {
-    let waiter = Waiter::new(1, 1, None);
+    let waiter = Waiter::new(1, 1, 1, None);
     assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), |_| true), 0);
 }

@@ -128,7 +128,7 @@ pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static s
             exit::exit(1);
         }
     }
-    exit::set_hook(tools_trace::at_exit);
+    exit::set_hook(leave);
     tools_trace::tell_header();
     // SAFETY: the caller promises that the pointers in `client` are valid; `config` is a C string.
     report_environment(unsafe { CStr::from_ptr(client.config) });
@@ -277,4 +277,12 @@ pub unsafe extern "C" fn gasneti_sci_fatal(text: *const c_char) -> ! {
     // SAFETY: the caller promises that `text` is a C string.
     let text = unsafe { CStr::from_ptr(text) };
     job::fatal(format_args!("{}", text.to_string_lossy()))
+}
+
+/// What the node's exit calls: other hosts get what was sent to them, and the traces their last lines.
+fn leave() {
+    if let Ok(job) = Job::get() {
+        job.leave();
+    }
+    tools_trace::at_exit();
 }

@@ -4,6 +4,7 @@
 
 mod coll;
 mod heap;
+mod hosts;
 mod job;
 mod observe;
 
@@ -11,7 +12,8 @@ use super::Var;
 
 /// The table of all variables.
 pub const VARS: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
-const MOST: &[Var] = &joined::<{ FIRST.len() + observe::VARS.len() }>(FIRST, observe::VARS);
+const MOST: &[Var] = &joined::<{ MORE.len() + observe::VARS.len() }>(MORE, observe::VARS);
+const MORE: &[Var] = &joined::<{ FIRST.len() + hosts::VARS.len() }>(FIRST, hosts::VARS);
 const FIRST: &[Var] = &joined::<{ job::VARS.len() + coll::VARS.len() }>(job::VARS, coll::VARS);
 
 const fn joined<const N: usize>(first: &[Var], second: &[Var]) -> [Var; N] {

@@ -3,6 +3,7 @@
 //! Must not know: which variables there are, where their values come from, which code uses them.
 
 use super::{Heap, NodeSet, Observe, SignalSet, yes_no};
+use std::ops::RangeInclusive;
 
 /// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,12 @@ pub struct Config {
     pub window: bool,
     /// The nodes whose segments are not mapped.
     pub unmapped: Unmapped,
+    /// As how many hosts each host counts; 0 and 1: as one.
+    pub split: u32,
+    /// The network interface for other hosts, by name or address.
+    pub interface: Option<String>,
+    /// The ports at which to listen for other hosts; 0: any.
+    pub ports: RangeInclusive<u16>,
     /// Whether to commit segment memory at attach.
     pub reserve: bool,
     /// Whether a node that goes to sleep makes the fence for all, with membarrier(2).
@@ -149,6 +156,9 @@ impl Default for Config {
             tune_problem: None,
             window: true,
             unmapped: Unmapped::No,
+            split: 0,
+            interface: None,
+            ports: 0..=0,
             reserve: false,
             membarrier: true,
             native: true,

@@ -9,7 +9,7 @@ use crate::base::config::Unmapped;
 use crate::base::error::{Error, bad_arg};
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
 use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and the node's process id.
@@ -50,7 +50,7 @@ impl Job {
             return self.attach(&mut [], 0, |_, _| ());
         }
         // What attach will find out, because all nodes have the same settings.
-        assert!(self.all_mapped.set(self.config.unmapped == Unmapped::No).is_ok(), "opened once");
+        assert!(self.all_mapped.set(self.may_map_all()).is_ok(), "opened once");
         self.start();
         Ok(self.boot.fence()?)
     }
@@ -69,7 +69,7 @@ impl Job {
         self.coll()?.meet();
         self.make_segments(size, hook)?;
         self.boot.fence()?;
-        if !self.is_all_reached()? && self.config.unmapped == Unmapped::No {
+        if !self.is_all_reached()? && self.may_map_all() {
             return Err(Error::resource("a node could not map the segments of all others"));
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Job {
             let (node, base, len) = (team.cells.rank(member), base as usize, len as usize);
             let is_new = node != self.rank && self.am.segments().of(node).is_none();
             if len > 0 && is_new && base.checked_add(len).is_some() {
-                let pid = (!self.config.unmapped.hides(self.rank, node)).then_some(pid as i32);
+                let pid = (!self.hides(node)).then_some(pid as i32);
                 let segment = PeerSegment { base, len, segment: None, map: None, attached: false, pid };
                 self.am.segments().publish(node, segment);
             }
@@ -117,6 +117,16 @@ impl Job {
             _ => 0,
         };
         Some((base, len, here))
+    }
+
+    /// True if every node will map the segments of all others: all nodes have the same settings.
+    fn may_map_all(&self) -> bool {
+        self.config.unmapped == Unmapped::No && self.adapter.far().is_none()
+    }
+
+    /// True if the memory of `node` is not mapped here, nor reached by the kernel.
+    fn hides(&self, node: u32) -> bool {
+        self.config.unmapped.hides(self.rank, node) || self.adapter.is_far(NodeId(node as u16))
     }
 
     fn check_size(&self, size: usize) -> Result<(), Error> {
@@ -171,7 +181,7 @@ impl Job {
         let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
-            p as u32 == self.rank || segment.len == 0 || segment.map.is_some()
+            p as u32 == self.rank || segment.len == 0 || segment.map.as_ref().is_some_and(|map| map.memory().is_some())
         };
         let maps_all = segments.iter().enumerate().all(is_reached);
         self.boot.put(REACHED, &[maps_all.into()])?;
@@ -194,6 +204,9 @@ impl Job {
         apply_memory_policy(map.ptr(0), size);
         segment.set_available()?;
         let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
+        if let Some(far) = self.adapter.far() {
+            far.admit(PAYLOAD, map.clone(), Box::new(|_, _, _| true));
+        }
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");
         Ok(info)
     }
@@ -211,7 +224,7 @@ impl Job {
             let SegmentInfo { base, len, .. } = own;
             return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, pid: Some(pid) });
         }
-        let is_hidden = self.config.unmapped.hides(self.rank, node);
+        let is_hidden = self.hides(node);
         let pid = (!is_hidden).then_some(pid);
         if len == 0 {
             return Ok(PeerSegment { base: 0, len, segment: None, map: None, attached: true, pid });
@@ -220,6 +233,11 @@ impl Job {
             return Err(Error::resource(format_args!(
                 "node {node} says that its segment is [{base:#x}, +{len}), which cannot be"
             )));
+        }
+        if self.adapter.is_far(NodeId(node as u16)) && self.config.native {
+            let segment = self.adapter.far_segment(NodeId(node as u16), PAYLOAD, len)?;
+            let map = segment.map(0, len, Placement::Anywhere)?;
+            return Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, pid });
         }
         if is_hidden {
             return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, pid });
@@ -237,7 +255,7 @@ impl Job {
             return own;
         }
         let here = segment.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.rank));
-        let offset = here.map_or(0, |map| (map.address() as usize).wrapping_sub(segment.base));
+        let offset = here.and_then(|map| map.memory()).map_or(0, |at| at.addr().wrapping_sub(segment.base));
         SegmentInfo { base: segment.base, len: segment.len, offset }
     }
 }

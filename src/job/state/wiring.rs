@@ -36,7 +36,7 @@ pub(super) fn create(
     Ok((segment, map))
 }
 
-/// Publishes node 0's environment to all. The caller keeps the result until all nodes have read it.
+/// Publishes this node's environment, the job's, to all nodes of its host. The caller keeps the result until all nodes have read it.
 pub(super) fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
     let block = crate::base::config::environment();
     environment::keep(&block);
@@ -46,8 +46,8 @@ pub(super) fn publish_environment(adapter: &Host) -> Result<impl Sized, Error> {
     Ok((map, segment)) // in this order, so that the map is dropped first
 }
 
-pub(super) fn fetch_environment(adapter: &Host) -> Result<(), Error> {
-    let segment = adapter.connect(NodeId(0), ENVIRONMENT, CONNECT)?;
+pub(super) fn fetch_environment(adapter: &Host, leader: u32) -> Result<(), Error> {
+    let segment = adapter.near().connect(NodeId(leader as u16), ENVIRONMENT, CONNECT)?;
     let map = segment.map(0, segment.len(), Placement::Anywhere)?;
     let mut block = vec![0; segment.len()];
     // SAFETY: both have that many bytes; node 0 wrote them before the fence and does not change them.
@@ -103,7 +103,11 @@ impl Regions {
             let advice = limits::advice(&e);
             Error::resource(format_args!("region of node {peer}: {e}{advice}"))
         };
-        let segment = self.adapter.connect(NodeId(peer as u16), id, CONNECT)?;
+        let node = NodeId(peer as u16);
+        let segment = match self.adapter.is_far(node) {
+            true => self.adapter.far_segment(node, id, offset + len)?,
+            false => self.adapter.connect(node, id, CONNECT)?,
+        };
         segment.map(offset, len, Placement::Anywhere).map_err(no_room)
     }
 }
@@ -122,14 +126,14 @@ impl Connector<Host> for Regions {
 /// Opens the job's memory again if the client closed it. Programs such as daemons close all descriptors that they do
 /// not know.
 pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Error> {
-    if adapter.has_file() {
+    if adapter.near().has_file() {
         return Ok(());
     }
     let again = if header.nodes() == 1 { sys::memfd() } else { header.reopen() };
     // With a high number, because the client may expect the lowest ones.
     let again = again.and_then(|fd| sys::duplicate_high(fd.as_fd(), HIGH));
     let again = again.map_err(|_| Error::from(SciError::FileLost))?;
-    Ok(adapter.take_file(again)?)
+    Ok(adapter.near().take_file(again)?)
 }
 
 /// The key under which a node puts its [`Card`].

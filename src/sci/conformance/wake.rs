@@ -168,7 +168,7 @@ fn meet(word: &AtomicU64, lap: u64) {
 #[test]
 fn the_sleeper_looks_or_is_triggered_on_shm_without_sender_fences() {
     let nodes = shm_pair();
-    nodes.iter().for_each(|node| _ = node.agree_on_fences());
+    nodes.iter().for_each(|node| _ = node.agree_on_fences(|_| true));
     the_sleeper_looks_or_is_triggered(nodes);
 }
 
@@ -176,7 +176,7 @@ fn the_sleeper_looks_or_is_triggered_on_shm_without_sender_fences() {
 #[test]
 fn no_wake_up_is_lost_on_shm_without_sender_fences() {
     let nodes = shm_pair();
-    nodes.iter().for_each(|node| assert_eq!(node.agree_on_fences(), nodes[0].agree_on_fences()));
+    nodes.iter().for_each(|node| assert_eq!(node.agree_on_fences(|_| true), nodes[0].agree_on_fences(|_| true)));
     no_wake_up_is_lost(nodes);
 }
 
@@ -184,7 +184,7 @@ fn no_wake_up_is_lost_on_shm_without_sender_fences() {
 #[test]
 fn the_sleeper_looks_or_is_triggered_on_shm_when_membarrier_fails_at_run_time() {
     let nodes = shm_pair();
-    nodes.iter().for_each(|node| _ = node.agree_on_fences());
+    nodes.iter().for_each(|node| _ = node.agree_on_fences(|_| true));
     nodes[0].set_membarrier(false);
     the_sleeper_looks_or_is_triggered(nodes);
 }

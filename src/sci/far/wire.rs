@@ -4,15 +4,19 @@
 //!
 //! Rules, for every wire:
 //! 1. Frames to one peer arrive once, whole, in the order in which they were posted.
-//! 2. Bytes of a [`Wire::write`] are in place before [`Sink::frame`] gets a frame that was posted to the same peer after it.
-//! 3. No call waits for another node, but [`Wire::write`] with [`Kept::Now`]: that one lets the wire work until it has the bytes.
+//! 2. Bytes of a [`Wire::write`] with [`Kept::Now`] are in place before [`Sink::frame`] gets a frame that was posted to the same
+//!    peer after it.
+//! 3. No call waits for another node.
 //! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer. What no
 //!    wire of ours sends ends the link: [`Sink::lost`].
 //! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds
 //!    another thread in it returns at once.
 
+#![allow(unsafe_code)] // memory of clients, which callers answer for
+
 use crate::sync::AtomicU64;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// The most bytes of a [`Wire::address`].
 pub const ADDRESS: usize = 64;
@@ -20,7 +24,8 @@ pub const ADDRESS: usize = 64;
 /// How long the source of a write stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Until the call returns.
+    /// Until the call returns true. Until then the caller lets the wire work ([`Wire::progress`]), calls again with the same
+    /// arguments, and posts nothing else to this peer.
     Now,
     /// Until the write is complete.
     UntilDone,
@@ -58,7 +63,7 @@ pub trait Wire: Send + Sync {
     /// now. Then the caller lets the wire work ([`Wire::progress`]) and tries again.
     fn post(&self, peer: u32, frame: &[u8]) -> Result<bool, Lost>;
 
-    /// Writes `len` bytes to `offset` of the segment of `peer`. False: there is no room now, and nothing was begun.
+    /// Writes `len` bytes to `offset` of the segment of `peer`. False: there is no room now; see also [`Kept::Now`].
     ///
     /// # Safety
     /// `from` is readable for `len` bytes as long as `kept` says.
@@ -85,6 +90,9 @@ pub trait Wire: Send + Sync {
     /// True while something waits that only [`Wire::progress`] can move: unsent bytes, transfers that are not complete.
     fn is_busy(&self) -> bool;
 
+    /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
+    fn leave(&self, _time: Duration) {}
+
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none, so a node that sleeps
     /// must look now and then.
     fn descriptor(&self) -> Option<RawFd>;
@@ -99,4 +107,6 @@ pub trait Sink {
     fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8>;
     /// The link to `peer` is gone. Called once for each.
     fn lost(&self, peer: u32, why: &Lost);
+    /// The peer has left the job in good order. Called once at most; what is sent to it from then on goes nowhere.
+    fn left(&self, peer: u32);
 }

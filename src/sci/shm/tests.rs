@@ -153,19 +153,19 @@ fn maps_line_at(address: usize) -> String {
 fn membarrier_is_used_only_if_all_agree() {
     let nodes = job(2);
     let can = nodes[0].core.can_membarrier;
-    assert_eq!(nodes[0].agree_on_fences(), can);
+    assert_eq!(nodes[0].agree_on_fences(|_| true), can);
     nodes[1].set_membarrier(false);
-    assert!(!nodes[0].agree_on_fences());
+    assert!(!nodes[0].agree_on_fences(|_| true));
     assert!(nodes[0].core.senders_fence.load(Ordering::Relaxed));
     nodes[1].set_membarrier(true);
-    assert_eq!(nodes[1].agree_on_fences(), can);
+    assert_eq!(nodes[1].agree_on_fences(|_| true), can);
 }
 
 #[test]
 fn a_node_that_is_missing_forbids_fence_free_sending() {
     let file = memory_file();
     let a = Shm::join(file.as_fd(), 0, 2, NodeId(0)).unwrap();
-    assert!(!a.agree_on_fences());
+    assert!(!a.agree_on_fences(|_| true));
     assert!(matches!(Shm::join(file.as_fd(), 0, 3, NodeId(0)), Err(SciError::LayoutMismatch { .. })));
     assert!(matches!(Shm::join(file.as_fd(), 0, 2, NodeId(2)), Err(SciError::NoSuchNode { .. })));
 }

@@ -15,6 +15,7 @@ use gasnet_sci::am::{Am, Wiring};
 use gasnet_sci::base::config::Config;
 use gasnet_sci::base::error::Error;
 use gasnet_sci::os::sys;
+use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, SciError};
 use std::io;
 use std::os::fd::AsFd;
@@ -29,7 +30,7 @@ pub fn polls(nodes: u32, batches: u32, n: u64) -> io::Result<Vec<f64>> {
 
 fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     let file = sys::memfd().map_err(|error| Error::resource(format_args!("memfd: {error}")))?;
-    let adapter = Host::join(file.as_fd(), 0, nodes, ME)?;
+    let adapter = Host::one(Shm::join(file.as_fd(), 0, nodes, ME)?);
     let (config, _) = Config::read(|_| None).map_err(Error::resource)?;
     let layout = Layout::new(nodes, config.slots);
     let own = |id, len| -> Result<_, SciError> {
@@ -53,7 +54,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
         library: Library::default(),
     };
     // SAFETY: this process has one thread.
-    Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, 2, config.spin)) })
+    Ok(unsafe { Am::new(wiring, &config, &adapter, Waiter::new(nodes, nodes, 2, config.spin)) })
 }
 
 /// A connector that is never asked, because the node sends nothing.

@@ -3,6 +3,7 @@
 use gasnet_sci::am::wait::{self, Waiter};
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::sys;
+use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::{Host, NodeId, copy};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,7 +32,7 @@ impl Tricks {
         Ok(Tricks {
             cldemote: has_flag(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default(), "cldemote"),
             copy: routine(copy::own_lengths()),
-            pauses: Waiter::new(1, wait::cores(), config.spin).gap(),
+            pauses: Waiter::new(1, 1, wait::cores(), config.spin).gap(),
             membarrier: fences(config.membarrier)?,
         })
     }
@@ -53,9 +54,10 @@ fn routine(own: std::ops::Range<u64>) -> String {
 
 // Whether a job on this host relies on membarrier(2): a job of one node agrees with itself.
 fn fences(wanted: bool) -> io::Result<bool> {
-    let adapter = Host::join(sys::memfd()?.as_fd(), 0, 1, NodeId(0)).map_err(|e| io::Error::other(e.to_string()))?;
-    adapter.set_membarrier(wanted);
-    Ok(adapter.agree_on_fences())
+    let near = Shm::join(sys::memfd()?.as_fd(), 0, 1, NodeId(0)).map_err(|e| io::Error::other(e.to_string()))?;
+    let adapter = Host::one(near);
+    adapter.near().set_membarrier(wanted);
+    Ok(adapter.near().agree_on_fences(|_| true))
 }
 
 impl fmt::Display for Tricks {

@@ -1,0 +1,157 @@
+//! Sockets and what tells of them: epoll, the addresses of this host's interfaces, what a socket has not sent.
+//!
+//! Must not know: what is sent.
+
+#![allow(unsafe_code)] // system calls
+
+use std::ffi::CStr;
+use std::io::{self, Error};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+/// A set of descriptors, and what happens at them. Level-triggered.
+pub struct Epoll(OwnedFd);
+
+/// One descriptor at which something happened: the key that it was added with, and whether bytes or an end can be read.
+pub type Event = (u64, bool);
+
+impl Epoll {
+    /// An empty set.
+    pub fn new() -> io::Result<Epoll> {
+        // SAFETY: no memory is passed.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: the call above made it, and nobody else owns it.
+        Ok(Epoll(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// The set's own descriptor: readable when something happened.
+    pub fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Adds `fd`. `write`: also when it can be written.
+    pub fn add(&self, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, key, write)
+    }
+
+    /// Changes what is asked for of `fd`.
+    pub fn change(&self, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, key, write)
+    }
+
+    fn control(&self, what: i32, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
+        let events = (libc::EPOLLIN | libc::EPOLLRDHUP | if write { libc::EPOLLOUT } else { 0 }) as u32;
+        let mut event = libc::epoll_event { events, u64: key };
+        // SAFETY: `event` lives during the call.
+        match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), what, fd.as_raw_fd(), &mut event) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os_error()),
+        }
+    }
+
+    /// What has happened, without waiting; at most as many as `list` has room for.
+    pub fn look<'a>(&self, list: &'a mut [Event; 32]) -> &'a [Event] {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 32];
+        // SAFETY: the array has room for as many.
+        let found = unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), events.len() as i32, 0) };
+        let found = usize::try_from(found).unwrap_or(0);
+        for (entry, event) in list.iter_mut().zip(&events[..found]) {
+            let readable = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
+            *entry = (event.u64, event.events & readable as u32 != 0);
+        }
+        &list[..found]
+    }
+}
+
+/// Bytes that this socket was given and has not handed to the network yet. 0 where the system does not say.
+pub fn unsent(fd: BorrowedFd<'_>) -> usize {
+    const SIOCOUTQNSD: libc::Ioctl = 0x894B;
+    queued(fd, SIOCOUTQNSD)
+}
+
+/// Bytes that this socket was given and that the peer's system has not acknowledged yet.
+pub fn unacknowledged(fd: BorrowedFd<'_>) -> usize {
+    queued(fd, libc::TIOCOUTQ)
+}
+
+fn queued(fd: BorrowedFd<'_>, what: libc::Ioctl) -> usize {
+    let mut bytes = 0i32;
+    // SAFETY: `bytes` is writable, and both requests write an int.
+    match unsafe { libc::ioctl(fd.as_raw_fd(), what, &raw mut bytes) } {
+        0 => usize::try_from(bytes).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// An interface of this host that is up, and one of its addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// It reaches this host alone.
+    pub is_loopback: bool,
+}
+
+/// The IPv4 addresses of the interfaces that are up.
+pub fn interfaces() -> io::Result<Vec<Interface>> {
+    let mut first: *mut libc::ifaddrs = ptr::null_mut();
+    // SAFETY: `first` is writable.
+    if unsafe { libc::getifaddrs(&mut first) } != 0 {
+        return Err(Error::last_os_error());
+    }
+    let mut list = Vec::new();
+    let mut next = first;
+    // SAFETY: null, or an entry of the list, which lives until it is freed below.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        next = entry.ifa_next;
+        // SAFETY: null, or an address of the family that it names.
+        let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| i32::from(address.sa_family));
+        let is_up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
+        if family != Some(libc::AF_INET) || !is_up {
+            continue;
+        }
+        // SAFETY: its family says that it is one.
+        let address = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+        // SAFETY: a name that ends with a zero byte, as long as the list lives.
+        let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
+        let is_loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
+        list.push(Interface { name, address: Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)), is_loopback });
+    }
+    // SAFETY: the list that getifaddrs made; nothing refers to it any more.
+    unsafe { libc::freeifaddrs(first) };
+    Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_happens_is_told_with_its_key() {
+        let set = Epoll::new().unwrap();
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        set.add(theirs.as_fd(), 7, false).unwrap();
+        let mut list = [(0, false); 32];
+        assert!(set.look(&mut list).is_empty());
+        ours.write_all(b"x").unwrap();
+        assert_eq!(set.look(&mut list), [(7, true)]);
+        set.change(theirs.as_fd(), 8, true).unwrap();
+        drop(ours);
+        assert_eq!(set.look(&mut list), [(8, true)]);
+    }
+
+    #[test]
+    fn loopback_is_an_interface() {
+        let list = interfaces().unwrap();
+        assert!(list.iter().any(|i| i.is_loopback && i.address == Ipv4Addr::LOCALHOST), "{list:?}");
+    }
+}

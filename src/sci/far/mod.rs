@@ -1,0 +1,275 @@
+//! The far half of the adapter: memory of nodes on other hosts.
+//!
+//! A map of a far peer's memory records what is stored through it. The record goes out as a frame, and the peer's progress stores
+//! it in its own memory, in the same order. So slots, rings, credits and cells are the same protocol as between nodes that share
+//! memory; applying runs no handler. Long payloads, puts and gets do not go through records: the wire moves them (`wire`).
+//!
+//! | file | what |
+//! |---|---|
+//! | `remote` | the maps that record, and transfers |
+//! | `record` | the body of a frame |
+//! | `apply` | the target's side, with its checks |
+//! | `wire` | what carries frames and bytes; `tcp` |
+//!
+//! Rules:
+//! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
+//!    nothing to do.
+//! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. A full one waits for room, and lets the
+//!    wire work meanwhile, which runs no handlers. So a store never fails.
+//! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
+//!    [`Far::progress`] does when nobody has for `GRACE`.
+//!
+//! Must not know: messages, slots, how a wire works.
+
+pub mod apply;
+pub mod record;
+pub mod remote;
+pub mod tcp;
+pub mod wire;
+
+use crate::base::fatal;
+use crate::os::sys;
+use crate::sci::SegmentId;
+use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
+use apply::{MayWrite, Regions};
+use parking_lot::{Mutex, MutexGuard};
+use record::Kind;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use wire::{Lost, Sink, Wire};
+
+/// Polls in vain between two looks at the network, while it is quiet: a look takes 0.1 to 0.25 µs.
+const QUIET: u32 = 32;
+/// Looks in vain after which the network is quiet: about a millisecond.
+const WARM: u32 = 4096;
+/// How long after the loss of a peer this node waits for its supervisor to end the job.
+const GRACE: Duration = Duration::from_secs(2);
+/// Looks of a sender that waits for room before it sleeps between them.
+const SPINS: u32 = 2000;
+
+/// The stage of a peer: records that were not sent yet.
+type Stage = Vec<u8>;
+
+/// This node's way to nodes of other hosts.
+pub struct Far {
+    me: u32,
+    wire: Box<dyn Wire>,
+    frame_max: usize,
+    regions: Regions,
+    payload: SegmentId,
+    stages: Box<[OnceLock<Box<Mutex<Stage>>>]>,
+    /// Looks that are left until the network is quiet; 0: it is.
+    warm: AtomicU32,
+    skipped: AtomicU32,
+    /// Stages that a flush could not send.
+    unsent: AtomicBool,
+    gone: Mutex<Vec<Gone>>,
+    any_lost: AtomicBool,
+}
+
+/// A peer that is not there any more.
+struct Gone {
+    rank: u32,
+    /// Why, and since when; `None`: it has left in good order.
+    lost: Option<(Lost, Instant)>,
+}
+
+impl Far {
+    /// For node `me` of `nodes`, over `wire`. `payload` is the region that writes and reads of the wire are for. Never freed,
+    /// because maps and threads use it until the process ends.
+    pub fn new(me: u32, nodes: u32, wire: Box<dyn Wire>, payload: SegmentId) -> &'static Far {
+        Box::leak(Box::new(Far {
+            me,
+            frame_max: wire.frame_max(),
+            wire,
+            regions: Regions::default(),
+            payload,
+            stages: (0..nodes).map(|_| OnceLock::new()).collect(),
+            warm: AtomicU32::new(0),
+            skipped: AtomicU32::new(0),
+            unsent: AtomicBool::new(false),
+            gone: Mutex::default(),
+            any_lost: AtomicBool::new(false),
+        }))
+    }
+
+    /// What carries the bytes.
+    pub fn wire(&self) -> &dyn Wire {
+        &*self.wire
+    }
+
+    /// Lets peers write into this node's region `id`, as far as `may_write` says.
+    pub fn admit<M: crate::sci::LocalMap>(&self, id: SegmentId, map: M, may_write: MayWrite) {
+        self.regions.admit(id, map, may_write);
+    }
+
+    fn stage(&self, peer: u32) -> MutexGuard<'_, Stage> {
+        self.stages[peer as usize].get_or_init(Box::default).lock()
+    }
+
+    /// Records a store of `parts` at `offset` of region `id` of `peer`.
+    fn record(&self, peer: u32, id: SegmentId, offset: usize, kind: Kind, parts: &[&[u8]]) {
+        let mut stage = self.stage(peer);
+        let len: usize = record::HEAD + parts.iter().map(|part| part.len()).sum::<usize>();
+        if stage.len() + len > self.frame_max {
+            self.send(peer, &mut stage);
+        }
+        record::append(&mut stage, id, offset, kind, parts);
+    }
+
+    /// The most bytes of one record.
+    fn record_max(&self) -> usize {
+        (self.frame_max - record::HEAD).min(record::MOST)
+    }
+
+    /// Sends what is recorded for `peer`, as far as there is room now.
+    pub fn flush(&self, peer: u32) {
+        let mut stage = self.stage(peer);
+        if !stage.is_empty() && !self.post(peer, &mut stage) {
+            self.unsent.store(true, Ordering::Relaxed); // Relaxed: progress looks at each stage under its lock
+        }
+        self.warm.store(WARM, Ordering::Relaxed); // Relaxed: a hint; an answer is probably on its way
+    }
+
+    /// Sends the whole stage. Waits for room.
+    fn send(&self, peer: u32, stage: &mut Stage) {
+        self.until(|| self.post(peer, stage));
+    }
+
+    /// Posts the stage as a frame. False: there is no room.
+    fn post(&self, peer: u32, stage: &mut Stage) -> bool {
+        let posted = stage.is_empty() || self.wire.post(peer, stage).unwrap_or(true); // rule 3
+        if posted {
+            stage.clear();
+        }
+        posted
+    }
+
+    /// Lets the wire work until `done`.
+    fn until(&self, mut done: impl FnMut() -> bool) {
+        let mut looks = 0u32;
+        while !done() {
+            self.wire.progress(&FarSink(self));
+            self.look_for_losses();
+            looks += 1;
+            match (looks, self.wire.descriptor()) {
+                (..SPINS, _) => spin_loop(),
+                (_, Some(fd)) => sys::await_readable(&[fd], Duration::from_millis(1)),
+                (_, None) => sys::nap(Duration::from_micros(50)),
+            }
+        }
+    }
+
+    /// Lets the network work, now and then while it is quiet, always if `thorough`.
+    #[inline]
+    pub fn progress(&self, thorough: bool) {
+        // Relaxed, all: hints; threads may lose counts, which only moves a look.
+        let warm = self.warm.load(Ordering::Relaxed);
+        if warm == 0 && !thorough {
+            let skipped = self.skipped.load(Ordering::Relaxed) + 1;
+            let is_due = skipped >= QUIET;
+            self.skipped.store(if is_due { 0 } else { skipped }, Ordering::Relaxed); // Relaxed: as above
+            if !is_due {
+                return;
+            }
+        }
+        self.look(warm);
+    }
+
+    #[inline(never)]
+    fn look(&self, warm: u32) {
+        let came = self.wire.progress(&FarSink(self));
+        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) {
+            self.flush_all(); // Relaxed, both: a stage is looked at under its lock
+        }
+        let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };
+        self.warm.store(next, Ordering::Relaxed); // Relaxed: as in `progress`
+        self.look_for_losses();
+    }
+
+    fn flush_all(&self) {
+        for (peer, stage) in (0..).zip(&self.stages) {
+            if let Some(mut stage) = stage.get().and_then(|stage| stage.try_lock())
+                && !self.post(peer, &mut stage)
+            {
+                self.unsent.store(true, Ordering::Relaxed); // Relaxed: as in `flush`
+            }
+        }
+    }
+
+    /// True while something from the network is to be expected: then each poll should look.
+    #[inline(always)]
+    pub fn is_warm(&self) -> bool {
+        self.warm.load(Ordering::Relaxed) != 0 // Relaxed: a hint
+    }
+
+    /// Something was sent that will be answered.
+    fn expect(&self) {
+        self.warm.store(WARM, Ordering::Relaxed); // Relaxed: a hint
+    }
+
+    fn look_for_losses(&self) {
+        if self.any_lost.load(Ordering::Relaxed) {
+            self.judge_losses(); // Relaxed: what was lost is read under its lock
+        }
+    }
+
+    #[cold]
+    fn judge_losses(&self) {
+        let gone = self.gone.lock();
+        let overdue = gone.iter().find_map(|gone| {
+            let (why, since) = gone.lost.as_ref().filter(|(_, since)| since.elapsed() > GRACE)?;
+            Some((gone.rank, why.clone(), *since))
+        });
+        drop(gone);
+        if let Some((rank, Lost(why), _)) = overdue {
+            fatal::fatal(format_args!("lost the connection to node {rank}: {why}; ending the job"));
+        }
+    }
+
+    /// What the statistics say of peers that are gone: by rank, why.
+    pub fn losses(&self) -> Vec<(u32, String)> {
+        let gone = self.gone.lock();
+        gone.iter().filter_map(|gone| Some((gone.rank, gone.lost.as_ref()?.0.0.clone()))).collect()
+    }
+
+    /// This node leaves in good order: what was stored reaches the peers, if they take it within `time`.
+    pub fn leave(&self, time: Duration) {
+        for (peer, stage) in (0..).zip(&self.stages) {
+            if let Some(mut stage) = stage.get().and_then(|stage| stage.try_lock()) {
+                self.post(peer, &mut stage);
+            }
+        }
+        self.wire.leave(time);
+    }
+}
+
+/// This node, as its wire sees it.
+struct FarSink<'a>(&'a Far);
+
+impl Sink for FarSink<'_> {
+    fn frame(&self, peer: u32, frame: &[u8]) {
+        if let Err(problem) = self.0.regions.apply(peer, frame) {
+            fatal::fatal(format_args!("node {peer} sent what this library never sends: {problem}; ending the job"));
+        }
+    }
+
+    fn place(&self, peer: u32, offset: u64, len: usize, _write: bool) -> Option<*mut u8> {
+        self.0.regions.place(self.0.payload, peer, usize::try_from(offset).ok()?, len)
+    }
+
+    fn lost(&self, peer: u32, why: &Lost) {
+        self.0.gone.lock().push(Gone { rank: peer, lost: Some((why.clone(), Instant::now())) });
+        self.0.any_lost.store(true, Ordering::Relaxed); // Relaxed: the list has a lock
+    }
+
+    fn left(&self, peer: u32) {
+        self.0.gone.lock().push(Gone { rank: peer, lost: None });
+    }
+}
+
+impl std::fmt::Debug for Far {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "far half of node {} over {}", self.me, self.wire.name())
+    }
+}

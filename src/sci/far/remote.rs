@@ -1,0 +1,162 @@
+//! Maps of far peers' memory: they record what is stored through them.
+//!
+//! Must not know: what is stored, when it goes out.
+
+#![allow(unsafe_code)] // clients' memory
+
+use super::Far;
+use super::record::Kind;
+use super::wire::Kept;
+use crate::sci::{SciError, SegmentId};
+use crate::sync::AtomicU64;
+
+/// Bytes of a write that go as a record, behind what was stored before. Longer ones go straight from their place.
+const RECORDED: usize = 4 << 10;
+
+/// A part of a region of a far peer.
+#[derive(Clone, Copy)]
+pub struct FarMap {
+    far: &'static Far,
+    peer: u32,
+    region: SegmentId,
+    base: usize,
+    len: usize,
+}
+
+impl FarMap {
+    /// `len` bytes at `base` of region `region` of `peer`.
+    pub fn new(far: &'static Far, peer: u32, region: SegmentId, base: usize, len: usize) -> FarMap {
+        FarMap { far, peer, region, base, len }
+    }
+
+    /// Bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    fn check(&self, offset: usize, len: usize) -> Result<(), SciError> {
+        crate::sci::pio::check_range(offset, len, self.len)
+    }
+
+    fn record(&self, offset: usize, len: usize, kind: Kind, parts: &[&[u8]]) {
+        assert!(offset <= self.len && len <= self.len - offset, "a store outside the map");
+        self.far.record(self.peer, self.region, self.base + offset, kind, parts);
+    }
+
+    /// As [`RemoteMap::store`](crate::sci::RemoteMap::store).
+    pub fn store(&self, offset: usize, words: &[u64]) {
+        let mut bytes = [0; 256];
+        for (i, words) in words.chunks(bytes.len() / 8).enumerate() {
+            let len = 8 * words.len();
+            bytes.chunks_exact_mut(8).zip(words).for_each(|(eight, word)| eight.copy_from_slice(&word.to_le_bytes()));
+            self.record(offset + 256 * i, len, Kind::Words, &[&bytes[..len]]);
+        }
+    }
+
+    /// As [`RemoteMap::packet`](crate::sci::RemoteMap::packet).
+    pub fn packet(&self, offset: usize, head: u64, body: &[u64]) {
+        let mut bytes = [0; 64];
+        let words = std::iter::once(&head).chain(body);
+        bytes.chunks_exact_mut(8).zip(words).for_each(|(eight, word)| eight.copy_from_slice(&word.to_le_bytes()));
+        let len = 8 + 8 * body.len();
+        self.record(offset, len, Kind::Packet, &[&bytes[..len]]);
+    }
+
+    /// As [`RemoteMap::publish`](crate::sci::RemoteMap::publish).
+    pub fn publish(&self, offset: usize, value: u64) {
+        self.record(offset, 8, Kind::Publish, &[&value.to_le_bytes()]);
+    }
+
+    /// As [`RemoteMap::publish32`](crate::sci::RemoteMap::publish32).
+    pub fn publish32(&self, offset: usize, value: u32) {
+        self.record(offset, 4, Kind::Publish32, &[&value.to_le_bytes()]);
+    }
+
+    /// As [`RemoteMap::fill`](crate::sci::RemoteMap::fill).
+    pub fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
+        self.check(offset, len)?;
+        if len > 0 {
+            self.record(offset, len, Kind::Fill, &[&[byte], &(len as u64).to_le_bytes()]);
+        }
+        Ok(())
+    }
+
+    /// As [`RemoteMap::write`](crate::sci::RemoteMap::write). When it returns, the caller may change the source.
+    ///
+    /// # Safety
+    /// `src` is readable for `len` bytes.
+    pub unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        self.check(offset, len)?;
+        if self.region == self.far.payload && len > RECORDED {
+            // SAFETY: the caller promises the source until this returns.
+            unsafe { self.write_at_once(offset, src, len, None) };
+            return Ok(());
+        }
+        let mut at = 0;
+        while at < len {
+            let piece = (len - at).min(self.far.record_max());
+            // SAFETY: the caller promises `len` readable bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(src.add(at), piece) };
+            self.record(offset + at, piece, Kind::Bytes, &[bytes]);
+            at += piece;
+        }
+        Ok(())
+    }
+
+    /// Writes behind what was stored before, and returns when the source is free.
+    ///
+    /// # Safety
+    /// `src` is readable for `len` bytes.
+    unsafe fn write_at_once(&self, offset: usize, src: *const u8, len: usize, done: Option<&'static AtomicU64>) {
+        let (far, at) = (self.far, (self.base + offset) as u64);
+        let mut stage = far.stage(self.peer); // held, so that no other thread posts meanwhile
+        far.send(self.peer, &mut stage);
+        // SAFETY: the caller promises the source.
+        far.until(|| unsafe { far.wire.write(self.peer, at, src, len, Kept::Now, done) }.unwrap_or(true));
+    }
+
+    /// Starts a put. `done` is raised when every byte is in place at the peer. `lasting`: the source stays as it is until then;
+    /// else the call returns when the source is free.
+    ///
+    /// # Safety
+    /// `src` is readable for `len` bytes, as long as `lasting` says.
+    pub unsafe fn put(
+        &self,
+        offset: usize,
+        src: *const u8,
+        len: usize,
+        lasting: bool,
+        done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        self.check(offset, len)?;
+        let (far, at) = (self.far, (self.base + offset) as u64);
+        if lasting && len > RECORDED {
+            // SAFETY: the caller promises the source until `done` is raised.
+            far.until(|| unsafe { far.wire.write(self.peer, at, src, len, Kept::UntilDone, Some(done)) }.unwrap_or(true));
+        } else {
+            // SAFETY: the caller promises the source until this returns.
+            unsafe { self.write_at_once(offset, src, len, Some(done)) };
+        }
+        far.expect();
+        Ok(())
+    }
+
+    /// Starts a get. `done` is raised when every byte is here.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes until then.
+    pub unsafe fn get(&self, offset: usize, to: *mut u8, len: usize, done: &'static AtomicU64) -> Result<(), SciError> {
+        self.check(offset, len)?;
+        let (far, at) = (self.far, (self.base + offset) as u64);
+        // SAFETY: the caller promises the target until `done` is raised.
+        far.until(|| unsafe { far.wire.read(self.peer, at, to, len, done) }.unwrap_or(true));
+        far.expect();
+        Ok(())
+    }
+
+    /// Sends what was recorded for the peer.
+    pub fn flush(&self) {
+        self.far.flush(self.peer);
+    }
+}

@@ -1,0 +1,415 @@
+//! The sending half of a link to one peer: what goes next into the connection, and what is waited for.
+//!
+//! Rules:
+//! 1. The *stream* goes first and in order: frames, writes whose caller waits, acknowledgements. What a caller may change is
+//!    copied before the call returns, or sent.
+//! 2. *Bulk* goes while the stream is empty, piece by piece: writes whose memory stays, and data that the peer has asked for. A
+//!    piece is taken only while little waits in the socket, so that a frame posted later waits little.
+//! 3. Writes that want it are acknowledged in their order, and data comes in the order of the reads.
+//!
+//! Must not know: how a connection is made, what frames say.
+
+#![allow(unsafe_code)] // clients' memory, until it is sent
+
+use super::head::{HEAD, Head, Kind, PIECE, WANTS_ACK};
+use crate::os::net;
+use crate::sci::far::wire::Done;
+use crate::sync::{AtomicU64, Ordering};
+use socket2::SockRef;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Bytes that wait in the stream before a frame is refused.
+const STREAM_MOST: usize = 256 << 10;
+/// Bytes that the socket has not sent, from which on no bulk is added.
+const UNSENT_MOST: usize = 256 << 10;
+/// Writes and reads under way, at most.
+const BULK_MOST: usize = 1024;
+
+/// Memory that stays as it is until it is sent.
+#[derive(Clone, Copy)]
+struct Memory {
+    at: *const u8,
+    len: usize,
+}
+
+// SAFETY: an address and a length; who queued it promised that it stays readable.
+unsafe impl Send for Memory {}
+
+/// A piece of the stream.
+enum Chunk {
+    /// Bytes of our own, of which so many are sent.
+    Own(Vec<u8>, usize),
+    /// Memory of others.
+    Theirs(Memory),
+}
+
+/// Bytes that go when there is room.
+struct Bulk {
+    memory: Memory,
+    /// Of a write: where at the peer, and whom to tell. `None`: data that the peer has asked for.
+    write: Option<(u64, Done)>,
+}
+
+/// A write of which not all has gone into the stream; its caller calls again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Begun {
+    from: usize,
+    offset: u64,
+    len: usize,
+}
+
+/// Where data lands that was asked for.
+pub struct Landing {
+    at: *mut u8,
+    left: usize,
+    done: &'static AtomicU64,
+}
+
+// SAFETY: who asked promised that the memory is writable until `done` is raised.
+unsafe impl Send for Landing {}
+
+impl Landing {
+    /// Where the next bytes go, and how many are missing.
+    pub fn place(&self) -> (*mut u8, usize) {
+        (self.at, self.left)
+    }
+
+    /// `len` bytes more have come.
+    pub fn advance(&mut self, len: usize) {
+        self.at = self.at.wrapping_add(len);
+        self.left -= len;
+    }
+}
+
+/// The sending half.
+#[derive(Default)]
+pub struct Link {
+    /// The connection, once both sides are sure of each other.
+    socket: Option<Arc<TcpStream>>,
+    /// The socket can be written again when the system says so.
+    clogged: bool,
+    stream: VecDeque<Chunk>,
+    stream_bytes: usize,
+    bulk: VecDeque<Bulk>,
+    begun: Option<Begun>,
+    /// Writes that want an acknowledgement: sent so far, and those that wait, by number.
+    wanted: u64,
+    unacknowledged: VecDeque<(u64, &'static AtomicU64)>,
+    /// Reads that are not complete, the oldest first.
+    pub reads: VecDeque<Landing>,
+    /// The peer's writes that are in place, and what it was told of them.
+    in_place: u64,
+    told: u64,
+}
+
+/// What came of an attempt to send.
+pub type Sent = io::Result<()>;
+
+impl Link {
+    /// The connection.
+    pub fn socket(&self) -> Option<&Arc<TcpStream>> {
+        self.socket.as_ref()
+    }
+
+    /// Both sides are sure of each other: what waits may go.
+    pub fn open(&mut self, socket: Arc<TcpStream>) -> Sent {
+        self.socket = Some(socket);
+        self.pump()
+    }
+
+    /// Forgets all. Who waits for a transfer waits for ever, until the job ends.
+    pub fn close(&mut self) {
+        *self = Link::default();
+    }
+
+    /// True if only progress can move something on.
+    pub fn is_busy(&self) -> bool {
+        let waits = !self.stream.is_empty() || !self.bulk.is_empty();
+        waits || !self.unacknowledged.is_empty() || !self.reads.is_empty()
+    }
+
+    /// True if the socket must be watched for room.
+    pub fn is_clogged(&self) -> bool {
+        self.clogged
+    }
+
+    /// True if bytes wait for room in the socket.
+    pub fn has_unsent(&self) -> bool {
+        !self.stream.is_empty() || !self.bulk.is_empty()
+    }
+
+    fn head(&mut self, kind: Kind, flags: u8, len: usize) -> [u8; HEAD] {
+        self.told = self.in_place;
+        Head { len, kind, flags, done: self.in_place }.bytes()
+    }
+
+    /// Sends a frame. False: no room.
+    pub fn post(&mut self, frame: &[u8]) -> io::Result<bool> {
+        if self.stream_bytes + frame.len() > STREAM_MOST {
+            self.pump()?;
+            if self.stream_bytes + frame.len() > STREAM_MOST {
+                return Ok(false);
+            }
+        }
+        let head = self.head(Kind::Frame, 0, frame.len());
+        self.put_out(&head, frame)?;
+        Ok(true)
+    }
+
+    /// Sends these at once, if nothing waits; keeps what does not fit.
+    fn put_out(&mut self, head: &[u8], body: &[u8]) -> Sent {
+        let mut sent = 0;
+        if self.stream.is_empty()
+            && !self.clogged
+            && let Some(socket) = &self.socket
+        {
+            sent = send(socket, &[IoSlice::new(head), IoSlice::new(body)])?;
+            self.clogged = sent < head.len() + body.len();
+        }
+        if sent < head.len() + body.len() {
+            let rest = head.iter().chain(body).skip(sent).copied().collect::<Vec<_>>();
+            self.stream_bytes += rest.len();
+            self.stream.push_back(Chunk::Own(rest, 0));
+        }
+        Ok(())
+    }
+
+    /// Writes memory that the caller keeps as it is while it calls again and again with the same arguments, until this returns
+    /// true: then all of it is with the system.
+    pub fn write_now(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> io::Result<bool> {
+        let call = Begun { from: from.addr(), offset, len };
+        if self.begun != Some(call) {
+            self.pump()?;
+            if self.begun.is_some() || !self.stream.is_empty() || self.socket.is_none() {
+                return Ok(false);
+            }
+            let mut at = 0;
+            while at < len {
+                let piece = (len - at).min(PIECE);
+                let is_last = at + piece == len;
+                self.queue_write(offset + at as u64, from.wrapping_add(at), piece, done.filter(|_| is_last));
+                at += piece;
+            }
+            self.begun = Some(call);
+        }
+        self.flush()?;
+        let is_over = self.stream.is_empty();
+        if is_over {
+            self.begun = None;
+            self.pump()?;
+        }
+        Ok(is_over)
+    }
+
+    /// Puts one piece of a write into the stream.
+    fn queue_write(&mut self, offset: u64, from: *const u8, len: usize, done: Done) {
+        let flags = if done.is_some() { WANTS_ACK } else { 0 };
+        let mut head = self.head(Kind::Write, flags, len + 8).to_vec();
+        head.extend_from_slice(&offset.to_le_bytes());
+        if let Some(done) = done {
+            self.wanted += 1;
+            self.unacknowledged.push_back((self.wanted, done));
+        }
+        self.stream_bytes += head.len() + len;
+        self.stream.push_back(Chunk::Own(head, 0));
+        self.stream.push_back(Chunk::Theirs(Memory { at: from, len }));
+    }
+
+    /// Writes memory that stays as it is until `done`. False: too many are under way.
+    pub fn write_later(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> io::Result<bool> {
+        if self.bulk.len() >= BULK_MOST {
+            self.pump()?;
+            return Ok(false);
+        }
+        self.bulk.push_back(Bulk { memory: Memory { at: from, len }, write: Some((offset, done)) });
+        self.pump().map(|()| true)
+    }
+
+    /// Asks for `len` bytes at `offset`. False: too many are under way.
+    pub fn read(&mut self, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64) -> io::Result<bool> {
+        if self.reads.len() >= BULK_MOST || self.stream_bytes > STREAM_MOST {
+            self.pump()?;
+            return Ok(false);
+        }
+        self.reads.push_back(Landing { at: to, left: len, done });
+        let head = self.head(Kind::Read, 0, 16);
+        let mut body = [0; 16];
+        body[..8].copy_from_slice(&offset.to_le_bytes());
+        body[8..].copy_from_slice(&(len as u64).to_le_bytes());
+        self.put_out(&head, &body).map(|()| true)
+    }
+
+    /// The peer has asked for these bytes of this node's segment.
+    pub fn answer(&mut self, from: *const u8, len: usize) -> Sent {
+        self.bulk.push_back(Bulk { memory: Memory { at: from, len }, write: None });
+        self.pump()
+    }
+
+    /// A write of the peer is in place, of which it wants to know.
+    pub fn note_in_place(&mut self) {
+        self.in_place += 1;
+    }
+
+    /// Tells the peer of its writes, unless another head has told it.
+    pub fn acknowledge(&mut self) -> Sent {
+        if self.told == self.in_place {
+            return Ok(());
+        }
+        let head = self.head(Kind::Ack, 0, 0);
+        self.put_out(&head, &[])
+    }
+
+    /// Tells the peer that this node leaves in good order.
+    pub fn say_goodbye(&mut self) -> Sent {
+        let head = self.head(Kind::Bye, 0, 0);
+        self.put_out(&head, &[])
+    }
+
+    /// The peer says that `done` of this node's writes are in place. False: so many were not sent. Returns whether any are new.
+    pub fn acknowledged(&mut self, done: u64) -> Option<bool> {
+        let mut any = false;
+        while let Some((number, count)) = self.unacknowledged.front()
+            && *number <= done
+        {
+            raise(count);
+            any = true;
+            self.unacknowledged.pop_front();
+        }
+        (done <= self.wanted).then_some(any)
+    }
+
+    /// The oldest read is complete.
+    pub fn read_complete(&mut self) {
+        if let Some(read) = self.reads.pop_front() {
+            raise(read.done);
+        }
+    }
+
+    /// The socket has room again, as the system says.
+    pub fn unclog(&mut self) -> Sent {
+        self.clogged = false;
+        self.pump()
+    }
+
+    /// Sends what waits, as far as there is room (rules 1 and 2).
+    pub fn pump(&mut self) -> Sent {
+        loop {
+            self.flush()?;
+            if !self.stream.is_empty() || !self.take_bulk() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Moves one piece of bulk into the stream, if it may go.
+    fn take_bulk(&mut self) -> bool {
+        let Some(socket) = &self.socket else { return false };
+        if self.begun.is_some() {
+            return false; // its caller waits, and asks whether the stream is empty
+        }
+        let Some(Bulk { memory: Memory { at, len }, write }) = self.bulk.pop_front() else { return false };
+        if net::unsent(socket.as_fd()) > UNSENT_MOST {
+            self.bulk.push_front(Bulk { memory: Memory { at, len }, write });
+            self.clogged = true; // it is asked for room, so that progress looks again
+            return false;
+        }
+        let piece = len.min(PIECE);
+        match write {
+            Some((offset, done)) => {
+                self.queue_write(offset, at, piece, done.filter(|_| piece == len));
+            }
+            None => {
+                let head = self.head(Kind::Data, 0, piece);
+                self.stream_bytes += HEAD + piece;
+                self.stream.push_back(Chunk::Own(head.to_vec(), 0));
+                self.stream.push_back(Chunk::Theirs(Memory { at, len: piece }));
+            }
+        }
+        if piece < len {
+            let memory = Memory { at: at.wrapping_add(piece), len: len - piece };
+            let write = write.map(|(offset, done)| (offset + piece as u64, done));
+            self.bulk.push_front(Bulk { memory, write });
+        }
+        true
+    }
+
+    /// Sends the stream, as far as there is room.
+    fn flush(&mut self) -> Sent {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        while !self.stream.is_empty() {
+            let slices: Vec<IoSlice<'_>> = self.stream.iter().take(16).map(Chunk::slice).collect();
+            let wanted: usize = slices.iter().map(|slice| slice.len()).sum();
+            let mut sent = send(socket, &slices)?;
+            self.stream_bytes -= sent;
+            self.clogged = sent < wanted;
+            while sent > 0
+                && let Some(chunk) = self.stream.front_mut()
+            {
+                let taken = chunk.take(sent);
+                sent -= taken;
+                if chunk.is_empty() {
+                    self.stream.pop_front();
+                }
+            }
+            if self.clogged {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Chunk {
+    fn slice(&self) -> IoSlice<'_> {
+        match self {
+            Chunk::Own(bytes, sent) => IoSlice::new(&bytes[*sent..]),
+            // SAFETY: who queued it promised that it stays readable until it is sent. The system alone looks at the bytes, so a
+            // client that changes its own segment meanwhile races with no reference of ours that is read.
+            Chunk::Theirs(memory) => IoSlice::new(unsafe { std::slice::from_raw_parts(memory.at, memory.len) }),
+        }
+    }
+
+    fn take(&mut self, most: usize) -> usize {
+        match self {
+            Chunk::Own(bytes, sent) => {
+                let taken = most.min(bytes.len() - *sent);
+                *sent += taken;
+                taken
+            }
+            Chunk::Theirs(memory) => {
+                let taken = most.min(memory.len);
+                *memory = Memory { at: memory.at.wrapping_add(taken), len: memory.len - taken };
+                taken
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Chunk::Own(bytes, sent) => *sent == bytes.len(),
+            Chunk::Theirs(memory) => memory.len == 0,
+        }
+    }
+}
+
+/// Counts a transfer as complete.
+fn raise(count: &AtomicU64) {
+    // ORDERING: Release ↔ Acquire of a reader of the count: it sees the bytes of a read. Of a write, the peer has stored them.
+    count.fetch_add(1, Ordering::Release);
+}
+
+/// Bytes that the system took; 0 if it has no room.
+fn send(socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    loop {
+        match SockRef::from(socket).send_vectored_with_flags(slices, libc::MSG_NOSIGNAL) {
+            Ok(sent) => return Ok(sent),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,538 @@
+//! The wire over TCP: one connection between two nodes, made at the first contact.
+//!
+//! | file | what |
+//! |---|---|
+//! | `address` | where this node listens |
+//! | `greet`, `greeting` | how two nodes make sure of each other |
+//! | `head` | the head of all that is sent |
+//! | `link` | the sending half: frames, writes, reads, acknowledgements |
+//! | `input` | the receiving half |
+//!
+//! Rules:
+//! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
+//!    rank waits for it.
+//! 2. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
+//! 3. Locks are taken in this order: `receiving`, a link, `newcomers` or `losses`.
+//! 4. A link that ended never comes back. What is sent to it goes nowhere, because the job is about to end.
+//!
+//! Must not know: what frames say, who is a peer's host.
+
+#![allow(unsafe_code)] // memory of clients, which the trait hands over
+
+pub mod address;
+mod greet;
+mod greeting;
+mod head;
+mod input;
+mod link;
+#[cfg(test)]
+mod tests;
+
+use super::wire::{Done, Kept, Lost, Sink, Wire};
+use crate::base::log;
+use crate::os::net::{self, Epoll};
+use crate::os::sys;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use address::Endpoint;
+use greet::Refusal;
+use greeting::{Greeting, Identity, STRANGER, Step};
+use input::{End, From, Input};
+use link::Link;
+use parking_lot::{Mutex, MutexGuard};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+use std::collections::HashMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Connections of which it is not sure yet who is there, at most. Others wait in the system's queue.
+const STRANGERS: usize = 64;
+/// The system's queue of connections that nobody has accepted.
+const BACKLOG: i32 = 1024;
+/// Between two attempts to connect.
+const AGAIN: Duration = Duration::from_millis(20);
+/// Time for a first contact, all attempts together. A guess: a target that computes does not greet.
+const CONTACT: Duration = Duration::from_secs(60);
+/// Looks at the socket that was active last to one at all of them, while nothing comes. The first costs 0.15 µs where the second
+/// costs 0.1 and the first besides.
+const LOOKS: u32 = 4;
+/// Bytes that the system keeps for a socket: what slots and rings of a peer hold, so that a node that sends and then computes
+/// leaves nothing here.
+const SEND_BUFFER: usize = 1 << 20;
+
+const LISTENER: u64 = u64::MAX;
+const GREETING: u64 = 1 << 32;
+
+/// How far the contact with a peer has come.
+#[derive(Default)]
+enum Contact {
+    /// There is none.
+    #[default]
+    None,
+    /// It is being made.
+    Begun(Instant),
+    /// It is there.
+    Made,
+    /// The peer has left in good order.
+    Left,
+    /// It is lost.
+    Lost(Lost),
+}
+
+#[derive(Default)]
+struct Peer {
+    contact: Mutex<Contact>,
+    link: Mutex<Link>,
+    /// Whether the socket is watched for room, and whether this link counts as busy.
+    watched: AtomicU32,
+    busy: AtomicU32,
+}
+
+/// What one thread at a time has.
+#[derive(Default)]
+struct Receiving {
+    inputs: HashMap<u32, (Input, Arc<TcpStream>)>,
+    greetings: HashMap<u64, Greeting>,
+    again: Vec<(u32, Instant)>,
+    hot: Option<u32>,
+    looks: u32,
+}
+
+/// The wire.
+pub struct Tcp {
+    who: Identity,
+    listener: TcpListener,
+    endpoint: Endpoint,
+    epoll: Epoll,
+    addresses: OnceLock<Vec<Option<SocketAddr>>>,
+    peers: Box<[OnceLock<Box<Peer>>]>,
+    receiving: Mutex<Receiving>,
+    newcomers: Mutex<Vec<Greeting>>,
+    losses: Mutex<Vec<(u32, Lost)>>,
+    busy: AtomicU32,
+    told: Mutex<[bool; greet::KINDS]>,
+}
+
+impl Tcp {
+    /// Listens at `endpoint`, for node `me` of `nodes`. `layout` must be the same at all nodes; `secret` is the job's.
+    pub fn new(me: u32, nodes: u32, layout: u64, secret: [u8; 16], endpoint: Endpoint) -> io::Result<Tcp> {
+        let listener = endpoint.listen(BACKLOG)?;
+        let endpoint = Endpoint { address: endpoint.address, ports: listener.local_addr()?.port()..=listener.local_addr()?.port() };
+        let epoll = Epoll::new()?;
+        epoll.add(listener.as_fd(), LISTENER, false)?;
+        Ok(Tcp {
+            who: Identity { me, nodes, layout, secret },
+            listener,
+            endpoint,
+            epoll,
+            addresses: OnceLock::new(),
+            peers: (0..nodes).map(|_| OnceLock::new()).collect(),
+            receiving: Mutex::default(),
+            newcomers: Mutex::default(),
+            losses: Mutex::default(),
+            busy: AtomicU32::new(0),
+            told: Mutex::default(),
+        })
+    }
+
+    fn peer(&self, rank: u32) -> &Peer {
+        self.peers[rank as usize].get_or_init(Box::default)
+    }
+
+    /// Does something with the link to `peer`; begins the contact if there is none.
+    fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> io::Result<T>) -> Result<T, Lost> {
+        let peer = self.peer(rank);
+        {
+            let mut contact = peer.contact.lock();
+            match &*contact {
+                Contact::Made | Contact::Begun(_) => {}
+                Contact::Left => return Err(Lost("it has left the job".into())),
+                Contact::Lost(why) => return Err(why.clone()),
+                Contact::None => {
+                    *contact = Contact::Begun(Instant::now());
+                    drop(contact);
+                    self.connect(rank);
+                }
+            }
+        }
+        let mut link = peer.link.lock();
+        let result = act(&mut link);
+        self.settle(rank, peer, link);
+        result.map_err(|error| self.lose(rank, error.to_string()))
+    }
+
+    /// Notes what the link waits for, after it was used.
+    fn settle(&self, rank: u32, peer: &Peer, link: MutexGuard<'_, Link>) {
+        let (clogged, busy) = (u32::from(link.is_clogged()), u32::from(link.is_busy()));
+        // Relaxed, all: the lock orders them; `busy` of all links together is a hint.
+        if peer.watched.load(Ordering::Relaxed) != clogged
+            && let Some(socket) = link.socket()
+        {
+            peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
+            let _ = self.epoll.change(socket.as_fd(), rank.into(), clogged != 0);
+        }
+        let was = peer.busy.swap(busy, Ordering::Relaxed); // Relaxed: as above
+        if was != busy {
+            self.busy.fetch_add(busy.wrapping_sub(was), Ordering::Relaxed); // Relaxed: as above
+        }
+    }
+
+    fn connect(&self, rank: u32) {
+        let address = self.addresses.get().and_then(|all| all.get(rank as usize).copied().flatten());
+        let Some(address) = address else {
+            self.lose(rank, "it has no address on this network".into());
+            return;
+        };
+        let begin = || -> io::Result<Arc<TcpStream>> {
+            let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), None)?;
+            socket.bind(&SocketAddr::new(self.endpoint.address, 0).into())?;
+            match socket.connect(&address.into()) {
+                Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
+                _ => {}
+            }
+            prepare(&socket)?;
+            Ok(Arc::new(high(socket.into())?))
+        };
+        match begin() {
+            Ok(socket) => self.newcomers.lock().push(Greeting::connecting(socket, &self.who, rank)),
+            Err(error) => drop(self.lose(rank, format!("cannot connect to {address}: {error}"))),
+        }
+    }
+
+    /// The link is gone.
+    fn lose(&self, rank: u32, why: String) -> Lost {
+        let peer = self.peer(rank);
+        let mut contact = peer.contact.lock();
+        let lost = match &*contact {
+            Contact::Left => return Lost("it has left the job".into()),
+            Contact::Lost(why) => return why.clone(),
+            _ => Lost(why),
+        };
+        *contact = Contact::Lost(lost.clone());
+        drop(contact);
+        self.losses.lock().push((rank, lost.clone()));
+        lost
+    }
+
+    fn tell(&self, from: Option<SocketAddr>, refusal: Refusal) {
+        if !std::mem::replace(&mut self.told.lock()[refusal.kind()], true) {
+            let from = from.map_or("a connection".into(), |from| format!("a connection from {from}"));
+            log::advise(&format!("refused {from}: {refusal} (said once)"));
+        }
+    }
+
+    // --- what one thread at a time does ---
+
+    fn take_newcomers(&self, r: &mut Receiving) {
+        let newcomers = std::mem::take(&mut *self.newcomers.lock());
+        newcomers.into_iter().for_each(|greeting| self.watch(r, greeting));
+    }
+
+    fn watch(&self, r: &mut Receiving, greeting: Greeting) {
+        let key = GREETING | greeting.socket.as_raw_fd() as u64;
+        if self.epoll.add(greeting.socket.as_fd(), key, greeting.is_connecting()).is_ok() {
+            r.greetings.insert(key, greeting);
+        }
+    }
+
+    fn accept(&self, r: &mut Receiving) {
+        while r.greetings.len() < STRANGERS
+            && let Ok((socket, _)) = self.listener.accept()
+        {
+            let socket = socket.set_nonblocking(true).and_then(|()| prepare(&SockRef::from(&socket))).and_then(|()| high(socket));
+            if let Ok(socket) = socket {
+                self.watch(r, Greeting::accepted(Arc::new(socket), &self.who));
+            }
+        }
+    }
+
+    fn greet(&self, r: &mut Receiving, key: u64) {
+        let Some(mut greeting) = r.greetings.remove(&key) else { return };
+        let was_connecting = greeting.is_connecting();
+        let mut step = greeting.step(&self.who);
+        if let Step::Asked(rank) = step {
+            if !self.may_come(r, rank) {
+                return; // the other side waits for our own connection (rule 1)
+            }
+            step = greeting.welcome(&self.who);
+        }
+        match step {
+            Step::Wait | Step::Asked(_) => {
+                if was_connecting && !greeting.is_connecting() {
+                    let _ = self.epoll.change(greeting.socket.as_fd(), key, false);
+                }
+                r.greetings.insert(key, greeting);
+            }
+            Step::Sure(rank) => self.open(r, rank, &greeting.socket),
+            Step::Refused(refusal) => {
+                let from = greeting.socket.peer_addr().ok();
+                match greeting.to {
+                    None => self.tell(from, refusal),
+                    Some(rank) => drop(self.lose(rank, format!("at its address {refusal}"))),
+                }
+            }
+            Step::Ended(why) => {
+                if let Some(rank) = greeting.to {
+                    self.failed(r, rank, &why);
+                }
+            }
+        }
+    }
+
+    /// A connection of node `rank` is welcome, unless there is one or this node's own one stays (rule 1).
+    fn may_come(&self, r: &mut Receiving, rank: u32) -> bool {
+        let contact = self.peer(rank).contact.lock();
+        match &*contact {
+            Contact::None => true,
+            Contact::Begun(_) => {
+                let theirs = rank < self.who.me;
+                if theirs {
+                    r.greetings.retain(|_, greeting| greeting.to != Some(rank));
+                    self.newcomers.lock().retain(|greeting| greeting.to != Some(rank));
+                }
+                theirs
+            }
+            Contact::Made | Contact::Left | Contact::Lost(_) => false,
+        }
+    }
+
+    /// An attempt to connect has failed.
+    fn failed(&self, r: &mut Receiving, rank: u32, why: &str) {
+        let since = match &*self.peer(rank).contact.lock() {
+            Contact::Begun(since) => *since,
+            _ => return,
+        };
+        let is_final = why.contains("refused") || since.elapsed() > CONTACT;
+        if is_final {
+            self.lose(rank, format!("cannot connect: {why}"));
+        } else {
+            r.again.push((rank, Instant::now() + AGAIN));
+        }
+    }
+
+    fn open(&self, r: &mut Receiving, rank: u32, socket: &Arc<TcpStream>) {
+        let peer = self.peer(rank);
+        let mut contact = peer.contact.lock();
+        if !matches!(*contact, Contact::None | Contact::Begun(_)) {
+            return;
+        }
+        *contact = Contact::Made;
+        drop(contact);
+        let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
+        r.inputs.insert(rank, (Input::new(), socket.clone()));
+        r.hot = Some(rank);
+        let mut link = peer.link.lock();
+        let opened = link.open(socket.clone());
+        self.settle(rank, peer, link);
+        if let Err(error) = opened {
+            self.lose(rank, error.to_string());
+        }
+    }
+
+    /// Takes what `rank` has sent.
+    fn receive(&self, r: &mut Receiving, rank: u32, sink: &dyn Sink) -> bool {
+        let Some((input, socket)) = r.inputs.get_mut(&rank) else { return false };
+        let peer = self.peer(rank);
+        let came = input.receive(socket, &From { peer: rank, link: &peer.link, sink });
+        match came {
+            Ok(false) => return false,
+            Ok(true) => {
+                r.hot = Some(rank);
+                let mut link = peer.link.lock();
+                let sent = link.acknowledge();
+                self.settle(rank, peer, link);
+                if let Err(error) = sent {
+                    self.lose(rank, error.to_string());
+                }
+            }
+            Err(End::Left) => {
+                *peer.contact.lock() = Contact::Left;
+                self.forget(r, rank);
+                sink.left(rank);
+            }
+            Err(End::Lost(why)) => drop(self.lose(rank, why)),
+        }
+        true
+    }
+
+    fn forget(&self, r: &mut Receiving, rank: u32) {
+        r.inputs.remove(&rank);
+        r.hot = r.hot.filter(|hot| *hot != rank);
+        let peer = self.peer(rank);
+        let mut link = peer.link.lock();
+        link.close();
+        self.settle(rank, peer, link);
+    }
+
+    /// Looks at all that may have happened.
+    fn look_around(&self, r: &mut Receiving, sink: &dyn Sink) -> bool {
+        let mut came = false;
+        let mut list = [(0, false); 32];
+        for (key, readable) in self.epoll.look(&mut list) {
+            match *key {
+                LISTENER => self.accept(r),
+                key if key >= GREETING => {
+                    self.greet(r, key);
+                    came = true;
+                }
+                rank => {
+                    let rank = rank as u32;
+                    came |= *readable && self.receive(r, rank, sink);
+                    self.make_room(rank);
+                }
+            }
+        }
+        if !r.greetings.is_empty() || !r.again.is_empty() {
+            self.look_at_clock(r);
+        }
+        came
+    }
+
+    /// Sends what waited for room.
+    fn make_room(&self, rank: u32) {
+        let peer = self.peer(rank);
+        let mut link = peer.link.lock();
+        if !link.is_clogged() {
+            return;
+        }
+        let sent = link.unclog();
+        self.settle(rank, peer, link);
+        if let Err(error) = sent {
+            self.lose(rank, error.to_string());
+        }
+    }
+
+    fn look_at_clock(&self, r: &mut Receiving) {
+        let now = Instant::now();
+        let is_late = |g: &Greeting| now.duration_since(g.since) > if g.to.is_some() { CONTACT } else { STRANGER };
+        let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
+        for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
+            match greeting.to {
+                None => self.tell(greeting.socket.peer_addr().ok(), Refusal::Silent),
+                Some(rank) => drop(self.lose(rank, format!("no answer for {} s", CONTACT.as_secs()))),
+            }
+        }
+        let due: Vec<u32> = r.again.iter().filter(|(_, at)| *at <= now).map(|(rank, _)| *rank).collect();
+        r.again.retain(|(_, at)| *at > now);
+        for rank in due {
+            if matches!(*self.peer(rank).contact.lock(), Contact::Begun(_)) {
+                self.connect(rank);
+            }
+        }
+    }
+
+    fn report_losses(&self, r: &mut Receiving, sink: &dyn Sink) {
+        let losses = std::mem::take(&mut *self.losses.lock());
+        for (rank, why) in losses {
+            self.forget(r, rank);
+            sink.lost(rank, &why);
+        }
+    }
+}
+
+impl Wire for Tcp {
+    fn name(&self) -> String {
+        "tcp".into()
+    }
+
+    fn address(&self) -> Vec<u8> {
+        self.endpoint.bytes()
+    }
+
+    fn set_peers(&self, addresses: Vec<Vec<u8>>) {
+        let _ = self.addresses.set(addresses.iter().map(|bytes| address::read(bytes)).collect()); // once
+    }
+
+    unsafe fn set_segment(&self, _base: *mut u8, _len: usize) {} // the sink says where bytes go
+
+    fn frame_max(&self) -> usize {
+        input::FRAME_MAX
+    }
+
+    fn post(&self, peer: u32, frame: &[u8]) -> Result<bool, Lost> {
+        self.with(peer, |link| link.post(frame))
+    }
+
+    unsafe fn write(
+        &self,
+        peer: u32,
+        offset: u64,
+        from: *const u8,
+        len: usize,
+        kept: Kept,
+        done: Done,
+    ) -> Result<bool, Lost> {
+        self.with(peer, |link| match kept {
+            Kept::Now => link.write_now(offset, from, len, done),
+            Kept::UntilDone => link.write_later(offset, from, len, done),
+        })
+    }
+
+    unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64) -> Result<bool, Lost> {
+        self.with(peer, |link| link.read(offset, to, len, done))
+    }
+
+    fn progress(&self, sink: &dyn Sink) -> bool {
+        let Some(mut receiving) = self.receiving.try_lock() else { return false };
+        let r = &mut *receiving;
+        let hot = r.hot;
+        let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
+        r.looks += 1;
+        if hot.is_none() || r.looks >= LOOKS {
+            r.looks = 0;
+            self.take_newcomers(r);
+            came |= self.look_around(r, sink);
+            self.report_losses(r, sink);
+        }
+        came
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) != 0 // Relaxed: a hint
+    }
+
+    fn leave(&self, time: Duration) {
+        let end = Instant::now() + time;
+        let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
+        let mut open: Vec<(u32, &Peer)> =
+            known().filter(|(_, peer)| matches!(*peer.contact.lock(), Contact::Made)).map(|(r, p)| (r, &**p)).collect();
+        for (_, peer) in &open {
+            if let Some(mut link) = peer.link.try_lock_until(end) {
+                let _ = link.say_goodbye(); // a link that fails now is as gone as one that ends
+            }
+        }
+        loop {
+            open.retain(|(_, peer)| {
+                let Some(mut link) = peer.link.try_lock_until(end) else { return false };
+                let sent = link.unclog();
+                let waits = link.socket().is_some_and(|socket| net::unacknowledged(socket.as_fd()) > 0);
+                sent.is_ok() && (link.has_unsent() || waits)
+            });
+            if open.is_empty() || Instant::now() >= end {
+                return;
+            }
+            sys::nap(Duration::from_micros(50));
+        }
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.epoll.descriptor())
+    }
+}
+
+/// The options of every connection.
+fn prepare(socket: &Socket) -> io::Result<()> {
+    socket.set_tcp_nodelay(true)?;
+    let alive = TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
+    socket.set_tcp_keepalive(&alive)?;
+    socket.set_tcp_user_timeout(Some(Duration::from_secs(3)))?;
+    let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
+    Ok(())
+}
+
+/// The same socket with a high number, because clients may expect the lowest ones.
+fn high(socket: TcpStream) -> io::Result<TcpStream> {
+    sys::duplicate_high(socket.as_fd(), 100).map(TcpStream::from)
+}

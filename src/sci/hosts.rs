@@ -1,0 +1,453 @@
+//! The adapter of a job: shared memory for nodes of this host ([`Shm`]), the far half for others ([`Far`]).
+//!
+//! A job on one host has no far half. It pays for the possibility with a branch per store, in called paths only.
+//!
+//! Must not know: what is stored, how a wire works, which hosts there are but for "near" and "far".
+
+#![allow(unsafe_code)] // mapped memory, system calls
+
+use super::dma::{DmaTarget, Queue};
+use super::far::Far;
+use super::far::remote::FarMap;
+use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt};
+use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemote, ShmRemoteSegment};
+use super::{
+    Adapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteMap, RemoteRead, RemoteSegment, SciError, SegmentId,
+};
+use crate::os::sys;
+use crate::sync::AtomicU64;
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A node's door to all nodes of its job. Cheap to clone.
+#[derive(Clone)]
+pub struct Hosts {
+    near: Shm,
+    far: Option<Outside>,
+}
+
+/// What a job of several hosts has besides.
+#[derive(Clone)]
+struct Outside {
+    far: &'static Far,
+    /// By rank: the node is on another host.
+    is_far: Arc<[bool]>,
+    doors: Arc<Doors>,
+}
+
+impl Hosts {
+    /// For a job whose nodes all share memory.
+    pub fn one(near: Shm) -> Hosts {
+        Hosts { near, far: None }
+    }
+
+    /// For a job in which the nodes that `is_far` says, by rank, are reached by `far`. `cookie` tells jobs apart.
+    pub fn several(near: Shm, far: &'static Far, is_far: Vec<bool>, cookie: u64) -> Hosts {
+        let doors = Arc::new(Doors::open(cookie, near.node()));
+        Hosts { near, far: Some(Outside { far, is_far: is_far.into(), doors }) }
+    }
+
+    /// The half for nodes of this host.
+    pub fn near(&self) -> &Shm {
+        &self.near
+    }
+
+    /// The half for nodes of other hosts, if there are any.
+    pub fn far(&self) -> Option<&'static Far> {
+        self.far.as_ref().map(|outside| outside.far)
+    }
+
+    /// True if `node` is on another host.
+    #[inline]
+    pub fn is_far(&self, node: NodeId) -> bool {
+        self.far.as_ref().is_some_and(|outside| outside.is_far[usize::from(node.0)])
+    }
+
+    /// The segment `id` of a node on another host, `len` bytes long. What its owner admits can be written.
+    pub fn far_segment(&self, node: NodeId, id: SegmentId, len: usize) -> Result<HostsSegment, SciError> {
+        match &self.far {
+            Some(outside) if self.is_far(node) => {
+                Ok(HostsSegment::Far { far: outside.far, peer: node.0.into(), id, len })
+            }
+            _ => Err(SciError::NoSuchSegment { node, id }),
+        }
+    }
+
+    fn bell(&self, node: NodeId, near: ShmBell) -> HostsBell {
+        let doors = self.far.as_ref().map(|outside| (outside.far, outside.doors.clone()));
+        HostsBell { near, node, doors }
+    }
+}
+
+impl Adapter for Hosts {
+    type Local = ShmLocal;
+    type Remote = HostsMap;
+    type LocalSegment = ShmLocalSegment;
+    type RemoteSegment = HostsSegment;
+    type Queue = Queue<HostsSegment>;
+    type Interrupt = OwnInterrupt<HostsBell>;
+    type RemoteInterrupt = HostsInterrupt;
+
+    fn node(&self) -> NodeId {
+        self.near.node()
+    }
+
+    fn properties(&self) -> Properties {
+        self.near.properties()
+    }
+
+    fn create(&self, id: SegmentId, len: usize) -> Result<ShmLocalSegment, SciError> {
+        self.near.create(id, len)
+    }
+
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<HostsSegment, SciError> {
+        if self.is_far(node) {
+            return Err(SciError::NotAvailable { node, id }); // its length must be known: `far_segment`
+        }
+        self.near.connect(node, id, timeout).map(HostsSegment::Near)
+    }
+
+    fn dma_queue(&self, depth: usize) -> Result<Self::Queue, SciError> {
+        Ok(Queue::new(self.properties(), depth))
+    }
+
+    fn interrupt(&self) -> Result<Self::Interrupt, SciError> {
+        let node = self.node();
+        Ok(OwnInterrupt::new(self.bell(node, self.near.bell(node)?)))
+    }
+
+    fn connect_interrupt(&self, node: NodeId) -> Result<HostsInterrupt, SciError> {
+        match &self.far {
+            Some(outside) if self.is_far(node) => Ok(HostsInterrupt::Far { far: outside.far, peer: node.0.into() }),
+            _ => Ok(HostsInterrupt::Near(PeerInterrupt::new(self.bell(node, self.near.bell(node)?)))),
+        }
+    }
+
+    #[inline(always)]
+    fn progress(&self, thorough: bool) {
+        if let Some(outside) = &self.far {
+            outside.far.progress(thorough);
+        }
+    }
+
+    #[inline(always)]
+    fn is_expecting(&self) -> bool {
+        self.far.as_ref().is_some_and(|outside| outside.far.is_warm())
+    }
+}
+
+/// A segment that this node connected to.
+pub enum HostsSegment {
+    /// Of a node of this host.
+    Near(ShmRemoteSegment),
+    /// Of a node of another host.
+    Far {
+        /// The way there.
+        far: &'static Far,
+        /// The node.
+        peer: u32,
+        /// The segment.
+        id: SegmentId,
+        /// Its length in bytes.
+        len: usize,
+    },
+}
+
+impl RemoteSegment for HostsSegment {
+    type Map = HostsMap;
+
+    fn len(&self) -> usize {
+        match self {
+            HostsSegment::Near(near) => near.len(),
+            HostsSegment::Far { len, .. } => *len,
+        }
+    }
+
+    fn map(&self, offset: usize, len: usize, place: Placement) -> Result<HostsMap, SciError> {
+        match self {
+            HostsSegment::Near(near) => near.map(offset, len, place).map(HostsMap::Near),
+            HostsSegment::Far { far, peer, id, len: whole } => {
+                super::pio::check_range(offset, len, *whole)?;
+                Ok(HostsMap::Far(FarMap::new(far, *peer, *id, offset, len)))
+            }
+        }
+    }
+}
+
+impl DmaTarget for HostsSegment {
+    fn engine_map(&self) -> Result<HostsMap, SciError> {
+        match self {
+            HostsSegment::Near(near) => near.engine_map().map(HostsMap::Near),
+            HostsSegment::Far { len, .. } => self.map(0, *len, Placement::Anywhere),
+        }
+    }
+}
+
+/// A mapped segment of a peer.
+#[derive(Clone)]
+pub enum HostsMap {
+    /// Of a node of this host.
+    Near(ShmRemote),
+    /// Of a node of another host.
+    Far(FarMap),
+}
+
+/// Calls the same function of whichever map it is.
+macro_rules! both {
+    ($self:ident, $map:ident => $call:expr) => {
+        match $self {
+            HostsMap::Near($map) => $call,
+            HostsMap::Far($map) => $call,
+        }
+    };
+}
+
+impl RemoteMap for HostsMap {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        both!(self, map => map.len())
+    }
+
+    #[inline(always)]
+    fn store(&self, offset: usize, words: &[u64]) {
+        both!(self, map => map.store(offset, words));
+    }
+
+    #[inline(always)]
+    fn packet(&self, offset: usize, head: u64, body: &[u64]) {
+        both!(self, map => map.packet(offset, head, body));
+    }
+
+    #[inline(always)]
+    fn publish(&self, offset: usize, value: u64) {
+        both!(self, map => map.publish(offset, value));
+    }
+
+    #[inline(always)]
+    fn publish32(&self, offset: usize, value: u32) {
+        both!(self, map => map.publish32(offset, value));
+    }
+
+    fn place(&self) -> Option<*mut u8> {
+        match self {
+            HostsMap::Near(map) => map.place(),
+            HostsMap::Far(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn hand_over(&self, offset: usize) {
+        if let HostsMap::Near(map) = self {
+            map.hand_over(offset);
+        }
+    }
+
+    #[inline(always)]
+    fn claim(&self, offset: usize) {
+        if let HostsMap::Near(map) = self {
+            map.claim(offset);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
+        both!(self, map => unsafe { map.write(offset, src, len) })
+    }
+
+    #[inline(always)]
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        match self {
+            // SAFETY: the caller promises that `src` is readable for `len` bytes.
+            HostsMap::Near(map) => unsafe { map.write_apart(offset, src, len) },
+            // SAFETY: the caller promises that `src` is readable for `len` bytes.
+            HostsMap::Far(map) => unsafe { map.write(offset, src, len) },
+        }
+    }
+
+    #[inline(always)]
+    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
+        both!(self, map => map.fill(offset, byte, len))
+    }
+
+    /// To a far peer all stores arrive in their order.
+    #[inline(always)]
+    fn barrier(&self) {
+        if let HostsMap::Near(map) = self {
+            map.barrier();
+        }
+    }
+}
+
+impl RemoteRead for HostsMap {
+    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
+        match self {
+            // SAFETY: the caller promises that `to` is writable for `len` bytes.
+            HostsMap::Near(map) => unsafe { map.read(offset, to, len) },
+            HostsMap::Far(_) => Err(SciError::NotMapped),
+        }
+    }
+
+    #[inline(always)]
+    fn memory(&self) -> Option<*mut u8> {
+        match self {
+            HostsMap::Near(map) => map.memory(),
+            HostsMap::Far(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        matches!(self, HostsMap::Far(_))
+    }
+
+    unsafe fn start_put(
+        &self,
+        offset: usize,
+        src: *const u8,
+        len: usize,
+        lasting: bool,
+        done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        match self {
+            HostsMap::Near(_) => Err(SciError::NotMapped),
+            // SAFETY: the caller promises the source, as long as `lasting` says.
+            HostsMap::Far(map) => unsafe { map.put(offset, src, len, lasting, done) },
+        }
+    }
+
+    unsafe fn start_get(
+        &self,
+        offset: usize,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        match self {
+            HostsMap::Near(_) => Err(SciError::NotMapped),
+            // SAFETY: the caller promises the target until `done` is raised.
+            HostsMap::Far(map) => unsafe { map.get(offset, to, len, done) },
+        }
+    }
+}
+
+/// A peer's interrupt.
+#[derive(Clone)]
+pub enum HostsInterrupt {
+    /// Of a node of this host.
+    Near(PeerInterrupt<HostsBell>),
+    /// Of a node of another host: what was stored there goes out, and its arrival wakes the node.
+    Far {
+        /// The way there.
+        far: &'static Far,
+        /// The node.
+        peer: u32,
+    },
+}
+
+impl RemoteInterrupt for HostsInterrupt {
+    #[inline(always)]
+    fn trigger_if_armed(&self) {
+        match self {
+            HostsInterrupt::Near(near) => near.trigger_if_armed(),
+            HostsInterrupt::Far { far, peer } => far.flush(*peer),
+        }
+    }
+
+    fn trigger(&self) {
+        match self {
+            HostsInterrupt::Near(near) => near.trigger(),
+            HostsInterrupt::Far { far, peer } => far.flush(*peer),
+        }
+    }
+
+    fn sleep_word(&self) -> Option<*const u32> {
+        match self {
+            HostsInterrupt::Near(near) => near.sleep_word(),
+            HostsInterrupt::Far { .. } => None,
+        }
+    }
+}
+
+/// A node's bell. In a job of several hosts its node sleeps until the bell rings or the network has something.
+#[derive(Clone)]
+pub struct HostsBell {
+    near: ShmBell,
+    node: NodeId,
+    doors: Option<(&'static Far, Arc<Doors>)>,
+}
+
+impl BellPlace for HostsBell {
+    #[inline(always)]
+    fn bell(&self) -> &Bell {
+        self.near.bell()
+    }
+
+    #[inline(always)]
+    fn senders_fence(&self) -> bool {
+        self.near.senders_fence()
+    }
+
+    fn sleeper_fence(&self) {
+        self.near.sleeper_fence();
+    }
+
+    fn sleep(&self, seen: u32, timeout: Duration) {
+        match &self.doors {
+            None => self.near.sleep(seen, timeout),
+            Some((far, doors)) => doors.sleep(far, timeout),
+        }
+    }
+
+    fn wake_all(&self) {
+        self.near.wake_all();
+        if let Some((_, doors)) = &self.doors {
+            doors.knock(self.node);
+        }
+    }
+}
+
+/// The sockets by which nodes of one host wake each other while they also wait for the network: a futex and a descriptor cannot be
+/// waited for together. Their names are abstract, so no file stays behind. A stranger who finds a name can wake a node in vain,
+/// and nothing more.
+struct Doors {
+    cookie: u64,
+    own: Option<UnixDatagram>,
+}
+
+impl Doors {
+    fn open(cookie: u64, node: NodeId) -> Doors {
+        let own = Doors::name(cookie, node).and_then(|name| {
+            let socket = UnixDatagram::bind_addr(&name)?;
+            socket.set_nonblocking(true)?;
+            Ok(UnixDatagram::from(sys::duplicate_high(std::os::fd::AsFd::as_fd(&socket), 100)?))
+        });
+        Doors { cookie, own: own.ok() } // without one, sleeps end by themselves: they are bounded
+    }
+
+    fn name(cookie: u64, node: NodeId) -> std::io::Result<SocketAddr> {
+        SocketAddr::from_abstract_name(format!("gasnet-sci-{cookie:016x}-{}", node.0))
+    }
+
+    /// A knock that finds the door closed, or many knocks before, wakes a node that is about to wake up anyway.
+    fn knock(&self, node: NodeId) {
+        if let (Some(own), Ok(name)) = (&self.own, Doors::name(self.cookie, node)) {
+            let _ = own.send_to_addr(&[1], &name);
+        }
+    }
+
+    fn sleep(&self, far: &Far, timeout: Duration) {
+        let door = self.own.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let (wire, timeout) = match far.wire().descriptor() {
+            Some(fd) => (fd, timeout),
+            None => (-1, timeout.min(Duration::from_micros(50))),
+        };
+        sys::await_readable(&[door, wire], timeout);
+        if let Some(own) = &self.own {
+            while own.recv(&mut [0; 8]).is_ok() {}
+        }
+    }
+}
