@@ -26,8 +26,10 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle => {
-                self.adapter.progress(false);
-                inbox.poll_in_loop(self);
+                if self.adapter.progress(false) {
+                    self.waiter.found();
+                }
+                self.adapter.together(|| inbox.poll_in_loop(self));
             }
             _ => self.poll_guarded(),
         }
@@ -47,7 +49,7 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle => {
-                if inbox.serve_watched(self, is_reply) {
+                if self.adapter.together(|| inbox.serve_watched(self, is_reply)) {
                     inbox.found_in_loop(self);
                 } else {
                     self.waiter.missed(1);
@@ -63,7 +65,7 @@ impl<A: Adapter> Am<A> {
         // Relaxed: as in `poll_in_loop`.
         let idle = self.running.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
-            Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
+            Some(inbox) if idle && self.adapter.together(|| inbox.serve_watched(self, is_reply)) => 0,
             None if self.serve_watched_guarded(is_reply) => 0,
             _ => self.wait_step_further(failed, || false),
         }
@@ -75,9 +77,12 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return;
         }
-        self.adapter.progress(false);
+        let came = self.adapter.progress(false);
         // While another thread is polling, this poll has nothing to do.
-        let (mut found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
+        let (mut found, inline) = self.adapter
+            .together(|| self.inbox.try_with(|inbox| inbox.poll_and_grant(self)))
+            .unwrap_or((false, 0));
+        found |= came;
         // Relaxed: a hint, as in `serve`.
         if self.background.load(Ordering::Relaxed) != 0 {
             found |= self.do_background();
@@ -95,7 +100,8 @@ impl<A: Adapter> Am<A> {
     /// Serves the message that the header has seen, unless this thread runs a handler or another thread is polling. True if
     /// something was run.
     fn serve_watched_guarded(&self, is_reply: bool) -> bool {
-        !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
+        let serve = || self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false);
+        !self.in_handler() && self.adapter.together(serve)
     }
 
     /// A poll as thorough as `look` asks.
@@ -105,8 +111,9 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return false;
         }
-        self.adapter.progress(look != Look::Glance);
-        let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
+        let came = self.adapter.progress(look != Look::Glance);
+        let poll = || self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
+        let found = self.adapter.together(poll) || came;
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
     }
@@ -151,8 +158,8 @@ impl<A: Adapter> Am<A> {
                     self.waiter.pause();
                     return failed + 1;
                 }
-                Seen::Reply if idle && inbox.serve_watched(self, true) => return 0,
-                Seen::Request if idle && inbox.serve_watched(self, false) => return 0,
+                Seen::Reply if idle && self.adapter.together(|| inbox.serve_watched(self, true)) => return 0,
+                Seen::Request if idle && self.adapter.together(|| inbox.serve_watched(self, false)) => return 0,
                 _ => {}
             }
         }

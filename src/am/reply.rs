@@ -138,8 +138,8 @@ impl<A: Adapter> Am<A> {
                 return span;
             }
             failed = self.waiter.step(failed, &self.interrupt, |look| {
-                self.adapter.progress(look != Look::Glance);
-                inbox.poll_replies(self) || (look == Look::Last && room().is_some())
+                let came = self.adapter.progress(look != Look::Glance);
+                inbox.poll_replies(self) || came || (look == Look::Last && room().is_some())
             });
         }
     }

@@ -315,9 +315,16 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
     /// Lets the adapter work. The library's polls call it; the header's own polls, and those that follow a find of the
-    /// header's, do not. `thorough`: the core is given away next. Nothing to do for shared memory.
+    /// header's, do not. `thorough`: the core is given away next. True if anything came. Nothing to do for shared memory.
     #[inline(always)]
-    fn progress(&self, _thorough: bool) {}
+    fn progress(&self, _thorough: bool) -> bool {
+        false
+    }
+    /// Does something after which the stores that it made are on their way. An adapter may keep them together until then.
+    #[inline(always)]
+    fn together<R>(&self, act: impl FnOnce() -> R) -> R {
+        act()
+    }
     /// True while each poll should let the adapter work: something is on its way that only [`Adapter::progress`] brings.
     #[inline(always)]
     fn is_expecting(&self) -> bool {

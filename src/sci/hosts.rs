@@ -127,9 +127,15 @@ impl Adapter for Hosts {
     }
 
     #[inline(always)]
-    fn progress(&self, thorough: bool) {
-        if let Some(outside) = &self.far {
-            outside.far.progress(thorough);
+    fn progress(&self, thorough: bool) -> bool {
+        self.far.as_ref().is_some_and(|outside| outside.far.progress(thorough))
+    }
+
+    #[inline(always)]
+    fn together<R>(&self, act: impl FnOnce() -> R) -> R {
+        match &self.far {
+            None => act(),
+            Some(outside) => outside.far.together(act),
         }
     }
 

@@ -82,9 +82,9 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self, thorough: bool) {
+    fn progress(&self, thorough: bool) -> bool {
         self.lines.0.lock().stir();
-        self.inner.progress(thorough);
+        self.inner.progress(thorough)
     }
 }
 

@@ -14,7 +14,8 @@
 //! Rules:
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
 //!    nothing to do.
-//! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. A full one waits for room, and lets the
+//! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. What a poll makes ([`Far::together`]) is
+//!    sent when the poll ends, as one frame per peer. A full one waits for room, and lets the
 //!    wire work meanwhile, which runs no handlers. So a store never fails.
 //! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
 //!    [`Far::progress`] does when nobody has for `GRACE`.
@@ -34,6 +35,7 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
 use parking_lot::{Mutex, MutexGuard};
 use record::Kind;
+use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wire::{Lost, Sink, Wire};
@@ -46,6 +48,23 @@ const WARM: u32 = 4096;
 const GRACE: Duration = Duration::from_secs(2);
 /// Looks of a sender that waits for room before it sleeps between them.
 const SPINS: u32 = 2000;
+
+/// Bytes of a stage from which on it is sent, although more may follow in the same poll.
+const ENOUGH: usize = 4 << 10;
+/// Peers whose stages one poll keeps back.
+const HELD: usize = 16;
+
+/// The peers whose stages a poll of this thread keeps back. Without a destructor: clients poll in exit handlers too.
+#[derive(Clone, Copy)]
+struct Held {
+    list: [u32; HELD],
+    len: usize,
+    on: bool,
+}
+
+thread_local! {
+    static HOLDING: Cell<Held> = const { Cell::new(Held { list: [0; HELD], len: 0, on: false }) };
+}
 
 /// The stage of a peer: records that were not sent yet.
 type Stage = Vec<u8>;
@@ -125,10 +144,27 @@ impl Far {
     /// Sends what is recorded for `peer`, as far as there is room now.
     pub fn flush(&self, peer: u32) {
         let mut stage = self.stage(peer);
+        if stage.len() < ENOUGH && is_held(peer) {
+            return;
+        }
         if !stage.is_empty() && !self.post(peer, &mut stage) {
             self.unsent.store(true, Ordering::Relaxed); // Relaxed: progress looks at each stage under its lock
         }
         self.warm.store(WARM, Ordering::Relaxed); // Relaxed: a hint; an answer is probably on its way
+    }
+
+    /// Runs a poll: what it stores goes out when it is over.
+    pub fn together<R>(&self, act: impl FnOnce() -> R) -> R {
+        let before = HOLDING.get();
+        if before.on {
+            return act(); // a poll in a poll
+        }
+        HOLDING.set(Held { on: true, ..before });
+        let result = act();
+        let Held { list, len, .. } = HOLDING.get();
+        HOLDING.set(Held { on: false, len: 0, ..before });
+        list[..len].iter().for_each(|peer| self.flush(*peer));
+        result
     }
 
     /// Sends the whole stage. Waits for room.
@@ -161,8 +197,9 @@ impl Far {
     }
 
     /// Lets the network work, now and then while it is quiet, always if `thorough`.
+    /// True if anything came.
     #[inline]
-    pub fn progress(&self, thorough: bool) {
+    pub fn progress(&self, thorough: bool) -> bool {
         // Relaxed, all: hints; threads may lose counts, which only moves a look.
         let warm = self.warm.load(Ordering::Relaxed);
         if warm == 0 && !thorough {
@@ -170,14 +207,14 @@ impl Far {
             let is_due = skipped >= QUIET;
             self.skipped.store(if is_due { 0 } else { skipped }, Ordering::Relaxed); // Relaxed: as above
             if !is_due {
-                return;
+                return false;
             }
         }
-        self.look(warm);
+        self.look(warm)
     }
 
     #[inline(never)]
-    fn look(&self, warm: u32) {
+    fn look(&self, warm: u32) -> bool {
         let came = self.wire.progress(&FarSink(self));
         if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) {
             self.flush_all(); // Relaxed, both: a stage is looked at under its lock
@@ -185,6 +222,7 @@ impl Far {
         let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };
         self.warm.store(next, Ordering::Relaxed); // Relaxed: as in `progress`
         self.look_for_losses();
+        came
     }
 
     fn flush_all(&self) {
@@ -242,6 +280,21 @@ impl Far {
         }
         self.wire.leave(time);
     }
+}
+
+/// Notes that the stage of `peer` is to be sent at the end of this thread's poll. False: it runs none, or keeps enough back.
+fn is_held(peer: u32) -> bool {
+    let mut held = HOLDING.get();
+    if !held.on || held.list[..held.len].contains(&peer) {
+        return held.on;
+    }
+    let has_room = held.len < HELD;
+    if has_room {
+        held.list[held.len] = peer;
+        held.len += 1;
+        HOLDING.set(held);
+    }
+    has_room
 }
 
 /// This node, as its wire sees it.

@@ -55,9 +55,11 @@ const BACKLOG: i32 = 1024;
 const AGAIN: Duration = Duration::from_millis(20);
 /// Time for a first contact, all attempts together. A guess: a target that computes does not greet.
 const CONTACT: Duration = Duration::from_secs(60);
-/// Looks at the socket that was active last to one at all of them, while nothing comes. The first costs 0.15 µs where the second
-/// costs 0.1 and the first besides.
-const LOOKS: u32 = 4;
+/// Looks at the socket that was active last to one at all of them. Each look is a system call; a round trip of 8 bytes takes 1.22
+/// of raw TCP's with 4, and 1.17 with 64 (2026-11, EPYC 9004 VM).
+const LOOKS: u32 = 32;
+/// Looks in vain at that socket after which all are looked at each time: an answer would have come.
+const PATIENCE: u32 = 512;
 /// Bytes that the system keeps for a socket: what slots and rings of a peer hold, so that a node that sends and then computes
 /// leaves nothing here.
 const SEND_BUFFER: usize = 1 << 20;
@@ -93,11 +95,13 @@ struct Peer {
 /// What one thread at a time has.
 #[derive(Default)]
 struct Receiving {
-    inputs: HashMap<u32, (Input, Arc<TcpStream>)>,
+    /// By rank.
+    inputs: Vec<Option<Box<(Input, Arc<TcpStream>)>>>,
     greetings: HashMap<u64, Greeting>,
     again: Vec<(u32, Instant)>,
     hot: Option<u32>,
     looks: u32,
+    misses: u32,
 }
 
 /// The wire.
@@ -321,7 +325,8 @@ impl Tcp {
         *contact = Contact::Made;
         drop(contact);
         let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
-        r.inputs.insert(rank, (Input::new(), socket.clone()));
+        r.inputs.resize_with(self.peers.len(), || None);
+        r.inputs[rank as usize] = Some(Box::new((Input::new(), socket.clone())));
         r.hot = Some(rank);
         let mut link = peer.link.lock();
         let opened = link.open(socket.clone());
@@ -333,8 +338,9 @@ impl Tcp {
 
     /// Takes what `rank` has sent.
     fn receive(&self, r: &mut Receiving, rank: u32, sink: &dyn Sink) -> bool {
-        let Some((input, socket)) = r.inputs.get_mut(&rank) else { return false };
+        let Some(Some(input)) = r.inputs.get_mut(rank as usize) else { return false };
         let peer = self.peer(rank);
+        let (input, socket) = &mut **input;
         let came = input.receive(socket, &From { peer: rank, link: &peer.link, sink });
         match came {
             Ok(false) => return false,
@@ -358,7 +364,9 @@ impl Tcp {
     }
 
     fn forget(&self, r: &mut Receiving, rank: u32) {
-        r.inputs.remove(&rank);
+        if let Some(place) = r.inputs.get_mut(rank as usize) {
+            *place = None;
+        }
         r.hot = r.hot.filter(|hot| *hot != rank);
         let peer = self.peer(rank);
         let mut link = peer.link.lock();
@@ -477,7 +485,7 @@ impl Wire for Tcp {
     fn progress(&self, sink: &dyn Sink) -> bool {
         let Some(mut receiving) = self.receiving.try_lock() else { return false };
         let r = &mut *receiving;
-        let hot = r.hot;
+        let hot = r.hot.filter(|_| r.misses < PATIENCE);
         let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
         r.looks += 1;
         if hot.is_none() || r.looks >= LOOKS {
@@ -486,6 +494,7 @@ impl Wire for Tcp {
             came |= self.look_around(r, sink);
             self.report_losses(r, sink);
         }
+        r.misses = if came { 0 } else { r.misses.saturating_add(1) };
         came
     }
 
