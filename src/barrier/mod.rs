@@ -120,6 +120,7 @@ impl<A: Adapter> ArrivalCells for Am<A> {
         peer.control.barrier();
         peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
         peer.bell.trigger_if_armed();
+        self.adapter.settle(); // this node may compute for long after a notify
     }
 
     fn arrival(&self, member: usize, parity: usize) -> u64 {

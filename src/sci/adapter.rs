@@ -325,6 +325,9 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     fn together<R>(&self, act: impl FnOnce() -> R) -> R {
         act()
     }
+    /// Stores that the adapter keeps together with later ones go out now.
+    #[inline(always)]
+    fn settle(&self) {}
     /// True while each poll should let the adapter work: something is on its way that only [`Adapter::progress`] brings.
     #[inline(always)]
     fn is_expecting(&self) -> bool {

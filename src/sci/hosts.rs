@@ -140,6 +140,13 @@ impl Adapter for Hosts {
     }
 
     #[inline(always)]
+    fn settle(&self) {
+        if let Some(outside) = &self.far {
+            outside.far.settle();
+        }
+    }
+
+    #[inline(always)]
     fn is_expecting(&self) -> bool {
         self.far.as_ref().is_some_and(|outside| outside.far.is_warm())
     }

@@ -66,17 +66,32 @@ thread_local! {
     static HOLDING: Cell<Held> = const { Cell::new(Held { list: [0; HELD], len: 0, on: false }) };
 }
 
-/// The stage of a peer: records that were not sent yet.
+/// Flushes to a peer that has sent nothing meanwhile, from which on they are a flood.
+const FLOOD: u32 = 8;
+/// Flushes of a flood that go out together. A flood of Shorts 4.9 -> 1.4 µs each (2026-11, EPYC 9004 VM).
+const BATCH: u32 = 8;
+
+/// Records that were not sent yet, behind the room that the wire wants in front of a frame.
 type Stage = Vec<u8>;
+
+/// What this node has for one peer.
+#[derive(Default)]
+struct Lane {
+    stage: Mutex<Stage>,
+    /// Flushes since the peer has sent something.
+    unanswered: AtomicU32,
+}
 
 /// This node's way to nodes of other hosts.
 pub struct Far {
     me: u32,
     wire: Box<dyn Wire>,
+    /// Room in front of a frame, and the most bytes of both.
+    headroom: usize,
     frame_max: usize,
     regions: Regions,
     payload: SegmentId,
-    stages: Box<[OnceLock<Box<Mutex<Stage>>>]>,
+    lanes: Box<[OnceLock<Box<Lane>>]>,
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
     skipped: AtomicU32,
@@ -99,11 +114,12 @@ impl Far {
     pub fn new(me: u32, nodes: u32, wire: Box<dyn Wire>, payload: SegmentId) -> &'static Far {
         Box::leak(Box::new(Far {
             me,
-            frame_max: wire.frame_max(),
+            headroom: wire.headroom(),
+            frame_max: wire.headroom() + wire.frame_max(),
             wire,
             regions: Regions::default(),
             payload,
-            stages: (0..nodes).map(|_| OnceLock::new()).collect(),
+            lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             skipped: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
@@ -122,8 +138,12 @@ impl Far {
         self.regions.admit(id, map, may_write);
     }
 
+    fn lane(&self, peer: u32) -> &Lane {
+        self.lanes[peer as usize].get_or_init(Box::default)
+    }
+
     fn stage(&self, peer: u32) -> MutexGuard<'_, Stage> {
-        self.stages[peer as usize].get_or_init(Box::default).lock()
+        self.lane(peer).stage.lock()
     }
 
     /// Records a store of `parts` at `offset` of region `id` of `peer`.
@@ -133,18 +153,29 @@ impl Far {
         if stage.len() + len > self.frame_max {
             self.send(peer, &mut stage);
         }
+        if stage.is_empty() {
+            stage.resize(self.headroom, 0);
+        }
         record::append(&mut stage, id, offset, kind, parts);
     }
 
     /// The most bytes of one record.
     fn record_max(&self) -> usize {
-        (self.frame_max - record::HEAD).min(record::MOST)
+        (self.frame_max - self.headroom - record::HEAD).min(record::MOST)
     }
 
-    /// Sends what is recorded for `peer`, as far as there is room now.
+    /// Sends what is recorded for `peer`, as far as there is room now. In a flood some flushes go out together: with a later one,
+    /// or with the next poll, which a sender makes for room at the latest.
     pub fn flush(&self, peer: u32) {
-        let mut stage = self.stage(peer);
+        let lane = self.lane(peer);
+        let mut stage = lane.stage.lock();
         if stage.len() < ENOUGH && is_held(peer) {
+            return;
+        }
+        let unanswered = lane.unanswered.load(Ordering::Relaxed) + 1; // Relaxed: a hint
+        lane.unanswered.store(unanswered, Ordering::Relaxed); // Relaxed: as above
+        if unanswered > FLOOD && !unanswered.is_multiple_of(BATCH) && stage.len() < ENOUGH {
+            self.unsent.store(true, Ordering::Relaxed); // Relaxed: progress looks at each stage under its lock
             return;
         }
         if !stage.is_empty() && !self.post(peer, &mut stage) {
@@ -196,6 +227,14 @@ impl Far {
         }
     }
 
+    /// Sends what floods have kept back.
+    #[inline]
+    pub fn settle(&self) {
+        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) {
+            self.flush_all(); // Relaxed, both: a stage is looked at under its lock
+        }
+    }
+
     /// Lets the network work, now and then while it is quiet, always if `thorough`.
     /// True if anything came.
     #[inline]
@@ -216,9 +255,7 @@ impl Far {
     #[inline(never)]
     fn look(&self, warm: u32) -> bool {
         let came = self.wire.progress(&FarSink(self));
-        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) {
-            self.flush_all(); // Relaxed, both: a stage is looked at under its lock
-        }
+        self.settle();
         let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };
         self.warm.store(next, Ordering::Relaxed); // Relaxed: as in `progress`
         self.look_for_losses();
@@ -226,8 +263,8 @@ impl Far {
     }
 
     fn flush_all(&self) {
-        for (peer, stage) in (0..).zip(&self.stages) {
-            if let Some(mut stage) = stage.get().and_then(|stage| stage.try_lock())
+        for (peer, lane) in (0..).zip(&self.lanes) {
+            if let Some(mut stage) = lane.get().and_then(|lane| lane.stage.try_lock())
                 && !self.post(peer, &mut stage)
             {
                 self.unsent.store(true, Ordering::Relaxed); // Relaxed: as in `flush`
@@ -273,8 +310,8 @@ impl Far {
 
     /// This node leaves in good order: what was stored reaches the peers, if they take it within `time`.
     pub fn leave(&self, time: Duration) {
-        for (peer, stage) in (0..).zip(&self.stages) {
-            if let Some(mut stage) = stage.get().and_then(|stage| stage.try_lock()) {
+        for (peer, lane) in (0..).zip(&self.lanes) {
+            if let Some(mut stage) = lane.get().and_then(|lane| lane.stage.try_lock()) {
                 self.post(peer, &mut stage);
             }
         }
@@ -302,6 +339,7 @@ struct FarSink<'a>(&'a Far);
 
 impl Sink for FarSink<'_> {
     fn frame(&self, peer: u32, frame: &[u8]) {
+        self.0.lane(peer).unanswered.store(0, Ordering::Relaxed); // Relaxed: a hint
         if let Err(problem) = self.0.regions.apply(peer, frame) {
             fatal::fatal(format_args!("node {peer} sent what this library never sends: {problem}; ending the job"));
         }

@@ -59,9 +59,13 @@ pub trait Wire: Send + Sync {
     /// The most bytes of a frame.
     fn frame_max(&self) -> usize;
 
-    /// Sends a frame of 1 to [`Wire::frame_max`] bytes to `peer`, and makes the contact if there is none. False: there is no room
-    /// now. Then the caller lets the wire work ([`Wire::progress`]) and tries again.
-    fn post(&self, peer: u32, frame: &[u8]) -> Result<bool, Lost>;
+    /// Bytes that a caller of [`Wire::post`] leaves in front of a frame, for the wire's own head: so both go out in one piece.
+    fn headroom(&self) -> usize;
+
+    /// Sends a frame of 1 to [`Wire::frame_max`] bytes to `peer`, and makes the contact if there is none. It begins behind
+    /// [`Wire::headroom`] bytes of `frame`. False: there is no room now. Then the caller lets the wire work ([`Wire::progress`])
+    /// and tries again.
+    fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost>;
 
     /// Writes `len` bytes to `offset` of the segment of `peer`. False: there is no room now; see also [`Kept::Now`].
     ///

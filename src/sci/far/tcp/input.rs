@@ -49,6 +49,8 @@ pub struct Input {
     body: Body,
     done: u64,
     has_left: bool,
+    /// Something has come that the peer wants an answer to, or that moves what waits here.
+    owes: bool,
 }
 
 // SAFETY: the pointer is one into this node's segment, where the peer may write; one thread at a time has the input.
@@ -67,7 +69,12 @@ pub struct From<'a> {
 impl Input {
     /// Nothing has come.
     pub fn new() -> Input {
-        Input { buffer: vec![0; BUFFER].into(), start: 0, end: 0, body: Body::Head, done: 0, has_left: false }
+        Input { buffer: vec![0; BUFFER].into(), start: 0, end: 0, body: Body::Head, done: 0, has_left: false, owes: false }
+    }
+
+    /// True if the sending half has something to do since the last call.
+    pub fn owes(&mut self) -> bool {
+        std::mem::take(&mut self.owes)
     }
 
     /// Takes what has come. Returns whether anything had.
@@ -211,8 +218,10 @@ impl Input {
         let word = |at: usize| body[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
         if head.done != self.done {
             self.done = head.done;
+            self.owes = true;
             from.link.lock().acknowledged(head.done).ok_or("it acknowledges what was not sent")?;
         }
+        self.owes |= !matches!(head.kind, Kind::Frame);
         match head.kind {
             Kind::Frame => from.sink.frame(from.peer, body),
             Kind::Ack => {}

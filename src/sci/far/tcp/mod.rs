@@ -148,6 +148,20 @@ impl Tcp {
     /// Does something with the link to `peer`; begins the contact if there is none.
     fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> io::Result<T>) -> Result<T, Lost> {
         let peer = self.peer(rank);
+        let mut link = peer.link.lock();
+        if link.socket().is_none() {
+            drop(link);
+            self.make_contact(rank, peer)?;
+            link = peer.link.lock();
+        }
+        let result = act(&mut link);
+        self.settle(rank, peer, link);
+        result.map_err(|error| self.lose(rank, error.to_string()))
+    }
+
+    /// Begins the contact with `peer`, if there is none.
+    #[cold]
+    fn make_contact(&self, rank: u32, peer: &Peer) -> Result<(), Lost> {
         {
             let mut contact = peer.contact.lock();
             match &*contact {
@@ -161,10 +175,7 @@ impl Tcp {
                 }
             }
         }
-        let mut link = peer.link.lock();
-        let result = act(&mut link);
-        self.settle(rank, peer, link);
-        result.map_err(|error| self.lose(rank, error.to_string()))
+        Ok(())
     }
 
     /// Notes what the link waits for, after it was used.
@@ -177,8 +188,9 @@ impl Tcp {
             peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
             let _ = self.epoll.change(socket.as_fd(), rank.into(), clogged != 0);
         }
-        let was = peer.busy.swap(busy, Ordering::Relaxed); // Relaxed: as above
+        let was = peer.busy.load(Ordering::Relaxed); // Relaxed: as above
         if was != busy {
+            peer.busy.store(busy, Ordering::Relaxed); // Relaxed: as above
             self.busy.fetch_add(busy.wrapping_sub(was), Ordering::Relaxed); // Relaxed: as above
         }
     }
@@ -346,6 +358,9 @@ impl Tcp {
             Ok(false) => return false,
             Ok(true) => {
                 r.hot = Some(rank);
+                if !input.owes() {
+                    return true;
+                }
                 let mut link = peer.link.lock();
                 let sent = link.acknowledge();
                 self.settle(rank, peer, link);
@@ -459,7 +474,11 @@ impl Wire for Tcp {
         input::FRAME_MAX
     }
 
-    fn post(&self, peer: u32, frame: &[u8]) -> Result<bool, Lost> {
+    fn headroom(&self) -> usize {
+        head::HEAD
+    }
+
+    fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
         self.with(peer, |link| link.post(frame))
     }
 
