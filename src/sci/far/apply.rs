@@ -58,9 +58,9 @@ impl Regions {
         while !frame.is_empty() {
             let (record, rest) = split(frame).ok_or_else(|| format!("{} bytes that are no record", frame.len()))?;
             frame = rest;
-            let place = self.place(record.region, peer, record.offset, record.len()).ok_or_else(|| {
+            let place = self.place(record.region, peer, record.offset, record.covers()).ok_or_else(|| {
                 let Record { region, offset, kind, .. } = record;
-                format!("a store ({kind:?}) of {} bytes at {offset} of region {}, which is not its own", record.len(), region.0)
+                format!("a store ({kind:?}) of {} bytes at {offset} of region {}, which is not its own", record.covers(), region.0)
             })?;
             // SAFETY: `place` allowed the range, and its kind says that it is aligned: regions begin on pages.
             unsafe { store(place, &record) };
@@ -70,14 +70,14 @@ impl Regions {
 }
 
 /// # Safety
-/// `record.len()` bytes at `place` are writable, aligned as the record's kind says.
+/// `record.covers()` bytes at `place` are writable, aligned as the record's kind says.
 unsafe fn store(place: *mut u8, record: &Record<'_>) {
     let bytes = record.bytes;
     match record.kind {
         // SAFETY: the caller promises `len` writable bytes; a frame lies outside all regions.
         Kind::Bytes => unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) },
         // SAFETY: the caller promises `len` writable bytes.
-        Kind::Fill => unsafe { place.write_bytes(bytes[0], record.len()) },
+        Kind::Fill => unsafe { place.write_bytes(bytes[0], record.covers()) },
         // SAFETY: the caller promises aligned words.
         Kind::Words => unsafe { store_words(place, bytes) },
         Kind::Packet => {

@@ -66,7 +66,7 @@ pub struct Record<'a> {
 
 impl Record<'_> {
     /// Bytes of the region that the store covers.
-    pub fn len(&self) -> usize {
+    pub fn covers(&self) -> usize {
         match self.kind {
             Kind::Fill => usize::try_from(word(&self.bytes[1..])).unwrap_or(usize::MAX),
             _ => self.bytes.len(),
@@ -144,7 +144,7 @@ mod tests {
             let mut rest = &bytes[..];
             while let Some((record, behind)) = split(rest) {
                 prop_assert!(record.bytes.len() <= rest.len() && behind.len() < rest.len());
-                let _ = record.len();
+                let _ = record.covers();
                 rest = behind;
             }
         }

@@ -31,6 +31,7 @@ impl FarMap {
 
     /// Bytes.
     #[inline]
+    #[allow(clippy::len_without_is_empty)] // `RemoteMap` has both
     pub fn len(&self) -> usize {
         self.len
     }
@@ -96,8 +97,8 @@ impl FarMap {
         let mut at = 0;
         while at < len {
             let piece = (len - at).min(self.far.record_max());
-            // SAFETY: the caller promises `len` readable bytes.
-            let bytes = unsafe { std::slice::from_raw_parts(src.add(at), piece) };
+            // SAFETY: the caller promises `len` readable bytes; nobody writes them while they are copied.
+            let bytes = unsafe { std::slice::from_raw_parts(src.wrapping_add(at), piece) };
             self.record(offset + at, piece, Kind::Bytes, &[bytes]);
             at += piece;
         }

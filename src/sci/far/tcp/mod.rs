@@ -92,11 +92,14 @@ struct Peer {
     busy: AtomicU32,
 }
 
+/// The receiving half of a link, and its connection.
+type Receiver = (Input, Arc<TcpStream>);
+
 /// What one thread at a time has.
 #[derive(Default)]
 struct Receiving {
     /// By rank.
-    inputs: Vec<Option<Box<(Input, Arc<TcpStream>)>>>,
+    inputs: Vec<Option<Box<Receiver>>>,
     greetings: HashMap<u64, Greeting>,
     again: Vec<(u32, Instant)>,
     hot: Option<u32>,
