@@ -4,13 +4,15 @@
 
 mod coll;
 mod heap;
+mod hosts;
 mod job;
 mod observe;
 
 use super::Var;
 
 /// The table of all variables.
-pub const VARS: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
+pub const VARS: &[Var] = &joined::<{ NEARLY.len() + hosts::VARS.len() }>(NEARLY, hosts::VARS);
+const NEARLY: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
 const MOST: &[Var] = &joined::<{ FIRST.len() + observe::VARS.len() }>(FIRST, observe::VARS);
 const FIRST: &[Var] = &joined::<{ job::VARS.len() + coll::VARS.len() }>(job::VARS, coll::VARS);
 

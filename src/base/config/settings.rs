@@ -2,7 +2,7 @@
 //!
 //! Must not know: which variables there are, where their values come from, which code uses them.
 
-use super::{Heap, NodeSet, Observe, SignalSet, yes_no};
+use super::{Heap, Hosts, NodeSet, Observe, SignalSet, yes_no};
 
 /// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +83,8 @@ pub struct Config {
     pub observe: Observe,
     /// The debug heap.
     pub heap: Heap,
+    /// Jobs on several hosts.
+    pub hosts: Hosts,
     /// Bytes of a node's stage buffers for collectives.
     pub coll_scratch: u64,
 }
@@ -173,6 +175,7 @@ impl Default for Config {
             barrier: "DISSEM".into(),
             observe: Observe::default(),
             heap: Heap::default(),
+            hosts: Hosts::default(),
             coll_scratch: 2 << 20,
         }
     }
