@@ -74,7 +74,7 @@ fn on_hosts(hosts_of: &[u32], node: impl Fn(&Shared) + Sync) {
 // Ends the fence that all hosts wait in, if they do.
 fn exchange(headers: &[JobHeader]) {
     let asked: Vec<_> = headers.iter().map(JobHeader::asked).collect();
-    let Some(generation) = asked[0].filter(|_| asked.iter().all(|asked| *asked == asked[0])) else {
+    let Some(generation) = asked[0].filter(|_| asked.iter().all(|other| *other == asked[0])) else {
         return thread::yield_now();
     };
     let mut halves = vec![[0; HALF]; headers[0].nodes() as usize];

@@ -306,7 +306,15 @@ impl Output {
 
     fn add(&mut self, number: i32, pipe: Option<File>, stream: usize, tag: String, prompts: bool) -> i32 {
         let sink = stream.min(self.sinks.len() - 1);
-        self.sources.push(Source { number, pipe, sink, tag, prompts, partial: Vec::new(), quiet_since: Instant::now() });
+        self.sources.push(Source {
+            number,
+            pipe,
+            sink,
+            tag,
+            prompts,
+            partial: Vec::new(),
+            quiet_since: Instant::now(),
+        });
         number
     }
 
@@ -344,6 +352,11 @@ impl Output {
     /// Whether output of nodes was lost because of a write error. A reader that has gone does not count.
     pub fn has_lost(&self) -> bool {
         self.lost
+    }
+
+    /// Whether the reader of stdout (0) or stderr (1) has gone.
+    pub fn is_closed(&self, stream: usize) -> bool {
+        self.sinks[stream.min(self.sinks.len() - 1)].closed
     }
 
     /// Whether any stream may bring more.

@@ -1,8 +1,8 @@
 //! The process above the nodes: the launcher, or the process that forked. It runs one loop over signals, output and
 //! deadlines until every node has ended. Then it returns the job's status. It never touches the nodes' segments.
 
-use super::ending::{Ending, Step};
 use super::channel::{End, How};
+use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
 use super::outlet::Outlet;
 use super::output::Output;

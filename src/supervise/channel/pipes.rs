@@ -184,6 +184,11 @@ impl Channel {
         }
     }
 
+    /// Whether something, or the end, can be read now.
+    pub fn is_readable_now(&self) -> bool {
+        !self.over && sys::poll_one(self.input.as_fd(), libc::POLLIN) != 0
+    }
+
     /// Whether poll(2) found that something can be read.
     pub fn is_readable(&self, polled: &[pollfd]) -> bool {
         !self.over && polled.iter().any(|entry| entry.fd == self.input.as_raw_fd() && entry.revents != 0)

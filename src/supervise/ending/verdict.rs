@@ -18,7 +18,11 @@ impl Ending {
                 if self.was_asked() {
                     return None;
                 }
-                self.crash(now, end.rank, format!("{who} was killed by signal {}; ending the job", signal_name(signal)));
+                self.crash(
+                    now,
+                    end.rank,
+                    format!("{who} was killed by signal {}; ending the job", signal_name(signal)),
+                );
                 return Some((128 + signal) as u8);
             }
             // Only the wrapper knows how the node ended, and that one usually ends soon.
@@ -81,7 +85,10 @@ mod tests {
         assert!(ending.has_unjoined() && !ending.has_begun());
         ending.joined(now);
         let steps = ending.steps(now + Duration::from_secs(1));
-        assert!(matches!(&steps[..], [Step::Print(line), Step::Ask] if line.contains("status 2 before gasnet_init")), "{steps:?}");
+        assert!(
+            matches!(&steps[..], [Step::Print(line), Step::Ask] if line.contains("status 2 before gasnet_init")),
+            "{steps:?}"
+        );
     }
 
     #[test]
@@ -92,6 +99,9 @@ mod tests {
         let mut other = Ending::new(2, Duration::from_secs(10));
         assert_eq!(other.ended(now, &end(0, Phase::Attached, How::Inner), ""), None);
         let steps = other.steps(now + Duration::from_secs(1));
-        assert!(matches!(&steps[..], [Step::Print(line), Step::Ask] if line.contains("without gasnet_exit")), "{steps:?}");
+        assert!(
+            matches!(&steps[..], [Step::Print(line), Step::Ask] if line.contains("without gasnet_exit")),
+            "{steps:?}"
+        );
     }
 }
