@@ -2,7 +2,7 @@
 
 use super::conformance::conforms;
 use super::memory::{Aborted, Memory};
-use super::{BootError, Bootstrap, Key, Shared};
+use super::{BootError, Bootstrap, Key, Shared, share};
 use crate::supervise::JobHeader;
 use crate::supervise::header::HALF;
 use crate::sync::fixed::{AtomicBool, Ordering};
@@ -101,4 +101,20 @@ fn a_header_knows_which_nodes_are_here() {
     assert_eq!((header.hosts(), header.host(), header.local_count(), header.secret()), (3, 1, 2, [5, 6]));
     assert!(header.locals().eq([1, 3]) && header.is_local(3) && !header.is_local(0));
     assert_eq!((header.asked(), header.release(1, &[[0; HALF]; 4])), (None, false), "no node waits");
+}
+
+#[test]
+fn all_take_what_node_zero_has_whether_they_have_the_same_or_not() {
+    for len in [0, 1, 95, 96, 97, 1000] {
+        let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        for differs in [false, true] {
+            on_hosts(&[0, 1, 1], |boot| {
+                let mut own = bytes.clone();
+                if differs && boot.rank() == 2 {
+                    own.push(7);
+                }
+                assert_eq!(share::from_first(boot, &own).unwrap(), bytes);
+            });
+        }
+    }
 }
