@@ -98,9 +98,13 @@ fn wait_for_start(channel: &mut Channel) -> Result<Option<Vec<u8>>, String> {
         channel.flush();
         channel.beat(Instant::now());
         if channel.is_readable(&set) {
-            for frame in channel.receive()? {
+            let mut frames = channel.receive()?.into_iter();
+            while let Some(frame) = frames.next() {
                 match frame {
-                    Frame::Start(body) => return Ok(Some(body)),
+                    Frame::Start(body) => {
+                        channel.put_back(frames); // such as the first bytes of stdin
+                        return Ok(Some(body));
+                    }
                     Frame::Kill => return Ok(None),
                     _ => {}
                 }

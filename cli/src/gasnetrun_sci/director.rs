@@ -19,6 +19,7 @@ use gasnet_sci::supervise::spawn;
 use gasnet_sci::supervise::supervisor::OVERDUE;
 use libc::{c_int, pollfd};
 use remote::{Command, Remote, State};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -126,6 +127,8 @@ struct Director {
     // Whether the agents have been told their parts.
     told: bool,
     output: Output,
+    // Output of nodes that waits, because the reader is slow, with the numbers of its streams.
+    waiting: VecDeque<(i32, Vec<u8>)>,
     // Which of stdout and stderr agents have been told is closed.
     shut: [bool; 2],
     input: input::Input,
@@ -170,6 +173,7 @@ impl Director {
             remotes,
             told: false,
             output,
+            waiting: VecDeque::new(),
             shut: [false; 2],
             input: input::Input::new()?,
             signals: set.descriptor()?,
@@ -193,7 +197,8 @@ impl Director {
                 }
             }
         }
-        while self.remotes.iter().any(|remote| !remote.is_over()) {
+        let is_waiting = |own: &Director| !own.waiting.is_empty() && own.requested.is_none();
+        while self.remotes.iter().any(|remote| !remote.is_over()) || is_waiting(self) {
             self.start_more();
             self.tell();
             self.turn();
@@ -331,6 +336,11 @@ impl Director {
 
     // Tells agents that their nodes' output has been taken, while there is room for more; and which streams nobody reads any more.
     fn answer(&mut self) {
+        while !self.output.is_clogged()
+            && let Some((number, bytes)) = self.waiting.pop_front()
+        {
+            self.output.feed(number, &bytes);
+        }
         if self.output.is_clogged() {
             self.ending.extend(Instant::now());
         } else {
@@ -386,6 +396,11 @@ impl Director {
                 self.send_all(&Frame::Kill);
             }
         }
+    }
+
+    // Brings bytes of a stream, none: it has ended, behind all that waits.
+    fn bring(&mut self, rank: u32, stream: u8, bytes: Vec<u8>) {
+        self.waiting.push_back((fed(rank, stream), bytes));
     }
 
     fn send_all(&mut self, frame: &Frame) {

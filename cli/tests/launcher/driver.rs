@@ -261,6 +261,11 @@ pub fn every(nodes: u32, script: &str) -> [Start; 3] {
     [launched(nodes, script), forked(nodes, script), hosted(nodes, script)]
 }
 
+/// `script` under the launcher, and in a program that forks at init.
+pub fn both(nodes: u32, script: &str) -> [Start; 2] {
+    [launched(nodes, script), forked(nodes, script)]
+}
+
 /// Runs `script` in every way. All must end with this status.
 pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 3] {
     every(nodes, script).map(|start| {

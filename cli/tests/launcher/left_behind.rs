@@ -1,7 +1,7 @@
 //! Nothing is left behind: nodes, and what they started, end with the job, however its processes are killed or stopped.
 //! `run` looks for processes of the job after every job and fails if it finds one.
 
-use super::driver::{Act, Victim, every, expect, launched, run};
+use super::driver::{Act, Victim, both, every, expect, launched, run};
 use super::expect_line;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
     for round in 0..8 {
         let delay = Duration::from_micros(400 * round * round + 100 * round);
         for victim in [Victim::Supervisor, Victim::Node, Victim::Everybody] {
-            for start in every(8, "join attach fence exchange:100000000") {
+            for start in both(8, "join attach fence exchange:100000000") {
                 let outcome = run(start.with_kill(delay, victim));
                 assert_eq!(outcome.status, 137, "{victim:?} after {delay:?}: {outcome:?}");
             }
@@ -67,7 +67,7 @@ fn job_stops_and_goes_on_with_its_launcher() {
     for script in
         ["join attach daemon fence ready spin", "join fence ready sleep", "join attach ignore:TSTP fence ready spin"]
     {
-        for start in every(3, script) {
+        for start in both(3, script) {
             let again = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGCONT), Act::Await(false)];
             let acts = [&again[..], &again[..], &[Act::Signal(libc::SIGTERM)]].concat();
             let outcome = run(start.with_acts(&acts));
@@ -79,7 +79,7 @@ fn job_stops_and_goes_on_with_its_launcher() {
 #[test]
 fn stopped_job_can_be_killed() {
     let stop = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGKILL)];
-    for start in every(3, "join attach fence ready spin") {
+    for start in both(3, "join attach fence ready spin") {
         assert_eq!(run(start.with_acts(&stop)).status, 137);
     }
     run(launched(3, "join attach daemon fence ready spin").with_acts(&stop));

@@ -18,6 +18,8 @@ pub struct Channel {
     input: File,
     output: File,
     received: Vec<u8>,
+    // Frames that were put back.
+    early: Vec<Frame>,
     held: Vec<u8>,
     // The frames begin only behind `MAGIC`.
     begun: bool,
@@ -53,6 +55,7 @@ impl Channel {
             input: input.into(),
             output: output.into(),
             received: Vec::new(),
+            early: Vec::new(),
             held: Vec::new(),
             begun,
             over: false,
@@ -108,7 +111,17 @@ impl Channel {
         }
         let frames = self.frames();
         self.over |= frames.is_err();
-        frames
+        let mut all = std::mem::take(&mut self.early);
+        all.extend(frames?);
+        Ok(all)
+    }
+
+    /// Keeps frames for the next [`Channel::receive`], which is due at once.
+    pub fn put_back(&mut self, frames: impl Iterator<Item = Frame>) {
+        self.early.extend(frames);
+        if !self.early.is_empty() {
+            self.beat_at = Instant::now();
+        }
     }
 
     fn frames(&mut self) -> Result<Vec<Frame>, String> {
@@ -191,6 +204,7 @@ impl Channel {
 
     /// Whether poll(2) found that something can be read.
     pub fn is_readable(&self, polled: &[pollfd]) -> bool {
-        !self.over && polled.iter().any(|entry| entry.fd == self.input.as_raw_fd() && entry.revents != 0)
+        let is_ready = |entry: &pollfd| entry.fd == self.input.as_raw_fd() && entry.revents != 0;
+        !self.over && (!self.early.is_empty() || polled.iter().any(is_ready))
     }
 }

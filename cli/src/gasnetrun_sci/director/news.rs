@@ -1,7 +1,7 @@
 //! What agents and the user tell the launcher.
 
 use super::remote::State;
-use super::{Director, fed};
+use super::Director;
 use gasnet_sci::am::region::LAYOUT_VERSION;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{self, Frame, Hello};
@@ -77,7 +77,7 @@ impl Director {
         let ranks = self.remotes[at].ranks.clone();
         self.remotes[at].abandon();
         for rank in ranks {
-            [0, 1].into_iter().for_each(|stream| self.output.feed(fed(rank, stream), &[]));
+            [0, 1].into_iter().for_each(|stream| self.bring(rank, stream, Vec::new()));
         }
         self.fail(1, line);
     }
@@ -91,7 +91,7 @@ impl Director {
             (Frame::Beat, _) => {}
             (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) => {
                 self.remotes[at].took(bytes.len());
-                self.output.feed(fed(rank, stream), &bytes);
+                self.bring(rank, stream, bytes);
             }
             (Frame::Taken(count), State::Running) => self.input.taken(count as usize),
             (Frame::Phase(rank, phase), State::Running) if is_own(rank) => {

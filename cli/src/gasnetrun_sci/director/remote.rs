@@ -24,6 +24,8 @@ const RSH: &str = "ssh -o BatchMode=yes";
 pub struct Command {
     rsh: Option<Vec<String>>,
     launcher: OsString,
+    // The signals that are blocked while agents are started, except for those of this process's loop.
+    mask: sys::SignalSet,
 }
 
 impl Command {
@@ -38,7 +40,9 @@ impl Command {
             ));
         }
         let rsh = config.hosts.rsh.as_ref().map(|text| text.split_whitespace().map(String::from).collect());
-        Ok(Command { rsh, launcher: launcher.into() })
+        // The mask as it is now, before the launcher blocks the signals that it reads.
+        let mask = sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK);
+        Ok(Command { rsh, launcher: launcher.into(), mask })
     }
 
     // This host is reached without the command, unless the user has set one.
@@ -71,7 +75,9 @@ impl Command {
         command.arg(AGENT).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A session of its own, so that signals of the terminal do not reach it: the launcher passes them on. It dies with the
         // launcher; the agent behind it then finds the channel closed.
-        let prepare = || {
+        let mask = self.mask;
+        let prepare = move || {
+            mask.apply(libc::SIG_SETMASK);
             // SAFETY: setsid takes no arguments.
             unsafe { libc::setsid() };
             sys::signal_at_parents_end(libc::SIGKILL)
