@@ -15,6 +15,8 @@ mod debugging;
 mod driver;
 #[path = "launcher/fitting.rs"]
 mod fitting;
+#[path = "launcher/hosts.rs"]
+mod hosts;
 #[path = "launcher/left_behind.rs"]
 mod left_behind;
 #[path = "launcher/node.rs"]
@@ -24,7 +26,7 @@ mod output;
 #[path = "launcher/suite.rs"]
 mod suite;
 
-use driver::{Start, both, expect, launched, run};
+use driver::{Start, every, expect, launched, run};
 
 fn expect_silent(nodes: u32, script: &str, status: i32) {
     for outcome in expect(nodes, script, status) {
@@ -44,7 +46,7 @@ fn expect_line(nodes: u32, script: &str, status: i32, parts: &[&str]) {
 #[test]
 fn arguments_arrive_intact_on_every_node() {
     let odd = ["", " two words ", "quo\"te's", "$HOME", "*", "%041%", "-n", "--", "\\", "ümlaut", "new\nline"];
-    for start in both(3, "arguments") {
+    for start in every(3, "arguments") {
         let outcome = run(start.with_arguments(&odd));
         assert_eq!(outcome.status, 0, "{outcome:?}");
         for rank in 0..3 {
@@ -56,7 +58,7 @@ fn arguments_arrive_intact_on_every_node() {
 
 #[test]
 fn environment_reaches_every_node_but_the_handoff_does_not() {
-    for start in both(3, "join env:GASNET_FOO env:OTHER env:GASNET_SCI_BOOT exit:0") {
+    for start in every(3, "join env:GASNET_FOO env:OTHER env:GASNET_SCI_BOOT exit:0") {
         let outcome = run(start.with_env("GASNET_FOO", "b a r").with_env("OTHER", "x=y"));
         assert_eq!(outcome.status, 0, "{outcome:?}");
         assert_eq!(outcome.out.matches("GASNET_FOO=b a r\n").count(), 3);
@@ -67,7 +69,7 @@ fn environment_reaches_every_node_but_the_handoff_does_not() {
 
 #[test]
 fn stdin_is_node_zeros() {
-    for start in both(3, "join stdin fence exit:0") {
+    for start in every(3, "join stdin fence exit:0") {
         let outcome = run(start.with_stdin("typed\n"));
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let mut lines: Vec<&str> = outcome.out.lines().collect();
@@ -112,7 +114,7 @@ fn program_without_launcher_is_a_job_of_one() {
 
 #[test]
 fn functions_and_data_have_the_same_addresses_in_all_nodes() {
-    for start in both(4, "join layout fence exit:0") {
+    for start in every(4, "join layout fence exit:0") {
         let outcome = run(start);
         let lines: Vec<&str> = outcome.out.lines().collect();
         assert_eq!((outcome.status, lines.len()), (0, 4), "{outcome:?}");
@@ -160,9 +162,9 @@ fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
         ("nonsense", "seven fields"),
         ("99,0,2,100,101,abc,0", "version"),
-        ("4,5,2,100,101,abc,0", "rank 5"),
-        ("4,0,2,300,301,abc,0", "descriptor 300"),
-        ("4,0,2,0,0,abc,0", "memory"),
+        ("5,5,2,100,101,abc,0", "rank 5"),
+        ("5,0,2,300,301,abc,0", "descriptor 300"),
+        ("5,0,2,0,0,abc,0", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");
@@ -215,7 +217,7 @@ fn one_nodes_exit_ends_the_others_whatever_they_do() {
 
 #[test]
 fn nodes_that_ignore_sigquit_are_killed_after_the_exit_timeout() {
-    for start in both(3, "join attach ignore:QUIT fence @1:exit:5 @0,2:spin") {
+    for start in every(3, "join attach ignore:QUIT fence @1:exit:5 @0,2:spin") {
         let outcome = run(start.with_env("GASNET_EXITTIMEOUT", "0.4"));
         assert_eq!(outcome.status, 5, "{outcome:?}");
         assert!(outcome.err.contains("0.4 s"), "{}", outcome.err);
@@ -303,7 +305,7 @@ fn fatal_errors_and_panics_tell_one_story() {
 
 #[test]
 fn backtrace_only_when_asked_with_the_node_in_front() {
-    for start in both(2, "join attach fence @1:raise:SEGV spin") {
+    for start in every(2, "join attach fence @1:raise:SEGV spin") {
         let outcome = run(start.with_env("GASNET_BACKTRACE", "1"));
         let frames: Vec<&str> = outcome.err.lines().filter(|l| l.contains("#")).collect();
         assert!(frames.len() > 2 && frames.iter().all(|l| l.starts_with("node 1/2: #")), "{outcome:?}");
@@ -312,7 +314,7 @@ fn backtrace_only_when_asked_with_the_node_in_front() {
 
 #[test]
 fn no_catch_signal_leaves_dispositions_alone() {
-    for start in both(2, "join attach dispositions exit:0") {
+    for start in every(2, "join attach dispositions exit:0") {
         let outcome = run(start.with_env("GASNET_NO_CATCH_SIGNAL", "*"));
         assert_eq!((outcome.status, outcome.out.as_str()), (0, "all default\nall default\n"), "{outcome:?}");
     }
@@ -341,7 +343,7 @@ fn second_signal_ends_a_node_at_once() {
 #[test]
 fn signal_to_the_supervisor_reaches_all_nodes() {
     for (signal, number) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)] {
-        for start in both(3, "join attach quit_handler fence ready spin") {
+        for start in every(3, "join attach quit_handler fence ready spin") {
             let outcome = run(start.with_signals(&[signal]));
             assert_eq!(outcome.status, number, "{outcome:?}");
             assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
@@ -352,12 +354,12 @@ fn signal_to_the_supervisor_reaches_all_nodes() {
 #[test]
 fn nodes_that_are_stopped_hear_that_they_shall_end() {
     // Without this they would use up the exit timeout, and the supervisor would print a line. 19: SIGSTOP.
-    for start in both(3, "join attach quit_handler fence ready @1:raise:19 spin") {
+    for start in every(3, "join attach quit_handler fence ready @1:raise:19 spin") {
         let outcome = run(start.with_signals(&[libc::SIGTERM]));
         assert_eq!((outcome.status, outcome.err.contains("killing")), (143, false), "{outcome:?}");
         assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
     }
-    for start in both(3, "join attach quit_handler fence @1:raise:19 @0:exit:7 spin") {
+    for start in every(3, "join attach quit_handler fence @1:raise:19 @0:exit:7 spin") {
         let outcome = run(start);
         assert_eq!((outcome.status, outcome.err.contains("killing")), (7, false), "{outcome:?}");
     }
@@ -365,7 +367,7 @@ fn nodes_that_are_stopped_hear_that_they_shall_end() {
 
 #[test]
 fn signal_before_attach_ends_the_job_too() {
-    for start in both(3, "join fence ready spin") {
+    for start in every(3, "join fence ready spin") {
         assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
     }
     assert_eq!(run(launched(3, "ready spin").with_signals(&[libc::SIGINT])).status, 130);
@@ -373,7 +375,7 @@ fn signal_before_attach_ends_the_job_too() {
 
 #[test]
 fn repeated_signals_end_even_stubborn_nodes() {
-    for start in both(3, "join attach ignore:QUIT ignore:INT fence ready spin") {
+    for start in every(3, "join attach ignore:QUIT ignore:INT fence ready spin") {
         let outcome = run(start.with_signals(&[libc::SIGINT, libc::SIGINT]));
         assert_eq!(outcome.status, 130, "{outcome:?}");
     }
@@ -381,7 +383,7 @@ fn repeated_signals_end_even_stubborn_nodes() {
 
 #[test]
 fn ignored_signals_stay_ignored_but_the_job_still_ends() {
-    for start in both(3, "join attach fence ready fence sleep_ms:300 @1:exit:3 spin") {
+    for start in every(3, "join attach fence ready fence sleep_ms:300 @1:exit:3 spin") {
         let outcome = run(start.with_ignored(&[libc::SIGHUP, libc::SIGQUIT]).with_signals(&[libc::SIGHUP]));
         assert_eq!((outcome.status, outcome.err.as_str()), (3, ""));
     }
@@ -389,7 +391,7 @@ fn ignored_signals_stay_ignored_but_the_job_still_ends() {
 
 #[test]
 fn user_signals_are_passed_on() {
-    for start in both(3, "join attach usr1_exits:7 fence ready sleep") {
+    for start in every(3, "join attach usr1_exits:7 fence ready sleep") {
         assert_eq!(run(start.with_signals(&[libc::SIGUSR1])).status, 7);
     }
 }

@@ -4,6 +4,7 @@
 //! is the only code that reads the environment. Must not know: which code uses a value.
 
 mod heap;
+mod hosts;
 mod observe;
 pub(crate) mod parse;
 mod read;
@@ -18,6 +19,7 @@ mod unknown;
 pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 
 pub use heap::Heap;
+pub use hosts::Hosts;
 pub use observe::{Mask, Observe, Record};
 pub use parse::{NodeSet, SignalSet, YES_NO, memory_size, signal_number, yes_no};
 pub use read::{ConfigError, Reported, variable};

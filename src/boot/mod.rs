@@ -20,6 +20,7 @@ pub mod launcher;
 mod member;
 #[cfg(any(test, fuzzing))]
 pub mod memory;
+pub mod share;
 mod shared;
 #[cfg(test)]
 mod tests;

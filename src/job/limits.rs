@@ -63,7 +63,7 @@ pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
     let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
     let space = left(address_space(), address_space_for(nodes) + PROGRAM_SPACE);
-    share(asked, [memory(), space, left(file_size(), file_for(nodes))], nodes)
+    share(asked, [memory(), space, left(file_size(), file_for(nodes, nodes))], nodes)
 }
 
 /// Bytes that a client's text asks for (`gasnet_max_segsize_str`; contract: ex-core.md §5.3): a memory size, or a number up to 1,
@@ -141,35 +141,39 @@ pub fn address_space_for(nodes: u32) -> u64 {
     PROCESS_SPACE + regions as u64
 }
 
-/// Length of the file that is the job's memory, without segments.
-fn file_for(nodes: u32) -> u64 {
+/// Length of the file that is the memory on a host with `locals` of the job's nodes, without segments.
+fn file_for(locals: u32, nodes: u32) -> u64 {
     let layout = Layout::new(nodes, crate::base::config::Config::default().slots);
-    let regions = u64::from(nodes) * (layout.command_len() + layout.control_len()) as u64;
+    let regions = u64::from(locals) * (layout.command_len() + layout.control_len()) as u64;
     regions + crate::sci::shm::Shm::fabric_bytes(nodes) + super::JobHeader::bytes(nodes) as u64
 }
 
-/// Memory that a job of `nodes` nodes takes even if it does nothing.
-pub fn certain_memory(nodes: u32) -> u64 {
-    let nodes = u64::from(nodes);
-    nodes * (PROCESS_MEMORY + nodes * PEER_MEMORY)
+/// Memory that `locals` nodes of a job of `nodes` take even if they do nothing.
+pub fn certain_memory(locals: u32, nodes: u32) -> u64 {
+    u64::from(locals) * (PROCESS_MEMORY + u64::from(nodes) * PEER_MEMORY)
 }
 
-/// Checks whether a job of `nodes` nodes can run here. The error says what is asked for, names the limit, and says
-/// how to change it.
+/// Checks whether a job of `nodes` nodes can run here, all on this host. The error says what is asked for, names the limit, and
+/// says how to change it.
 pub fn check(nodes: u32) -> Result<(), String> {
-    let descriptors = spawn::descriptors_needed(nodes);
+    check_part(nodes, nodes)
+}
+
+/// The same for the `locals` nodes that a job of `nodes` has on this host.
+pub fn check_part(locals: u32, nodes: u32) -> Result<(), String> {
+    let descriptors = spawn::descriptors_needed(locals);
     let (_, hard) = sys::resource_limit(libc::RLIMIT_NOFILE);
     if descriptors > hard {
         return Err(format!(
-            "{nodes} nodes are too many: who starts them needs {descriptors} descriptors, the hard limit is {hard} \
+            "{locals} nodes are too many: who starts them needs {descriptors} descriptors, the hard limit is {hard} \
              (RLIMIT_NOFILE: ulimit -Hn, or limits.conf)"
         ));
     }
     if let Some(limit) = cgroup::processes()
-        && limit.used.saturating_add(nodes.into()) > limit.value
+        && limit.used.saturating_add(locals.into()) > limit.value
     {
         return Err(format!(
-            "{nodes} nodes are too many: the cgroup allows {} processes and threads, {} exist (raise it in {})",
+            "{locals} nodes are too many: the cgroup allows {} processes and threads, {} exist (raise it in {})",
             limit.value,
             limit.used,
             limit.file.display()
@@ -181,9 +185,12 @@ pub fn check(nodes: u32) -> Result<(), String> {
     };
     let each = address_space_for(nodes);
     address_space().map_or(Ok(()), |limit| enough(each, limit, &format!("each of {nodes} nodes")))?;
-    let job = format!("a job of {nodes} nodes");
-    file_size().map_or(Ok(()), |limit| enough(file_for(nodes), limit, &job))?;
-    enough(certain_memory(nodes), memory_limit(), &job)
+    let job = match locals == nodes {
+        true => format!("a job of {nodes} nodes"),
+        false => format!("{locals} of {nodes} nodes"),
+    };
+    file_size().map_or(Ok(()), |limit| enough(file_for(locals, nodes), limit, &job))?;
+    enough(certain_memory(locals, nodes), memory_limit(), &job)
 }
 
 /// Ends a line about memory that could not be had: `; the tightest limit is …`, or nothing if memory is not the

@@ -22,7 +22,7 @@ impl Places {
         let real: Vec<u32> = header.records().iter().map(|record| record.host()).collect();
         let locals = real.iter().filter(|host| **host == real[me as usize]).count() as u32;
         let leader = real.iter().position(|host| *host == real[me as usize]).unwrap_or(0) as u32;
-        let hosts = numbered(&split(&real, config.split));
+        let hosts = numbered(&split(&real, config.hosts.split));
         let apart = everything || config.unmapped != Unmapped::No;
         let supernodes = if apart { (0..hosts.len() as u32).collect() } else { supernodes(&hosts, config.supernode_max) };
         Places { hosts: hosts.into(), supernodes: supernodes.into(), leader, locals }

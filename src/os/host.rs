@@ -8,6 +8,24 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::{io, ptr};
 
+/// The name of this process's effective user, if it has one.
+pub fn user() -> Option<String> {
+    let mut entry = std::mem::MaybeUninit::<libc::passwd>::zeroed();
+    let mut text = vec![0; 16 << 10];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: all pointers are writable, and `text` has the length that is given.
+    let error = unsafe {
+        libc::getpwuid_r(super::sys::effective_user(), entry.as_mut_ptr(), text.as_mut_ptr(), text.len(), &mut found)
+    };
+    if error != 0 || found.is_null() {
+        return None;
+    }
+    // SAFETY: the call has filled in the entry.
+    let name = unsafe { entry.assume_init() }.pw_name;
+    // SAFETY: a C string in `text`, which is still there.
+    unsafe { std::ffi::CStr::from_ptr(name) }.to_str().ok().map(String::from)
+}
+
 /// Name of this host; `?` if it has none.
 pub fn name() -> &'static CString {
     static NAME: OnceLock<CString> = OnceLock::new();

@@ -310,6 +310,12 @@ pub fn child_status(pid: i32) -> Option<c_int> {
     (found == pid).then_some(status)
 }
 
+/// Whether this process is in the foreground of terminal `fd`.
+pub fn is_in_foreground(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: tcgetpgrp takes an integer.
+    unsafe { libc::tcgetpgrp(fd.as_raw_fd()) == process_group(0) }
+}
+
 /// Process group of `pid` (0: this process); -1 if there is no such process.
 pub fn process_group(pid: i32) -> i32 {
     // SAFETY: getpgid takes an integer.

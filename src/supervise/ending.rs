@@ -9,6 +9,8 @@
 
 use std::time::{Duration, Instant};
 
+mod verdict;
+
 /// Time from asking to killing if the job has failed. Such a job must be over within a second.
 pub const HASTE: Duration = Duration::from_millis(500);
 
@@ -25,12 +27,15 @@ pub enum Step {
 
 /// The plan of deadlines.
 pub struct Ending {
+    nodes: u32,
     grace: Duration,
     short_grace: Duration,
     exit_time: Duration,
     begun: bool,
     // The line to print if the job is not over by itself at `ask_at`, and the rank that it is about.
     line: Option<(u32, String)>,
+    // A node that ended without joining.
+    unjoined: Option<(u32, String)>,
     ask_at: Option<Instant>,
     kill_at: Option<Instant>,
     patience: Duration,
@@ -43,6 +48,7 @@ impl Ending {
     /// A job of `nodes` nodes, without a cause to end.
     pub fn new(nodes: u32, exit_time: Duration) -> Ending {
         Ending {
+            nodes,
             // Nodes of a collective exit may still print or close files, on a machine with other work to do. 100 ms
             // were too few at a load of 20. A guess.
             grace: Duration::from_millis(1000 + 2 * u64::from(nodes)),
@@ -52,6 +58,7 @@ impl Ending {
             exit_time,
             begun: false,
             line: None,
+            unjoined: None,
             ask_at: None,
             kill_at: None,
             patience: exit_time,

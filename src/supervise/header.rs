@@ -1,5 +1,9 @@
 //! The head of a job's memory: the exit word, the init fence, and one record per node.
 //!
+//! A job of several hosts has such a memory on each of them, with records of all nodes. There the fence counts the nodes of this
+//! host only. The last of them asks the host's agent, which exchanges bulletins with the other hosts and releases the fence:
+//! see `header/hosts.rs`.
+//!
 //! Rules:
 //! 1. The creator fills in magic, version, nodes, cookie and each node's host before any other process has the descriptor.
 //! 2. Only a node itself writes the pid, phase and exit code of its record. The phase never goes back.
@@ -16,6 +20,10 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+mod hosts;
+
+pub use hosts::Half;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Version of the layout. The launcher passes it to the nodes.
@@ -45,7 +53,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    fn from_word(word: u32) -> Phase {
+    pub(super) fn from_word(word: u32) -> Phase {
         [Phase::Unborn, Phase::Joining, Phase::Inited, Phase::Attached]
             .get(word as usize)
             .copied()
@@ -68,6 +76,14 @@ struct Fixed {
     memory_number: AtomicU32,
     // One bit for each CPU that any node may use.
     cpus: [AtomicU64; CPUS / 64],
+    // The number of hosts of the job, the number of this one, and how many nodes are on it.
+    hosts: AtomicU32,
+    own_host: AtomicU32,
+    locals: AtomicU32,
+    // The generation that the fence reaches when the agent has exchanged the bulletins. Only in jobs of several hosts.
+    fence_asked: AtomicU32,
+    // The secret by which nodes of several hosts know each other.
+    secret: [AtomicU64; 2],
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -83,6 +99,8 @@ pub struct NodeRecord {
     host: AtomicU32,
 }
 
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Fixed>() == 1152, "the size that it had before there were several hosts");
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Fixed>().is_multiple_of(128), "records start on their own line");
 #[cfg(not(loom))]
@@ -165,6 +183,8 @@ impl JobHeader {
         header.fixed.version.store(VERSION, Ordering::Relaxed);
         header.fixed.nodes.store(nodes, Ordering::Relaxed);
         header.fixed.supervisor.store(sys::pid() as u32, Ordering::Relaxed);
+        header.fixed.hosts.store(1, Ordering::Relaxed);
+        header.fixed.locals.store(nodes, Ordering::Relaxed);
         Ok((memory.into(), header))
     }
 
@@ -273,19 +293,22 @@ impl JobHeader {
         (word != 0).then_some(word as u8)
     }
 
-    /// Waits until every node is here. There is no time limit: if a node dies, the supervisor ends those that wait.
+    /// Waits until every node of the job is here. There is no time limit: if a node dies, the supervisor ends those that wait.
     pub fn fence(&self) {
         let fixed = self.fixed;
         // Relaxed: it cannot change before this node arrives, and the fence before has seen its last change.
         let generation = fixed.fence_generation.load(Ordering::Relaxed);
         // ORDERING: AcqRel ↔ itself in the other nodes: what a node posts comes before its arrival. The last one to
         // arrive sees the posts of all (chain of read-modify-writes), so the new generation passes all of them on.
-        if fixed.fence_arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.nodes() {
+        if fixed.fence_arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.local_count() {
             fixed.fence_arrived.store(0, Ordering::Relaxed); // Relaxed: no node arrives again before the next store
-            // ORDERING: Release ↔ Acquire below: a node that passes sees the posts, and the count at zero.
-            fixed.fence_generation.store(generation.wrapping_add(1), Ordering::Release);
-            sys::futex_wake_all(&fixed.fence_generation);
-            return;
+            if self.hosts() == 1 {
+                // ORDERING: Release ↔ Acquire below: a node that passes sees the posts, and the count at zero.
+                fixed.fence_generation.store(generation.wrapping_add(1), Ordering::Release);
+                sys::futex_wake_all(&fixed.fence_generation);
+                return;
+            }
+            self.ask_agent(generation.wrapping_add(1));
         }
         // ORDERING: Acquire ↔ Release above: this node sees what all nodes posted.
         while fixed.fence_generation.load(Ordering::Acquire) == generation {

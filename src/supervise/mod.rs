@@ -3,21 +3,27 @@
 //! Every node has a supervisor above it: the launcher, or the process that forked at init. Only a job of one without
 //! launcher has none. Supervisor and nodes look at the same records in the head of the job's memory.
 //!
+//! In a job of several hosts each host has such a supervisor, the agent, and the launcher above them judges. They talk over a
+//! channel: `channel` (frames), `supervisor/agent` (the agent's side), `relay` (the nodes' output on its way).
+//!
 //! | in | files |
 //! |---|---|
-//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `ending` (deadlines), `guard` (above it) |
+//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `outlet`, `ending` (deadlines), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
 //! | both | `header` |
 //!
 //! Must not know: messages, segments, GASNet calls, what is in a bulletin.
 
+pub mod channel;
 pub mod debug;
 pub mod ending;
 pub mod exit;
 pub mod guard;
 pub mod header;
 pub mod node;
+mod outlet;
 pub mod output;
+pub mod relay;
 pub mod signals;
 pub mod spawn;
 pub mod supervisor;

@@ -200,7 +200,10 @@ impl Sink {
 }
 
 struct Source {
-    pipe: File,
+    // What tells sources apart.
+    number: i32,
+    // `None`: the bytes come from another host, through `Output::feed`.
+    pipe: Option<File>,
     sink: usize,
     // The text in front of each line.
     tag: String,
@@ -213,29 +216,39 @@ struct Source {
 
 impl Source {
     // Returns false at the end of the stream.
-    fn read_into(&mut self, number: i32, sink: &mut Sink, scratch: &mut [u8]) -> bool {
-        let got = match self.pipe.read(scratch) {
-            Ok(0) => return false,
-            Ok(n) => &scratch[..n],
-            Err(e) => return matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
-        };
-        self.quiet_since = Instant::now();
-        let whole = got.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-        if whole > 0 {
-            self.partial.extend_from_slice(&got[..whole]);
-            self.pass_on(number, sink);
-        }
-        self.partial.extend_from_slice(&got[whole..]);
-        if self.partial.len() > LIMIT {
-            self.pass_on(number, sink);
+    fn read_into(&mut self, sink: &mut Sink, scratch: &mut [u8]) -> bool {
+        match self.pipe.as_mut().map(|pipe| pipe.read(scratch)) {
+            None => {}
+            Some(Ok(0)) => return false,
+            Some(Ok(n)) => self.take(&scratch[..n], sink),
+            Some(Err(e)) => return matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         }
         true
     }
 
+    fn take(&mut self, got: &[u8], sink: &mut Sink) {
+        self.quiet_since = Instant::now();
+        let whole = got.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        if whole > 0 {
+            self.partial.extend_from_slice(&got[..whole]);
+            self.pass_on(sink);
+        }
+        self.partial.extend_from_slice(&got[whole..]);
+        if self.partial.len() > LIMIT {
+            self.pass_on(sink);
+        }
+    }
+
     // Gives all bytes to the sink. An unfinished line becomes the sink's open line.
-    fn pass_on(&mut self, number: i32, sink: &mut Sink) {
+    fn pass_on(&mut self, sink: &mut Sink) {
         let bytes = std::mem::take(&mut self.partial);
-        sink.accept(number, &self.tag, &bytes);
+        sink.accept(self.number, &self.tag, &bytes);
+    }
+
+    // Shows what is left of a stream that has ended.
+    fn finish(&mut self, sink: &mut Sink) {
+        self.pass_on(sink);
+        sink.close(self.number, !self.tag.is_empty());
     }
 
     // The time when the unfinished line must be shown.
@@ -254,29 +267,67 @@ pub struct Output {
 }
 
 impl Output {
-    /// Takes the read ends of the nodes' stdout and stderr, by rank. Without any, reports still go to stderr. `tag`:
+    /// Takes the read ends of the nodes' stdout and stderr, with their ranks. Without any, reports still go to stderr. `tag`:
     /// each line begins with `[rank] `. Node `prompts` has stdin.
-    pub fn new(streams: impl Iterator<Item = [Option<PipeReader>; 2]>, tag: bool, prompts: u32) -> io::Result<Output> {
+    pub fn new(
+        streams: impl Iterator<Item = (u32, [Option<PipeReader>; 2])>,
+        tag: bool,
+        prompts: u32,
+    ) -> io::Result<Output> {
         let (out, err) = (Sink::open(1)?, Sink::open(2)?);
         let identity = |sink: &Sink| sink.file().metadata().map(|m| (m.dev(), m.ino(), m.rdev()));
         let same = identity(&out)? == identity(&err)?;
         let sinks = if same { vec![out] } else { vec![out, err] };
-        let mut sources = Vec::new();
-        for (rank, pair) in (0u32..).zip(streams) {
+        let mut output = Output { sinks, sources: Vec::new(), scratch: vec![0; 64 << 10], lost: false };
+        for (rank, pair) in streams {
             for (stream, pipe) in pair.into_iter().enumerate() {
                 let Some(pipe) = pipe else { continue };
-                sys::set_nonblocking(pipe.as_fd())?;
-                sources.push(Source {
-                    pipe: File::from(std::os::fd::OwnedFd::from(pipe)),
-                    sink: stream.min(sinks.len() - 1),
-                    tag: if tag { format!("[{rank}] ") } else { String::new() },
-                    prompts: rank == prompts,
-                    partial: Vec::new(),
-                    quiet_since: Instant::now(),
-                });
+                let tag = if tag { format!("[{rank}] ") } else { String::new() };
+                output.add_pipe(pipe, stream, tag, rank == prompts)?;
             }
         }
-        Ok(Output { sinks, sources, scratch: vec![0; 64 << 10], lost: false })
+        Ok(output)
+    }
+
+    /// Adds a stream that goes to stdout (0) or stderr (1), with `tag` in front of each line. Returns its number.
+    ///
+    /// # Errors
+    /// Those of fcntl(2).
+    pub fn add_pipe(&mut self, pipe: PipeReader, stream: usize, tag: String, prompts: bool) -> io::Result<i32> {
+        sys::set_nonblocking(pipe.as_fd())?;
+        let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
+        Ok(self.add(pipe.as_raw_fd(), Some(pipe), stream, tag, prompts))
+    }
+
+    /// Adds a stream whose bytes [`Output::feed`] brings. `number` is above that of any descriptor.
+    pub fn add_fed(&mut self, number: i32, stream: usize, tag: String, prompts: bool) {
+        self.add(number, None, stream, tag, prompts);
+    }
+
+    fn add(&mut self, number: i32, pipe: Option<File>, stream: usize, tag: String, prompts: bool) -> i32 {
+        let sink = stream.min(self.sinks.len() - 1);
+        self.sources.push(Source {
+            number,
+            pipe,
+            sink,
+            tag,
+            prompts,
+            partial: Vec::new(),
+            quiet_since: Instant::now(),
+        });
+        number
+    }
+
+    /// Brings bytes of the stream with this number; none: it has ended.
+    pub fn feed(&mut self, number: i32, bytes: &[u8]) {
+        let Some(at) = self.sources.iter().position(|source| source.number == number) else { return };
+        let sink = &mut self.sinks[self.sources[at].sink];
+        if bytes.is_empty() {
+            self.sources.swap_remove(at).finish(sink);
+        } else {
+            self.sources[at].take(bytes, sink);
+        }
+        self.flush();
     }
 
     /// Prints a line of the supervisor's own to stderr.
@@ -303,6 +354,11 @@ impl Output {
         self.lost
     }
 
+    /// Whether the reader of stdout (0) or stderr (1) has gone.
+    pub fn is_closed(&self, stream: usize) -> bool {
+        self.sinks[stream.min(self.sinks.len() - 1)].closed
+    }
+
     /// Whether any stream may bring more.
     pub fn has_sources(&self) -> bool {
         !self.sources.is_empty()
@@ -310,8 +366,9 @@ impl Output {
 
     /// Adds what to poll for now.
     pub fn interests(&self, set: &mut Vec<pollfd>) {
-        let readable = self.sources.iter().filter(|source| !self.sinks[source.sink].is_full());
-        set.extend(readable.map(|source| pollfd { fd: source.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 }));
+        let piped = self.sources.iter().filter(|source| source.pipe.is_some());
+        let readable = piped.filter(|source| !self.sinks[source.sink].is_full());
+        set.extend(readable.map(|source| pollfd { fd: source.number, events: libc::POLLIN, revents: 0 }));
         let full = self.sinks.iter().filter(|sink| !sink.held.is_empty());
         set.extend(full.map(|sink| pollfd { fd: sink.file().as_raw_fd(), events: libc::POLLOUT, revents: 0 }));
     }
@@ -330,17 +387,15 @@ impl Output {
         let now = Instant::now();
         let mut any = false;
         sources.retain_mut(|source| {
-            let number = source.pipe.as_raw_fd();
-            let ready = ready.contains(&number);
+            let ready = ready.contains(&source.number);
             let sink = &mut sinks[source.sink];
             any |= ready;
-            if ready && !source.read_into(number, sink, scratch) {
-                source.pass_on(number, sink);
-                sink.close(number, !source.tag.is_empty());
+            if ready && !source.read_into(sink, scratch) {
+                source.finish(sink);
                 return false;
             }
             if source.due().is_some_and(|at| at <= now) {
-                source.pass_on(number, sink);
+                source.pass_on(sink);
             }
             true
         });
@@ -352,9 +407,7 @@ impl Output {
     /// Gives up streams that do not end because a process outside the job holds them.
     pub fn close_sources(&mut self) {
         for mut source in self.sources.drain(..) {
-            let number = source.pipe.as_raw_fd();
-            source.pass_on(number, &mut self.sinks[source.sink]);
-            self.sinks[source.sink].close(number, !source.tag.is_empty());
+            source.finish(&mut self.sinks[source.sink]);
         }
         self.flush();
     }

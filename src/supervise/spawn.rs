@@ -27,6 +27,8 @@ pub const HIGH: RawFd = 100;
 
 /// The supervisor's side of one node.
 pub struct Child {
+    /// The node's rank.
+    pub rank: u32,
     /// The process that was started for the node: the node itself, or a wrapper around it.
     pub pid: i32,
     /// Closing it kills the node, if that has joined.
@@ -60,7 +62,7 @@ pub fn plain(nodes: u32) -> impl Fn(u32) -> io::Result<Streams> {
 
 /// All nodes, started.
 pub struct Children {
-    /// The nodes' processes, by rank.
+    /// The processes of this host's nodes, by rank.
     pub list: Vec<Child>,
     /// Children that this process had before the nodes.
     pub earlier_children: Vec<i32>,
@@ -81,15 +83,15 @@ pub enum Spawned {
     Supervisor(Children),
 }
 
-/// Forks one process per node. Returns in each of them, and in the supervisor. If there is an error, no node is left
+/// Forks one process per node of this host. Returns in each of them, and in the supervisor. If there is an error, no node is left
 /// running, and the process is as it was before.
 pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
     fill_standard_descriptors()?;
     let earlier_children = family::own_children();
     sys::adopt_orphans(true); // before there can be any orphans
-    let inherited = Inherited::take(header.nodes());
-    let mut list = Vec::with_capacity(header.nodes() as usize);
-    for rank in 0..header.nodes() {
+    let inherited = Inherited::take(header.local_count());
+    let mut list = Vec::with_capacity(header.local_count() as usize);
+    for rank in header.locals() {
         let started = start(rank, plan, &mut list);
         match started {
             Ok(Some(lifeline)) => {
@@ -101,7 +103,7 @@ pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
                 abandon(&list);
                 sys::adopt_orphans(false);
                 inherited.restore();
-                return Err(explain(error, rank, header.nodes()));
+                return Err(explain(error, rank, header));
             }
         }
     }
@@ -131,7 +133,7 @@ fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option
             sys::exit_now(1)
         });
     }
-    list.push(Child { pid, lifeline: Some(life_write), streams: ours });
+    list.push(Child { rank, pid, lifeline: Some(life_write), streams: ours });
     Ok(None)
 }
 
@@ -156,11 +158,12 @@ fn become_node(
     sys::duplicate_high(lifeline.as_fd(), HIGH)
 }
 
-fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
+fn explain(error: io::Error, rank: u32, header: &JobHeader) -> io::Error {
+    let nodes = header.nodes();
     let advice = match sys::errno(&error) {
         Some(libc::EMFILE) => format!(
             "; {} descriptors are needed, the limit is {} (ulimit -n)",
-            descriptors_needed(nodes),
+            descriptors_needed(header.local_count()),
             sys::descriptor_limit().1
         ),
         Some(libc::EAGAIN) => "; the limit on processes is reached (ulimit -u, or the cgroup's pids.max)".into(),
@@ -169,7 +172,7 @@ fn explain(error: io::Error, rank: u32, nodes: u32) -> io::Error {
     io::Error::new(error.kind(), format!("node {rank} of {nodes}: {error}{advice}"))
 }
 
-/// The number of descriptors that a supervisor of `nodes` nodes needs: streams and lifeline of each node, and its
+/// The number of descriptors that a supervisor of `nodes` nodes on its host needs: streams and lifeline of each node, and its
 /// own.
 pub fn descriptors_needed(nodes: u32) -> u64 {
     u64::from(nodes) * 3 + 16

@@ -1,10 +1,12 @@
 //! The process above the nodes: the launcher, or the process that forked. It runs one loop over signals, output and
 //! deadlines until every node has ended. Then it returns the job's status. It never touches the nodes' segments.
 
+use super::channel::{End, How};
 use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
+use super::outlet::Outlet;
 use super::output::Output;
-use super::signals::signal_name;
+use super::relay::Relay;
 use super::spawn::{Child, Children, MARKER};
 use crate::os::{family, sys};
 use libc::{c_int, pollfd};
@@ -12,7 +14,10 @@ use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+mod agent;
 mod pause;
+
+pub use agent::Link;
 
 /// How often the supervisor looks for nodes that have joined. Joining itself wakes no process.
 const TICK: Duration = Duration::from_millis(100);
@@ -41,13 +46,16 @@ pub struct Options {
     pub prompts: u32,
     /// Readable when the guard is dead (see [`super::guard`]).
     pub guard: Option<PipeReader>,
+    /// In a job of several hosts: the channel to the launcher.
+    pub link: Option<Link>,
 }
 
 impl Options {
     /// The options for a job that forked at init.
     pub fn new(prefix: &'static str) -> Options {
         let exit_time = Duration::from_secs(10);
-        Options { prefix, exit_time, exec_errors: None, time_limit: None, tag: false, prompts: 0, guard: None }
+        let (exec_errors, time_limit, guard, link) = (None, None, None, None);
+        Options { prefix, exit_time, exec_errors, time_limit, tag: false, prompts: 0, guard, link }
     }
 }
 
@@ -55,11 +63,17 @@ impl Options {
 pub const OVERDUE: u8 = 124;
 
 /// Runs the job to its end and returns the status to exit with. This thread must have forked the nodes.
-pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
+pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     let Children { mut list, earlier_children, signals } = children;
-    let streams: Vec<_> = list.iter_mut().map(|child| std::mem::take(&mut child.streams)).collect();
-    let prepared = Output::new(streams.into_iter(), options.tag, options.prompts).and_then(|output| {
+    let mut link = options.link.take();
+    let streams: Vec<_> = list.iter_mut().map(|child| (child.rank, std::mem::take(&mut child.streams))).collect();
+    let output = match &mut link {
+        None => Output::new(streams.into_iter(), options.tag, options.prompts).map(Outlet::Own),
+        Some(link) => Relay::new(link.channel(), streams.into_iter()).map(Outlet::Launcher),
+    };
+    let prepared = output.and_then(|output| {
         let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
+        link.as_mut().map_or(Ok(()), |link| link.listen(header))?;
         Ok((output, signals))
     });
     let (output, signals) = match prepared {
@@ -83,12 +97,13 @@ pub fn run(header: JobHeader, children: Children, options: Options) -> i32 {
         overdue_at,
         requested: None,
         received: [[0; 2]; 32],
-        unjoined: None,
+        link,
         failed: false,
         refused: 0,
     };
     supervisor.until_all_ended();
     supervisor.clear_up();
+    supervisor.tell_done();
     supervisor.status()
 }
 
@@ -113,7 +128,7 @@ struct Supervisor {
     nodes: Vec<Supervised>,
     earlier_children: Vec<i32>,
     signals: OwnedFd,
-    output: Output,
+    output: Outlet,
     ending: Ending,
     // The time at which the time limit is over, if there is one.
     overdue_at: Option<Instant>,
@@ -121,8 +136,8 @@ struct Supervisor {
     requested: Option<c_int>,
     // How often each signal has come: from the guard, and from other senders.
     received: [[u32; 2]; 32],
-    // A node that ended without joining. That is an error only if another node joins.
-    unjoined: Option<(u32, String)>,
+    // In a job of several hosts: the channel to the launcher.
+    link: Option<Link>,
     // A node has failed without leaving a code.
     failed: bool,
     // The number of polls in a row that the kernel has refused.
@@ -133,7 +148,8 @@ impl Supervisor {
     fn until_all_ended(&mut self) {
         let mut killed_at = None;
         while self.nodes.iter().any(|node| !node.ended) {
-            self.wait();
+            let polled = self.wait();
+            self.serve_launcher(&polled, &mut killed_at);
             let now = Instant::now();
             self.look_at_time(now);
             for step in self.ending.steps(now) {
@@ -163,11 +179,7 @@ impl Supervisor {
                 if self.header.exit_code().is_none() && self.requested.is_none() {
                     self.failed = true;
                 }
-                self.nodes
-                    .iter()
-                    .zip(0..)
-                    .filter(|(node, _)| !node.ended)
-                    .for_each(|(node, rank)| ask(self.header, node, rank));
+                self.nodes.iter().filter(|node| !node.ended).for_each(|node| ask(self.header, node));
                 self.go_on();
             }
             Step::Kill => {
@@ -187,8 +199,8 @@ impl Supervisor {
         self.output.report(&format!("{prefix}: {line}"));
     }
 
-    // Makes one poll and handles all that it brings.
-    fn wait(&mut self) {
+    // Makes one poll, and handles all that it brings except for the launcher's frames.
+    fn wait(&mut self) -> Vec<pollfd> {
         let now = Instant::now();
         let tick = self.look_at_joining(now);
         if self.output.is_clogged() {
@@ -199,7 +211,11 @@ impl Supervisor {
         set.extend(self.options.guard.as_ref().map(readable));
         set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref().map(readable)));
         self.output.interests(&mut set);
-        let dues = [self.ending.next(), self.overdue_at, self.output.next()];
+        if let Some(link) = &self.link {
+            link.interests(&mut set);
+        }
+        let beat = self.link.as_ref().and_then(Link::next);
+        let dues = [self.ending.next(), self.overdue_at, self.output.next(), beat];
         let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
         self.poll(&mut set, [due, tick].into_iter().flatten().min());
         self.output.transfer(&set);
@@ -216,9 +232,9 @@ impl Supervisor {
         }
         self.take_ends();
         let inner_is_ready = |node: &Supervised| node.inner.as_ref().is_some_and(|fd| is_ready(fd.as_raw_fd()));
-        let inner: Vec<u32> =
-            (0..self.header.nodes()).filter(|rank| inner_is_ready(&self.nodes[*rank as usize])).collect();
-        inner.into_iter().for_each(|rank| self.inner_ended(rank));
+        let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_is_ready(&self.nodes[*at])).collect();
+        inner.into_iter().for_each(|at| self.inner_ended(at));
+        set
     }
 
     // If the kernel refuses to poll for long, the supervisor learns nothing of the nodes. That ends the job, with a
@@ -243,6 +259,7 @@ impl Supervisor {
     fn take_signals(&mut self) {
         while let Some((signal, from_terminal)) = self.next_signal() {
             match signal {
+                _ if self.tell_signal(signal) => {}
                 libc::SIGUSR1 | libc::SIGUSR2 => self.forward(signal),
                 libc::SIGTSTP => self.stop(from_terminal),
                 _ => self.end_requested(signal, from_terminal),
@@ -276,21 +293,30 @@ impl Supervisor {
     fn take_ends(&mut self) {
         while let Some((pid, status)) = sys::reap() {
             let header = self.header;
-            let is_inner = |node: &Supervised, rank: u32| node.child_gone && header.record(rank).pid() == pid;
-            let of = (0..header.nodes()).find(|rank| {
-                let node = &self.nodes[*rank as usize];
-                !node.ended && (node.child.pid == pid || is_inner(node, *rank))
-            });
-            let Some(rank) = of else { continue };
-            let node = &mut self.nodes[rank as usize];
+            let is_inner = |node: &Supervised| node.child_gone && header.record(node.child.rank).pid() == pid;
+            let of = self.nodes.iter_mut().find(|node| !node.ended && (node.child.pid == pid || is_inner(node)));
+            let Some(node) = of else { continue };
             // A node that outlives its wrapper has become a child of this process, so its end will be seen.
-            if node.child.pid == pid && node.inner.is_some() && inner_pid(header, node, rank).is_some() {
+            if node.child.pid == pid && node.inner.is_some() && inner_pid(header, node).is_some() {
                 node.child_gone = true;
                 continue;
             }
             node.ended = true;
             node.inner = None;
-            self.child_ended(rank, status);
+            let (rank, pid) = (node.child.rank, node.child.pid);
+            let how = match libc::WIFSIGNALED(status) {
+                true => How::Signal(libc::WTERMSIG(status)),
+                false => How::Status(libc::WEXITSTATUS(status) as u8),
+            };
+            self.judge(End { rank, pid, phase: header.record(rank).phase(), how });
+        }
+    }
+
+    fn judge(&mut self, end: End) {
+        if !self.tell_end(&end)
+            && let Some(code) = self.ending.ended(Instant::now(), &end, "")
+        {
+            self.header.record_exit(code);
         }
     }
 
@@ -310,64 +336,23 @@ impl Supervisor {
     }
 
     fn forward(&self, signal: c_int) {
-        for (node, rank) in self.nodes.iter().zip(0..).filter(|(node, _)| !node.ended) {
+        for node in self.nodes.iter().filter(|node| !node.ended) {
             if !node.child_gone {
                 sys::queue_signal(node.child.pid, signal, MARKER);
             }
-            if let Some(pid) = inner_pid(self.header, node, rank) {
+            if let Some(pid) = inner_pid(self.header, node) {
                 sys::queue_signal(pid, signal, MARKER);
             }
         }
     }
 
-    fn name(&self, rank: u32) -> String {
-        let pid = self.nodes[rank as usize].child.pid;
-        format!("node {rank}/{} (pid {pid})", self.header.nodes())
-    }
-
-    fn child_ended(&mut self, rank: u32, status: c_int) {
-        let now = Instant::now();
-        let record = self.header.record(rank);
-        let exiting = record.phase() == Phase::Exiting;
-        let consequence = self.ending.was_asked() && !exiting;
-        if libc::WIFSIGNALED(status) {
-            let signal = libc::WTERMSIG(status);
-            if !self.ending.was_asked() {
-                self.header.record_exit((128 + signal) as u8);
-                let line = format!("{} was killed by signal {}; ending the job", self.name(rank), signal_name(signal));
-                self.ending.crash(now, rank, line);
-            }
-            return;
-        }
-        let code = libc::WEXITSTATUS(status);
-        if code != 0 && !consequence {
-            self.header.record_exit(code as u8);
-        }
-        if exiting {
-            self.ending.orderly(now);
-        } else if record.phase() == Phase::Unborn {
-            let line = format!("{} exited with status {code} before gasnet_init; ending the job", self.name(rank));
-            self.unjoined.get_or_insert((rank, line));
-        } else {
-            let line = format!("{} exited with status {code} without gasnet_exit; ending the job", self.name(rank));
-            self.ending.premature(now, rank, line);
-        }
-    }
-
-    // The node behind a wrapper has ended. Only the wrapper knows how, and that one usually ends soon.
-    fn inner_ended(&mut self, rank: u32) {
-        let node = &mut self.nodes[rank as usize];
+    // The node behind a wrapper has ended.
+    fn inner_ended(&mut self, at: usize) {
+        let node = &mut self.nodes[at];
         node.inner = None;
         node.ended = node.child_gone;
-        let now = Instant::now();
-        let record = self.header.record(rank);
-        if record.phase() == Phase::Exiting {
-            self.ending.orderly(now);
-        } else {
-            let nodes = self.header.nodes();
-            let line = format!("node {rank}/{nodes} (pid {}) ended without gasnet_exit; ending the job", record.pid());
-            self.ending.premature(now, rank, line);
-        }
+        let (rank, record) = (node.child.rank, self.header.record(node.child.rank));
+        self.judge(End { rank, pid: record.pid(), phase: record.phase(), how: How::Inner });
     }
 
     // Joining wakes no process, so the supervisor looks for it while it matters. Returns when to look again.
@@ -377,19 +362,19 @@ impl Supervisor {
         }
         let header = self.header;
         let mut waiting = false;
-        for (node, rank) in self.nodes.iter_mut().zip(0..).filter(|(node, _)| !node.ended) {
-            waiting |= header.record(rank).phase() == Phase::Unborn;
+        for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+            waiting |= header.record(node.child.rank).phase() == Phase::Unborn;
             if node.inner.is_none()
-                && let Some(pid) = inner_pid(header, node, rank)
+                && let Some(pid) = inner_pid(header, node)
             {
                 node.inner = sys::pidfd(pid).ok();
             }
         }
         let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
-        if joined && let Some((rank, line)) = self.unjoined.take() {
-            self.ending.premature(now, rank, line);
+        if joined {
+            self.ending.joined(now);
         }
-        (waiting || self.unjoined.is_some()).then_some(TICK)
+        (waiting || self.ending.has_unjoined()).then_some(TICK)
     }
 
     fn exec_failed(&mut self) {
@@ -403,9 +388,12 @@ impl Supervisor {
         let Some((status, text)) = bytes[..got].split_first() else {
             return;
         }; // all nodes run their programs
-        let line = String::from_utf8_lossy(text);
-        self.header.record_exit(*status);
-        self.ending.crash(Instant::now(), 0, line.lines().next().unwrap_or_default().into());
+        let text = String::from_utf8_lossy(text);
+        let line = text.lines().next().unwrap_or_default();
+        if !self.tell_failure(*status, line) {
+            self.header.record_exit(*status);
+            self.ending.crash(Instant::now(), 0, line.into());
+        }
     }
 
     // Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
@@ -422,12 +410,18 @@ impl Supervisor {
             set.extend(self.options.guard.as_ref().map(readable));
             let own = set.len();
             self.output.interests(&mut set);
-            let due = [self.output.has_sources().then_some(give_up), self.output.next()].into_iter().flatten().min();
+            if let Some(link) = &self.link {
+                link.interests(&mut set);
+            }
+            let beat = self.link.as_ref().and_then(Link::next);
+            let dues = [self.output.has_sources().then_some(give_up), self.output.next(), beat];
+            let due = dues.into_iter().flatten().min();
             self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
             let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
             if self.output.transfer(&set[own..]) || self.output.is_clogged() || heard_nothing {
                 give_up = Instant::now() + LINGER;
             }
+            self.serve_launcher(&set, &mut None);
             if set[0].revents != 0 && self.ends_by_signal() {
                 return; // the user did not want to wait for the slow reader
             }
@@ -441,6 +435,7 @@ impl Supervisor {
         let mut ends = false;
         while let Some((signal, from_terminal)) = self.next_signal() {
             match signal {
+                _ if self.tell_signal(signal) => {}
                 libc::SIGUSR1 | libc::SIGUSR2 => {}
                 libc::SIGTSTP => self.stop(from_terminal),
                 _ => {
@@ -468,16 +463,16 @@ fn readable(fd: &impl AsRawFd) -> pollfd {
 }
 
 // The node behind a wrapper, if there is one. Its number may come from another pid namespace, so it is checked.
-fn inner_pid(header: JobHeader, node: &Supervised, rank: u32) -> Option<i32> {
-    let pid = header.record(rank).pid();
+fn inner_pid(header: JobHeader, node: &Supervised) -> Option<i32> {
+    let pid = header.record(node.child.rank).pid();
     (pid != 0 && pid != node.child.pid && family::is_descendant(pid)).then_some(pid)
 }
 
 // SIGQUIT goes only to nodes, which may have a handler. It would make other programs leave core files.
-fn ask(header: JobHeader, node: &Supervised, rank: u32) {
-    if let Some(pid) = inner_pid(header, node, rank) {
+fn ask(header: JobHeader, node: &Supervised) {
+    if let Some(pid) = inner_pid(header, node) {
         sys::queue_signal(pid, libc::SIGQUIT, MARKER);
-    } else if header.record(rank).pid() == node.child.pid {
+    } else if header.record(node.child.rank).pid() == node.child.pid {
         sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
     } else if !node.child_gone {
         sys::kill(node.child.pid, libc::SIGTERM);

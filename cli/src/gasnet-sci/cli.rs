@@ -17,6 +17,24 @@ pub fn command() -> Command {
         .subcommand(bench_node())
         .subcommand(page())
         .subcommand(tune())
+        .subcommand(
+            Command::new("jobs")
+                .about("The jobs on this host: those that were started here, and those of other hosts that have nodes here")
+                .after_help("Shows jobs of this user, started by gasnetrun_sci. A job of several hosts has the same number on each."),
+        )
+        .subcommand(
+            Command::new("kill")
+                .about("Ends a job that runs on this host, on all its hosts, as SIGTERM to its launcher does")
+                .arg(Arg::new("jobs").value_name("JOB").num_args(1..).required(true).help("its number, or how it begins; see jobs"))
+                .arg(
+                    Arg::new("signal")
+                        .short('s')
+                        .long("signal")
+                        .value_name("SIGNAL")
+                        .default_value("TERM")
+                        .help("the signal that the launcher gets: its nodes get it too"),
+                ),
+        )
         // Used by ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))

@@ -55,7 +55,7 @@ fn report(nodes: Option<u32>) -> Report {
             control_bytes_per_node: layout.control_len(),
             max_segment_bytes_per_node: limits::max_segment(config.max_segsize, nodes),
             address_space_bytes_per_node: limits::address_space_for(nodes),
-            certain_memory_bytes_per_job: limits::certain_memory(nodes),
+            certain_memory_bytes_per_job: limits::certain_memory(nodes, nodes),
         },
         thresholds: Thresholds {
             dma_min_bytes: config.dma_min,

@@ -4,9 +4,12 @@ mod bench;
 mod cli;
 mod host;
 mod info;
+mod jobs;
 #[path = "../shared/man.rs"]
 mod man;
 mod page;
+#[path = "../shared/registry.rs"]
+mod registry;
 mod report;
 mod tune;
 
@@ -22,6 +25,8 @@ fn main() -> ExitCode {
         Some(("bench-node", options)) => bench::node::run(options),
         Some(("page", options)) => page::run(options),
         Some(("tune", options)) => tune::run(options),
+        Some(("jobs", _)) => jobs::list(),
+        Some(("kill", options)) => jobs::kill(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
         }

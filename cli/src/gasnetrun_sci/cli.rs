@@ -15,10 +15,22 @@ pub fn command() -> Command {
     Command::new(NAME)
         .version(env!("CARGO_PKG_VERSION"))
         .override_usage(format!("{NAME} -n N [options] [--] program [arguments]"))
-        .about("Starts N nodes of a GASNet program on this host and supervises them.")
+        .about("Starts N nodes of a GASNet program, on this host or on several, and supervises them.")
         .after_help(AFTER)
         .arg(number("nodes", "N", 1).short('n').required(true).help("number of nodes (processes); also -np N"))
-        .arg(number("hosts", "M", 1).short('N').help("number of hosts, at most N; all nodes run on this host"))
+        .arg(number("hosts", "M", 1).short('N').help("number of hosts, at most N, which share the nodes evenly; the first M of the list, see below"))
+        .arg(value("host", "HOST[:SLOTS],...").help("run on these hosts; SLOTS nodes fit on each"))
+        .arg(
+            value("hostfile", "FILE")
+                .short('H')
+                .conflicts_with("host")
+                .help("run on the hosts in FILE: a line for each, as HOST, HOST:SLOTS or HOST slots=SLOTS"),
+        )
+        .arg(
+            value("place", "HOW")
+                .help("with hosts: block (the default), next (one after the other, on from the last job's end), load (where least runs), \
+                       or list:0,0,1 (the host of each node, by its position)"),
+        )
         .arg(number("cpus", "K", 0).short('c').help("bind each node to K CPUs; with --bind core, to K cores"))
         .arg(
             value("bind", "WHAT")
@@ -78,6 +90,18 @@ pub fn command() -> Command {
 const AFTER: &str = "\
 Long options may be written with one dash. The options end at -- or at the program's name, which is searched as a
 path, in the current directory, then in PATH.
+
+Hosts: without -H and --host all nodes run on this host; but with -N M, M above 1, under Slurm, PBS or LSF they run on the
+first M hosts of the job's list. Slots are filled in order; without slots, or with -N, the nodes are shared evenly. On each host
+the launcher starts an agent, this same program at this same path, with GASNET_SCI_RSH (ssh -o BatchMode=yes); nothing listens,
+all goes over stdin and stdout of that command. This host, by its name or as localhost, needs no such command unless
+GASNET_SCI_RSH is set. The program runs in the same directory and with the same environment on all hosts. Where an agent, a host or the
+network fails, the job ends on all hosts; a host that is silent for GASNET_SCI_LINK_TIMEOUT counts as failed, and so does a launcher
+that SIGSTOP stops for so long. gasnet-sci jobs lists the jobs on a host, gasnet-sci kill ends one.
+
+Limits of a host: /etc/gasnet-sci/agent.conf has lines such as 'users = ann, bob' (who may run nodes for jobs of several hosts), 'jobs =
+4', 'processes = 64' and 'cpus = 32' (the most at a time, for each user; a node counts as a CPU, or as -c K CPUs). The file that
+GASNET_SCI_AGENT_CONF names may set tighter ones. # begins a comment.
 
 Addresses: all nodes of a job get the same address-space layout: their programs start without address space layout
 randomisation, so that a pointer to a function or to static data means the same in every node, as runtimes that send

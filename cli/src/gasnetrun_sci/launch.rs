@@ -4,15 +4,17 @@
 
 use super::cli::NAME;
 use super::debugger;
+use super::director;
 use super::options::{Order, Output};
 use super::program::{self, NOT_EXECUTABLE};
+use super::registry::{self, Entry, Role};
 use super::stop::{Stop, advise};
 use gasnet_sci::base::config::{Config, tune};
 use gasnet_sci::boot::{HANDOFF, handoff};
 use gasnet_sci::job::limits;
 use gasnet_sci::os::topology::{Bind, Binding, Topology, format_list};
 use gasnet_sci::os::{cgroup, layout, sys};
-use gasnet_sci::supervise::spawn::{self, Spawned, Streams};
+use gasnet_sci::supervise::spawn::{self, Children, Spawned, Streams};
 use gasnet_sci::supervise::{JobHeader, guard, supervisor};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -32,11 +34,11 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
     spawn::fill_standard_descriptors().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?;
     let (file, zeroth) = program::find(&order.program)?;
     let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
-    let places = places(&order)?;
-    let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
-    let tune_file = tune_file(&config);
-    let addresses = Addresses::choose(&order);
-    let job = Job { order, file, zeroth, places, debug, tune_file, addresses };
+    if order.hosts.is_some() {
+        return director::launch(order, file, zeroth, &config);
+    }
+    let ranks = (0..order.nodes).collect();
+    let job = Job::prepare(order, file, zeroth, ranks, &config)?;
     if job.order.verbose {
         job.show();
     }
@@ -65,12 +67,11 @@ fn tune_file(config: &Config) -> Option<OsString> {
 
 // --- binding -------------------------------------------------------------------------------------
 
-fn places(order: &Order) -> Result<Vec<Binding>, Stop> {
+fn places(order: &Order, nodes: usize) -> Result<Vec<Binding>, Stop> {
     if order.bind == Bind::None {
         return Ok(Vec::new());
     }
     let host = Topology::read();
-    let nodes = order.nodes as usize;
     let places = match host.places(order.bind, nodes) {
         Ok(places) => places,
         Err(problem) if order.bind_is_wish => {
@@ -125,10 +126,14 @@ impl std::fmt::Display for Addresses {
 
 // --- the job -------------------------------------------------------------------------------------
 
-struct Job {
+/// The nodes of a job on this host, ready to be started.
+pub struct Job {
     order: Order,
     file: PathBuf,
     zeroth: OsString,
+    /// The ranks of the nodes on this host, in order.
+    ranks: Vec<u32>,
+    /// Where each of them is bound.
     places: Vec<Binding>,
     debug: Option<debugger::Plan>,
     /// Value of [`tune::VARIABLE`] for the nodes' environment, if it must be set.
@@ -139,20 +144,36 @@ struct Job {
 // All that a new process needs in order to become its node's program.
 struct Start<'a> {
     header: &'a JobHeader,
-    memory: OwnedFd,
+    memory: &'a OwnedFd,
     exec_report: io::PipeWriter,
 }
 
 impl Job {
-    fn show(&self) {
+    /// Finds out how the nodes `ranks` run here. Changes this process: its nodes inherit how addresses are chosen.
+    pub fn prepare(
+        order: Order,
+        file: PathBuf,
+        zeroth: OsString,
+        ranks: Vec<u32>,
+        config: &Config,
+    ) -> Result<Job, Stop> {
+        let places = places(&order, ranks.len())?;
+        let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
+        let tune_file = tune_file(config);
+        let addresses = Addresses::choose(&order);
+        Ok(Job { order, file, zeroth, ranks, places, debug, tune_file, addresses })
+    }
+
+    /// Tells the user what is run.
+    pub fn show(&self) {
         let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
         advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
         advise(&format!("addresses of functions and static data: {}", self.addresses));
-        for (rank, place) in self.places.iter().enumerate() {
+        for (rank, place) in self.ranks.iter().zip(&self.places) {
             let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
             advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
         }
-        for rank in 0..self.order.nodes {
+        for rank in self.ranks.iter().copied() {
             let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
             if !prefix.is_empty() {
                 let words: Vec<_> = prefix.iter().map(|word| word.to_string_lossy()).collect();
@@ -170,45 +191,67 @@ impl Job {
     }
 
     fn run(&self, config: &Config) -> Result<i32, Stop> {
-        let system = |what: &'static str| move |error: io::Error| Stop::new(1, format!("{NAME}: {what}: {error}"));
         let nodes = self.order.nodes;
         let guard = guard::split();
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
         header.set_memory_number(memory.as_raw_fd());
-        let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
             // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.
             sys::set_plain(libc::SIGINT, libc::SIG_IGN);
         }
         let stdin = terminal.unwrap_or(0);
+        let (children, exec_errors) = self.start(&header, &memory, stdin, terminal)?;
+        let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
+        let tag = self.order.output == Output::Here { tag: true };
+        let options = supervisor::Options {
+            exit_time: self.exit_time(exit_time),
+            exec_errors: Some(exec_errors),
+            time_limit: self.order.time_limit,
+            tag,
+            prompts: stdin,
+            guard,
+            ..supervisor::Options::new(NAME)
+        };
+        let entry = Entry {
+            id: header.cookie(),
+            role: Role::Launcher,
+            nodes,
+            all: nodes,
+            cpus: nodes,
+            program: self.file.display().to_string(),
+        };
+        let registered = registry::register(&entry);
+        let status = supervisor::run(header, children, options);
+        drop(registered);
+        sys::exit_now(status)
+    }
+
+    // A node that is stopped in a debugger may keep the job's exit waiting for as long as the user likes.
+    fn exit_time(&self, usual: Duration) -> Duration {
+        if self.debug.is_some() { DAYS } else { usual }
+    }
+
+    /// Starts this host's nodes, which never return from here. Also returns what brings the errors of those whose program cannot be
+    /// executed. Node `stdin` gets this process's stdin, node `terminal` its stdout and stderr too.
+    pub fn start(
+        &self,
+        header: &JobHeader,
+        memory: &OwnedFd,
+        stdin: u32,
+        terminal: Option<u32>,
+    ) -> Result<(Children, io::PipeReader), Stop> {
+        let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
         let streams = |rank| self.streams(rank, terminal);
         let plan = spawn::Plan { stdin, streams: &streams };
-        match spawn::spawn_all(&header, &plan).map_err(system("cannot start the nodes"))? {
+        match spawn::spawn_all(header, &plan).map_err(system("cannot start the nodes"))? {
             Spawned::Node { rank, lifeline } => {
-                drop(guard);
                 if terminal == Some(rank) {
                     sys::set_plain(libc::SIGINT, libc::SIG_DFL);
                 }
-                self.become_program(Start { header: &header, memory, exec_report }, rank, lifeline)
+                self.become_program(Start { header, memory, exec_report }, rank, lifeline)
             }
-            Spawned::Supervisor(children) => {
-                drop(exec_report);
-                let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
-                let tag = self.order.output == Output::Here { tag: true };
-                let options = supervisor::Options {
-                    // A node that is stopped in a debugger may keep the job's exit waiting for as long as the user
-                    // likes.
-                    exit_time: if self.debug.is_some() { DAYS } else { exit_time },
-                    exec_errors: Some(exec_errors),
-                    time_limit: self.order.time_limit,
-                    tag,
-                    prompts: stdin,
-                    guard,
-                    ..supervisor::Options::new(NAME)
-                };
-                sys::exit_now(supervisor::run(header, children, options))
-            }
+            Spawned::Supervisor(children) => Ok((children, exec_errors)),
         }
     }
 
@@ -227,9 +270,9 @@ impl Job {
     }
 
     // Creates or empties all files. So a file name that does not work is reported before any node runs.
-    fn prepare_files(&self) -> Result<(), Stop> {
+    pub fn prepare_files(&self) -> Result<(), Stop> {
         let Output::Files(names) = &self.order.output else { return Ok(()) };
-        for rank in 0..self.order.nodes {
+        for rank in self.ranks.iter().copied() {
             for file in names.iter().map(|name| file_of(name, rank)) {
                 let created = match file.parent() {
                     Some(directory) => std::fs::create_dir_all(directory).and_then(|()| File::create(&file)),
@@ -268,7 +311,7 @@ impl Job {
     fn prepare_and_execute(
         &self,
         header: &JobHeader,
-        memory: OwnedFd,
+        memory: &OwnedFd,
         rank: u32,
         lifeline: OwnedFd,
     ) -> Result<(String, io::Error), String> {
@@ -294,7 +337,8 @@ impl Job {
             // SAFETY: this process has one thread.
             unsafe { std::env::set_var("GASNET_FREEZE", "1") };
         }
-        if let Some(place) = self.places.get(rank as usize) {
+        let at = self.ranks.iter().position(|own| *own == rank);
+        if let Some(place) = at.and_then(|at| self.places.get(at)) {
             let what = || format!("cannot be bound to CPUs {}", format_list(&place.cpus));
             place.enter().map_err(|error| format!("{}: {error}", what()))?;
         }
@@ -318,6 +362,10 @@ impl Job {
         let words = prefix.iter().chain([&program]).chain(arguments);
         Ok((text(found.as_os_str())?, words.map(|word| text(word)).collect::<Result<_, _>>()?))
     }
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> Stop {
+    move |error| Stop::new(1, format!("{NAME}: {what}: {error}"))
 }
 
 fn file_of(name: &str, rank: u32) -> PathBuf {

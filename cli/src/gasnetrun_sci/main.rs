@@ -1,4 +1,5 @@
-//! `gasnetrun_sci -n N program args…`: starts N nodes on this host and supervises them.
+//! `gasnetrun_sci -n N program args…`: starts N nodes on this host, or on several, and supervises them. `gasnetrun_sci --agent`: its
+//! part on another host, which talks to it over stdin and stdout.
 //! Contract: environment.md §3.1.
 
 #![allow(unsafe_code)] // system calls and C
@@ -6,15 +7,23 @@
 // Rust's start-up code would ignore SIGPIPE, and every node would inherit that.
 #![cfg_attr(not(test), no_main)]
 
+mod agent;
 mod cli;
 mod debugger;
+mod director;
 #[cfg(test)]
 mod fuzzing;
+mod hosts;
 mod launch;
+mod limits;
 #[path = "../shared/man.rs"]
 mod man;
 mod options;
+mod place;
 mod program;
+#[path = "../shared/registry.rs"]
+mod registry;
+mod start;
 mod stop;
 
 use std::ffi::OsString;
@@ -27,6 +36,9 @@ pub extern "C" fn start() -> i32 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if arguments.iter().eq(["--man"]) {
         return write_man();
+    }
+    if arguments.iter().eq([director::AGENT]) {
+        return agent::run();
     }
     match options::parse(&arguments).and_then(launch::launch) {
         Ok(status) => status,

@@ -2,6 +2,8 @@
 //! clap's forms.
 
 use super::cli::{NAME, command};
+use super::hosts::Source;
+use super::place::Place;
 use super::stop::{Stop, advise};
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Bind;
@@ -9,9 +11,11 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// The command line in a form that can be carried out.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     pub nodes: u32,
+    /// The hosts, if the nodes are not all on this one.
+    pub hosts: Option<Hosts>,
     pub bind: Bind,
     /// Too few CPUs are an error only with `--bind`. With this set they are none, because other launchers take `-c`
     /// as a wish.
@@ -27,8 +31,17 @@ pub struct Order {
     pub arguments: Vec<OsString>,
 }
 
+/// Several hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hosts {
+    pub source: Source,
+    pub place: Place,
+    /// The number of hosts that the user wants.
+    pub wanted: Option<u32>,
+}
+
 /// The destination of the nodes' output.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// To the launcher's own streams. With `tag`, each line has the node in front.
     Here { tag: bool },
@@ -37,7 +50,7 @@ pub enum Output {
 }
 
 /// The debugger and the nodes to be debugged.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Debug {
     /// The user's debugger; empty: the first known one that is installed.
     pub command: String,
@@ -67,14 +80,15 @@ pub fn parse(arguments: &[OsString]) -> Result<Order, Stop> {
 fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Result<Order, String> {
     let number = |id: &str| found.get_one::<u32>(id).copied();
     let nodes = number("nodes").unwrap_or(1);
-    let hosts = number("hosts").unwrap_or(1);
-    if hosts > nodes {
-        return Err(format!("-N {hosts} hosts are more than -n {nodes} nodes"));
+    let wanted = number("hosts");
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > nodes) {
+        return Err(format!("-N {wanted} hosts are more than -n {nodes} nodes"));
     }
+    let hosts = hosts(found, wanted)?;
     let dry = found.get_count("dry-run") > 0;
     let verbose = dry || found.get_count("verbose") > 0 || found.get_count("keep") > 0;
-    if verbose && hosts > 1 {
-        advise(&format!("-N {hosts}: all nodes run on this host"));
+    if let Some(wanted) = wanted.filter(|wanted| verbose && hosts.is_none() && *wanted > 1) {
+        advise(&format!("-N {wanted}: all nodes run on this host"));
     }
     if found.contains_id("spawner") {
         advise("-spawner has no effect: nodes are started by this launcher itself");
@@ -90,6 +104,7 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
     };
     Ok(Order {
         nodes,
+        hosts,
         bind,
         bind_is_wish: word.is_none(),
         aslr: found.get_flag("aslr"),
@@ -101,6 +116,20 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
         program: program.clone(),
         arguments: arguments.to_vec(),
     })
+}
+
+fn hosts(found: &ArgMatches, wanted: Option<u32>) -> Result<Option<Hosts>, String> {
+    let text = |id: &str| found.get_one::<String>(id);
+    let place =
+        text("place").map(|text| Place::parse(text).map_err(|problem| format!("--place: {problem}"))).transpose()?;
+    let source = match (text("host"), text("hostfile")) {
+        (Some(list), _) => Some(Source::List(list.clone())),
+        (_, Some(file)) => Some(Source::File(file.into())),
+        _ if wanted.is_some_and(|wanted| wanted > 1) && Source::is_batch() => Some(Source::Batch),
+        _ if place.is_some() => return Err("--place needs hosts: --host, -H, or -N under a batch system".into()),
+        _ => None,
+    };
+    Ok(source.map(|source| Hosts { source, place: place.unwrap_or(Place::Block), wanted }))
 }
 
 fn output(found: &ArgMatches, nodes: u32) -> Result<Output, String> {
@@ -157,13 +186,19 @@ fn normalise(arguments: &[OsString]) -> (Vec<OsString>, &[OsString]) {
 
 // The option in clap's long form.
 fn canonical(text: &str) -> String {
-    for (spelling, long) in
-        [("-np", "--nodes"), ("-n", "--nodes"), ("-N", "--hosts"), ("-c", "--cpus"), ("-E", "--env")]
-    {
+    for (spelling, long) in [
+        ("-np", "--nodes"),
+        ("-n", "--nodes"),
+        ("-N", "--hosts"),
+        ("-c", "--cpus"),
+        ("-E", "--env"),
+        ("-H", "--hostfile"),
+    ] {
         match text.strip_prefix(spelling) {
             Some("") => return long.into(),
             Some(value)
-                if spelling == "-E" || value.trim_start_matches('=').starts_with(|c: char| c.is_ascii_digit()) =>
+                if "-E-H".contains(spelling)
+                    || value.trim_start_matches('=').starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 return format!("{long}={}", value.trim_start_matches('='));
             }

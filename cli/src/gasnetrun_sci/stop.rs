@@ -16,8 +16,12 @@ impl Stop {
         Stop { status, text: text.into() }
     }
 
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
     /// The text.
-    #[cfg(test)]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -79,6 +80,23 @@ pub fn launched(nodes: u32, script: &str) -> Start {
     let mut start = Start::launcher(&["-n", &nodes.to_string(), &this_program()]).with_env(NODE, script);
     start.nodes = nodes as usize;
     start
+}
+
+/// `script` run by nodes on two hosts: two agents on this machine, which a script starts instead of ssh.
+pub fn hosted(nodes: u32, script: &str) -> Start {
+    let mut start = launched(nodes, script).with_env("GASNET_SCI_RSH", &rsh());
+    start.insert_option(&["--host", "alpha,beta"]);
+    start
+}
+
+/// A command that reaches any host: it runs the rest of its arguments here.
+pub fn rsh() -> String {
+    static RSH: OnceLock<String> = OnceLock::new();
+    RSH.get_or_init(|| {
+        let path = scratch(&format!("rsh-{}", std::process::id())).join("rsh");
+        write_script(&path, "#!/bin/sh\nshift\nexec \"$@\"\n", 0o755)
+    })
+    .clone()
 }
 
 /// `script` run by a program that forks at init.
@@ -238,14 +256,19 @@ fn refuse_call(call: i64) -> std::io::Result<()> {
     if first == 0 && second == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
+/// `script` under the launcher, in a program that forks at init, and on two hosts.
+pub fn every(nodes: u32, script: &str) -> [Start; 3] {
+    [launched(nodes, script), forked(nodes, script), hosted(nodes, script)]
+}
+
 /// `script` under the launcher, and in a program that forks at init.
 pub fn both(nodes: u32, script: &str) -> [Start; 2] {
     [launched(nodes, script), forked(nodes, script)]
 }
 
-/// Runs `script` under the launcher and by fork. Both must end with this status.
-pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 2] {
-    both(nodes, script).map(|start| {
+/// Runs `script` in every way. All must end with this status.
+pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 3] {
+    every(nodes, script).map(|start| {
         let text = format!("{start:?}");
         let outcome = run(start);
         assert_eq!(outcome.status, status, "{text}\n{outcome:?}");

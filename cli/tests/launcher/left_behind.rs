@@ -1,7 +1,7 @@
 //! Nothing is left behind: nodes, and what they started, end with the job, however its processes are killed or stopped.
 //! `run` looks for processes of the job after every job and fails if it finds one.
 
-use super::driver::{Act, Victim, both, expect, launched, run};
+use super::driver::{Act, Victim, both, every, expect, launched, run};
 use super::expect_line;
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ fn node_that_becomes_another_program_is_still_the_jobs() {
     let before = run(launched(3, "@1:exec:exit${IFS}7 join attach fence spin"));
     assert_eq!(before.status, 7, "{before:?}");
     assert!(before.err.contains("node 1/3") && before.err.contains("before gasnet_init"), "{before:?}");
-    for start in both(3, "join attach fence ready @1:exec:exec${IFS}sleep${IFS}1000 spin") {
+    for start in every(3, "join attach fence ready @1:exec:exec${IFS}sleep${IFS}1000 spin") {
         assert_eq!(run(start.with_signals(&[libc::SIGTERM])).status, 143);
     }
-    for start in both(3, "join attach fence @1:exec:exec${IFS}sleep${IFS}1000 spin") {
+    for start in every(3, "join attach fence @1:exec:exec${IFS}sleep${IFS}1000 spin") {
         assert_eq!(run(start.with_kill(Duration::from_millis(700), Victim::Supervisor)).status, 137);
     }
 }
@@ -23,7 +23,7 @@ fn node_that_becomes_another_program_is_still_the_jobs() {
 #[test]
 fn sigkill_of_the_supervisor_kills_all_nodes() {
     for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep", "ready spin"] {
-        for start in both(4, script) {
+        for start in every(4, script) {
             run(start.with_signals(&[libc::SIGKILL]));
         }
     }

@@ -1,6 +1,6 @@
 //! The output of nodes, and where it goes.
 
-use super::driver::{self, Start, both, expect, launched, run};
+use super::driver::{self, Start, every, expect, launched, run};
 use super::node;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn lines_stay_whole_and_ordered_under_heavy_output_from_eight_nodes() {
     const LINES: usize = 3000;
-    for start in both(8, &format!("join fence lines:{LINES} exit:0")) {
+    for start in every(8, &format!("join fence lines:{LINES} exit:0")) {
         let outcome = run(start);
         assert_eq!(outcome.status, 0, "{}", outcome.err);
         node::check_lines(&outcome.out, 8, LINES);
@@ -33,7 +33,7 @@ fn buffered_output_without_newline_appears_however_the_node_is_ended() {
 
 #[test]
 fn reader_that_goes_away_ends_the_job() {
-    for start in both(3, "join attach fence lines:10000000 exit:0") {
+    for start in every(3, "join attach fence lines:10000000 exit:0") {
         let outcome = run(start.with_reader_that_leaves());
         assert_ne!(outcome.status, 0);
     }
@@ -41,7 +41,7 @@ fn reader_that_goes_away_ends_the_job() {
 
 #[test]
 fn slow_reader_loses_nothing() {
-    for start in both(3, "join attach fence lines:60000 exit:0") {
+    for start in every(3, "join attach fence lines:60000 exit:0") {
         let outcome = run(start.with_reader_that_waits(Duration::from_millis(1500)));
         assert_eq!(outcome.status, 0, "{}", outcome.err);
         node::check_lines(&outcome.out, 3, 60000);
@@ -152,7 +152,7 @@ fn watch(start: Start, texts: &[&str]) -> (driver::Outcome, Vec<Option<Duration>
 
 #[test]
 fn prompt_of_node_zero_appears_while_it_waits() {
-    for start in both(3, "join fence @0:buffer:name? @0:flush sleep_ms:1500 @0:buffer:done exit:0") {
+    for start in every(3, "join fence @0:buffer:name? @0:flush sleep_ms:1500 @0:buffer:done exit:0") {
         let (outcome, seen) = watch(start, &["name?", "done"]);
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let (prompt, end) = (seen[0].expect("the prompt appears"), seen[1].expect("and the rest"));
@@ -166,7 +166,7 @@ fn lines_of_others_are_not_torn_by_a_prompt_nor_kept_for_ever() {
     // Node 1 writes while node 0's line is open. At first it waits, then it gets a line of its own.
     let script =
         "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:100 @0:sleep_ms:3000 fence @0:buffer:end exit:0";
-    for start in both(2, script) {
+    for start in every(2, script) {
         let (outcome, seen) = watch(start, &["name?", "1 98 ", "end"]);
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let lines: Vec<&str> = outcome.out.lines().collect();
@@ -180,7 +180,7 @@ fn lines_of_others_are_not_torn_by_a_prompt_nor_kept_for_ever() {
 #[test]
 fn line_that_is_ended_in_time_stays_whole() {
     let script = "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:10 @0:sleep_ms:600 @0:buffer:end exit:0";
-    for start in both(2, script) {
+    for start in every(2, script) {
         let (outcome, _) = watch(start, &[]);
         assert!(outcome.out.starts_with("name?end"), "{outcome:?}");
     }
@@ -191,7 +191,7 @@ fn unfinished_lines_of_several_ended_nodes_behind_a_prompt_all_appear() {
     // Node 0's line is open when the others end with unfinished lines. Only node 0 may continue its line.
     let script = "join fence @0:buffer:name? @0:flush @0:sleep_ms:700 @1,2,3:sleep_ms:300 @1:buffer:one @2:buffer:two \
                   @3:buffer:three exit:0";
-    for start in both(4, script) {
+    for start in every(4, script) {
         let outcome = run(start);
         assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
         let parts = ["name?", "one", "two", "three"];
@@ -206,7 +206,7 @@ fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
     // The nodes' output must not go into a pipe of the launcher that got the number of a closed stream.
     for closed in [">&-", "<&- >&-", "<&-"] {
         let shell = ["sh", "-c", &format!("exec \"$@\" {closed}"), "sh"];
-        for start in both(3, "join attach fence buffer:x flush fence exit:5") {
+        for start in every(3, "join attach fence buffer:x flush fence exit:5") {
             let outcome = run(start.under(&shell));
             assert_eq!((outcome.status, outcome.err.as_str()), (5, ""), "{closed}: {outcome:?}");
         }
@@ -217,7 +217,7 @@ fn streams_that_are_closed_when_the_job_starts_take_nothing_else() {
 fn output_that_cannot_be_written_is_no_success() {
     for (code, status) in [(0, 1), (3, 3)] {
         // Only one node writes, because one that writes after the failure gets SIGPIPE.
-        for start in both(2, &format!("join attach fence @0:buffer:x @0:flush fence exit:{code}")) {
+        for start in every(2, &format!("join attach fence @0:buffer:x @0:flush fence exit:{code}")) {
             let outcome = run(start.under(&["sh", "-c", "exec \"$@\" >/dev/full", "sh"]));
             assert_eq!(outcome.status, status, "{outcome:?}");
             assert!(outcome.err.contains("writing stdout failed: No space left on device"), "{outcome:?}");
@@ -227,7 +227,7 @@ fn output_that_cannot_be_written_is_no_success() {
 
 #[test]
 fn megabytes_without_a_newline_from_every_node_end() {
-    for start in both(3, "join fence long:20 exit:0") {
+    for start in every(3, "join fence long:20 exit:0") {
         let outcome = run(start);
         assert_eq!(outcome.status, 0, "{}", outcome.err);
         assert_eq!(outcome.out.matches('y').count(), 60 << 20);

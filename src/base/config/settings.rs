@@ -2,8 +2,7 @@
 //!
 //! Must not know: which variables there are, where their values come from, which code uses them.
 
-use super::{Heap, NodeSet, Observe, SignalSet, yes_no};
-use std::ops::RangeInclusive;
+use super::{Heap, Hosts, NodeSet, Observe, SignalSet, yes_no};
 
 /// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,12 +34,6 @@ pub struct Config {
     pub window: bool,
     /// The nodes whose segments are not mapped.
     pub unmapped: Unmapped,
-    /// As how many hosts each host counts; 0 and 1: as one.
-    pub split: u32,
-    /// The network interface for other hosts, by name or address.
-    pub interface: Option<String>,
-    /// The ports at which to listen for other hosts; 0: any.
-    pub ports: RangeInclusive<u16>,
     /// Whether to commit segment memory at attach.
     pub reserve: bool,
     /// Whether a node that goes to sleep makes the fence for all, with membarrier(2).
@@ -90,6 +83,8 @@ pub struct Config {
     pub observe: Observe,
     /// The debug heap.
     pub heap: Heap,
+    /// Jobs on several hosts.
+    pub hosts: Hosts,
     /// Bytes of a node's stage buffers for collectives.
     pub coll_scratch: u64,
 }
@@ -156,9 +151,6 @@ impl Default for Config {
             tune_problem: None,
             window: true,
             unmapped: Unmapped::No,
-            split: 0,
-            interface: None,
-            ports: 0..=0,
             reserve: false,
             membarrier: true,
             native: true,
@@ -183,6 +175,7 @@ impl Default for Config {
             barrier: "DISSEM".into(),
             observe: Observe::default(),
             heap: Heap::default(),
+            hosts: Hosts::default(),
             coll_scratch: 2 << 20,
         }
     }

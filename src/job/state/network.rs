@@ -16,7 +16,7 @@ const WIRE: Key = Key::new("wire");
 /// Opens this node's door to other hosts, as the settings say.
 pub(super) fn open(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
     let no_network = |problem| Error::resource(format_args!("no network to other hosts: {problem}"));
-    let endpoint = Endpoint::choose(config.interface.as_deref(), config.ports.clone()).map_err(no_network)?;
+    let endpoint = Endpoint::choose(config.hosts.interface.as_deref(), config.hosts.ports.clone()).map_err(no_network)?;
     let at = endpoint.address;
     let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, endpoint)
         .map_err(|error| no_network(format!("cannot listen at {at}: {error} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)")))?;

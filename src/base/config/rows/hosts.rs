@@ -1,8 +1,9 @@
-//! Variables of jobs on several hosts. Contract: design-hosts of the project; docs/environment.md.
+//! Variables of jobs on several hosts. Contract: environment.md §3.
 //!
 //! Must not know: which code uses a value.
 
 use super::super::parse;
+use super::super::hosts::Network;
 use super::super::settings::{Var, put};
 use std::ops::RangeInclusive;
 
@@ -16,12 +17,55 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
 /// This part of the table.
 pub(super) const VARS: &[Var] = &[
     Var {
+        name: "GASNET_SCI_RSH",
+        aliases: &[],
+        default: "ssh -o BatchMode=yes",
+        doc: "the command with which gasnetrun_sci starts its agent on a host; the host and the agent's command line follow it. If it is \
+              set, this host is reached by it too",
+        form: "a command, words separated by blanks",
+        set: |c, v| put(&mut c.hosts.rsh, Some(v.trim()).filter(|v| !v.is_empty()).map(|v| Some(v.to_string()))),
+    },
+    Var {
+        name: "GASNET_SCI_START_TIMEOUT",
+        aliases: &[],
+        default: "60",
+        doc: "seconds; how long a host may take until its agent answers",
+        form: "a number of seconds, 1 or more",
+        set: |c, v| put(&mut c.hosts.start_timeout, parse::float(v).filter(|n| (1.0..1e6).contains(n))),
+    },
+    Var {
+        name: "GASNET_SCI_LINK_TIMEOUT",
+        aliases: &[],
+        default: "5",
+        doc: "seconds; a host from which nothing is heard for so long counts as lost, and the job ends",
+        form: "a number of seconds, 2 or more",
+        set: |c, v| put(&mut c.hosts.link_timeout, parse::float(v).filter(|n| (2.0..1e6).contains(n))),
+    },
+    Var {
+        name: "GASNET_SCI_AGENT_CONF",
+        aliases: &[],
+        default: "/etc/gasnet-sci/agent.conf",
+        doc: "a second file of limits on jobs of several hosts, see gasnetrun_sci --help; read on each host besides the first one, and \
+              the tighter limit counts",
+        form: "a file name",
+        set: |c, v| put(&mut c.hosts.agent_conf, Some(Some(v.trim().to_string()))),
+    },
+    Var {
+        name: "GASNET_SCI_NETWORK",
+        aliases: &[],
+        default: "auto",
+        doc: "network between hosts: tcp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there is \
+              RDMA hardware, else tcp",
+        form: "auto, tcp, ofi, or ofi: and a libfabric provider",
+        set: |c, v| put(&mut c.hosts.network, Network::parse(v)),
+    },
+    Var {
         name: "GASNET_SCI_IFACE",
         aliases: &[],
         default: "the first that reaches other hosts",
         doc: "network interface for nodes of other hosts, by its name or its address",
         form: "a name such as eth0, or an IPv4 address",
-        set: |c, v| (!v.trim().is_empty()).then(|| c.interface = Some(v.trim().into())),
+        set: |c, v| (!v.trim().is_empty()).then(|| c.hosts.interface = Some(v.trim().into())),
     },
     Var {
         name: "GASNET_SCI_PORTS",
@@ -29,7 +73,7 @@ pub(super) const VARS: &[Var] = &[
         default: "any",
         doc: "TCP ports at which the nodes of a job on several hosts listen",
         form: "a port, or a range such as 40000-40100; one for each node of a host",
-        set: |c, v| put(&mut c.ports, if v.trim() == "any" { Some(0..=0) } else { ports(v) }),
+        set: |c, v| put(&mut c.hosts.ports, if v.trim() == "any" { Some(0..=0) } else { ports(v) }),
     },
     Var {
         name: "GASNET_SCI_SPLIT",
@@ -37,7 +81,7 @@ pub(super) const VARS: &[Var] = &[
         default: "1",
         doc: "as how many hosts each host counts: its nodes, in blocks, reach each other over the network (for tests)",
         form: "an integer from 1 to 65535",
-        set: |c, v| put(&mut c.split, parse::integer(v, 1, 65535)),
+        set: |c, v| put(&mut c.hosts.split, parse::integer(v, 1, 65535)),
     },
 ];
 

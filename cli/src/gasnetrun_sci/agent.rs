@@ -1,0 +1,228 @@
+//! The agent: this host's part of a job of several hosts. The launcher starts it by `GASNET_SCI_RSH host gasnetrun_sci --agent`, and
+//! talks to it over its stdin and stdout. It says who it is, is told the job, starts its nodes and supervises them.
+
+#![allow(unsafe_code)] // system calls and C
+
+use super::cli::NAME;
+use super::launch::Job;
+use super::limits::Limits;
+use super::registry::{self, Entry};
+use super::start::Start;
+use super::stop::Stop;
+use gasnet_sci::am::region::LAYOUT_VERSION;
+use gasnet_sci::base::config::Config;
+use gasnet_sci::boot::HANDOFF;
+use gasnet_sci::job::limits;
+use gasnet_sci::os::topology::Bind;
+use gasnet_sci::os::{cgroup, host, sys};
+use gasnet_sci::supervise::channel::{self, Channel, Frame, Hello};
+use gasnet_sci::supervise::supervisor::{self, Link};
+use gasnet_sci::supervise::{JobHeader, guard, header, spawn};
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+/// How long an agent waits for its part of the job: other hosts may be slow to answer. The launcher has a limit for that.
+const PATIENCE: Duration = Duration::from_secs(3600);
+/// How long the launcher may be silent before the agent knows the job's settings. Its limit is the job's.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What this host says of itself.
+pub fn hello() -> Hello {
+    let cpus = cgroup::cpus().unwrap_or(f64::MAX).min(f64::from(host::cpus().max(1)));
+    let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| {
+        let field = text.split_whitespace().nth(3)?.split('/').next()?.parse::<u32>().ok()?;
+        Some(field.saturating_sub(1)) // this process runs too
+    });
+    // Nodes that run are in both numbers.
+    let load = running.unwrap_or(0).max(registry::list().iter().map(|entry| entry.nodes).sum());
+    Hello {
+        channel: channel::VERSION,
+        handoff: header::VERSION,
+        layout: LAYOUT_VERSION,
+        library: env!("CARGO_PKG_VERSION").into(),
+        host: host::name().to_string_lossy().into_owned(),
+        cpus: ((cpus * 100.0) as u32).max(1),
+        load: load.saturating_mul(100),
+    }
+}
+
+/// Runs the agent; returns its exit status. The launcher learns all that matters from the channel.
+pub fn run() -> i32 {
+    match serve() {
+        Ok(status) => status,
+        Err(problem) => Stop::new(1, format!("{NAME}: {problem}")).print(),
+    }
+}
+
+fn serve() -> Result<i32, String> {
+    let text = |error: io::Error| error.to_string();
+    spawn::fill_standard_descriptors().map_err(text)?;
+    let guard = guard::split();
+    let mut channel = take_channel().map_err(text)?;
+    channel.send(&Frame::Hello(hello()));
+    let Some(body) = wait_for_start(&mut channel)? else { return Ok(0) };
+    let Some(start) = Start::decode(&body) else { return Err("the launcher's order makes no sense".into()) };
+    match prepare(start) {
+        Ok(part) => part.run(channel, guard),
+        Err(stop) => {
+            let line = stop.text().strip_prefix(&format!("{NAME}: ")).unwrap_or(stop.text()).to_string();
+            channel.send(&Frame::Failed(stop.status(), line));
+            drain(&mut channel);
+            Ok(1)
+        }
+    }
+}
+
+// Takes stdin and stdout for the channel. What anything here prints by mistake goes to stderr.
+fn take_channel() -> io::Result<Channel> {
+    // SAFETY: descriptors 0 to 2 are open: `fill_standard_descriptors` saw to that.
+    let standard = |number| unsafe { BorrowedFd::borrow_raw(number) };
+    let [input, output] = [sys::duplicate_high(standard(0), 3)?, sys::duplicate_high(standard(1), 3)?];
+    let null = std::fs::File::open("/dev/null")?;
+    sys::redirect(null.as_fd(), 0)?;
+    sys::redirect(standard(2), 1)?;
+    Channel::of_agent(input, output)
+}
+
+// `None`: the launcher needs no nodes here, or has gone.
+fn wait_for_start(channel: &mut Channel) -> Result<Option<Vec<u8>>, String> {
+    let until = Instant::now() + PATIENCE;
+    while !channel.is_over() && channel.silence(Instant::now()) < SILENCE && Instant::now() < until {
+        let mut set = Vec::new();
+        channel.interests(&mut set);
+        let next = channel.next_beat().saturating_duration_since(Instant::now());
+        let _ = sys::poll(&mut set, Some(next));
+        channel.flush();
+        channel.beat(Instant::now());
+        if channel.is_readable(&set) {
+            let mut frames = channel.receive()?.into_iter();
+            while let Some(frame) = frames.next() {
+                match frame {
+                    Frame::Start(body) => {
+                        channel.put_back(frames); // such as the first bytes of stdin
+                        return Ok(Some(body));
+                    }
+                    Frame::Kill => return Ok(None),
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn drain(channel: &mut Channel) {
+    let until = Instant::now() + SILENCE;
+    while channel.is_holding() && Instant::now() < until {
+        let mut set = Vec::new();
+        channel.interests(&mut set);
+        let _ = sys::poll(&mut set, Some(Duration::from_millis(100)));
+        channel.flush();
+    }
+}
+
+// This host's part of a job, checked.
+struct Part {
+    start: Start,
+    job: Job,
+    config: Config,
+    _registered: Option<registry::Registered>,
+}
+
+// Makes this process what the launcher is: its environment, directory, and what it ignores.
+fn prepare(start: Start) -> Result<Part, Stop> {
+    adopt_environment(&start.environment);
+    // SAFETY: umask touches no memory.
+    unsafe { libc::umask(start.umask) };
+    for signal in (1..64).filter(|signal| start.ignored >> signal & 1 == 1) {
+        sys::set_plain(signal, libc::SIG_IGN);
+    }
+    std::env::set_current_dir(&start.directory)
+        .map_err(|error| Stop::new(1, format!("cannot enter {}: {error}", start.directory.display())))?;
+    let config = Config::from_env().map_err(|error| Stop::new(1, error.to_string()))?.0;
+    let ranks = start.ranks();
+    let (locals, nodes) = (ranks.len() as u32, start.order.nodes);
+    limits::check_part(locals, nodes).map_err(|problem| Stop::new(1, problem))?;
+    let entry = Entry {
+        id: start.id,
+        role: registry::Role::Agent,
+        nodes: locals,
+        all: nodes,
+        cpus: locals.saturating_mul(cpus_each(start.order.bind)),
+        program: start.file.display().to_string(),
+    };
+    let limits = Limits::read(config.hosts.agent_conf.as_deref()).map_err(|problem| Stop::new(1, problem))?;
+    // With the registration first, of two jobs that come at once one at least sees the other.
+    let registered = registry::register(&entry);
+    limits.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;
+    let job = Job::prepare(start.order.clone(), start.file.clone(), start.zeroth.clone(), ranks, &config)?;
+    if start.order.verbose {
+        job.show();
+    }
+    job.prepare_files()?;
+    Ok(Part { start, job, config, _registered: registered })
+}
+
+fn cpus_each(bind: Bind) -> u32 {
+    match bind {
+        Bind::Cpus(each) | Bind::Cores(each) => each as u32,
+        Bind::None | Bind::Numa => 1,
+    }
+}
+
+fn adopt_environment(block: &[u8]) {
+    for (name, _) in std::env::vars_os().collect::<Vec<_>>() {
+        // SAFETY: this process has one thread.
+        unsafe { std::env::remove_var(name) };
+    }
+    for entry in block.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        // A name may begin with "=", as in the C library.
+        let Some(equals) = entry.iter().skip(1).position(|byte| *byte == b'=').map(|at| at + 1) else { continue };
+        let (name, value) = (OsStr::from_bytes(&entry[..equals]), OsStr::from_bytes(&entry[equals + 1..]));
+        if name != HANDOFF && equals > 0 && !entry[..equals].contains(&b'=') {
+            // SAFETY: this process has one thread.
+            unsafe { std::env::set_var(name, value) };
+        }
+    }
+}
+
+impl Part {
+    fn run(self, mut channel: Channel, guard: Option<io::PipeReader>) -> Result<i32, String> {
+        let nodes = self.start.order.nodes;
+        let made = JobHeader::create(nodes).map_err(|error| format!("no memory for the job: {error}"));
+        let (memory, header): (OwnedFd, JobHeader) = match made {
+            Ok(made) => made,
+            Err(problem) => return refuse(&mut channel, problem),
+        };
+        header.set_memory_number(memory.as_raw_fd());
+        header.set_hosts(self.start.host, &self.start.hosts, self.start.secret);
+        let mut stdin = None;
+        if header.is_local(0) {
+            match io::pipe().and_then(|(read, write)| sys::redirect(read.as_fd(), 0).map(|()| write)) {
+                Ok(write) => stdin = Some(write),
+                Err(error) => return refuse(&mut channel, format!("no pipe for stdin: {error}")),
+            }
+        }
+        let (children, exec_errors) = match self.job.start(&header, &memory, 0, None) {
+            Ok(started) => started,
+            Err(stop) => return refuse(&mut channel, stop.text().to_string()),
+        };
+        let timeout = Duration::from_secs_f64(self.config.hosts.link_timeout);
+        let options = supervisor::Options {
+            exec_errors: Some(exec_errors),
+            guard,
+            link: Some(Link::new(channel, timeout, stdin)),
+            ..supervisor::Options::new(NAME)
+        };
+        Ok(supervisor::run(header, children, options))
+    }
+}
+
+fn refuse(channel: &mut Channel, problem: String) -> Result<i32, String> {
+    channel.send(&Frame::Failed(1, problem));
+    drain(channel);
+    Ok(1)
+}

@@ -1,0 +1,505 @@
+//! The launcher of a job of several hosts: starts an agent on each, tells it its part, joins what they report, and judges. One loop
+//! over channels, signals, output and deadlines, like that of the supervisor on one host, until all agents have ended.
+
+use super::cli::NAME;
+use super::debugger;
+use super::hosts::Host;
+use super::options::{Hosts, Order, Output as Destination};
+use super::place::{self, Load, Place};
+use super::registry::{self, Entry, Role};
+use super::start::Start;
+use super::stop::{Stop, advise};
+use gasnet_sci::base::config::{Config, environment};
+use gasnet_sci::os::sys;
+use gasnet_sci::supervise::channel::{Frame, WINDOW};
+use gasnet_sci::supervise::ending::{Ending, Step};
+use gasnet_sci::supervise::header::{HALF, Half};
+use gasnet_sci::supervise::output::Output;
+use gasnet_sci::supervise::spawn;
+use gasnet_sci::supervise::supervisor::OVERDUE;
+use libc::{c_int, pollfd};
+use remote::{Command, Remote, State};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+mod input;
+mod news;
+mod next;
+mod remote;
+
+/// The argument that makes this program an agent.
+pub const AGENT: &str = "--agent";
+/// How many agents are being started at a time: a server that many connect to at once refuses some (sshd: MaxStartups).
+const AT_ONCE: usize = 16;
+/// How long the launcher waits for what the commands that started agents may still print.
+const LINGER: Duration = Duration::from_millis(200);
+/// How long after the killing of all nodes an agent may take to end. The agent itself gives up after as long.
+const REAPING: Duration = Duration::from_secs(11);
+/// How long a command that started an agent may run on when that has ended.
+const LEAVING: Duration = Duration::from_secs(1);
+/// The first number of a node's stream among those of the output. No descriptor has such a number.
+const FED: i32 = 1 << 24;
+
+/// Runs the job and returns the launcher's exit status.
+pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config) -> Result<i32, Stop> {
+    let stop = |problem: String| Stop::new(1, format!("{NAME}: {problem}"));
+    let Some(Hosts { source, place, wanted }) = order.hosts.take() else {
+        return Err(stop("there are no hosts".into()));
+    };
+    let hosts = place::candidates(&source.read().map_err(stop)?, wanted, &place).map_err(stop)?;
+    let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
+    if debug.is_some_and(|debug| debug.on_terminal().is_some()) {
+        return Err(stop(
+            "--debug: on several hosts no debugger can have this terminal; use --debug=wait, or xterm".into(),
+        ));
+    }
+    let last = if place == Place::Next {
+        next::read().and_then(|last| hosts.iter().position(|host| host.name == last))
+    } else {
+        None
+    };
+    let even = wanted.is_some();
+    // All but `load` is known, and may be wrong, before anything is started.
+    let map = match place {
+        Place::Load => None,
+        _ => Some(place::place(&place, order.nodes, &hosts, even, last, &[]).map_err(stop)?),
+    };
+    let command = Command::new(config).map_err(stop)?;
+    if order.verbose {
+        show(&order, &file, &hosts, map.as_deref(), &command);
+    }
+    if order.dry {
+        return Ok(0);
+    }
+    let entry = Entry {
+        id: sys::random(),
+        role: Role::Launcher,
+        nodes: 0, // those on this host belong to its agent
+        all: order.nodes,
+        cpus: 0,
+        program: file.display().to_string(),
+    };
+    let registered = registry::register(&entry);
+    let plan = Plan { order, file, zeroth, place, map, id: entry.id };
+    let mut director = Director::new(plan, hosts, command, config).map_err(|error| stop(error.to_string()))?;
+    let status = director.run();
+    drop(registered);
+    Ok(status)
+}
+
+fn show(order: &Order, file: &std::path::Path, hosts: &[Host], map: Option<&[u32]>, command: &Command) {
+    let words = order.arguments.iter().map(|argument| format!(" {argument:?}"));
+    advise(&format!("{} nodes of {file:?}{}", order.nodes, words.collect::<String>()));
+    for (number, host) in (0..).zip(hosts) {
+        let ranks = map
+            .map(|map| (0..).zip(map).filter(|(_, at)| **at == number).map(|(rank, _)| rank).collect::<Vec<usize>>());
+        let nodes = match ranks {
+            Some(ranks) if ranks.is_empty() => continue,
+            Some(ranks) => format!("nodes {}", gasnet_sci::os::topology::format_list(&ranks)),
+            None => "nodes by its load".into(),
+        };
+        advise(&format!("host {}: {nodes}, by {}", host.name, command.show(&host.name)));
+    }
+}
+
+// The job as the user wants it.
+struct Plan {
+    order: Order,
+    file: PathBuf,
+    zeroth: OsString,
+    place: Place,
+    // The host of each node, once that is known.
+    map: Option<Vec<u32>>,
+    id: u64,
+}
+
+struct Director {
+    plan: Plan,
+    hosts: Vec<Host>,
+    command: Command,
+    start_timeout: Duration,
+    link_timeout: Duration,
+    remotes: Vec<Remote>,
+    // Whether the agents have been told their parts.
+    told: bool,
+    output: Output,
+    // Output of nodes that waits, because the reader is slow, with the numbers of its streams.
+    waiting: VecDeque<(i32, Vec<u8>)>,
+    // Which of stdout and stderr agents have been told is closed.
+    shut: [bool; 2],
+    input: input::Input,
+    signals: OwnedFd,
+    ignored: u64,
+    ending: Ending,
+    overdue_at: Option<Instant>,
+    requested: Option<c_int>,
+    code: Option<u8>,
+    failed: bool,
+    killed_at: Option<Instant>,
+    // Whether a node has joined.
+    joined: bool,
+}
+
+impl Director {
+    fn new(plan: Plan, hosts: Vec<Host>, command: Command, config: &Config) -> io::Result<Director> {
+        let ignored = (1..64).filter(|signal| sys::is_ignored(*signal)).fold(0, |mask, signal| mask | 1 << signal);
+        let handled = spawn::HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal));
+        let set = sys::SignalSet::new(&handled.chain([libc::SIGCHLD]).collect::<Vec<_>>());
+        set.apply(libc::SIG_BLOCK);
+        sys::set_plain(libc::SIGCHLD, libc::SIG_DFL);
+        sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
+        let order = &plan.order;
+        let tag = order.output == Destination::Here { tag: true };
+        let mut output = Output::new(std::iter::empty(), tag, 0)?;
+        if !matches!(order.output, Destination::Files(_)) {
+            for (rank, stream) in (0..order.nodes).flat_map(|rank| [(rank, 0), (rank, 1)]) {
+                let text = if tag { format!("[{rank}] ") } else { String::new() };
+                output.add_fed(fed(rank, stream), stream.into(), text, rank == 0);
+            }
+        }
+        let ending = Ending::new(order.nodes, Duration::from_secs_f64(config.exit_seconds(order.nodes)));
+        let overdue_at = order.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        let remotes = hosts.iter().map(|host| Remote::new(&host.name)).collect();
+        Ok(Director {
+            plan,
+            hosts,
+            command,
+            start_timeout: Duration::from_secs_f64(config.hosts.start_timeout),
+            link_timeout: Duration::from_secs_f64(config.hosts.link_timeout),
+            remotes,
+            told: false,
+            output,
+            waiting: VecDeque::new(),
+            shut: [false; 2],
+            input: input::Input::new()?,
+            signals: set.descriptor()?,
+            ignored,
+            ending,
+            overdue_at,
+            requested: None,
+            code: None,
+            failed: false,
+            killed_at: None,
+            joined: false,
+        })
+    }
+
+    fn run(&mut self) -> i32 {
+        // Hosts that get no nodes are not reached at all.
+        if let Some(map) = &self.plan.map {
+            for (at, remote) in (0..).zip(&mut self.remotes) {
+                if !map.contains(&at) {
+                    remote.state = State::Unused;
+                }
+            }
+        }
+        let is_waiting = |own: &Director| !own.waiting.is_empty() && own.requested.is_none();
+        while self.remotes.iter().any(|remote| !remote.is_over()) || is_waiting(self) {
+            self.start_more();
+            self.tell();
+            self.turn();
+        }
+        self.clear_up();
+        self.status()
+    }
+
+    // Starts agents, so many at a time.
+    fn start_more(&mut self) {
+        if self.ending.has_begun() {
+            self.remotes
+                .iter_mut()
+                .filter(|remote| remote.state == State::Waiting)
+                .for_each(|r| r.state = State::Unused);
+            return;
+        }
+        let mut room = AT_ONCE.saturating_sub(self.remotes.iter().filter(|r| r.state == State::Starting).count());
+        for at in 0..self.remotes.len() {
+            if room == 0 || self.remotes[at].state != State::Waiting {
+                continue;
+            }
+            room -= 1;
+            match self.remotes[at].start(&self.command, self.start_timeout) {
+                Ok(stderr) => {
+                    let tag = format!("{NAME}: {}: ", self.remotes[at].name);
+                    let _ = self.output.add_pipe(stderr, 1, tag, false);
+                }
+                Err(problem) => {
+                    self.remotes[at].state = State::Unused;
+                    return self.fail(1, format!("host {}: {problem}; ending the job", self.hosts[at].name));
+                }
+            }
+        }
+    }
+
+    // Tells all agents their parts, once all have answered.
+    fn tell(&mut self) {
+        let waits = |remote: &Remote| matches!(remote.state, State::Waiting | State::Starting);
+        if self.told || self.ending.has_begun() || self.remotes.iter().any(waits) {
+            return;
+        }
+        self.told = true;
+        if let Err(problem) = self.place_and_tell() {
+            self.fail(1, problem);
+        }
+    }
+
+    fn place_and_tell(&mut self) -> Result<(), String> {
+        let map = match self.plan.map.take() {
+            Some(map) => map,
+            None => {
+                let loads: Vec<Load> = self.remotes.iter().map(Remote::load).collect();
+                place::place(&self.plan.place, self.plan.order.nodes, &self.hosts, false, None, &loads)?
+            }
+        };
+        if self.plan.place == Place::Next {
+            next::write(&self.hosts[map[map.len() - 1] as usize].name);
+        }
+        // Hosts without nodes have no number.
+        let mut numbers = vec![None; self.hosts.len()];
+        let mut count = 0;
+        for (at, number) in (0..).zip(&mut numbers).filter(|(at, _)| map.contains(at)) {
+            *number = Some(count);
+            count += 1;
+            self.remotes[at as usize].ranks =
+                (0..).zip(&map).filter(|(_, of)| **of == at).map(|(rank, _)| rank).collect();
+        }
+        let hosts: Vec<u32> = map.iter().map(|at| numbers[*at as usize].unwrap_or(0)).collect();
+        let directory = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
+        let mut start = Start {
+            id: self.plan.id,
+            secret: [sys::random(), sys::random()],
+            host: 0,
+            hosts,
+            directory,
+            environment: environment(),
+            umask: current_umask(),
+            ignored: self.ignored,
+            file: self.plan.file.clone(),
+            zeroth: self.plan.zeroth.clone(),
+            order: self.plan.order.clone(),
+        };
+        for (remote, number) in self.remotes.iter_mut().zip(numbers) {
+            match number {
+                Some(number) => {
+                    start.host = number;
+                    remote.send(&Frame::Start(start.encode()));
+                    remote.state = State::Running;
+                }
+                None if remote.state == State::Greeted => {
+                    remote.send(&Frame::Kill);
+                    remote.let_go();
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    // Makes one poll, and handles all that it brings.
+    fn turn(&mut self) {
+        let now = Instant::now();
+        let mut set = vec![entry(&self.signals, libc::POLLIN)];
+        self.output.interests(&mut set);
+        let zeroth = self.remotes.iter().position(|remote| remote.state == State::Running && remote.ranks.contains(&0));
+        if let Some(_at) = zeroth {
+            self.input.interests(&mut set);
+        }
+        let mut dues = vec![self.ending.next(), self.overdue_at, self.output.next()];
+        for remote in self.remotes.iter().filter(|remote| !remote.is_over()) {
+            remote.interests(&mut set);
+            dues.push(remote.due(self.link_timeout));
+        }
+        dues.push(self.input.due(now));
+        dues.push(self.killed_at.map(|at| at + REAPING).filter(|at| *at > now));
+        let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
+        if sys::poll(&mut set, due).is_err() {
+            return; // the next turn tries again; silence has its limits
+        }
+        self.output.transfer(&set);
+        if set[0].revents != 0 {
+            self.take_signals();
+        }
+        if let Some(at) = zeroth
+            && let Some(bytes) = self.input.read(&set)
+        {
+            self.remotes[at].send(&Frame::Input(bytes));
+        }
+        self.hear(&set);
+        self.pass_fence();
+        self.answer();
+        self.look_at_time();
+    }
+
+    // Tells agents that their nodes' output has been taken, while there is room for more; and which streams nobody reads any more.
+    fn answer(&mut self) {
+        while !self.output.is_clogged()
+            && let Some((number, bytes)) = self.waiting.pop_front()
+        {
+            self.output.feed(number, &bytes);
+        }
+        if self.output.is_clogged() {
+            self.ending.extend(Instant::now());
+        } else {
+            self.remotes.iter_mut().for_each(Remote::answer);
+        }
+        for stream in [0, 1] {
+            if !self.shut[stream as usize] && self.output.is_closed(stream.into()) {
+                self.shut[stream as usize] = true;
+                self.send_all(&Frame::Shut(stream));
+            }
+        }
+    }
+
+    fn look_at_time(&mut self) {
+        let now = Instant::now();
+        if let Some(limit) = self.plan.order.time_limit
+            && self.overdue_at.take_if(|at| *at <= now).is_some()
+        {
+            self.record(OVERDUE);
+            let line = format!("the job did not end within {} s (--timeout); ending it", limit.as_secs_f64());
+            self.ending.overdue(now, line);
+        }
+        for step in self.ending.steps(now) {
+            self.do_step(step);
+        }
+        if self.killed_at.is_some_and(|at| now > at + REAPING) {
+            self.killed_at = None;
+            for at in 0..self.remotes.len() {
+                if !self.remotes[at].is_over() {
+                    self.report(&format!("host {} does not end its nodes; leaving them to it", self.hosts[at].name));
+                    self.remotes[at].abandon();
+                }
+            }
+        }
+    }
+
+    fn do_step(&mut self, step: Step) {
+        match step {
+            Step::Print(line) => self.report(&line),
+            Step::Ask => {
+                if self.code.is_none() && self.requested.is_none() {
+                    self.failed = true;
+                }
+                let code = self.code;
+                self.send_all(&Frame::Ask(code));
+                // Agents that have no nodes yet just end.
+                let idle =
+                    |remote: &&mut Remote| matches!(remote.state, State::Waiting | State::Starting | State::Greeted);
+                self.remotes.iter_mut().filter(idle).for_each(Remote::abandon);
+            }
+            Step::Kill => {
+                self.killed_at = Some(Instant::now());
+                self.send_all(&Frame::Kill);
+            }
+        }
+    }
+
+    // Brings bytes of a stream, none: it has ended, behind all that waits.
+    fn bring(&mut self, rank: u32, stream: u8, bytes: Vec<u8>) {
+        self.waiting.push_back((fed(rank, stream), bytes));
+    }
+
+    fn send_all(&mut self, frame: &Frame) {
+        self.remotes.iter_mut().filter(|remote| remote.state == State::Running).for_each(|remote| remote.send(frame));
+    }
+
+    fn report(&mut self, line: &str) {
+        self.output.report(&format!("{NAME}: {line}"));
+    }
+
+    // The job has failed, and not by a node's doing.
+    fn fail(&mut self, code: u8, line: String) {
+        let now = Instant::now();
+        if !self.ending.was_asked() {
+            self.record(code);
+        }
+        self.ending.crash(now, u32::MAX, line);
+        for step in self.ending.steps(now) {
+            self.do_step(step);
+        }
+    }
+
+    // The first non-zero code stays, else zero does.
+    fn record(&mut self, code: u8) {
+        if self.code.is_none_or(|known| known == 0) {
+            self.code = Some(code);
+        }
+    }
+
+    // Ends all nodes that have joined, and all that wait for them. Halves of all nodes are there.
+    fn pass_fence(&mut self) {
+        let running = || self.remotes.iter().filter(|remote| !remote.ranks.is_empty());
+        let Some(generation) =
+            running().next().and_then(|remote| remote.bulletin.as_ref()).map(|(generation, _)| *generation)
+        else {
+            return;
+        };
+        if !running().all(|remote| remote.bulletin.as_ref().is_some_and(|(other, _)| *other == generation)) {
+            return;
+        }
+        let mut all: Vec<Half> = vec![[0; HALF]; self.plan.order.nodes as usize];
+        for (rank, half) in
+            self.remotes.iter_mut().filter_map(|remote| remote.bulletin.take()).flat_map(|(_, halves)| halves)
+        {
+            all[rank as usize] = half;
+        }
+        self.send_all(&Frame::Release(generation, all));
+    }
+
+    // Shows the output that is still on its way, and waits for the commands that started agents.
+    fn clear_up(&mut self) {
+        let until = Instant::now() + LEAVING;
+        let mut give_up = Instant::now() + LINGER;
+        for stream in (0..self.plan.order.nodes).flat_map(|rank| [fed(rank, 0), fed(rank, 1)]) {
+            self.output.feed(stream, &[]);
+        }
+        while self.output.has_sources() || self.output.is_holding() || self.remotes.iter_mut().any(Remote::is_running) {
+            let now = Instant::now();
+            if now >= until {
+                self.remotes.iter_mut().for_each(Remote::end);
+            }
+            if self.output.has_sources() && now >= give_up && !self.remotes.iter_mut().any(Remote::is_running) {
+                self.output.close_sources();
+                continue;
+            }
+            let mut set = vec![entry(&self.signals, libc::POLLIN)];
+            self.output.interests(&mut set);
+            let due = [Some(Duration::from_millis(50)), self.output.next().map(|at| at.saturating_duration_since(now))];
+            let _ = sys::poll(&mut set, due.into_iter().flatten().min());
+            if self.output.transfer(&set[1..]) || self.output.is_clogged() {
+                give_up = Instant::now() + LINGER;
+            }
+            if set[0].revents != 0 && self.ends_by_signal() {
+                return; // the user did not want to wait for the slow reader
+            }
+        }
+    }
+
+    fn status(&self) -> i32 {
+        let status = match (self.requested, self.code) {
+            (Some(signal), _) => 128 + signal,
+            (None, Some(code)) => code.into(),
+            (None, None) => self.failed.into(),
+        };
+        // A job whose output could not be written must not end with success.
+        if status == 0 { self.output.has_lost().into() } else { status }
+    }
+}
+
+fn fed(rank: u32, stream: u8) -> i32 {
+    FED + rank as i32 * 2 + i32::from(stream)
+}
+
+fn entry(fd: &impl AsRawFd, events: i16) -> pollfd {
+    pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
+}
+
+fn current_umask() -> u32 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let value = text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("Umask:")?.trim(), 8).ok());
+    value.unwrap_or(0o077)
+}

@@ -1,0 +1,236 @@
+//! What agents and the user tell the launcher.
+
+use super::remote::State;
+use super::Director;
+use gasnet_sci::am::region::LAYOUT_VERSION;
+use gasnet_sci::os::sys;
+use gasnet_sci::supervise::channel::{self, Frame, Hello};
+use gasnet_sci::supervise::header::{self, Phase};
+use libc::pollfd;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+impl Director {
+    /// Reads all channels, and looks for hosts that have gone or are silent.
+    pub(super) fn hear(&mut self, polled: &[pollfd]) {
+        let now = Instant::now();
+        for at in 0..self.remotes.len() {
+            if self.remotes[at].is_over() {
+                continue;
+            }
+            let frames = match &mut self.remotes[at].channel {
+                Some(channel) => {
+                    channel.flush();
+                    let readable = channel.is_readable(polled);
+                    if readable { channel.receive() } else { Ok(Vec::new()) }
+                }
+                None => continue,
+            };
+            let problem = frames.as_ref().err().cloned();
+            for frame in frames.unwrap_or_default() {
+                self.take(at, frame);
+            }
+            self.look_at(at, now, problem);
+        }
+    }
+
+    fn look_at(&mut self, at: usize, now: Instant, problem: Option<String>) {
+        let remote = &mut self.remotes[at];
+        let Some(channel) = remote.channel.as_mut().filter(|_| !matches!(remote.state, State::Over | State::Unused))
+        else {
+            return;
+        };
+        if remote.state != State::Starting {
+            channel.beat(now); // before an agent answers, a login shell might read it
+        }
+        let (name, silence, noise) = (remote.name.clone(), channel.silence(now), channel.noise());
+        let noise = if noise.is_empty() { noise } else { format!(" (it printed '{noise}')") };
+        let line = if let Some(problem) = problem {
+            format!("host {name}: what the agent sends is not right: {problem}; ending the job")
+        } else if channel.is_over()
+            || !remote.is_running() && !remote.channel.as_ref().is_some_and(|c| c.is_readable_now())
+        {
+            let fate = remote.fate();
+            match remote.state {
+                State::Starting => {
+                    let shown = self.command.show(&name);
+                    format!("host {name}: '{shown}' {fate} before the agent answered{noise}; ending the job")
+                }
+                _ => format!("the agent on host {name} has gone: the command that started it {fate}; ending the job"),
+            }
+        } else if remote.is_late(now) {
+            let seconds = self.start_timeout.as_secs_f64();
+            let shown = self.command.show(&name);
+            format!(
+                "host {name} did not answer within {seconds} s (GASNET_SCI_START_TIMEOUT): '{shown}'{noise}; ending the job"
+            )
+        } else if remote.state != State::Starting && silence > self.link_timeout {
+            let seconds = self.link_timeout.as_secs_f64();
+            format!("nothing was heard of host {name} for {seconds} s (GASNET_SCI_LINK_TIMEOUT); ending the job")
+        } else {
+            return;
+        };
+        self.lose(at, line);
+    }
+
+    fn lose(&mut self, at: usize, line: String) {
+        let ranks = self.remotes[at].ranks.clone();
+        self.remotes[at].abandon();
+        for rank in ranks {
+            [0, 1].into_iter().for_each(|stream| self.bring(rank, stream, Vec::new()));
+        }
+        self.fail(1, line);
+    }
+
+    fn take(&mut self, at: usize, frame: Frame) {
+        let now = Instant::now();
+        let state = self.remotes[at].state;
+        let is_own = |rank: u32| self.remotes[at].ranks.contains(&rank);
+        match (frame, state) {
+            (Frame::Hello(hello), State::Starting) => self.greeted(at, hello),
+            (Frame::Beat, _) => {}
+            (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) => {
+                self.remotes[at].took(bytes.len());
+                self.bring(rank, stream, bytes);
+            }
+            (Frame::Taken(count), State::Running) => self.input.taken(count as usize),
+            (Frame::Phase(rank, phase), State::Running) if is_own(rank) => {
+                if phase != Phase::Unborn && !self.ending.has_begun() {
+                    self.joined = true;
+                    self.ending.joined(now);
+                }
+            }
+            (Frame::Ended(end, code), State::Running) if is_own(end.rank) => {
+                // What gasnet_exit recorded there counts before what the end of the process says.
+                if let Some(code) = code {
+                    self.record(code);
+                }
+                let place = format!(" on {}", self.remotes[at].name);
+                if let Some(code) = self.ending.ended(now, &end, &place) {
+                    self.record(code);
+                }
+                if self.joined {
+                    self.ending.joined(now);
+                }
+            }
+            (Frame::Bulletin(generation, halves), State::Running)
+                if halves.iter().map(|(rank, _)| *rank).eq(self.remotes[at].ranks.iter().copied()) =>
+            {
+                self.remotes[at].bulletin = Some((generation, halves));
+            }
+            (Frame::Line(line), State::Running) => self.report(&format!("host {}: {line}", self.remotes[at].name)),
+            (Frame::Failed(status, line), State::Running) => {
+                let line = format!("host {}: {line}; ending the job", self.remotes[at].name);
+                self.fail(status.max(1), line);
+            }
+            (Frame::Signal(signal), State::Running) => self.take_signal(signal, false),
+            (Frame::Done(code), State::Running) => {
+                if let Some(code) = code {
+                    self.record(code);
+                }
+                self.remotes[at].let_go();
+            }
+            (frame, _) => {
+                let name = &self.remotes[at].name;
+                let kind: String = format!("{frame:?}").chars().take_while(|c| c.is_alphanumeric()).collect();
+                let line = format!("host {name}: its agent sends what does not fit ({kind}); ending the job");
+                self.lose(at, line);
+            }
+        }
+    }
+
+    fn greeted(&mut self, at: usize, hello: Hello) {
+        let own = (channel::VERSION, header::VERSION, LAYOUT_VERSION, env!("CARGO_PKG_VERSION"));
+        let theirs = (hello.channel, hello.handoff, hello.layout, &hello.library[..]);
+        if own != theirs {
+            let show = |(channel, handoff, layout, library): (u32, u32, u64, &str)| {
+                format!("{library} (channel {channel}, hand-off {handoff}, layout {layout:#x})")
+            };
+            let name = &self.remotes[at].name;
+            let line = format!(
+                "host {name} has gasnet-sci {}, this launcher is {}: install the same version on all hosts; ending the job",
+                show(theirs),
+                show(own)
+            );
+            return self.lose(at, line);
+        }
+        self.remotes[at].hello = Some(hello);
+        self.remotes[at].state = State::Greeted;
+    }
+
+    // --- the user --------------------------------------------------------------------------------
+
+    fn next_signal(&mut self) -> Option<(i32, bool)> {
+        loop {
+            let info = sys::read_signal(self.signals.as_fd())?;
+            if info.ssi_signo as i32 != libc::SIGCHLD {
+                return Some((info.ssi_signo as i32, info.ssi_code == libc::SI_KERNEL));
+            }
+        }
+    }
+
+    pub(super) fn take_signals(&mut self) {
+        while let Some((signal, _)) = self.next_signal() {
+            match signal {
+                libc::SIGTSTP => self.stop(),
+                _ => self.take_signal(signal, true),
+            }
+        }
+    }
+
+    // A signal for the job: it came to this process, or to an agent.
+    fn take_signal(&mut self, signal: i32, _here: bool) {
+        if matches!(signal, libc::SIGUSR1 | libc::SIGUSR2) {
+            return self.send_all(&Frame::Signal(signal));
+        }
+        let first = self.requested.is_none();
+        self.requested.get_or_insert(signal);
+        self.ending.request(Instant::now());
+        if first {
+            self.send_all(&Frame::Signal(signal));
+        }
+        // A stopped node does not notice that it must end.
+        self.send_all(&Frame::Signal(libc::SIGCONT));
+        // Agents that have no nodes yet just end.
+        for remote in &mut self.remotes {
+            if matches!(remote.state, State::Waiting | State::Starting | State::Greeted) {
+                remote.abandon();
+            }
+        }
+    }
+
+    // Stops the job on all hosts, and this process. Returns when this is continued.
+    fn stop(&mut self) {
+        self.send_all(&Frame::Pause(true));
+        let began = Instant::now();
+        for remote in &mut self.remotes {
+            let Some(channel) = &mut remote.channel else { continue };
+            while channel.is_holding() && began.elapsed() < self.link_timeout {
+                sys::nap(std::time::Duration::from_millis(1));
+                channel.flush();
+            }
+        }
+        sys::raise(libc::SIGSTOP);
+        let time = began.elapsed();
+        self.overdue_at = self.overdue_at.and_then(|at| at.checked_add(time));
+        self.ending.put_off(time);
+        self.remotes.iter_mut().filter_map(|remote| remote.channel.as_mut()).for_each(|channel| channel.forgive());
+        self.send_all(&Frame::Pause(false));
+    }
+
+    /// Whether a signal came that ends this process.
+    pub(super) fn ends_by_signal(&mut self) -> bool {
+        let mut ends = false;
+        while let Some((signal, _)) = self.next_signal() {
+            match signal {
+                libc::SIGUSR1 | libc::SIGUSR2 => {}
+                libc::SIGTSTP => sys::raise(libc::SIGSTOP),
+                _ => {
+                    self.requested.get_or_insert(signal);
+                    ends = true;
+                }
+            }
+        }
+        ends
+    }
+}

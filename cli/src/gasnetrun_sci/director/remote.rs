@@ -1,0 +1,251 @@
+//! One host as the launcher sees it: the command that reaches it, its agent, and how far that is.
+
+#![allow(unsafe_code)] // processes
+
+use super::super::place::Load;
+use super::AGENT;
+use gasnet_sci::base::config::Config;
+use gasnet_sci::os::{host, sys};
+use gasnet_sci::supervise::channel::{Channel, Frame, Hello};
+use gasnet_sci::supervise::header::Half;
+use gasnet_sci::supervise::signals::signal_name;
+use libc::pollfd;
+use std::ffi::OsString;
+use std::io::PipeReader;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The default command.
+const RSH: &str = "ssh -o BatchMode=yes";
+
+/// How agents are started.
+pub struct Command {
+    rsh: Option<Vec<String>>,
+    launcher: OsString,
+    // The signals that are blocked while agents are started, except for those of this process's loop.
+    mask: sys::SignalSet,
+}
+
+impl Command {
+    pub fn new(config: &Config) -> Result<Command, String> {
+        let launcher =
+            std::env::current_exe().map_err(|error| format!("this program's own path is unknown: {error}"))?;
+        // A remote shell reads the command line.
+        let text = launcher.to_string_lossy();
+        if !text.chars().all(|c| c.is_alphanumeric() || "/._-+@%,:=".contains(c)) {
+            return Err(format!(
+                "the launcher's path {text:?} has characters that a shell would read; install it elsewhere"
+            ));
+        }
+        let rsh = config.hosts.rsh.as_ref().map(|text| text.split_whitespace().map(String::from).collect());
+        // The mask as it is now, before the launcher blocks the signals that it reads.
+        let mask = sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK);
+        Ok(Command { rsh, launcher: launcher.into(), mask })
+    }
+
+    // This host is reached without the command, unless the user has set one.
+    fn words(&self, name: &str) -> Option<Vec<String>> {
+        let own = host::name().to_string_lossy();
+        let is_own = name == "localhost" || name == own || Some(name) == own.split('.').next();
+        let default = || RSH.split(' ').map(String::from).collect();
+        match &self.rsh {
+            Some(words) => Some(words.clone()),
+            None if is_own => None,
+            None => Some(default()),
+        }
+    }
+
+    /// What is run for a host.
+    pub fn show(&self, name: &str) -> String {
+        let words = self.words(name).map_or(String::new(), |words| format!("{} {name} ", words.join(" ")));
+        format!("{words}{} {AGENT}", self.launcher.to_string_lossy())
+    }
+
+    fn start(&self, name: &str) -> std::io::Result<Child> {
+        let mut command = match self.words(name) {
+            None => std::process::Command::new(&self.launcher),
+            Some(words) => {
+                let mut command = std::process::Command::new(&words[0]);
+                command.args(&words[1..]).arg(name).arg(&self.launcher);
+                command
+            }
+        };
+        command.arg(AGENT).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A session of its own, so that signals of the terminal do not reach it: the launcher passes them on. It dies with the
+        // launcher; the agent behind it then finds the channel closed.
+        let mask = self.mask;
+        let prepare = move || {
+            mask.apply(libc::SIG_SETMASK);
+            // SAFETY: setsid takes no arguments.
+            unsafe { libc::setsid() };
+            sys::signal_at_parents_end(libc::SIGKILL)
+        };
+        // SAFETY: `prepare` makes async-signal-safe calls only.
+        unsafe { command.pre_exec(prepare) };
+        command.spawn()
+    }
+}
+
+/// How far an agent is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
+    /// Not started yet.
+    Waiting,
+    /// Started; it has not answered.
+    Starting,
+    /// It has said who it is.
+    Greeted,
+    /// It has its part of the job.
+    Running,
+    /// It has said that nothing is left, or it has gone.
+    Over,
+    /// No nodes are placed there.
+    Unused,
+}
+
+/// A host.
+pub struct Remote {
+    pub name: String,
+    pub state: State,
+    pub hello: Option<Hello>,
+    /// The nodes on it.
+    pub ranks: Vec<u32>,
+    /// What its nodes put, while they wait in a fence.
+    pub bulletin: Option<(u32, Vec<(u32, Half)>)>,
+    pub channel: Option<Channel>,
+    child: Option<Child>,
+    status: Option<ExitStatus>,
+    answer_by: Option<Instant>,
+    // Bytes of output that have come, and that the agent has not been told of.
+    unanswered: u32,
+}
+
+impl Remote {
+    pub fn new(name: &str) -> Remote {
+        Remote {
+            name: name.into(),
+            state: State::Waiting,
+            hello: None,
+            ranks: Vec::new(),
+            bulletin: None,
+            channel: None,
+            child: None,
+            status: None,
+            answer_by: None,
+            unanswered: 0,
+        }
+    }
+
+    /// Starts the agent. Returns what brings the stderr of the command.
+    pub fn start(&mut self, command: &Command, timeout: Duration) -> Result<PipeReader, String> {
+        let shown = command.show(&self.name);
+        let mut child = command.start(&self.name).map_err(|error| format!("cannot run '{shown}': {error}"))?;
+        let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        self.child = Some(child);
+        let (Some(stdin), Some(stdout), Some(stderr)) = taken else { return Err(format!("'{shown}' has no pipes")) };
+        let channel = Channel::of_launcher(OwnedFd::from(stdout), OwnedFd::from(stdin));
+        self.channel = Some(channel.map_err(|error| error.to_string())?);
+        self.state = State::Starting;
+        self.answer_by = Some(Instant::now() + timeout);
+        Ok(PipeReader::from(OwnedFd::from(stderr)))
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over | State::Unused)
+    }
+
+    pub fn load(&self) -> Load {
+        self.hello
+            .as_ref()
+            .map_or(Load { load: u32::MAX, cpus: 1 }, |hello| Load { load: hello.load, cpus: hello.cpus })
+    }
+
+    pub fn send(&mut self, frame: &Frame) {
+        if let Some(channel) = &mut self.channel {
+            channel.send(frame);
+        }
+    }
+
+    pub fn interests(&self, set: &mut Vec<pollfd>) {
+        if let Some(channel) = &self.channel {
+            channel.interests(set);
+        }
+    }
+
+    /// When something is due even if nothing is heard.
+    pub fn due(&self, link_timeout: Duration) -> Option<Instant> {
+        let channel = self.channel.as_ref()?;
+        let now = Instant::now();
+        let silent_at = now + link_timeout.saturating_sub(channel.silence(now));
+        match self.state {
+            State::Starting => self.answer_by,
+            _ => Some(channel.next_beat().min(silent_at)),
+        }
+    }
+
+    /// Whether it has not answered in time.
+    pub fn is_late(&self, now: Instant) -> bool {
+        self.state == State::Starting && self.answer_by.is_some_and(|by| now >= by)
+    }
+
+    pub fn took(&mut self, count: usize) {
+        self.unanswered += count as u32;
+    }
+
+    pub fn answer(&mut self) {
+        if self.unanswered > 0 {
+            let count = std::mem::take(&mut self.unanswered);
+            self.send(&Frame::Taken(count));
+        }
+    }
+
+    /// Nothing more is expected from it. What was sent still goes out.
+    pub fn let_go(&mut self) {
+        self.state = State::Over;
+        self.bulletin = None;
+        self.channel = None;
+    }
+
+    /// Ends the channel, and the command at once. The agent ends when it sees that.
+    pub fn abandon(&mut self) {
+        self.let_go();
+        self.end();
+    }
+
+    /// Kills the command.
+    pub fn end(&mut self) {
+        if self.status.is_none()
+            && let Some(child) = &mut self.child
+        {
+            let _ = child.kill();
+        }
+    }
+
+    /// Whether the command still runs.
+    pub fn is_running(&mut self) -> bool {
+        if self.status.is_none()
+            && let Some(child) = &mut self.child
+        {
+            self.status = child.try_wait().ok().flatten();
+            return self.status.is_none();
+        }
+        false
+    }
+
+    /// How the command has ended; waits for that for a moment.
+    pub fn fate(&mut self) -> String {
+        for _ in 0..60 {
+            if !self.is_running() {
+                break;
+            }
+            sys::nap(Duration::from_millis(5));
+        }
+        match self.status.map(|status| (status.code(), status.signal())) {
+            Some((Some(code), _)) => format!("ended with status {code}"),
+            Some((_, Some(signal))) => format!("was killed by signal {}", signal_name(signal)),
+            _ => "has closed its output".into(),
+        }
+    }
+}

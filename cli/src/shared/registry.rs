@@ -1,0 +1,198 @@
+//! The jobs that run on this host: a file for each launcher and agent, in a directory of the user's own. A file goes away with its
+//! process. One whose process has gone is recognised by the process's number and start time, and is removed.
+
+#![allow(dead_code)] // each command uses a part
+
+use gasnet_sci::os::sys;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the process of an entry is to its job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role {
+    /// It started the job.
+    Launcher,
+    /// It supervises the nodes that a job of several hosts has here.
+    Agent,
+}
+
+/// A job on this host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The job's number, the same on all its hosts.
+    pub id: u64,
+    pub role: Role,
+    /// Nodes that run here under this process.
+    pub nodes: u32,
+    /// Nodes of the job.
+    pub all: u32,
+    /// CPUs that the nodes here are bound to; one for each if they are not bound.
+    pub cpus: u32,
+    pub program: String,
+}
+
+/// An entry and its process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub entry: Entry,
+    pub pid: i32,
+    /// When it was entered, in seconds since 1970.
+    pub since: u64,
+}
+
+impl std::ops::Deref for Found {
+    type Target = Entry;
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+/// An entry of this process. It goes away with this.
+pub struct Registered(PathBuf, i32);
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        // A node that was forked has a copy.
+        if sys::pid() == self.1 {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+}
+
+impl Registered {
+    /// The file, for those who end without dropping anything.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+// The directory, made if needed. `None`: there is none that only this user can write to.
+fn directory() -> Option<PathBuf> {
+    #[allow(clippy::disallowed_methods)] // a directory of the user's session, not a setting of ours
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = runtime.map(|path| path.join("gasnet-sci")).and_then(checked);
+    own.or_else(|| checked(PathBuf::from(format!("/tmp/gasnet-sci-{}", sys::effective_user()))))
+}
+
+fn checked(path: PathBuf) -> Option<PathBuf> {
+    let _ = DirBuilder::new().mode(0o700).create(&path); // it may exist
+    let data = fs::symlink_metadata(&path).ok()?;
+    let own = data.is_dir() && data.uid() == sys::effective_user() && data.permissions().mode() & 0o077 == 0;
+    own.then_some(path)
+}
+
+// When process `pid` began, in the kernel's clock.
+fn began(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Enters this process. `None`: there is no place for it; the job runs all the same.
+pub fn register(entry: &Entry) -> Option<Registered> {
+    register_in(&directory()?, entry)
+}
+
+fn register_in(directory: &Path, entry: &Entry) -> Option<Registered> {
+    let pid = sys::pid();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let role = if entry.role == Role::Launcher { "launcher" } else { "agent" };
+    let program: String = entry.program.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let text = format!(
+        "1 {:016x} {role} {pid} {} {now} {} {} {} {program}\n",
+        entry.id,
+        began(pid)?,
+        entry.nodes,
+        entry.all,
+        entry.cpus
+    );
+    let path = directory.join(format!("{:016x}-{pid}", entry.id));
+    // Under another name first, so that nobody reads half of it.
+    let unfinished = directory.join(format!(".{:016x}-{pid}", entry.id));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished).ok()?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&unfinished, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+        return None;
+    }
+    Some(Registered(path, pid))
+}
+
+fn parse(text: &str) -> Option<(Found, u64)> {
+    let mut words = text.trim_end().splitn(10, ' ');
+    let mut word = || words.next();
+    if word()? != "1" {
+        return None;
+    }
+    let id = u64::from_str_radix(word()?, 16).ok()?;
+    let role = match word()? {
+        "launcher" => Role::Launcher,
+        "agent" => Role::Agent,
+        _ => return None,
+    };
+    let pid = word()?.parse().ok().filter(|pid| *pid > 0)?;
+    let (began, since) = (word()?.parse().ok()?, word()?.parse().ok()?);
+    let (nodes, all, cpus) = (word()?.parse().ok()?, word()?.parse().ok()?, word()?.parse().ok()?);
+    let entry = Entry { id, role, nodes, all, cpus, program: word()?.into() };
+    Some((Found { entry, pid, since }, began))
+}
+
+/// This user's jobs on this host, the oldest first.
+pub fn list() -> Vec<Found> {
+    directory().map_or(Vec::new(), |directory| list_in(&directory))
+}
+
+fn list_in(directory: &Path) -> Vec<Found> {
+    let mut all = Vec::new();
+    for file in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if file.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(file.path()) else { continue };
+        match parse(&text) {
+            Some((found, start)) if began(found.pid) == Some(start) => all.push(found),
+            _ => drop(fs::remove_file(file.path())), // its process was killed
+        }
+    }
+    all.sort_by_key(|found| (found.since, found.entry.id));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: u64, program: &str) -> Entry {
+        Entry { id, role: Role::Agent, nodes: 2, all: 8, cpus: 2, program: program.into() }
+    }
+
+    #[test]
+    fn entries_live_as_long_as_their_process_and_stale_ones_are_removed() {
+        let directory = std::env::temp_dir().join(format!("gasnet-sci-registry-{}", sys::pid()));
+        let directory = checked(directory).unwrap();
+        let registered = register_in(&directory, &entry(7, "/bin/a b\nc")).unwrap();
+        let stale = fs::read_to_string(registered.path()).unwrap().replace(&format!(" {} ", sys::pid()), " 4194303 ");
+        fs::write(directory.join("stale"), stale).unwrap();
+        fs::write(directory.join("nonsense"), "1 x").unwrap();
+        let found = list_in(&directory);
+        assert_eq!((found.len(), &found[0].entry, found[0].pid), (1, &entry(7, "/bin/a b?c"), sys::pid()));
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        drop(registered);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::remove_dir(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_to_is_not_used() {
+        let path = std::env::temp_dir().join(format!("gasnet-sci-open-{}", sys::pid()));
+        DirBuilder::new().create(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(checked(path.clone()), None);
+        let link = path.join("link");
+        std::os::unix::fs::symlink("/tmp", &link).unwrap();
+        assert_eq!(checked(link), None);
+        fs::remove_dir_all(&path).unwrap();
+    }
+}

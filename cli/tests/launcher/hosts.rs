@@ -1,0 +1,382 @@
+//! Jobs of several hosts: two agents on this machine, which a script starts instead of ssh. Most of what holds on one host is tested
+//! by running the same scripts in all ways (`driver::every`); here is what only several hosts have.
+
+use super::driver::{self, Act, Outcome, Start, hosted, launched, rsh, run, scratch, write_script};
+use super::node;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// `script` on these hosts, with more options.
+fn on(nodes: u32, options: &[&str], script: &str) -> Start {
+    let mut start = launched(nodes, script).with_env("GASNET_SCI_RSH", &rsh());
+    start.insert_option(options);
+    start
+}
+
+fn expect_line(outcome: &Outcome, parts: &[&str]) {
+    let found = outcome.err.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(found, "no line with {parts:?} in {outcome:?}");
+}
+
+/// A command that reaches hosts by a shell script of its own; `$@` is the host and what to run there.
+fn rsh_script(name: &str, text: &str) -> String {
+    write_script(&scratch(name).join("rsh"), &format!("#!/bin/sh\n{text}\n"), 0o755)
+}
+
+// --- starting ------------------------------------------------------------------------------------
+
+#[test]
+fn exchanges_span_all_hosts_however_nodes_are_placed() {
+    for options in [
+        &["--host", "a,b,c"][..],
+        &["--host", "a:1,b:1,c:16"],
+        &["--host", "a,b", "--place", "list:1,0,1,1,0,0"],
+        &["--host", "a,b,c", "-N", "2"],
+        &["--host", "a,b", "--place", "load"],
+    ] {
+        let outcome = run(on(6, options, "join conform exchange:20 exit:0"));
+        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{options:?} {outcome:?}");
+    }
+}
+
+#[test]
+fn thirty_two_nodes_on_each_of_two_hosts() {
+    let outcome = run(hosted(64, "join exchange:3 exit:0"));
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+}
+
+#[test]
+fn twenty_hosts_are_started_though_not_all_at_once() {
+    let hosts: Vec<String> = (0..20).map(|host| format!("h{host}")).collect();
+    let outcome = run(on(20, &["--host", &hosts.join(",")], "join exchange:3 exit:0"));
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+}
+
+#[test]
+fn files_and_batch_systems_name_hosts_too() {
+    let file = scratch("hostfile").join("hosts");
+    fs::write(&file, "alpha slots=1 # one\nbeta:3\n").unwrap();
+    let dry = |start: Start| {
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        outcome.err
+    };
+    let shown = dry(on(4, &["-t", "-H", file.to_str().unwrap()], "join exit:0"));
+    assert!(shown.contains("host alpha: nodes 0,") && shown.contains("host beta: nodes 1-3,"), "{shown}");
+    let slurm = on(4, &["-t", "-N", "2"], "join exit:0").with_env("SLURM_JOB_NODELIST", "n[1-3]");
+    let shown = dry(slurm.with_env("SLURM_TASKS_PER_NODE", "2(x3)"));
+    assert!(
+        shown.contains("host n1: nodes 0-1,") && shown.contains("host n2: nodes 2-3,") && !shown.contains("n3"),
+        "{shown}"
+    );
+    let outcome = run(on(2, &["-H", "/nonsuch"], "join exit:0"));
+    assert!(outcome.status == 1 && outcome.err.contains("/nonsuch"), "{outcome:?}");
+    let outcome = run(on(5, &["--host", "a:2,b:2"], "join exit:0"));
+    expect_line(&outcome, &["5 nodes are too many", "4 slots"]);
+}
+
+#[test]
+fn next_goes_on_from_the_last_job() {
+    let state = scratch("state");
+    let shown = || {
+        let start = on(3, &["--host", "a,b", "--place", "next", "-v"], "join exit:0");
+        let outcome = run(start.with_env("XDG_STATE_HOME", state.to_str().unwrap()));
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        outcome.err
+    };
+    let first = shown();
+    assert!(first.contains("host a: nodes 0,2,") && first.contains("host b: nodes 1,"), "{first}");
+    let second = shown();
+    assert!(second.contains("host b: nodes 0,2,") && second.contains("host a: nodes 1,"), "{second}");
+}
+
+#[test]
+fn hosts_named_as_this_one_need_no_command() {
+    let mut start = launched(2, "join exchange:2 exit:0");
+    start.insert_option(&["--host", "localhost"]);
+    assert_eq!(run(start).status, 0);
+    let mut start = launched(2, "join exit:0").with_env("GASNET_SCI_RSH", "/nonsuch/rsh");
+    start.insert_option(&["--host", "localhost"]);
+    let outcome = run(start);
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    expect_line(&outcome, &["host localhost", "/nonsuch/rsh"]);
+}
+
+#[test]
+fn every_node_runs_in_the_launchers_directory_with_its_environment() {
+    let directory = scratch("far directory");
+    // A shell on the other side that begins elsewhere, with other variables.
+    let far = rsh_script("far-rsh", "shift; cd /; SCI_FAR=1; export SCI_FAR; unset SCI_MINE; exec \"$@\"");
+    let mut start =
+        Start::launcher(&["-n", "2", "--host", "a,b", "sh", "-c", "pwd; echo \"$SCI_MINE,$SCI_FAR\"; umask"]);
+    start = start.with_env("GASNET_SCI_RSH", &far).with_env("SCI_MINE", "x\ny z").in_directory(&directory);
+    let outcome = run(start.under(&["sh", "-c", "umask 031; exec \"$@\"", "sh"]));
+    let mut lines: Vec<&str> = outcome.out.lines().collect();
+    lines.sort_unstable();
+    let directory = directory.to_str().unwrap();
+    let expected = [directory, directory, "0031", "0031", "x", "x", "y z,", "y z,"];
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    assert_eq!((outcome.status, lines), (0, expected), "{outcome:?}");
+}
+
+// --- what goes wrong at the start ----------------------------------------------------------------
+
+#[test]
+fn a_host_that_cannot_be_reached_is_named_with_what_the_command_said() {
+    let far =
+        rsh_script("unknown", "[ $1 = good ] || { echo \"cannot resolve $1\" >&2; exit 255; }; shift; exec \"$@\"");
+    let outcome = run(on(2, &["--host", "good,bad"], "join exit:0").with_env("GASNET_SCI_RSH", &far));
+    assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{outcome:?}");
+    expect_line(&outcome, &["bad: cannot resolve bad"]);
+    expect_line(&outcome, &["host bad: '", "ended with status 255 before the agent answered"]);
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_named() {
+    let far = rsh_script("silent", "[ $1 = good ] || { echo Welcome; exec sleep 1000; }; shift; exec \"$@\"");
+    let start = on(2, &["--host", "good,bad"], "join exit:0").with_env("GASNET_SCI_RSH", &far);
+    let outcome = run(start.with_env("GASNET_SCI_START_TIMEOUT", "1"));
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    expect_line(&outcome, &["host bad did not answer within 1 s", "printed 'Welcome'"]);
+}
+
+#[test]
+fn what_a_login_shell_prints_does_no_harm() {
+    let far = rsh_script("chatty", "shift; echo Welcome to this host; echo news >&2; exec \"$@\"");
+    let outcome = run(on(2, &["--host", "a,b"], "join exchange:2 exit:0").with_env("GASNET_SCI_RSH", &far));
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, ""), "{outcome:?}");
+    expect_line(&outcome, &["gasnetrun_sci: a: news"]);
+}
+
+#[test]
+fn another_version_is_refused_with_both() {
+    let hello = "\\0GSCIAG\\n\\046\\0\\0\\0\\001\\0\\0\\0\\001\\0\\0\\0\\003\\0\\0\\0\\100\\0\\003\\0\\xc1\\x05\\0\\0\\005\\0\\0\\0000.0.1\\001\\0\\0\\0b\\144\\0\\0\\0\\0\\0\\0\\0";
+    let hello = hello.replace("\\xc1", "\\301").replace("\\x05", "\\005");
+    let far =
+        rsh_script("old", &format!("[ $1 = old ] && {{ printf '{hello}'; exec sleep 1000; }}; shift; exec \"$@\""));
+    let outcome = run(on(2, &["--host", "new,old"], "join exit:0").with_env("GASNET_SCI_RSH", &far));
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    let own = concat!("this launcher is ", env!("CARGO_PKG_VERSION"));
+    expect_line(&outcome, &["host old has gasnet-sci 0.0.1 (channel 1, hand-off 3", own]);
+}
+
+#[test]
+fn programs_and_directories_that_a_host_lacks_are_named_with_the_host() {
+    let directory = scratch("gone");
+    let far = rsh_script("rm", &format!("[ $1 = b ] && rmdir {}; shift; exec \"$@\"", directory.display()));
+    // The launcher is in a directory that is there no more.
+    let start = on(2, &["--host", "a,b"], "join exit:0").with_env("GASNET_SCI_RSH", &far).in_directory(&directory);
+    let outcome = run(start);
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    assert!(outcome.err.contains("current directory") || outcome.err.contains("cannot enter"), "{outcome:?}");
+    let script = write_script(&scratch("no-interpreter").join("x"), "#!/nonsuch/shell\n", 0o755);
+    let mut start = Start::launcher(&["-n", "2", "--host", "a,b", &script]);
+    start = start.with_env("GASNET_SCI_RSH", &rsh());
+    let outcome = run(start);
+    assert_eq!(outcome.status, 126, "{outcome:?}");
+    expect_line(&outcome, &["host ", "cannot run", "interpreter"]);
+}
+
+#[test]
+fn limits_of_a_host_are_named() {
+    let conf = scratch("agent-conf").join("agent.conf");
+    for (text, part) in [("processes = 2\n", "too many processes"), ("users = nobody-at-all", "may not run nodes here")]
+    {
+        fs::write(&conf, text).unwrap();
+        let outcome = run(hosted(6, "join exit:0").with_env("GASNET_SCI_AGENT_CONF", conf.to_str().unwrap()));
+        assert_eq!(outcome.status, 1, "{outcome:?}");
+        expect_line(&outcome, &["host ", part, "agent.conf"]);
+    }
+}
+
+// --- ends ----------------------------------------------------------------------------------------
+
+#[test]
+fn a_node_that_is_killed_is_named_with_its_host() {
+    let outcome = run(hosted(4, "join attach fence @3:raise:SEGV spin"));
+    assert_eq!(outcome.status, 139, "{outcome:?}");
+    expect_line(&outcome, &["node 3/4 (pid ", " on beta) was killed by signal 11 (SIGSEGV); ending the job"]);
+}
+
+/// The processes of the job: its agents (the guard and the supervisor of each), found by what they run.
+fn agents(tag_of: &str) -> Vec<i32> {
+    let processes =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|d| d.file_name().to_str()?.parse::<i32>().ok());
+    let is_agent = |pid: &i32| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let is_command = words.ends_with(b"\0--agent\0") && words.iter().filter(|byte| **byte == 0).count() == 2;
+        is_command && environment.windows(tag_of.len()).any(|part| part == tag_of.as_bytes())
+    };
+    processes.filter(is_agent).collect()
+}
+
+/// Runs a job of two hosts that would never end; `act` gets the processes of its agents once all nodes are ready.
+fn with_agents(mark: &str, act: impl Fn(&[i32]) + Send + Sync) -> (Outcome, Duration) {
+    let start = hosted(4, "join attach daemon fence ready spin").with_env("SCI_MARK", mark);
+    let (mut done, mut acted_at) = (false, Instant::now());
+    let entry = format!("SCI_MARK={mark}\0");
+    let outcome = driver::run_watched(start, |out| {
+        if !done && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
+            done = true;
+            acted_at = Instant::now();
+            act(&agents(&entry));
+        }
+    });
+    assert!(done, "{outcome:?}");
+    (outcome, acted_at.elapsed())
+}
+
+fn send(pid: i32, signal: i32) {
+    assert!(gasnet_sci::os::sys::kill(pid, signal), "{pid}");
+}
+
+#[test]
+fn an_agent_that_is_killed_ends_the_job() {
+    // Of each agent there are two processes: the guard, which the command has become, and the supervisor.
+    for (number, mark) in ["agent-0", "agent-1", "agent-2", "agent-3"].into_iter().enumerate() {
+        let (outcome, _) = with_agents(mark, |agents| {
+            assert_eq!(agents.len(), 4, "{agents:?}");
+            send(agents[number], libc::SIGKILL);
+        });
+        assert_eq!(outcome.status, 1, "{outcome:?}");
+        expect_line(&outcome, &["the agent on host ", "ending the job"]);
+    }
+}
+
+#[test]
+fn an_agent_that_is_stopped_is_silent_and_ends_the_job() {
+    let start = hosted(4, "join attach fence ready spin")
+        .with_env("SCI_MARK", "stopped")
+        .with_env("GASNET_SCI_LINK_TIMEOUT", "2");
+    let mut stopped = Vec::new();
+    let outcome = driver::run_watched(start, |out| {
+        if stopped.is_empty() && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
+            // The supervisor of one agent: the child of the other process.
+            stopped = agents("SCI_MARK=stopped\0");
+            stopped.iter().skip(2).for_each(|pid| send(*pid, libc::SIGSTOP));
+            // It goes on, and finds that nobody waits for it.
+            let late = stopped.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_secs(4));
+                late.iter().for_each(|pid| _ = gasnet_sci::os::sys::kill(*pid, libc::SIGCONT));
+            });
+        }
+    });
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    expect_line(&outcome, &["nothing was heard of host ", "2 s (GASNET_SCI_LINK_TIMEOUT)"]);
+}
+
+#[test]
+fn a_launcher_that_is_killed_leaves_nothing_on_any_host() {
+    for script in ["join attach daemon fence ready spin", "join ignore:QUIT fence ready sleep", "daemon ready spin"] {
+        let outcome = run(hosted(4, script).with_signals(&[libc::SIGKILL]));
+        assert_eq!(outcome.status, 137, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_command_that_is_killed_ends_the_job_though_its_agent_lives() {
+    // The command stays above the agent, as ssh does.
+    let far = rsh_script("above", "shift; \"$@\"; exit $?");
+    let start =
+        hosted(4, "join attach fence ready spin").with_env("GASNET_SCI_RSH", &far).with_env("SCI_MARK", "above");
+    let mut done = false;
+    let outcome = driver::run_watched(start, |out| {
+        if !done && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
+            done = true;
+            let agent = agents("SCI_MARK=above\0")[0];
+            let stat = fs::read_to_string(format!("/proc/{agent}/stat")).unwrap();
+            let parent = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
+            send(parent, libc::SIGKILL);
+        }
+    });
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    expect_line(&outcome, &["the agent on host ", "killed by signal 9 (SIGKILL)"]);
+}
+
+#[test]
+fn sigkill_of_anybody_at_any_moment_leaves_nothing() {
+    for round in 0..8 {
+        let delay = Duration::from_millis(3 * round * round);
+        for victim in [driver::Victim::Supervisor, driver::Victim::Node, driver::Victim::Everybody] {
+            let outcome = run(hosted(6, "join attach fence exchange:100000000").with_kill(delay, victim));
+            assert_ne!(outcome.status, 0, "{victim:?} after {delay:?}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_job_that_is_stopped_for_long_goes_on() {
+    let start =
+        hosted(4, "join attach fence ready sleep_ms:500 exchange:10 exit:0").with_env("GASNET_SCI_LINK_TIMEOUT", "2");
+    let acts = [Act::Signal(libc::SIGTSTP), Act::Pause(Duration::from_millis(3500)), Act::Signal(libc::SIGCONT)];
+    let outcome = run(start.with_acts(&acts));
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+}
+
+// --- jobs and kill -------------------------------------------------------------------------------
+
+fn tool(runtime: &Path, arguments: &[&str]) -> (bool, String) {
+    let found = std::process::Command::new(env!("CARGO_BIN_EXE_gasnet-sci"))
+        .args(arguments)
+        .env("XDG_RUNTIME_DIR", runtime)
+        .output()
+        .unwrap();
+    (found.status.success(), String::from_utf8(found.stdout).unwrap() + &String::from_utf8(found.stderr).unwrap())
+}
+
+#[test]
+fn jobs_are_listed_and_may_be_killed_by_number() {
+    let runtime = scratch("runtime");
+    assert_eq!(tool(&runtime, &["jobs"]).1.lines().count(), 1, "only the head");
+    for start in [hosted(4, "join attach fence ready spin"), launched(4, "join attach fence ready spin")] {
+        let mut done = false;
+        let start = start.with_env("XDG_RUNTIME_DIR", runtime.to_str().unwrap());
+        let outcome = driver::run_watched(start, |out| {
+            if !done && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
+                done = true;
+                let (_, text) = tool(&runtime, &["jobs"]);
+                let lines: Vec<Vec<&str>> =
+                    text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+                assert_eq!((lines.len(), &lines[0][1..3]), (1, &["4", "4"][..]), "{text}");
+                assert!(!tool(&runtime, &["kill", "nonsuch"]).0);
+                assert_eq!(tool(&runtime, &["kill", &lines[0][0][..9]]), (true, String::new()));
+            }
+        });
+        assert_eq!(outcome.status, 143, "{outcome:?}");
+        assert_eq!(
+            fs::read_dir(runtime.join("gasnet-sci")).unwrap().count(),
+            0,
+            "the list has no entries of jobs that have ended"
+        );
+    }
+}
+
+#[test]
+fn a_signal_to_an_agent_ends_the_job_as_one_to_the_launcher() {
+    let (outcome, _) = with_agents("term", |agents| send(agents[0], libc::SIGTERM));
+    assert_eq!(outcome.status, 143, "{outcome:?}");
+}
+
+#[test]
+fn output_of_both_hosts_is_whole_and_in_order() {
+    for joined in [false, true] {
+        let start = hosted(8, "join fence lines:3000 exit:0");
+        let outcome = run(if joined { start.with_streams_joined() } else { start });
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        node::check_lines(&outcome.out, 8, 3000);
+    }
+}
+
+#[test]
+fn stdin_that_is_longer_than_any_buffer_arrives() {
+    let text = "0123456789abcde\n".repeat(200_000);
+    let mut start = Start::launcher(&["-n", "2", "--host", "a,b", "sh", "-c", "cat | wc -c"]);
+    start = start.with_env("GASNET_SCI_RSH", &rsh()).with_stdin(&text);
+    let mut counts: Vec<String> = run(start).out.lines().map(|line| line.trim().to_string()).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, ["0", "3200000"]);
+}

@@ -1,0 +1,132 @@
+//! Frames come out as they went in, whole or in pieces, and no bytes do any harm.
+
+use super::*;
+use proptest::prelude::*;
+use std::io::{Read, Write};
+
+fn half() -> impl Strategy<Value = Half> {
+    any::<[u64; HALF]>()
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    (0..=4u32).prop_map(Phase::from_word)
+}
+
+fn end() -> impl Strategy<Value = End> {
+    let how = prop_oneof![(1..=64).prop_map(How::Signal), any::<u8>().prop_map(How::Status), Just(How::Inner)];
+    (any::<u32>(), any::<i32>(), phase(), how).prop_map(|(rank, pid, phase, how)| End { rank, pid, phase, how })
+}
+
+fn hello() -> impl Strategy<Value = Hello> {
+    (any::<[u32; 4]>(), any::<u64>(), ".*", ".*").prop_map(|([channel, handoff, cpus, load], layout, library, host)| {
+        Hello { channel, handoff, layout, library, host, cpus, load }
+    })
+}
+
+fn frame() -> impl Strategy<Value = Frame> {
+    let bytes = || prop::collection::vec(any::<u8>(), 0..200);
+    prop_oneof![
+        hello().prop_map(Frame::Hello),
+        bytes().prop_map(Frame::Start),
+        (any::<u8>(), ".*").prop_map(|(status, line)| Frame::Failed(status, line)),
+        (any::<u32>(), prop::collection::vec((any::<u32>(), half()), 0..4)).prop_map(|(g, h)| Frame::Bulletin(g, h)),
+        (any::<u32>(), prop::collection::vec(half(), 0..4)).prop_map(|(g, h)| Frame::Release(g, h)),
+        bytes().prop_map(Frame::Input),
+        (any::<u32>(), 0..2u8, bytes()).prop_map(|(rank, stream, bytes)| Frame::Output(rank, stream, bytes)),
+        any::<u32>().prop_map(Frame::Taken),
+        (1..=64).prop_map(Frame::Signal),
+        any::<bool>().prop_map(Frame::Pause),
+        (any::<u32>(), phase()).prop_map(|(rank, phase)| Frame::Phase(rank, phase)),
+        (end(), any::<Option<u8>>()).prop_map(|(end, code)| Frame::Ended(end, code)),
+        any::<Option<u8>>().prop_map(Frame::Ask),
+        Just(Frame::Kill),
+        Just(Frame::Beat),
+        ".*".prop_map(Frame::Line),
+        any::<Option<u8>>().prop_map(Frame::Done),
+        (0..2u8).prop_map(Frame::Shut),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn frames_arrive_whole_however_their_bytes_come(frames in prop::collection::vec(frame(), 0..6), cut in any::<prop::sample::Index>()) {
+        let mut bytes = Vec::new();
+        frames.iter().for_each(|frame| frame.encode(&mut bytes));
+        let (mut got, mut at) = (Vec::new(), 0);
+        let cut = if bytes.is_empty() { 0 } else { cut.index(bytes.len()) };
+        for end in [cut, bytes.len()] {
+            while let Some((frame, len)) = Frame::decode(&bytes[at..end]).unwrap() {
+                got.push(frame);
+                at += len;
+            }
+        }
+        prop_assert_eq!(at, bytes.len());
+        prop_assert_eq!(got, frames);
+    }
+
+    #[test]
+    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..20u8, len in 0..200u32) {
+        let _ = Frame::decode(&bytes);
+        // The same with a head that is right.
+        let with_head: Vec<u8> = len.to_le_bytes().into_iter().chain([kind, 0, 0, 0]).chain(bytes).collect();
+        if let Ok(Some((frame, taken))) = Frame::decode(&with_head) {
+            prop_assert_eq!(taken, HEAD + len as usize);
+            let mut again = Vec::new();
+            frame.encode(&mut again);
+            prop_assert_eq!(Frame::decode(&again), Ok(Some((frame, again.len()))));
+        }
+    }
+}
+
+fn ends() -> (Channel, Channel) {
+    let ((up_read, up_write), (down_read, down_write)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+    let agent = Channel::of_agent(down_read.into(), up_write.into()).unwrap();
+    (Channel::of_launcher(up_read.into(), down_write.into()).unwrap(), agent)
+}
+
+#[test]
+fn more_than_a_pipe_holds_arrives_in_order_and_then_the_end() {
+    let (mut launcher, mut agent) = ends();
+    for number in 0..100 {
+        agent.send(&Frame::Output(number, 1, vec![number as u8; 20_000]));
+    }
+    assert!(agent.is_holding());
+    let mut got = Vec::new();
+    while got.len() < 100 {
+        agent.flush();
+        got.extend(launcher.receive().unwrap());
+    }
+    let expected: Vec<Frame> = (0..100).map(|number| Frame::Output(number, 1, vec![number as u8; 20_000])).collect();
+    assert!(got == expected && !launcher.is_over());
+    drop(agent);
+    assert_eq!(launcher.receive(), Ok(vec![]));
+    assert!(launcher.is_over());
+}
+
+#[test]
+fn text_before_an_agent_is_skipped_and_text_instead_of_one_is_refused() {
+    let (read, mut write) = std::io::pipe().unwrap();
+    let (_kept, other) = std::io::pipe().unwrap();
+    let mut launcher = Channel::of_launcher(read.into(), other.into()).unwrap();
+    write.write_all(b"Welcome\nto this host").unwrap();
+    assert_eq!((launcher.receive(), &launcher.noise()[..]), (Ok(vec![]), "to this host"));
+    write.write_all(&MAGIC).unwrap();
+    let mut bytes = Vec::new();
+    Frame::Beat.encode(&mut bytes);
+    write.write_all(&bytes).unwrap();
+    assert_eq!((launcher.receive(), &launcher.noise()[..]), (Ok(vec![Frame::Beat]), ""));
+    write.write_all(b"garbage!").unwrap();
+    assert!(launcher.receive().unwrap_err().contains("no frame"));
+    assert!(launcher.is_over());
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_the_channel() {
+    let (launcher, mut agent) = ends();
+    drop(launcher);
+    agent.send(&Frame::Beat);
+    assert!(agent.is_over() && !agent.is_holding());
+    let (mut read, write) = std::io::pipe().unwrap();
+    drop(write);
+    assert_eq!(read.read(&mut [0; 1]).unwrap(), 0);
+}
