@@ -85,10 +85,12 @@ impl JobMemory {
 
     /// What only this job's nodes know: the key of their proofs to each other.
     pub fn secret(&self) -> [u8; 16] {
-        let cookie = self.header.cookie().to_le_bytes();
+        let mut words = self.header.secret();
+        if self.header.hosts() == 1 {
+            words[0] = self.header.cookie(); // one host that counts as several
+        }
         let mut secret = [0; 16];
-        secret[..8].copy_from_slice(&cookie);
-        secret[8..].copy_from_slice(&cookie);
+        secret.chunks_exact_mut(8).zip(words).for_each(|(eight, word)| eight.copy_from_slice(&word.to_le_bytes()));
         secret
     }
 

@@ -9,23 +9,20 @@ use crate::boot::JobMemory;
 pub struct Places {
     hosts: Box<[u32]>,
     supernodes: Box<[u32]>,
-    /// The lowest rank in this node's memory.
-    pub leader: u32,
     /// Nodes in this node's memory.
     pub locals: u32,
 }
 
 impl Places {
-    /// Of the job of node `me`, as its memory and the settings say. `everything`: no segment is mapped.
-    pub fn of(memory: &JobMemory, config: &Config, me: u32, everything: bool) -> Places {
+    /// Of the job, as its memory and the settings say. `everything`: no segment is mapped.
+    pub fn of(memory: &JobMemory, config: &Config, everything: bool) -> Places {
         let header = memory.header();
         let real: Vec<u32> = header.records().iter().map(|record| record.host()).collect();
-        let locals = real.iter().filter(|host| **host == real[me as usize]).count() as u32;
-        let leader = real.iter().position(|host| *host == real[me as usize]).unwrap_or(0) as u32;
+        let locals = header.local_count();
         let hosts = numbered(&split(&real, config.hosts.split));
         let apart = everything || config.unmapped != Unmapped::No;
         let supernodes = if apart { (0..hosts.len() as u32).collect() } else { supernodes(&hosts, config.supernode_max) };
-        Places { hosts: hosts.into(), supernodes: supernodes.into(), leader, locals }
+        Places { hosts: hosts.into(), supernodes: supernodes.into(), locals }
     }
 
     /// The host of `node`. Hosts are numbered in the order of their first nodes.

@@ -4,14 +4,14 @@
 #![allow(unsafe_code)] // regions and client memory
 
 use super::places::Places;
-use super::{Phase, exit, limits, signals};
+use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
 use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
-use crate::base::config::{Config, Reported};
+use crate::base::config::{self, Config, Reported};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
@@ -156,7 +156,7 @@ impl Job {
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
         near.set_membarrier(config.membarrier);
-        let places = Places::of(&memory, &config, me, client.everything);
+        let places = Places::of(&memory, &config, client.everything);
         let adapter = match places.far_from(me) {
             None => Host::one(near),
             Some(is_far) => {
@@ -172,7 +172,14 @@ impl Job {
             far.admit(COMMAND, command.clone(), Box::new(network::may_write_command(layout)));
             network::meet(far, &*boot)?;
         }
-        let environment = if me == places.leader { Some(publish_environment(&adapter)?) } else { None };
+        let environment = match memory.header().hosts() {
+            1 if me == 0 => Some(publish_environment(&adapter)?),
+            1 => None,
+            _ => {
+                environment::keep(&boot::share::from_first(&*boot, &config::environment())?);
+                None
+            }
+        };
         let area = Area::new(nodes, config.coll_scratch, client.debug);
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let text = match client.max_segsize_text {
@@ -189,9 +196,9 @@ impl Job {
         boot::put_words(&*boot, CARD, &[client.configuration, version, slots, ring, max_local])?;
         boot.fence()?;
         let header = *memory.header();
-        adapter.near().agree_on_fences(|node| header.record(node).host() == header.record(me).host());
-        if me != places.leader {
-            fetch_environment(&adapter, places.leader)?;
+        adapter.near().agree_on_fences(|node| header.is_local(node));
+        if me != 0 && header.hosts() == 1 {
+            fetch_environment(&adapter)?;
         }
         let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
         check_agreement(me, &cards)?;
