@@ -216,7 +216,7 @@ impl Far {
     fn until(&self, mut done: impl FnMut() -> bool) {
         let mut looks = 0u32;
         while !done() {
-            self.wire.progress(&FarSink(self));
+            self.wire.progress(&FarSink(self), true);
             self.look_for_losses();
             looks += 1;
             match (looks, self.wire.descriptor()) {
@@ -249,12 +249,12 @@ impl Far {
                 return false;
             }
         }
-        self.look(warm)
+        self.look(warm, thorough)
     }
 
     #[inline(never)]
-    fn look(&self, warm: u32) -> bool {
-        let came = self.wire.progress(&FarSink(self));
+    fn look(&self, warm: u32, thorough: bool) -> bool {
+        let came = self.wire.progress(&FarSink(self), thorough);
         self.settle();
         let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };
         self.warm.store(next, Ordering::Relaxed); // Relaxed: as in `progress`

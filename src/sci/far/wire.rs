@@ -88,8 +88,9 @@ pub trait Wire: Send + Sync {
     unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64)
     -> Result<bool, Lost>;
 
-    /// Sends what waits, takes what has come and gives it to `sink`. True if anything came or became complete.
-    fn progress(&self, sink: &dyn Sink) -> bool;
+    /// Sends what waits, takes what has come and gives it to `sink`. True if anything came or became complete. It may look at the
+    /// likely places alone, unless `thorough`: the caller sleeps next.
+    fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool;
 
     /// True while something waits that only [`Wire::progress`] can move: unsent bytes, transfers that are not complete.
     fn is_busy(&self) -> bool;

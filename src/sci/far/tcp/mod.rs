@@ -504,13 +504,13 @@ impl Wire for Tcp {
         self.with(peer, |link| link.read(offset, to, len, done))
     }
 
-    fn progress(&self, sink: &dyn Sink) -> bool {
+    fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
         let Some(mut receiving) = self.receiving.try_lock() else { return false };
         let r = &mut *receiving;
         let hot = r.hot.filter(|_| r.misses < PATIENCE);
         let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
         r.looks += 1;
-        if hot.is_none() || r.looks >= LOOKS {
+        if thorough || hot.is_none() || r.looks >= LOOKS {
             r.looks = 0;
             self.take_newcomers(r);
             came |= self.look_around(r, sink);
