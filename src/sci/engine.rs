@@ -11,6 +11,7 @@
 #![allow(unsafe_code)] // mapped memory, system calls
 
 use super::SciError;
+use crate::os::signal;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -160,7 +161,7 @@ impl Engine {
     fn start_thread(&self) -> Result<(), SciError> {
         let shared = self.shared.clone();
         let builder = Builder::new().name("sci-dma".into()).stack_size(STACK);
-        let started = with_signals_blocked(|| builder.spawn(move || shared.serve()));
+        let started = signal::with_all_blocked(|| builder.spawn(move || shared.serve()));
         let error =
             |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
         *self.thread.lock() = Some(started.map_err(error)?);
@@ -255,27 +256,6 @@ impl Piece {
         // ORDERING: Release fence: as behind every PIO write, before this thread tells anybody (rule 2).
         fence(Ordering::Release);
     }
-}
-
-/// Blocks signals for the thread, which inherits its creator's mask: the client's signal handlers expect the client's
-/// threads. Faults stay unblocked. A copy from or to a wrong address of the client's is then reported like any other fault;
-/// a blocked fault would end the process without a message.
-fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: all-zero is a valid `sigset_t`.
-    let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
-    let mut old = blocked;
-    // SAFETY: `blocked` is writable.
-    unsafe { libc::sigfillset(&mut blocked) };
-    for fault in [libc::SIGSEGV, libc::SIGBUS] {
-        // SAFETY: `blocked` is an initialised set, and the number is a signal's.
-        unsafe { libc::sigdelset(&mut blocked, fault) };
-    }
-    // SAFETY: both sets are valid.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut old) };
-    let result = f();
-    // SAFETY: `old` is the mask that this thread had.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut()) };
-    result
 }
 
 #[cfg(all(test, not(loom)))]

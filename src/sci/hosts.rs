@@ -76,6 +76,14 @@ impl Hosts {
         }
     }
 
+    /// Starts a thread that serves the network while the client computes. Call it once, if there is a far half.
+    pub fn start_thread(&self) -> Result<(), SciError> {
+        let Some(far) = self.far() else { return Ok(()) };
+        let own = PeerInterrupt::new(self.bell(self.node(), self.near.bell(self.node())?));
+        let error = |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
+        far.start_thread(move || own.trigger_if_armed()).map_err(error)
+    }
+
     fn bell(&self, node: NodeId, near: ShmBell) -> HostsBell {
         let doors = self.far.as_ref().map(|outside| (outside.far, outside.doors.clone()));
         HostsBell { near, node, doors }

@@ -44,6 +44,8 @@ pub struct Hosts {
     pub interface: Option<String>,
     /// The TCP ports at which to listen for other hosts; 0: any.
     pub ports: RangeInclusive<u16>,
+    /// Whether a thread serves the network while the client computes.
+    pub progress_thread: bool,
     /// As how many hosts each host counts; 0 and 1: as one.
     pub split: u32,
 }
@@ -58,6 +60,7 @@ impl Default for Hosts {
             network: Network::Auto,
             interface: None,
             ports: 0..=0,
+            progress_thread: false,
             split: 0,
         }
     }

@@ -1,5 +1,7 @@
 //! `gasnet_attach`: the segments of all nodes, and the information that clients get about them.
 
+#![allow(unsafe_code)] // this node's segment, which a network is told of
+
 use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
@@ -7,6 +9,7 @@ use crate::am::region::PAYLOAD;
 use crate::am::segments::PeerSegment;
 use crate::base::config::Unmapped;
 use crate::base::error::{Error, bad_arg};
+use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
@@ -154,6 +157,11 @@ impl Job {
 
     /// From here on clients may call everything.
     fn start(&'static self) {
+        if self.config.hosts.progress_thread
+            && let Err(error) = self.adapter.start_thread()
+        {
+            log::advise(&format!("no thread for the network, calls serve it: {error}"));
+        }
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
         // ORDERING: Release ↔ Acquire in `attached`: the job is complete before its pointer is seen.
@@ -205,6 +213,8 @@ impl Job {
         segment.set_available()?;
         let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
         if let Some(far) = self.adapter.far() {
+            // SAFETY: the segment stays mapped as long as the job, which is never freed.
+            unsafe { far.wire().set_segment(map.ptr(0), size) };
             far.admit(PAYLOAD, map.clone(), Box::new(|_, _, _| true));
         }
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");

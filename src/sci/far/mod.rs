@@ -10,6 +10,7 @@
 //! | `record` | the body of a frame |
 //! | `apply` | the target's side, with its checks |
 //! | `wire` | what carries frames and bytes; `tcp` |
+//! | `thread` | serves the network while the client computes |
 //!
 //! Rules:
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
@@ -26,6 +27,7 @@ pub mod apply;
 pub mod record;
 pub mod remote;
 pub mod tcp;
+mod thread;
 pub mod wire;
 
 use crate::base::fatal;
@@ -95,6 +97,8 @@ pub struct Far {
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
     skipped: AtomicU32,
+    /// Looks by client threads, modulo 2³².
+    looks: AtomicU32,
     /// Stages that a flush could not send.
     unsent: AtomicBool,
     gone: Mutex<Vec<Gone>>,
@@ -122,6 +126,7 @@ impl Far {
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             skipped: AtomicU32::new(0),
+            looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             gone: Mutex::default(),
             any_lost: AtomicBool::new(false),
@@ -254,6 +259,7 @@ impl Far {
 
     #[inline(never)]
     fn look(&self, warm: u32, thorough: bool) -> bool {
+        self.looks.store(self.looks.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed); // Relaxed, both: a hint
         let came = self.wire.progress(&FarSink(self), thorough);
         self.settle();
         let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };

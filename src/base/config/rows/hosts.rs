@@ -76,6 +76,19 @@ pub(super) const VARS: &[Var] = &[
         set: |c, v| put(&mut c.hosts.ports, if v.trim() == "any" { Some(0..=0) } else { ports(v) }),
     },
     Var {
+        name: "GASNET_SCI_PROGRESS",
+        aliases: &[],
+        default: "poll",
+        doc: "jobs on several hosts: poll, what other hosts send and ask for is served in calls of the library; thread, a thread \
+              serves it while the client computes, which needs a free core",
+        form: "poll or thread",
+        set: |c, v| match v.trim() {
+            "poll" => Some(c.hosts.progress_thread = false),
+            "thread" => Some(c.hosts.progress_thread = true),
+            _ => None,
+        },
+    },
+    Var {
         name: "GASNET_SCI_SPLIT",
         aliases: &[],
         default: "1",

@@ -141,6 +141,7 @@ impl Input {
                     if *wants_ack {
                         link.lock().note_in_place();
                     }
+                    self.owes = true;
                     self.body = Body::Head;
                 }
             }
@@ -156,6 +157,7 @@ impl Input {
                     link.read_complete();
                 }
                 if is_over {
+                    self.owes = true;
                     self.body = Body::Head;
                 }
             }
