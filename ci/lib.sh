@@ -30,6 +30,8 @@ missing_packages() {
       g++) command -v g++ >/dev/null || say g++ ;;
       mpicc | oshcc) command -v "$word" >/dev/null || say openmpi-bin libopenmpi-dev ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;
+      ip) { command -v ip && command -v unshare; } >/dev/null || say iproute2 util-linux ;;
+      ping) command -v ping >/dev/null || say iputils-ping ;;
       gcc) { command -v gcc && command -v objcopy; } >/dev/null || say gcc libc6-dev binutils ;;
       *) command -v "$word" >/dev/null || say "$word" ;;
     esac
