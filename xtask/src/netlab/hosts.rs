@@ -8,6 +8,7 @@ use super::spec::{Spec, host_name};
 use super::switch::mac;
 use super::tap::{INTERFACE, Tap};
 use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -238,21 +239,39 @@ impl Hosts {
         self.hosts.iter().flat_map(|host| self.left_on(host)).collect()
     }
 
+    /// Kills the processes of all hosts and removes files with our names.
+    pub fn clear(&self) {
+        for host in &self.hosts {
+            for pid in host.processes() {
+                // One that has ended meanwhile makes the call fail.
+                let _ = Pid::from_raw(pid as i32).map(|pid| kill_process(pid, Signal::KILL));
+            }
+            for path in self.files(host) {
+                let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)); // is told again next time
+            }
+        }
+    }
+
+    /// Files with our names where programs put such, as seen from outside.
+    fn files(&self, host: &Host) -> Vec<PathBuf> {
+        let places: &[&str] = if self.own_tmp { &["/tmp", "/dev/shm"] } else { &["/dev/shm"] };
+        let entries = places.iter().filter_map(|place| fs::read_dir(host.outside(place)).ok()).flatten().flatten();
+        let ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+            name.contains("gasnet") || name.contains("gasnt")
+        };
+        entries.map(|entry| entry.path()).filter(ours).collect()
+    }
+
     fn left_on(&self, host: &Host) -> Vec<String> {
         let command_line = |pid: u32| {
             let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?.replace('\0', " ");
             Some(format!("{}: process {pid}: {}", host.name, words.trim_end()))
         };
         let mut found: Vec<String> = host.processes().into_iter().filter_map(command_line).collect();
-        let places: &[&str] = if self.own_tmp { &["/tmp", "/dev/shm"] } else { &["/dev/shm"] };
-        for place in places {
-            for entry in fs::read_dir(host.outside(place)).into_iter().flatten().flatten() {
-                let name = entry.file_name().to_string_lossy().to_lowercase();
-                if name.contains("gasnet") || name.contains("gasnt") {
-                    found.push(format!("{}: {place}/{}", host.name, entry.file_name().display()));
-                }
-            }
-        }
+        let root = host.outside("");
+        let inside = |path: PathBuf| format!("{}: /{}", host.name, path.strip_prefix(&root).unwrap_or(&path).display());
+        found.extend(self.files(host).into_iter().map(inside));
         found
     }
 }

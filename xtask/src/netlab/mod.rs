@@ -9,12 +9,15 @@
 mod fault;
 mod hostd;
 mod hosts;
+mod job;
+mod kill;
 mod options;
 mod raw;
 mod reaper;
 mod relay;
 mod remote;
 mod site;
+mod soak;
 mod spec;
 mod switch;
 mod tap;
@@ -57,6 +60,14 @@ fn dispatch(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
             repo.set_up("ip")?;
             raw::run(repo, matches)
         }
+        "kill" => {
+            repo.set_up("gcc ip")?;
+            kill::run(repo, matches)
+        }
+        "soak" => {
+            repo.set_up("gcc g++ ip")?;
+            soak::run(repo, matches)
+        }
         "hostd" => {
             let directory = matches.get_one::<String>("directory").context("clap demands it")?;
             hostd::run(&options::name(matches)?, Path::new(directory), matches.get_flag("own-tmp")).map(|()| true)
@@ -73,7 +84,7 @@ fn run_command(repo: &Repo, matches: &ArgMatches) -> Result<i32> {
     let network = options::network(matches)?;
     let count = *matches.get_one::<usize>("count").context("clap demands it")?;
     let hosts = Hosts::start(&repo.target, count, &network)?;
-    hosts.directory.clear_on_signals(|| {})?;
+    site::clear_on_signals(vec![hosts.directory.path().into()], || {})?;
     if let Network::Relay(specs, seed) = &network
         && !specs.is_empty()
     {

@@ -1,15 +1,17 @@
 //! The options of `cargo xtask netlab`.
 
 use super::hosts::Network;
+use super::kill;
+use super::soak;
 use super::spec::Spec;
 use anyhow::{Context, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-fn flag(name: &'static str, help: &'static str) -> Arg {
+pub fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
-fn link() -> Arg {
+pub fn link() -> Arg {
     Arg::new("link")
         .long("link")
         .value_name("FAULTS")
@@ -21,7 +23,7 @@ fn link() -> Arg {
         )
 }
 
-fn seed() -> Arg {
+pub fn seed() -> Arg {
     Arg::new("seed")
         .long("seed")
         .value_name("N")
@@ -53,6 +55,8 @@ pub fn command() -> Command {
                 .arg(link())
                 .arg(seed()),
         )
+        .subcommand(kill::command())
+        .subcommand(soak::command())
         .subcommand(
             Command::new("hostd")
                 .hide(true)

@@ -32,21 +32,20 @@ impl Directory {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
 
-    /// Makes a signal that ends this process remove the directory, after `before`. The hosts end by themselves.
-    pub fn clear_on_signals(&self, before: impl Fn() + Send + 'static) -> Result<()> {
-        let path = self.path.clone();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-        thread::spawn(move || {
-            if let Some(signal) = signals.forever().next() {
-                before();
-                // What cannot be removed is left to the next run.
-                let _ = fs::remove_dir_all(&path);
-                process::exit(128 + signal);
-            }
-        });
-        Ok(())
-    }
+/// Makes a signal that ends this process remove directories, after `before`. Hosts end by themselves.
+pub fn clear_on_signals(directories: Vec<PathBuf>, before: impl Fn() + Send + 'static) -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            before();
+            // What cannot be removed is left to the next run.
+            directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
+            process::exit(128 + signal);
+        }
+    });
+    Ok(())
 }
 
 impl Drop for Directory {
