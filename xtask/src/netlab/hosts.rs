@@ -57,6 +57,18 @@ fn mac_text(host: usize) -> String {
     mac(host).map(|byte| format!("{byte:02x}")).join(":")
 }
 
+/// The name of the directory in which launchers note the jobs of a user.
+fn is_registry(name: &str) -> bool {
+    name.strip_prefix("gasnet-sci-").is_some_and(|user| user.parse::<u32>().is_ok())
+}
+
+/// Whether a process is one that only its parent has not noticed yet.
+fn has_ended(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the name, which is in parentheses.
+    status.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
+}
+
 /// Why there can be no hosts here, as opposed to a failure.
 #[derive(Debug)]
 pub struct NotHere(pub String);
@@ -126,7 +138,7 @@ impl Host {
         let Some(own) = space(self.pid) else { return Vec::new() };
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        numbers.filter(|pid| *pid != self.pid && space(*pid).as_ref() == Some(&own)).collect()
+        numbers.filter(|pid| *pid != self.pid && space(*pid).as_ref() == Some(&own) && !has_ended(*pid)).collect()
     }
 
     /// The path outside of a path in the host.
@@ -260,7 +272,12 @@ impl Hosts {
             let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
             name.contains("gasnet") || name.contains("gasnt")
         };
-        entries.map(|entry| entry.path()).filter(ours).collect()
+        // A user's directory of jobs stays, but nothing in it.
+        let registry = |path: &PathBuf| path.file_name().is_some_and(|name| is_registry(&name.to_string_lossy()));
+        let (registries, mut found): (Vec<PathBuf>, _) = entries.map(|entry| entry.path()).filter(ours).partition(registry);
+        let inside = registries.iter().filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
+        found.extend(inside.map(|entry| entry.path()));
+        found
     }
 
     fn left_on(&self, host: &Host) -> Vec<String> {

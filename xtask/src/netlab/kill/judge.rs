@@ -10,9 +10,9 @@ fn line(victim: Victim, several_hosts: bool) -> Option<&'static str> {
         Victim::Node => Some(r"SIGKILL.* on node [0-9]+/|node [0-9]+/.*SIGKILL|node [0-9]+/.*ended without gasnet_exit"),
         // On several hosts, too: who starts all others reports nothing after its own end.
         Victim::Launcher => None,
-        Victim::Agent | Victim::Rsh if several_hosts => Some(r"\bh[A-Z]\b.*(agent|lost|ended|closed|connection|rsh)"),
+        Victim::Agent | Victim::Rsh if several_hosts => Some(r"\bh[A-Z]\b.*(gone|lost|ended|closed)"),
         Victim::Link | Victim::Host if several_hosts => {
-            Some(r"(\bh[A-Z]\b|node [0-9]+/[0-9]+).*(lost|silent|no sign|silence|not answer|unreachable|timed out|heard)")
+            Some(r"heard.*\bh[A-Z]\b|(\bh[A-Z]\b|node [0-9]+/[0-9]+).*(lost|silent|no sign|unreachable|timed out|heard)")
         }
         Victim::Agent | Victim::Rsh | Victim::Link | Victim::Host => None,
     }
@@ -61,8 +61,8 @@ mod tests {
         assert!(of(Victim::Node, "flood", 137, "")[0].starts_with("no line"));
         assert_eq!(of(Victim::Launcher, "flood", 137, ""), [""; 0]);
         assert_eq!(of(Victim::Launcher, "flood", 1, "").len(), 1);
-        assert_eq!(of(Victim::Link, "barrier", 1, "gasnetrun_sci: host hB: silent for 5 s"), [""; 0]);
-        assert_eq!(of(Victim::Agent, "barrier", 1, "gasnetrun_sci: hB: the agent ended"), [""; 0]);
+        assert_eq!(of(Victim::Link, "barrier", 1, "gasnetrun_sci: nothing was heard of host hB for 5 s; ending"), [""; 0]);
+        assert_eq!(of(Victim::Agent, "barrier", 1, "gasnetrun_sci: the agent on host hB has gone: killed"), [""; 0]);
     }
 
     #[test]

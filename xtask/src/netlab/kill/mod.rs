@@ -74,6 +74,8 @@ const MORE: Duration = Duration::from_millis(30);
 const HOPELESS: Duration = Duration::from_secs(20);
 /// How long what is left of a job on a host that was stopped may take to end.
 const AWAKE: Duration = Duration::from_secs(2);
+/// What is reported as the deed if the job did not come to its phase.
+const NOTHING: &str = "nothing done";
 
 pub fn command() -> Command {
     let names = |name: &'static str, values: Vec<&'static str>| {
@@ -121,6 +123,7 @@ struct Report {
     took: Duration,
     outcome: Outcome,
     wrong: Vec<String>,
+    left: Vec<String>,
 }
 
 pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
@@ -161,6 +164,8 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
                     bench.layout.0.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
                 );
                 report.outcome.err.lines().take(15).for_each(|line| println!("    err: {line}"));
+                let left = report.left.iter().map(|line| line.chars().take(200).collect::<String>());
+                left.take(20).for_each(|line| println!("    left: {line}"));
             }
         }
     }
@@ -184,7 +189,7 @@ fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut ran
         thread::sleep(Duration::from_millis(2));
     }
     thread::sleep(MORE.mul_f64(random.f64()));
-    let mut report = Report { deed: "nothing done".into(), took: Duration::ZERO, outcome: Outcome::default(), wrong };
+    let mut report = Report { deed: NOTHING.into(), took: Duration::ZERO, outcome: Outcome::default(), wrong, left: Vec::new() };
     let mut status = None;
     if report.wrong.is_empty() {
         let at = Instant::now();
@@ -214,8 +219,10 @@ fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut ran
         }
     }
     let left = bench.clear();
-    if !left.is_empty() {
-        report.wrong.push(format!("left behind: {}", left.join("; ")));
+    // A job that was given up in the middle leaves something, of course.
+    if !left.is_empty() && report.deed != NOTHING {
+        report.wrong.push("left behind".into());
+        report.left = left;
     }
     if status.is_none() {
         // What it was started with is not of the job's own.
@@ -223,7 +230,7 @@ fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut ran
         job.child.wait()?;
     }
     report.outcome = bench.outcome(status);
-    if status.is_some() && report.deed != "nothing done" {
+    if status.is_some() && report.deed != NOTHING {
         report.wrong.extend(judge::findings(victim, phase, bench.layout.several_hosts(), &report.outcome));
     }
     Ok(report)
