@@ -150,7 +150,8 @@ fn hosts_end_with_a_netlab_that_is_killed() {
             let entries = fs::read_dir("/proc").unwrap().flatten();
             let marks = format!("netlab/{pid}");
             let ours = |path: std::path::PathBuf| {
-                fs::read_to_string(path.join("cmdline")).is_ok_and(|line| line.contains("hostd") && line.contains(&marks))
+                fs::read_to_string(path.join("cmdline"))
+                    .is_ok_and(|line| line.contains("hostd") && line.contains(&marks))
             };
             entries.filter(|entry| ours(entry.path())).count()
         };

@@ -16,8 +16,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::{env, thread};
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 /// The greatest number of hosts.
 pub const MOST: usize = 64;
@@ -166,8 +166,17 @@ impl Hosts {
             let name = host_name(number);
             writeln!(table, "{} {name}", address(number))?;
             let random = fastrand::u128(..);
-            fs::write(path.join(boot_id_file(&name)), format!("{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}\n",
-                random as u32, random as u16, random >> 32 & 0xfff, random >> 48 & 0xfff, random >> 64 & 0xffff_ffff_ffff))?;
+            fs::write(
+                path.join(boot_id_file(&name)),
+                format!(
+                    "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}\n",
+                    random as u32,
+                    random as u16,
+                    random >> 32 & 0xfff,
+                    random >> 48 & 0xfff,
+                    random >> 64 & 0xffff_ffff_ffff
+                ),
+            )?;
         }
         fs::write(path.join(boot_id_file("switch")), "")?;
         fs::write(path.join(HOSTS_FILE), table)?;
@@ -176,7 +185,8 @@ impl Hosts {
         fs::set_permissions(&rsh, fs::Permissions::from_mode(0o755))?;
         // The programs lie in the target directory. A /tmp of the hosts' own would hide them there.
         let own_tmp = !target.starts_with("/tmp") && !env::current_dir()?.starts_with("/tmp");
-        let hosts = (0..count).map(|number| Host::start(&host_name(number), path, own_tmp)).collect::<Result<Vec<_>>>()?;
+        let hosts =
+            (0..count).map(|number| Host::start(&host_name(number), path, own_tmp)).collect::<Result<Vec<_>>>()?;
         let mut hosts = Hosts { hosts, relay: None, _switch: None, directory, own_tmp };
         hosts.join(network)?;
         Ok(hosts)
@@ -186,10 +196,8 @@ impl Hosts {
         let hosts = &self.hosts;
         match network {
             Network::Plain if hosts.len() == 1 => return Ok(()),
-            Network::Plain if hosts.len() == 2 => hosts[0].ip(&format!(
-                "link add {INTERFACE} type veth peer name {INTERFACE} netns {}\n",
-                hosts[1].pid
-            ))?,
+            Network::Plain if hosts.len() == 2 => hosts[0]
+                .ip(&format!("link add {INTERFACE} type veth peer name {INTERFACE} netns {}\n", hosts[1].pid))?,
             Network::Plain => {
                 let switch = Host::start("switch", self.directory.path(), false)?;
                 let mut lines = "link add bridge0 type bridge\nlink set bridge0 up\n".to_owned();
@@ -274,7 +282,8 @@ impl Hosts {
         };
         // A user's directory of jobs stays, but nothing in it.
         let registry = |path: &PathBuf| path.file_name().is_some_and(|name| is_registry(&name.to_string_lossy()));
-        let (registries, mut found): (Vec<PathBuf>, _) = entries.map(|entry| entry.path()).filter(ours).partition(registry);
+        let (registries, mut found): (Vec<PathBuf>, _) =
+            entries.map(|entry| entry.path()).filter(ours).partition(registry);
         let inside = registries.iter().filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
         found.extend(inside.map(|entry| entry.path()));
         found

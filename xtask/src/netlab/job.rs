@@ -117,7 +117,9 @@ impl Bench {
 
     /// What the job has printed so far.
     pub fn printed(&self) -> String {
-        fs::read(self.work.path().join("out")).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
+        fs::read(self.work.path().join("out"))
+            .map(|text| String::from_utf8_lossy(&text).into_owned())
+            .unwrap_or_default()
     }
 
     /// The outcome of a job that was waited for.

@@ -30,7 +30,9 @@ const BYTES: u8 = b'b';
 pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let specs = options::specs(matches);
     let by_relay = Network::Relay(specs.clone(), options::seed_of(matches));
-    println!("| network | round trip of 8 B, spinning, µs: median (best) | waiting in the kernel | GB/s, writes of 64 KiB | of 1 MiB |");
+    println!(
+        "| network | round trip of 8 B, spinning, µs: median (best) | waiting in the kernel | GB/s, writes of 64 KiB | of 1 MiB |"
+    );
     println!("|---|---|---|---|---|");
     let name = if specs.is_empty() { "relay without faults" } else { "relay with the faults" };
     for (name, network) in [("virtual Ethernet", Network::Plain), (name, by_relay)] {
@@ -38,7 +40,8 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         let own = env::current_exe()?;
         let mut server = hosts.hosts[1].command(&own)?.args(["netlab", "raw-server"]).spawn()?;
         let mut client = hosts.hosts[0].command(&own)?;
-        let output = client.args(["netlab", "raw-client", &address(1)]).stderr(std::process::Stdio::inherit()).output()?;
+        let output =
+            client.args(["netlab", "raw-client", &address(1)]).stderr(std::process::Stdio::inherit()).output()?;
         let (ended, failed) = (server.wait()?, !output.status.success());
         ensure!(ended.success() && !failed, "the measurement over {name} failed");
         println!("| {name} | {} |", String::from_utf8_lossy(&output.stdout).trim());

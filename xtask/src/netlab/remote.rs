@@ -176,17 +176,19 @@ fn session(mut connection: TcpStream, reaper: &'static Reaper) -> Result<()> {
         feed(input, stdin);
         drop(ear); // the connection is closed: tells the loop below
     });
-    let mut outputs = [(kind::OUTPUT, Some(fs::File::from(std::os::fd::OwnedFd::from(stdout)))), (
-        kind::ERRORS,
-        Some(fs::File::from(std::os::fd::OwnedFd::from(stderr))),
-    )];
+    let mut outputs = [
+        (kind::OUTPUT, Some(fs::File::from(std::os::fd::OwnedFd::from(stdout)))),
+        (kind::ERRORS, Some(fs::File::from(std::os::fd::OwnedFd::from(stderr)))),
+    ];
     let mut buffer = [0; 16 * 1024];
     while outputs.iter().any(|(_, file)| file.is_some()) {
         let open: Vec<usize> = (0..2).filter(|number| outputs[*number].1.is_some()).collect();
         let mut files = vec![PollFd::new(&closed, PollFlags::IN)];
-        files.extend(open.iter().filter_map(|number| {
-            Some(PollFd::from_borrowed_fd(outputs[*number].1.as_ref()?.as_fd(), PollFlags::IN))
-        }));
+        files.extend(
+            open.iter().filter_map(|number| {
+                Some(PollFd::from_borrowed_fd(outputs[*number].1.as_ref()?.as_fd(), PollFlags::IN))
+            }),
+        );
         let _ = poll(&mut files, None); // an error is EINTR; then nothing is ready
         let ready: Vec<bool> = files.iter().map(|file| !file.revents().is_empty()).collect();
         if ready[0] {

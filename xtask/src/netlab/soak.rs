@@ -225,7 +225,10 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         row.slowest = row.slowest.max(took);
         found.iter().for_each(|fault| *row.faults.entry(*fault).or_default() += 1);
         if !found.is_empty() || number("only").is_some() {
-            println!("{}: run {run}: {plan:?}: {found:?}, status {status:?}", if found.is_empty() { "right" } else { "FAILED" });
+            println!(
+                "{}: run {run}: {plan:?}: {found:?}, status {status:?}",
+                if found.is_empty() { "right" } else { "FAILED" }
+            );
             let filter: String = chosen.iter().map(|name| format!(" --program {name}")).collect();
             println!("    again: cargo xtask netlab soak --seed {seed} --only {run}{filter}");
             println!("    job: {}", bench.words(&words).join(" "));

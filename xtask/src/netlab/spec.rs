@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn all_words_are_understood() {
-        let text = "delay=1ms,jitter=250us,loss=1%,dup=0.5%,reorder=0.25,corrupt=0.1%,rate=1.5mbit,cut=1s/20s,cut=2s@5s";
+        let text =
+            "delay=1ms,jitter=250us,loss=1%,dup=0.5%,reorder=0.25,corrupt=0.1%,rate=1.5mbit,cut=1s/20s,cut=2s@5s";
         let faults = Faults {
             delay: Duration::from_millis(1),
             jitter: Duration::from_micros(250),

@@ -57,7 +57,11 @@ impl Switch {
 
     /// Cuts or heals the direction from one host to another.
     pub fn set_dead(&mut self, from: usize, to: usize, dead: bool) {
-        if dead { self.dead.insert((from, to)) } else { self.dead.remove(&(from, to)) };
+        if dead {
+            self.dead.insert((from, to))
+        } else {
+            self.dead.remove(&(from, to))
+        };
     }
 
     /// A frame comes from a host.

@@ -7,13 +7,15 @@ use regex::Regex;
 /// A pattern for the line that must be on stderr. `None`: nobody is left who could print one.
 fn line(victim: Victim, several_hosts: bool) -> Option<&'static str> {
     match victim {
-        Victim::Node => Some(r"SIGKILL.* on node [0-9]+/|node [0-9]+/.*SIGKILL|node [0-9]+/.*ended without gasnet_exit"),
+        Victim::Node => {
+            Some(r"SIGKILL.* on node [0-9]+/|node [0-9]+/.*SIGKILL|node [0-9]+/.*ended without gasnet_exit")
+        }
         // On several hosts, too: who starts all others reports nothing after its own end.
         Victim::Launcher => None,
         Victim::Agent | Victim::Rsh if several_hosts => Some(r"\bh[A-Z]\b.*(gone|lost|ended|closed)"),
-        Victim::Link | Victim::Host if several_hosts => {
-            Some(r"heard.*\bh[A-Z]\b|(\bh[A-Z]\b|node [0-9]+/[0-9]+).*(lost|silent|no sign|unreachable|timed out|heard)")
-        }
+        Victim::Link | Victim::Host if several_hosts => Some(
+            r"heard.*\bh[A-Z]\b|(\bh[A-Z]\b|node [0-9]+/[0-9]+).*(lost|silent|no sign|unreachable|timed out|heard)",
+        ),
         Victim::Agent | Victim::Rsh | Victim::Link | Victim::Host => None,
     }
 }
@@ -61,7 +63,10 @@ mod tests {
         assert!(of(Victim::Node, "flood", 137, "")[0].starts_with("no line"));
         assert_eq!(of(Victim::Launcher, "flood", 137, ""), [""; 0]);
         assert_eq!(of(Victim::Launcher, "flood", 1, "").len(), 1);
-        assert_eq!(of(Victim::Link, "barrier", 1, "gasnetrun_sci: nothing was heard of host hB for 5 s; ending"), [""; 0]);
+        assert_eq!(
+            of(Victim::Link, "barrier", 1, "gasnetrun_sci: nothing was heard of host hB for 5 s; ending"),
+            [""; 0]
+        );
         assert_eq!(of(Victim::Agent, "barrier", 1, "gasnetrun_sci: the agent on host hB has gone: killed"), [""; 0]);
     }
 

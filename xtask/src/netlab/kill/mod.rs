@@ -18,8 +18,8 @@ use deed::Deed;
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// What is killed, cut or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +35,7 @@ pub enum Victim {
 }
 
 impl Victim {
-    const ALL: [Victim; 6] =
-        [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host];
+    const ALL: [Victim; 6] = [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -189,7 +188,8 @@ fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut ran
         thread::sleep(Duration::from_millis(2));
     }
     thread::sleep(MORE.mul_f64(random.f64()));
-    let mut report = Report { deed: NOTHING.into(), took: Duration::ZERO, outcome: Outcome::default(), wrong, left: Vec::new() };
+    let mut report =
+        Report { deed: NOTHING.into(), took: Duration::ZERO, outcome: Outcome::default(), wrong, left: Vec::new() };
     let mut status = None;
     if report.wrong.is_empty() {
         let at = Instant::now();
@@ -203,6 +203,7 @@ fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut ran
         status = job.wait(at + HOPELESS)?;
         if status.is_none() {
             report.wrong.push(format!("no end within {} s", HOPELESS.as_secs()));
+            report.left.extend(bench.leftovers.marked.describe().lines().map(|line| format!("still there: {line}")));
         }
         // Everything but what is stopped must be gone, too.
         while status.is_some() && at.elapsed() < HOPELESS && deed.others_alive(bench) {
@@ -222,7 +223,7 @@ fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut ran
     // A job that was given up in the middle leaves something, of course.
     if !left.is_empty() && report.deed != NOTHING {
         report.wrong.push("left behind".into());
-        report.left = left;
+        report.left.extend(left);
     }
     if status.is_none() {
         // What it was started with is not of the job's own.
