@@ -209,7 +209,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         while status.is_some() && bench.alive() > 0 && Instant::now() < until {
             thread::sleep(Duration::from_millis(1));
         }
-        let stuck = status.is_none().then(|| bench.leftovers.marked.describe()).unwrap_or_default();
+        let stuck = if status.is_none() { bench.leftovers.marked.describe() } else { String::new() };
         let left = bench.clear();
         if status.is_none() {
             let _ = job.child.kill(); // it may have ended meanwhile
@@ -235,7 +235,8 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
             relay.report().iter().for_each(|line| println!("    link: {line}"));
             outcome.err.lines().take(12).for_each(|line| println!("    err: {line}"));
             outcome.out.lines().rev().take(4).for_each(|line| println!("    out: {line}"));
-            left.iter().for_each(|line| println!("    left: {line}"));
+            // What hangs has not been left behind.
+            left.iter().filter(|_| status.is_some()).for_each(|line| println!("    left: {line}"));
             stuck.lines().for_each(|line| println!("    {line}"));
         }
     }

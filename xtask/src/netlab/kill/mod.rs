@@ -17,7 +17,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use deed::Deed;
 use fastrand::Rng;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -174,7 +174,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
 }
 
 /// Starts a job, does the deed in the phase, and looks at the end.
-fn strike(bench: &Bench, program: &PathBuf, victim: Victim, phase: &str, mut random: Rng) -> Result<Report> {
+fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random: Rng) -> Result<Report> {
     let words = [program.display().to_string(), phase.to_owned()];
     let mut job = bench.start(&words, &[])?;
     let mut wrong = Vec::new();
