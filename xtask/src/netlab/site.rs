@@ -20,6 +20,9 @@ impl Directory {
     pub fn make(target: &Path) -> Result<Directory> {
         let parent = target.join("netlab");
         fs::create_dir_all(&parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        // One at a time: between the making of a directory and its lock it looks abandoned.
+        let turn = File::create(parent.join("lock"))?;
+        flock(&turn, FlockOperation::LockExclusive).context("cannot lock the directory of runs")?;
         remove_abandoned(&parent);
         let path = parent.join(process::id().to_string());
         // One that is there is of a process that had our number, or was made before in this process.
