@@ -30,6 +30,8 @@ missing_packages() {
       g++) command -v g++ >/dev/null || say g++ ;;
       mpicc | oshcc) command -v "$word" >/dev/null || say openmpi-bin libopenmpi-dev ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;
+      ip) { command -v ip && command -v unshare; } >/dev/null || say iproute2 util-linux ;;
+      ping) command -v ping >/dev/null || say iputils-ping ;;
       gcc) { command -v gcc && command -v objcopy; } >/dev/null || say gcc libc6-dev binutils ;;
       *) command -v "$word" >/dev/null || say "$word" ;;
     esac
@@ -148,9 +150,11 @@ stop_runs() {
   [ -z "$pids" ] || kill -9 $pids 2>/dev/null
 }
 
-# Names of this library in common places. Other programs of the machine also have names there, which come and go.
+# Names of this library in common places. Other programs of the machine also have names there, which come and go. The directory in
+# which launchers note the jobs of a user stays.
 our_names() {
-  find /dev/shm /dev/mqueue /tmp /var/tmp -maxdepth 1 \( -iname '*gasnet*' -o -iname '*gasnt*' \) 2>/dev/null | sort
+  find /dev/shm /dev/mqueue /tmp /var/tmp -maxdepth 1 \( -iname '*gasnet*' -o -iname '*gasnt*' \) 2>/dev/null |
+    grep -vxE '/tmp/gasnet-sci-[0-9]+' | sort
 }
 
 # New names of this library in common places, and anything in the runs' own TMPDIR.

@@ -13,7 +13,7 @@ fail() { failed=$((failed + ${1:-1})); }
 mark_runs
 scratch=$TMPDIR
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM HUP
-times=$target/ci-times.txt
+times=${CI_TIMES:-$target/ci-times.txt}
 mkdir -p "$target" && : >"$times"
 
 # --- one check -------------------------------------------------------------------------------------------------------------

@@ -218,7 +218,8 @@ trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${te
 arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs" | cut -d'|' -f2)"; }
 noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs" | cut -d'|' -f3)"; }
 
-# Runs PROGRAM (a path) with NODES, started by HOW (launcher or fork), with further environment assignments. Succeeds if
+# Runs PROGRAM (a path) with NODES, started by HOW (launcher, perhaps with options of its own, or fork), with further environment
+# assignments. Succeeds if
 # the status is 0, every node said PASS (done.) once, and stderr is empty, except in a "noise" run. Else leaves $program, $command, the reason in
 # $why, and the output in $TMPDIR/stdout and $TMPDIR/stderr.
 run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
@@ -226,18 +227,17 @@ run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
   program=$1
   name=$(basename "$program")
   arguments=$(arguments_of "$name")
-  if [ "$how" = launcher ]; then
-    command="env ${*:4} $stage/bin/gasnetrun_sci -n $nodes $program $arguments"
-  else
-    command="env GASNET_SCI_NODES=$nodes ${*:4} $program $arguments"
-  fi
+  case $how in
+    launcher*) command="env ${*:4} $stage/bin/gasnetrun_sci -n $nodes${how#launcher} $program $arguments" ;;
+    *) command="env GASNET_SCI_NODES=$nodes ${*:4} $program $arguments" ;;
+  esac
   # shellcheck disable=SC2086 # words of a command
-  timeout -k 5 120 $command </dev/null >"$TMPDIR/stdout" 2>"$TMPDIR/stderr"
+  timeout -k 5 "${run_limit:-120}" $command </dev/null >"$TMPDIR/stdout" 2>"$TMPDIR/stderr"
   status=$?
   why=
   case $status in
     0) ;;
-    124 | 137) why="no end within 120 s" ;;
+    124 | 137) why="no end within ${run_limit:-120} s" ;;
     *) why="status $status" ;;
   esac
   case $name in

@@ -113,7 +113,9 @@ fn our_names() -> BTreeSet<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         // A compiler that somebody runs meanwhile has objects there while it links.
         let object = name.ends_with(".o") || name.ends_with(".o.tmp");
-        (name.contains("gasnet") || name.contains("gasnt")) && !object
+        // The directory in which launchers note the jobs of a user stays.
+        let registry = name.strip_prefix("gasnet-sci-").is_some_and(|user| user.parse::<u32>().is_ok());
+        (name.contains("gasnet") || name.contains("gasnt")) && !object && !registry
     };
     entries.map(|entry| entry.path()).filter(ours).collect()
 }

@@ -1,7 +1,6 @@
 //! `cargo xtask`: the programs that developers of this repository run, beside the small scripts of ci/. One module
 //! per subcommand.
 
-#![forbid(unsafe_code)]
 // A tool of the repository reads the environment as scripts do. The rule about the one table of variables is for the
 // library.
 #![allow(clippy::disallowed_methods)]
@@ -10,6 +9,7 @@ mod abi;
 mod compare;
 mod headers;
 mod leftovers;
+mod netlab;
 mod peers;
 mod repo;
 mod soak;
@@ -50,6 +50,7 @@ fn command() -> Command {
                 ),
         )
         .subcommand(soak::command())
+        .subcommand(netlab::command())
         .subcommand(peers::command())
         .subcommand(compare::command())
 }
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Some(("symbols", options)) => symbols::run(&repo, options.get_flag("update")),
         Some(("abi", options)) => abi::run(&repo, options.get_flag("update"), options.get_flag("break")),
         Some(("soak", options)) => soak::run(&repo, options),
+        Some(("netlab", options)) => netlab::run(&repo, options),
         Some(("bench-peers", options)) => peers::run(&repo, options),
         Some(("compare", options)) => compare::run(&repo, options),
         _ => unreachable!("clap demands a subcommand that it knows"),

@@ -1,0 +1,60 @@
+//! The first process of a host. It makes the host's own /proc, /tmp, /dev/shm, name and boot id, serves `netlab rsh`, and
+//! ends when its standard input does. The kernel then kills every process of the host, because its PID namespace has
+//! lost its first process. So nothing survives `netlab`, however that ends.
+
+use super::reaper::Reaper;
+use super::remote::{PORT, serve};
+use anyhow::{Context, Result, bail};
+use rustix::mount::{MountFlags, mount, mount_bind};
+use rustix::system::sethostname;
+use std::ffi::CStr;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+/// In the directory of a run: lines for /etc/hosts, and one boot id per host.
+pub const HOSTS_FILE: &str = "hosts";
+
+/// The file with the boot id of a host.
+pub fn boot_id_file(name: &str) -> String {
+    format!("boot_id.{name}")
+}
+
+/// Runs the first process. `unshare` has made the namespaces.
+pub fn run(name: &str, directory: &Path, own_tmp: bool) -> Result<()> {
+    // /proc is still that of the namespace outside, so this is the number that others know the process by.
+    let outside = fs::read_link("/proc/self")?;
+    let boot_id = directory.join(boot_id_file(name));
+    let hosts = directory.join(HOSTS_FILE);
+    let none: Option<&CStr> = None;
+    mount("proc", "/proc", "proc", MountFlags::empty(), none).context("cannot mount /proc")?;
+    mount_bind(&boot_id, "/proc/sys/kernel/random/boot_id").context("cannot give the host a boot id")?;
+    mount_bind(&hosts, "/etc/hosts").context("cannot give the host its /etc/hosts")?;
+    mount("tmpfs", "/dev/shm", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=1777"))
+        .context("cannot mount /dev/shm")?;
+    if own_tmp {
+        mount("tmpfs", "/tmp", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=1777"))
+            .context("cannot mount /tmp")?;
+    }
+    sethostname(name.as_bytes()).context("cannot set the host's name")?;
+    let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().context("cannot run ip")?;
+    if !up.success() {
+        bail!("cannot set the loopback interface up");
+    }
+    // Nothing but the test's own frames goes over the links. A kernel without IPv6 has no such file.
+    for kind in ["all", "default"] {
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{kind}/disable_ipv6"), "1");
+    }
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).context("cannot listen for rsh")?;
+    let reaper = Reaper::start();
+    thread::spawn(move || serve(&listener, reaper));
+    println!("ready {}", outside.display());
+    std::io::stdout().flush()?;
+    // Until `netlab` closes the pipe, or is gone.
+    let mut rest = Vec::new();
+    std::io::stdin().read_to_end(&mut rest)?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! The kill matrix: kills nodes, agents, rsh and launchers, cuts links and stops hosts, in each phase of a job. Whatever
+//! it does, the job must end soon, with a line that names the cause and a status that is not 0, and leave nothing.
+//!
+//! A host or link that is only silent is noticed after some seconds. When a host that was stopped goes on after that,
+//! what is left of the job on it must end by itself.
+
+mod deed;
+mod judge;
+
+use super::hosts::Network;
+use super::job::{self, Bench, Layout, Outcome};
+use super::options::{seed, seed_of};
+use crate::repo::Repo;
+use anyhow::{Context, Result, ensure};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use deed::Deed;
+use fastrand::Rng;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is killed, cut or stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Victim {
+    Node,
+    Agent,
+    Rsh,
+    Launcher,
+    /// All links of the second host.
+    Link,
+    /// All processes of the second host are stopped.
+    Host,
+}
+
+impl Victim {
+    const ALL: [Victim; 6] = [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Victim::Node => "node",
+            Victim::Agent => "agent",
+            Victim::Rsh => "rsh",
+            Victim::Launcher => "launcher",
+            Victim::Link => "link",
+            Victim::Host => "host",
+        }
+    }
+
+    fn needs_hosts(self) -> bool {
+        !matches!(self, Victim::Node | Victim::Launcher)
+    }
+
+    /// The time in which a job must be over.
+    fn bound(self) -> Duration {
+        Duration::from_secs(if self.is_silent() { 6 } else { 1 })
+    }
+
+    /// Whether nobody is told by the kernel.
+    fn is_silent(self) -> bool {
+        matches!(self, Victim::Link | Victim::Host)
+    }
+}
+
+/// The phases, as `testvictim` names them.
+const PHASES: [&str; 6] = ["before", "inited", "attach", "flood", "barrier", "exit"];
+/// How long a job may take until all nodes are in their phase.
+const START: Duration = Duration::from_secs(20);
+/// After its nodes have come to the phase the job runs on for up to this time, at random.
+const MORE: Duration = Duration::from_millis(30);
+/// After this time a job that does not end is given up.
+const HOPELESS: Duration = Duration::from_secs(20);
+/// How long what is left of a job on a host that was stopped may take to end.
+const AWAKE: Duration = Duration::from_secs(2);
+/// What is reported as the deed if the job did not come to its phase.
+const NOTHING: &str = "nothing done";
+
+pub fn command() -> Command {
+    let names = |name: &'static str, values: Vec<&'static str>| {
+        Arg::new(name).long(name).action(ArgAction::Append).value_parser(PossibleValuesParser::new(values))
+    };
+    Command::new("kill")
+        .about("kills each part of a job in each of its phases")
+        .arg(
+            Arg::new("layout")
+                .long("layout")
+                .default_value("2x2")
+                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}")))
+                .help("hosts and nodes; 1x4 is one host, where only nodes and launchers can be killed"),
+        )
+        .arg(
+            Arg::new("times")
+                .long("times")
+                .value_name("K")
+                .default_value("20")
+                .value_parser(value_parser!(u64))
+                .help("how often each"),
+        )
+        .arg(names("victim", Victim::ALL.map(Victim::name).to_vec()).help("only these"))
+        .arg(names("phase", PHASES.to_vec()).help("only these"))
+        .arg(
+            Arg::new("build")
+                .long("build")
+                .default_value("par")
+                .value_parser(PossibleValuesParser::new(["seq", "parsync", "par"])),
+        )
+        .arg(seed())
+}
+
+/// A cell of the table.
+#[derive(Default)]
+struct Cell {
+    runs: u64,
+    failed: u64,
+    slowest: Duration,
+}
+
+/// What a run showed.
+struct Report {
+    deed: String,
+    took: Duration,
+    outcome: Outcome,
+    wrong: Vec<String>,
+    left: Vec<String>,
+}
+
+pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
+    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
+    let times = *matches.get_one::<u64>("times").context("it has a default")?;
+    let build = matches.get_one::<String>("build").context("it has a default")?;
+    let chosen = |id: &str, name: &str| matches.get_many::<String>(id).is_none_or(|mut all| all.any(|one| one == name));
+    let possible = |victim: &Victim| layout.several_hosts() || !victim.needs_hosts();
+    let victims: Vec<Victim> =
+        Victim::ALL.into_iter().filter(possible).filter(|victim| chosen("victim", victim.name())).collect();
+    ensure!(!victims.is_empty(), "one host has no such victim");
+    let phases: Vec<&str> = PHASES.into_iter().filter(|phase| chosen("phase", phase)).collect();
+    let seed = seed_of(matches);
+
+    repo.make_stage()?;
+    let program = job::build(repo, build, &["testvictim".into()])?.join("testvictim");
+    let bench = Bench::make(repo, layout, &Network::Relay(Vec::new(), seed))?;
+    let (mut table, mut failed, mut passed) = (BTreeMap::new(), 0, 0);
+    for &phase in &phases {
+        for &victim in &victims {
+            let cell: &mut Cell = table.entry((victim, phase)).or_default();
+            for number in 0..times {
+                let random = Rng::with_seed(seed.wrapping_add(number));
+                let report = strike(&bench, &program, victim, phase, random)?;
+                cell.runs += 1;
+                cell.slowest = cell.slowest.max(report.took);
+                if report.wrong.is_empty() {
+                    passed += 1;
+                    continue;
+                }
+                failed += 1;
+                cell.failed += 1;
+                println!("FAILED: {}, {phase}: {}: {}", victim.name(), report.deed, report.wrong.join("; "));
+                println!(
+                    "    again: cargo xtask netlab kill --victim {} --phase {phase} --times 1 --build {build} --seed {} --layout {}",
+                    victim.name(),
+                    seed.wrapping_add(number),
+                    bench.layout.0.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
+                );
+                report.outcome.err.lines().take(15).for_each(|line| println!("    err: {line}"));
+                let left = report.left.iter().map(|line| line.chars().take(200).collect::<String>());
+                left.take(20).for_each(|line| println!("    left: {line}"));
+            }
+        }
+    }
+    print_table(&table, &victims, &phases);
+    println!("kill: {passed} passed, {failed} failed");
+    Ok(failed == 0)
+}
+
+/// Starts a job, does the deed in the phase, and looks at the end.
+fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random: Rng) -> Result<Report> {
+    let words = [program.display().to_string(), phase.to_owned()];
+    let mut job = bench.start(&words, &[])?;
+    let mut wrong = Vec::new();
+    let until = job.start + START;
+    let arrived = |text: &str| text.lines().filter(|line| line.ends_with(&format!(": {phase}"))).count();
+    while arrived(&bench.printed()) < bench.layout.nodes() {
+        if Instant::now() > until || job.wait(Instant::now())?.is_some() {
+            wrong.push(format!("only {} nodes came to the phase", arrived(&bench.printed())));
+            break;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    thread::sleep(MORE.mul_f64(random.f64()));
+    let mut report =
+        Report { deed: NOTHING.into(), took: Duration::ZERO, outcome: Outcome::default(), wrong, left: Vec::new() };
+    let mut status = None;
+    if report.wrong.is_empty() {
+        let at = Instant::now();
+        let deed = Deed::commit(bench, victim, &mut random)?;
+        report.deed = deed.describe();
+        // Nodes that exit may all have gone.
+        if matches!(deed, Deed::Nobody) && phase != "exit" {
+            report.wrong.push("the job has no such process".into());
+            job.child.kill()?;
+        }
+        status = job.wait(at + HOPELESS)?;
+        if status.is_none() {
+            report.wrong.push(format!("no end within {} s", HOPELESS.as_secs()));
+            report.left.extend(bench.leftovers.marked.describe().lines().map(|line| format!("still there: {line}")));
+        }
+        // Everything but what is stopped must be gone, too.
+        while status.is_some() && at.elapsed() < HOPELESS && deed.others_alive(bench) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        report.took = at.elapsed();
+        if report.took > victim.bound() {
+            report.wrong.push(format!("over after {} ms", report.took.as_millis()));
+        }
+        deed.undo(bench);
+        let until = Instant::now() + AWAKE;
+        while status.is_some() && bench.alive() > 0 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let left = bench.clear();
+    // A job that was given up in the middle leaves something, of course.
+    if !left.is_empty() && report.deed != NOTHING {
+        report.wrong.push("left behind".into());
+        report.left.extend(left);
+    }
+    if status.is_none() {
+        // What it was started with is not of the job's own.
+        let _ = job.child.kill();
+        job.child.wait()?;
+    }
+    report.outcome = bench.outcome(status);
+    if status.is_some() && report.deed != NOTHING {
+        report.wrong.extend(judge::findings(victim, phase, bench.layout.several_hosts(), &report.outcome));
+    }
+    Ok(report)
+}
+
+fn print_table(table: &BTreeMap<(Victim, &str), Cell>, victims: &[Victim], phases: &[&str]) {
+    println!("| victim; right ends (slowest, ms) | {} |", phases.join(" | "));
+    println!("|---|{}", "---|".repeat(phases.len()));
+    for victim in victims {
+        let cell = |phase: &&str| {
+            let cell = &table[&(*victim, *phase)];
+            format!("{} of {} ({})", cell.runs - cell.failed, cell.runs, cell.slowest.as_millis())
+        };
+        println!("| {} | {} |", victim.name(), phases.iter().map(cell).collect::<Vec<_>>().join(" | "));
+    }
+}

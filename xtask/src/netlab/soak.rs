@@ -1,0 +1,306 @@
+//! Programs that verify what they move, over a bad network: with loss, delay, frames out of order and twice, and cuts of a
+//! second. All of that is TCP's to repair, so each run must end with the right answer. Counts wrong bytes, jobs that
+//! hang, jobs that give up, and what is left behind.
+
+use super::hosts::Network;
+use super::job::{self, Bench, Layout, Outcome};
+use super::options::{link, seed, seed_of, specs};
+use super::spec::Spec;
+use crate::repo::{Repo, outcome};
+use anyhow::{Context, Result, ensure};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use fastrand::Rng;
+use regex::Regex;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the links do unless `--link` says something else.
+const FAULTS: &str = "delay=1ms,loss=1%,reorder=1%,dup=1%,cut=1s/20s";
+
+/// The programs. Their arguments are those of ci/programs.sh.
+const PROGRAMS: [&str; 26] = [
+    "testam",
+    "testcore",
+    "testcoreflow",
+    "testcorethreads",
+    "testgasnet",
+    "testgasnetstress",
+    "testnb",
+    "testmixed",
+    "testsmall",
+    "testlarge",
+    "testbarrier",
+    "testvis",
+    "testcoll",
+    "testreduce",
+    "testteam",
+    "testsoak",
+    EXIT,
+    "stencil",
+    "gups",
+    "transpose",
+    "fft",
+    "ex-testmixed",
+    "ex-testrma",
+    "ex-testratomic",
+    "hashtable",
+    "coarray",
+];
+
+/// A program of its own kind: its last node leaves with a status that must be the job's.
+const EXIT: &str = "testexit";
+const EXIT_ARGUMENTS: [&str; 3] = ["-s", "exit", "5"];
+const EXIT_STATUS: i32 = 5;
+
+const BUILDS: [&str; 2] = ["seq", "par"];
+/// How long processes may take to end after the job.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub fn command() -> Command {
+    let number = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64)).help(help)
+    };
+    Command::new("soak")
+        .about("verifying programs over a bad network")
+        .arg(number("minutes", "how long"))
+        .arg(number("runs", "so many runs, however long they take"))
+        .arg(number("only", "this run of the seed"))
+        .group(ArgGroup::new("extent").args(["minutes", "runs", "only"]).required(true))
+        .arg(
+            Arg::new("layout")
+                .long("layout")
+                .default_value("2x2")
+                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}"))),
+        )
+        .arg(
+            Arg::new("program")
+                .long("program")
+                .action(ArgAction::Append)
+                .value_parser(PossibleValuesParser::new(PROGRAMS))
+                .help("only these"),
+        )
+        .arg(number("limit", "seconds after which a job hangs").default_value("300"))
+        .arg(link())
+        .arg(seed())
+}
+
+/// What a run is, which follows from the seed and its number.
+#[derive(Debug, PartialEq)]
+struct Plan {
+    program: &'static str,
+    build: &'static str,
+    reference: bool,
+    link_seed: u64,
+}
+
+impl Plan {
+    fn make(seed: u64, number: u64, programs: &[&'static str]) -> Plan {
+        let mut random = Rng::with_seed(seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        Plan {
+            // All come equally often.
+            program: programs[(number % programs.len() as u64) as usize],
+            build: BUILDS[random.usize(..BUILDS.len())],
+            reference: random.u8(..3) == 0,
+            link_seed: random.u64(0..1 << 30),
+        }
+    }
+}
+
+/// The ways in which a run can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    WrongBytes,
+    Hang,
+    Ended,
+    Left,
+}
+
+/// The faults of a run that ended with this outcome, without what it left.
+fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
+    let matches = |pattern: &str, text: &str| {
+        Regex::new(&format!("(?m){pattern}")).expect("patterns are constants of this file").find_iter(text).count()
+    };
+    let mut found = Vec::new();
+    let bad = r"CHECK\(|: FAIL \(|\bERROR\b";
+    if matches(bad, &outcome.out) + matches(bad, &outcome.err) > 0 {
+        found.push(Fault::WrongBytes);
+    }
+    let (status, pattern, ends) = match program {
+        EXIT => (EXIT_STATUS, "^never$".to_owned(), 0),
+        "hashtable" | "coarray" => (0, r"^[0-9]+> done\.$".into(), nodes),
+        _ if program.starts_with("ex-") => (0, r"^[0-9]+> done\.$".into(), nodes),
+        _ => (0, format!("^{program}: node [0-9]+/{nodes}: PASS"), nodes),
+    };
+    match outcome.status {
+        None => found.push(Fault::Hang),
+        Some(code) if found.is_empty() && (code != status || matches(&pattern, &outcome.out) != ends) => {
+            found.push(Fault::Ended);
+        }
+        Some(_) => {}
+    }
+    found
+}
+
+/// The arguments of the programs, as ci/programs.sh has them.
+fn arguments(repo: &Repo) -> Result<BTreeMap<&'static str, Vec<String>>> {
+    let script = ". ci/programs.sh; for name; do printf '%s\\n' \"$(arguments_of \"$name\")\"; done";
+    let (good, text) = outcome(repo.command("bash").args(["-c", script, "xtask"]).args(PROGRAMS))?;
+    ensure!(good, "cannot read ci/programs.sh: {text}");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    let mut all: BTreeMap<_, Vec<String>> = PROGRAMS.into_iter().zip(text.lines().map(words)).collect();
+    all.insert(EXIT, EXIT_ARGUMENTS.map(str::to_owned).to_vec());
+    Ok(all)
+}
+
+#[derive(Default)]
+struct Row {
+    runs: u64,
+    faults: BTreeMap<Fault, u64>,
+    slowest: Duration,
+}
+
+pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
+    let number = |name: &str| matches.get_one::<u64>(name).copied();
+    let seed = seed_of(matches);
+    let limit = Duration::from_secs(number("limit").context("it has a default")?);
+    let chosen: Vec<&str> = matches.get_many::<String>("program").into_iter().flatten().map(String::as_str).collect();
+    let programs: Vec<&'static str> =
+        PROGRAMS.into_iter().filter(|name| chosen.is_empty() || chosen.contains(name)).collect();
+    let mut links = specs(matches);
+    if links.is_empty() {
+        links.push(FAULTS.parse::<Spec>()?);
+    }
+    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
+    ensure!(layout.several_hosts(), "one host has no links");
+    let (first, last) = match (number("only"), number("runs")) {
+        (Some(run), _) => (run, run + 1),
+        (_, Some(runs)) => (0, runs),
+        _ => (0, u64::MAX),
+    };
+    let time = number("minutes").map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
+
+    repo.make_stage()?;
+    let names: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();
+    let arguments = arguments(repo)?;
+    let mut directories = BTreeMap::new();
+    for build in BUILDS {
+        directories.insert(build, job::build(repo, build, &names)?);
+    }
+    let bench = Bench::make(repo, layout, &Network::Relay(links.clone(), seed))?;
+    let relay = bench.hosts.as_ref().and_then(|hosts| hosts.relay.as_ref()).context("it was asked for")?;
+    println!("netlab soak: seed {seed}");
+    let (start, mut rows) = (Instant::now(), BTreeMap::<&str, Row>::new());
+    for run in first..last {
+        if start.elapsed() >= time {
+            break;
+        }
+        let plan = Plan::make(seed, run, &programs);
+        relay.renew(&links, plan.link_seed);
+        let program = directories[plan.build].join(plan.program);
+        let words = [vec![program.display().to_string()], arguments[plan.program].clone()].concat();
+        let environment = if plan.reference { &[("GASNET_SCI_EXTENDED", "ref")][..] } else { &[] };
+        let mut job = bench.start(&words, environment)?;
+        let status = job.wait(job.start + limit)?;
+        let took = job.start.elapsed();
+        let until = Instant::now() + PATIENCE;
+        while status.is_some() && bench.alive() > 0 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let stuck = if status.is_none() { bench.leftovers.marked.describe() } else { String::new() };
+        let left = bench.clear();
+        if status.is_none() {
+            let _ = job.child.kill(); // it may have ended meanwhile
+            job.child.wait()?;
+        }
+        let outcome = bench.outcome(status);
+        let mut found = faults(plan.program, bench.layout.nodes(), &outcome);
+        if status.is_some() && !left.is_empty() {
+            found.push(Fault::Left);
+        }
+        let row = rows.entry(plan.program).or_default();
+        row.runs += 1;
+        row.slowest = row.slowest.max(took);
+        found.iter().for_each(|fault| *row.faults.entry(*fault).or_default() += 1);
+        if !found.is_empty() || number("only").is_some() {
+            println!(
+                "{}: run {run}: {plan:?}: {found:?}, status {status:?}",
+                if found.is_empty() { "right" } else { "FAILED" }
+            );
+            let filter: String = chosen.iter().map(|name| format!(" --program {name}")).collect();
+            println!("    again: cargo xtask netlab soak --seed {seed} --only {run}{filter}");
+            println!("    job: {}", bench.words(&words).join(" "));
+            relay.report().iter().for_each(|line| println!("    link: {line}"));
+            outcome.err.lines().take(12).for_each(|line| println!("    err: {line}"));
+            outcome.out.lines().rev().take(4).for_each(|line| println!("    out: {line}"));
+            // What hangs has not been left behind.
+            left.iter().filter(|_| status.is_some()).for_each(|line| println!("    left: {line}"));
+            stuck.lines().for_each(|line| println!("    {line}"));
+        }
+    }
+    let (table, runs, failed) = table(&rows);
+    print!("{table}");
+    println!("seed {seed}: {runs} runs in {} s", start.elapsed().as_secs());
+    println!("soak: {} passed, {failed} failed", runs - failed.min(runs));
+    Ok(failed == 0)
+}
+
+/// The table, the number of runs and that of faults.
+fn table(rows: &BTreeMap<&str, Row>) -> (String, u64, u64) {
+    let mut text = "| program | runs | wrong bytes | hangs | gave up | left something | slowest, s |\n".to_owned();
+    text += "|---|---|---|---|---|---|---|\n";
+    let (mut runs, mut failed) = (0, 0);
+    for (name, row) in rows {
+        let count = |fault: Fault| row.faults.get(&fault).copied().unwrap_or(0);
+        let [bytes, hangs, ended, left] = [Fault::WrongBytes, Fault::Hang, Fault::Ended, Fault::Left].map(count);
+        let slowest = row.slowest.as_secs_f64();
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "| {name} | {} | {bytes} | {hangs} | {ended} | {left} | {slowest:.1} |", row.runs);
+        runs += row.runs;
+        failed += row.faults.values().sum::<u64>();
+    }
+    (text, runs, failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(program: &str, status: Option<i32>, out: &str, err: &str) -> Vec<Fault> {
+        faults(program, 2, &Outcome { status, out: out.into(), err: err.into() })
+    }
+
+    #[test]
+    fn an_answer_needs_every_node() {
+        let all = "testam: node 0/2: PASS (5 checks)\ntestam: node 1/2: PASS (5 checks)\n";
+        assert_eq!(of("testam", Some(0), all, ""), []);
+        assert_eq!(of("testam", Some(0), "testam: node 0/2: PASS (5 checks)\n", ""), [Fault::Ended]);
+        assert_eq!(of("testam", Some(1), all, ""), [Fault::Ended]);
+        assert_eq!(of("testam", None, "", ""), [Fault::Hang]);
+        assert_eq!(of("ex-testrma", Some(0), "1> done.\n0> done.\n", ""), []);
+        assert_eq!(of("coarray", Some(0), "1> done.\n", ""), [Fault::Ended]);
+        assert_eq!(of(EXIT, Some(EXIT_STATUS), "", ""), []);
+        assert_eq!(of(EXIT, Some(0), "", ""), [Fault::Ended]);
+    }
+
+    #[test]
+    fn wrong_bytes_are_wrong_whatever_the_end() {
+        assert_eq!(of("testam", Some(1), "", "t.c:5: CHECK(a == b) failed"), [Fault::WrongBytes]);
+        assert_eq!(of("ex-testrma", None, "0> ERROR: a get", ""), [Fault::WrongBytes, Fault::Hang]);
+    }
+
+    #[test]
+    fn a_seed_makes_one_plan_and_all_programs_come() {
+        let plans: Vec<Plan> = (0..52).map(|number| Plan::make(4, number, &PROGRAMS)).collect();
+        assert!(plans.iter().zip(0..).all(|(plan, number)| *plan == Plan::make(4, number, &PROGRAMS)));
+        assert!(PROGRAMS.iter().all(|name| plans.iter().filter(|plan| plan.program == *name).count() == 2));
+        assert!(plans.iter().any(|plan| plan.reference) && plans.iter().any(|plan| plan.build == "par"));
+    }
+
+    #[test]
+    fn the_default_faults_are_understood() {
+        assert_eq!(FAULTS.parse::<Spec>().unwrap().faults.cuts.len(), 1);
+    }
+}
