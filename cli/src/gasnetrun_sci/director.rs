@@ -341,6 +341,7 @@ impl Director {
         {
             self.output.feed(number, &bytes);
         }
+        self.output.hold_prompts(self.output.is_clogged() || !self.waiting.is_empty());
         if self.output.is_clogged() {
             self.ending.extend(Instant::now());
         } else {
