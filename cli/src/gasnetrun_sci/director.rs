@@ -68,7 +68,7 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
         Place::Load => None,
         _ => Some(place::place(&place, order.nodes, &hosts, even, last, &[]).map_err(stop)?),
     };
-    let command = Command::new(config).map_err(stop)?;
+    let command = Command::new(config, hosts.len()).map_err(stop)?;
     if order.verbose {
         show(&order, &file, &hosts, map.as_deref(), &command);
     }
