@@ -48,11 +48,10 @@ pub extern "C" fn start() -> i32 {
 
 // The man page, for ci/install.
 fn write_man() -> i32 {
-    let hosts = ["GASNET_SCI_RSH", "GASNET_SCI_START_TIMEOUT", "GASNET_SCI_LINK_TIMEOUT", "GASNET_SCI_AGENT_CONF"];
     let wanted = |name: &str| {
-        name.starts_with("GASNET_EXIT")
-            || ["GASNET_SCI_NODES", "GASNET_VERBOSEENV"].contains(&name)
-            || hosts.contains(&name)
+        let hosts = ["GASNET_SCI_RSH", "GASNET_SCI_START_TIMEOUT", "GASNET_SCI_LINK_TIMEOUT", "GASNET_SCI_AGENT_CONF"];
+        let others = ["GASNET_SCI_NODES", "GASNET_VERBOSEENV"];
+        name.starts_with("GASNET_EXIT") || others.contains(&name) || hosts.contains(&name)
     };
     match man::page(cli::command(), wanted, "gasnet-sci").and_then(|page| io::stdout().write_all(&page)) {
         Ok(()) => 0,
