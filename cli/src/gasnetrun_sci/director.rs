@@ -260,12 +260,11 @@ impl Director {
         }
         // Hosts without nodes have no number.
         let mut numbers = vec![None; self.hosts.len()];
-        let mut count = 0;
-        for (at, number) in (0..).zip(&mut numbers).filter(|(at, _)| map.contains(at)) {
-            *number = Some(count);
-            count += 1;
-            self.remotes[at as usize].ranks =
-                (0..).zip(&map).filter(|(_, of)| **of == at).map(|(rank, _)| rank).collect();
+        let used = (0..self.hosts.len()).filter(|at| map.contains(&(*at as u32)));
+        for (number, at) in (0..).zip(used) {
+            numbers[at] = Some(number);
+            let here = (0..).zip(&map).filter(|(_, of)| **of as usize == at);
+            self.remotes[at].ranks = here.map(|(rank, _)| rank).collect();
         }
         let hosts: Vec<u32> = map.iter().map(|at| numbers[*at as usize].unwrap_or(0)).collect();
         let directory = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
