@@ -32,7 +32,7 @@ use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::base::log;
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
 use greeting::{Greeting, Identity, STRANGER, Step};
@@ -119,6 +119,8 @@ pub struct Tcp {
     newcomers: Mutex<Vec<Greeting>>,
     losses: Mutex<Vec<(u32, Lost)>>,
     busy: AtomicU32,
+    /// Some link keeps small transfers back.
+    kept: AtomicBool,
     told: Mutex<[bool; greet::KINDS]>,
 }
 
@@ -140,6 +142,7 @@ impl Tcp {
             newcomers: Mutex::default(),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
+            kept: AtomicBool::new(false),
             told: Mutex::default(),
         })
     }
@@ -190,6 +193,9 @@ impl Tcp {
         {
             peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
             let _ = self.epoll.change(socket.as_fd(), rank.into(), clogged != 0);
+        }
+        if link.keeps_back() && !self.kept.swap(true, Ordering::Relaxed) {
+            self.busy.fetch_add(1, Ordering::Relaxed); // Relaxed, both: progress looks at each link under its lock
         }
         let was = peer.busy.load(Ordering::Relaxed); // Relaxed: as above
         if was != busy {
@@ -430,6 +436,24 @@ impl Tcp {
         }
     }
 
+    /// Sends small transfers that were kept back.
+    fn send_kept(&self) {
+        self.kept.store(false, Ordering::Relaxed); // Relaxed: as in `settle`
+        self.busy.fetch_sub(1, Ordering::Relaxed); // Relaxed: as in `settle`
+        for (rank, peer) in (0..).zip(&self.peers) {
+            let Some(peer) = peer.get() else { continue };
+            let mut link = peer.link.lock();
+            if !link.keeps_back() {
+                continue;
+            }
+            let sent = link.pump();
+            self.settle(rank, peer, link);
+            if let Err(error) = sent {
+                self.lose(rank, error.to_string());
+            }
+        }
+    }
+
     fn look_at_clock(&self, r: &mut Receiving) {
         let now = Instant::now();
         let is_late = |g: &Greeting| now.duration_since(g.since) > if g.to.is_some() { CONTACT } else { STRANGER };
@@ -507,6 +531,9 @@ impl Wire for Tcp {
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
         let Some(mut receiving) = self.receiving.try_lock() else { return false };
         let r = &mut *receiving;
+        if self.kept.load(Ordering::Relaxed) {
+            self.send_kept(); // Relaxed: as where it is set
+        }
         let hot = r.hot.filter(|_| r.misses < PATIENCE);
         let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
         r.looks += 1;
