@@ -53,7 +53,7 @@ const STRANGERS: usize = 64;
 const BACKLOG: i32 = 1024;
 /// Between two attempts to connect.
 const AGAIN: Duration = Duration::from_millis(20);
-/// Time for a first contact, all attempts together. A guess: a target that computes does not greet.
+/// Time for the system to make a connection, all attempts together.
 const CONTACT: Duration = Duration::from_secs(60);
 /// Looks at the socket that was active last to one at all of them. Each look is a system call; a round trip of 8 bytes takes 1.22
 /// of raw TCP's with 4, and 1.17 with 64 (2026-11, EPYC 9004 VM).
@@ -456,7 +456,11 @@ impl Tcp {
 
     fn look_at_clock(&self, r: &mut Receiving) {
         let now = Instant::now();
-        let is_late = |g: &Greeting| now.duration_since(g.since) > if g.to.is_some() { CONTACT } else { STRANGER };
+        // A peer that computes greets late; the system has made the connection, and tells if the peer dies.
+        let is_late = |g: &Greeting| match g.to {
+            None => now.duration_since(g.since) > STRANGER,
+            Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
+        };
         let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
         for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
             match greeting.to {
@@ -580,12 +584,13 @@ impl Wire for Tcp {
     }
 }
 
-/// The options of every connection.
+/// The options of every connection. Keepalive finds a dead link that is idle, within about 4 s. There is no TCP_USER_TIMEOUT for a
+/// busy one: Linux also counts the time in which a peer that computes takes nothing (a window of zero), and would end the
+/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by the launcher's beats.
 fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let alive = TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&alive)?;
-    socket.set_tcp_user_timeout(Some(Duration::from_secs(3)))?;
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
     Ok(())
 }
