@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
   if (me != last) {
     for (i = 0; i < count; i++) {
       gasnet_put_nbi_bulk(last, rma_slice(last), source, MIB);
-      if (i % 4 == 0) CHECK(gasnet_AMRequestLong0(last, HANDLER, source, MIB, rma_slice(last) + MIB) == GASNET_OK);
+      if (i % 4 == 0) CHECK(gasnet_AMRequestLong0(last, HANDLER, source, MIB, rma_slice(last) + MIB) == GASNET_OK,
+                            "Long %ld", i);
     }
     gasnet_wait_syncnbi_puts();
   } else {
@@ -44,11 +45,11 @@ int main(int argc, char **argv) {
     gasnet_node_t from;
     GASNET_BLOCKUNTIL(longs >= sent);
     for (from = 0; from < last; from++) {
-      CHECK(core_differs(rma_sliceof(me, from), MIB, from + 1) == MIB);
-      CHECK(core_differs(rma_sliceof(me, from) + MIB, MIB, from + 1) == MIB);
+      CHECK(core_differs(rma_sliceof(me, from), MIB, from + 1) == MIB, "bytes of node %u", (unsigned)from);
+      CHECK(core_differs(rma_sliceof(me, from) + MIB, MIB, from + 1) == MIB, "bytes of node %u", (unsigned)from);
     }
   }
-  CHECK(longs == (me == last ? sent : 0));
+  CHECK(longs == (me == last ? sent : 0), "%ld Longs, %ld were sent", longs, sent);
   test_end();
   return 0;
 }
