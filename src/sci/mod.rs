@@ -16,6 +16,8 @@ pub mod engine;
 mod error;
 #[cfg(not(loom))]
 mod fabric;
+#[cfg(not(loom))]
+pub mod far;
 #[cfg(all(any(test, fuzzing), not(loom)))]
 pub(crate) mod fickle;
 pub mod heap;

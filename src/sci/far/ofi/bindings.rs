@@ -27,6 +27,7 @@ pub const FI_ORDER_SAS: u64 = 256;
 pub const FI_ORDER_SAW: u64 = 128;
 pub const FI_CONTEXT: u64 = 576460752303423488;
 pub const FI_CONTEXT2: u64 = 4503599627370496;
+pub const FI_MSG_PREFIX: u64 = 288230376151711744;
 
 pub const FI_MR_LOCAL: c_int = 4;
 pub const FI_MR_VIRT_ADDR: c_int = 16;
