@@ -4,6 +4,7 @@
 //! node outside of [`Wire::write`] with [`Kept::Now`] hangs here; for that one the other node gets a thread of its own.
 
 #![allow(unsafe_code)] // memory of the test
+#![allow(missing_docs)] // tests
 
 use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
 use crate::sync::{AtomicU64, Ordering};

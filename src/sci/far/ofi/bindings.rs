@@ -13,8 +13,6 @@ pub type fi_addr_t = u64;
 
 pub const FI_MSG: u64 = 2;
 pub const FI_RMA: u64 = 4;
-pub const FI_READ: u64 = 256;
-pub const FI_WRITE: u64 = 512;
 pub const FI_RECV: u64 = 1024;
 pub const FI_SEND: u64 = 2048;
 pub const FI_REMOTE_READ: u64 = 4096;

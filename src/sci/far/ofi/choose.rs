@@ -58,6 +58,10 @@ pub fn candidates(library: &'static Library, wanted: Option<Wanted>) -> Result<V
         for info in infos.all() {
             let Some(traits) = traits(info) else { continue };
             let Some(rank) = rank(&traits.provider, wanted) else { continue };
+            // Providers over sockets take any word for a domain, and give all of them.
+            if wanted.and_then(|wanted| wanted.domain).is_some_and(|domain| domain != traits.domain) {
+                continue;
+            }
             if found.iter().any(|(_, known)| same(&known.traits, &traits)) {
                 continue;
             }
@@ -208,15 +212,23 @@ fn explain(library: &'static Library, wanted: Option<Wanted>, error: c_int) -> S
     // SAFETY: fi_allocinfo makes all attributes.
     let domain = unsafe { &mut *info.domain_attr };
     domain.mr_mode = c_int::MAX & !3; // every mode bit but the two old words for sets of them
+    let place = wanted.domain.map_or_else(String::new, |domain| format!(" on {domain}"));
+    let none =
+        |error| format!("libfabric has no {who}{place} here ({}); fi_info lists what it has", library.error(error));
     let infos = match library.infos(&hints) {
         Ok(infos) => infos,
-        Err(error) => {
-            let place = wanted.domain.map_or_else(String::new, |domain| format!(" on {domain}"));
-            return format!("libfabric has no {who}{place} here ({}); fi_info lists what it has", library.error(error));
-        }
+        Err(error) => return none(error),
     };
+    let all = infos.all();
+    let all: Vec<*mut fi_info> = all
+        .into_iter()
+        .filter(|info| wanted.domain.is_none_or(|name| traits(*info).is_some_and(|traits| traits.domain == name)))
+        .collect();
+    if all.is_empty() {
+        return none(error);
+    }
     let mut lacks = Vec::new();
-    for info in infos.all() {
+    for info in all {
         for lack in missing(info) {
             if !lacks.contains(&lack) {
                 lacks.push(lack);

@@ -248,11 +248,12 @@ impl Endpoint {
         })?;
         ep.bind(library, av.fid(), 0, "addresses")?;
         ep.bind(library, cq.fid(), FI_SEND | FI_RECV, "the completion queue")?;
-        traits.multi_receive = traits.multi_receive && set_least_room(&ep, message);
         match ep.control(FI_ENABLE)? {
             0 => {}
             error => return Err(format!("fi_enable: {}", library.error(-error))),
         }
+        // Behind fi_enable: before it, 1.17's shm provider crashes.
+        traits.multi_receive = traits.multi_receive && set_least_room(&ep, message);
         let (e, q) = (ep.read(), cq.read());
         let calls = Calls {
             inject: function!(e.msg, fi_ops_msg, inject)?,
