@@ -12,6 +12,8 @@
 
 #![allow(unsafe_code)] // memory of clients
 
+#[cfg(test)]
+mod bench;
 mod bindings;
 mod choose;
 mod context;
