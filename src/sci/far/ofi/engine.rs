@@ -8,7 +8,7 @@ use super::super::wire::Lost;
 use super::bindings::{FI_MULTI_RECV, fi_cq_data_entry};
 use super::context::{Contexts, What};
 use super::fabric::{Begun, Endpoint, Look, Region};
-use super::message::{HEAD, Head, Keys, Kind, MESSAGE, NUMBERS, Secret, Segment};
+use super::message::{FRAME, HEAD, Head, Keys, Kind, MESSAGE, NUMBERS, Secret, Segment};
 use super::peer::Peer;
 use super::receive::{Arrived, Buffers};
 use super::transfer::Transfer;
@@ -218,7 +218,7 @@ impl Engine {
                     self.complete(entry);
                 }
             }
-            Look::Failed(context, why) => self.failed(context, &why),
+            Look::Failed(context, flags, why) => self.failed(context, flags, &why),
             Look::Broken(why) => {
                 for rank in 0..self.peers.len() as u32 {
                     if self.peers[rank as usize].address.is_some() {
@@ -260,12 +260,14 @@ impl Engine {
     }
 
     #[cold]
-    fn failed(&mut self, context: *mut c_void, why: &str) {
+    fn failed(&mut self, context: *mut c_void, flags: u64, why: &str) {
         match self.contexts.what(context) {
             What::Free => {} // no operation of this engine
             What::Buffer(i) => {
                 self.strange += 1; // a message that is longer than any of ours
-                self.buffers.given_back(i);
+                if !self.buffers.is_multi() || flags & FI_MULTI_RECV != 0 {
+                    self.buffers.given_back(i);
+                }
                 self.post_buffer(i);
             }
             What::Send { peer, slot } => {
@@ -336,7 +338,7 @@ impl Engine {
     fn take(&mut self, head: Head, message: Arrived) {
         // SAFETY: it is not done.
         let body = &unsafe { message.bytes() }[HEAD..];
-        if head.kind == Kind::Frame as u8 && !body.is_empty() {
+        if head.kind == Kind::Frame as u8 && (1..=FRAME).contains(&body.len()) {
             self.ready.push((head.from, message));
             return;
         }

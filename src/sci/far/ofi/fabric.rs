@@ -92,8 +92,8 @@ pub enum Look {
     Entries(usize),
     /// Nothing is complete.
     Nothing,
-    /// An operation failed: its context, and why.
-    Failed(*mut c_void, String),
+    /// An operation failed: its context, flags, and why.
+    Failed(*mut c_void, u64, String),
     /// The queue itself is of no use.
     Broken(String),
 }
@@ -420,7 +420,7 @@ impl Endpoint {
             0 => Look::Nothing,
             error if error == -(libc::EAGAIN as isize) => Look::Nothing,
             error if error < 0 => Look::Broken(format!("fi_cq_readerr: {}", self.error(-error as c_int))),
-            _ => Look::Failed(entry.op_context, self.error(entry.err)),
+            _ => Look::Failed(entry.op_context, entry.flags, self.error(entry.err)),
         }
     }
 }

@@ -32,7 +32,7 @@ mod transfer;
 pub use hardware::has_rdma_hardware;
 
 use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
-use crate::sync::{AtomicU64, spin_loop};
+use crate::sync::{AtomicU64, spin_loop, yield_now};
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -193,7 +193,7 @@ impl Wire for OfiWire {
             Written::Begun => Ok(true),
             Written::Wait(transfer) => {
                 // Others get the lock in between, and messages that come meanwhile wait for the next `progress`.
-                loop {
+                for looks in 1u64.. {
                     let mut engine = self.engine.lock();
                     engine.pump();
                     engine.advance();
@@ -201,8 +201,9 @@ impl Wire for OfiWire {
                         return Ok(true);
                     }
                     drop(engine);
-                    spin_loop();
+                    if looks % 64 == 0 { yield_now() } else { spin_loop() }
                 }
+                unreachable!("the looks are not counted to their end")
             }
         }
     }
@@ -238,6 +239,9 @@ impl Wire for OfiWire {
             }
             came
         };
+        if gate.ready.is_empty() && lost.is_empty() {
+            return came;
+        }
         for (peer, message) in gate.ready.drain(..) {
             // SAFETY: it is done after the sink had it.
             let bytes = unsafe { message.bytes() };

@@ -147,6 +147,41 @@ fn what_a_stranger_sends_is_dropped_and_harms_nobody() {
     conformance::all(&pair);
 }
 
+/// Another program that speaks this wire's language without the secret, and sends what no buffer has room for.
+#[test]
+fn a_stranger_with_an_endpoint_of_its_own_harms_nobody() {
+    let _one = ONE.lock();
+    if !is_here() {
+        return;
+    }
+    for provider in ["net", "tcp"] {
+        let pair = Pair::new(wires(provider, 2));
+        let stranger = OfiWire::open(Some(provider), [9; 16], 0, 2).expect("a wire");
+        stranger.set_peers(vec![stranger.address(), pair.nodes[1].wire.address()]);
+        let ignore = &pair.nodes[0]; // its link to node 1 may be lost, and nobody is told
+        pair.until("frames of a stranger", || {
+            stranger.progress(ignore);
+            let _ = stranger.post(1, &[1; 4000]);
+            pair.nodes[1].wire.strange() > 100
+        });
+        let long: &'static [u8] = Box::leak(vec![3u8; 1 << 20].into_boxed_slice());
+        let mut turns = 0;
+        pair.until("long messages of a stranger", || {
+            stranger.progress(ignore);
+            let mut engine = stranger.engine.lock();
+            let address = engine.peers[1].address.expect("an address");
+            let context = engine.contexts.take(super::context::What::Free);
+            // SAFETY: leaked; the context stays until the engine goes.
+            let _ = unsafe { engine.endpoint.send(address, long.as_ptr(), long.len(), context) };
+            turns += 1;
+            turns > 50
+        });
+        drop(stranger);
+        assert!(pair.frames(1).is_empty());
+        conformance::all(&pair);
+    }
+}
+
 /// A node of the job, or one that has read its token, that sends what no wire of ours sends.
 #[test]
 fn garbage_of_a_peer_ends_the_link_to_it_alone() {
