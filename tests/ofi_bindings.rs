@@ -1,6 +1,6 @@
 //! The declarations of libfabric that the library is built with are those of the installed headers.
 //!
-//! Debian: libfabric-dev and libclang-dev. Without the former it says so and passes, unless `GASNET_SCI_TEST_OFI` demands it
+//! Debian: libfabric-dev and libclang-dev. Without the former it says so and passes, unless `CI_TEST_OFI` demands it
 //! (ci/test sets it). What headers later than 1.17 append is no difference that matters: then only offsets are compared.
 
 use std::collections::BTreeMap;
@@ -123,7 +123,7 @@ fn agrees(ours: &str, theirs: &str, made: &str) -> bool {
 #[test]
 fn declarations_are_those_of_the_installed_header() {
     let Some(version) = installed() else {
-        assert!(std::env::var_os("GASNET_SCI_TEST_OFI").is_none(), "libfabric-dev is not installed");
+        assert!(std::env::var_os("CI_TEST_OFI").is_none(), "libfabric-dev is not installed");
         println!("skipped: libfabric-dev is not installed");
         return;
     };

@@ -267,6 +267,8 @@ impl Engine {
                 self.strange += 1; // a message that is longer than any of ours
                 if !self.buffers.is_multi() || flags & FI_MULTI_RECV != 0 {
                     self.buffers.given_back(i);
+                } else {
+                    self.buffers.doubt(i);
                 }
                 self.post_buffer(i);
             }

@@ -43,6 +43,8 @@ struct Buffer {
     at: *mut u8,
     context: *mut c_void,
     posted: bool,
+    /// An error was reported for it, so it may have been given back without a word. It is not posted again until that is certain.
+    doubtful: bool,
     /// Messages in it that are not done.
     holds: usize,
 }
@@ -77,7 +79,7 @@ impl Buffers {
     pub fn add(&mut self, context: *mut c_void) -> usize {
         let memory = vec![0u8; self.size].into_boxed_slice();
         let at = Box::into_raw(memory).cast();
-        self.all.push(Buffer { at, context, posted: false, holds: 0 });
+        self.all.push(Buffer { at, context, posted: false, doubtful: false, holds: 0 });
         self.all.len() - 1
     }
 
@@ -116,7 +118,18 @@ impl Buffers {
     pub fn given_back(&mut self, i: usize) {
         let buffer = &mut self.all[i];
         if buffer.posted {
+            self.posted -= usize::from(!buffer.doubtful);
             buffer.posted = false;
+            buffer.doubtful = false;
+        }
+    }
+
+    /// A message failed in buffer `i`, and the provider does not say whose the buffer is now. It is not counted any more, so that
+    /// there will be another one.
+    pub fn doubt(&mut self, i: usize) {
+        let buffer = &mut self.all[i];
+        if buffer.posted && !buffer.doubtful {
+            buffer.doubtful = true;
             self.posted -= 1;
         }
     }
