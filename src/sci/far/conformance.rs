@@ -46,19 +46,19 @@ impl Memory {
     fn word(&self, i: usize) -> u64 {
         assert!(i < SEGMENT / 8);
         // SAFETY: inside the memory.
-        unsafe { self.0.add(i).read_volatile() }
+        unsafe { self.0.wrapping_add(i).read_volatile() }
     }
 
     fn byte(&self, i: usize) -> u8 {
         assert!(i < SEGMENT);
         // SAFETY: inside the memory.
-        unsafe { self.base().add(i).read_volatile() }
+        unsafe { self.base().wrapping_add(i).read_volatile() }
     }
 
     fn fill(&self, byte: impl Fn(usize) -> u8) {
         for i in 0..SEGMENT {
             // SAFETY: inside the memory.
-            unsafe { self.base().add(i).write_volatile(byte(i)) };
+            unsafe { self.base().wrapping_add(i).write_volatile(byte(i)) };
         }
     }
 }

@@ -141,6 +141,11 @@ pub struct Infos {
     library: &'static Library,
 }
 
+// SAFETY: the list belongs to no thread.
+unsafe impl Send for Infos {}
+// SAFETY: libfabric reads it; `choose` changes it before anybody else has it.
+unsafe impl Sync for Infos {}
+
 impl Infos {
     /// Every info of the list; each is valid while the list lives.
     pub fn all(&self) -> Vec<*mut fi_info> {

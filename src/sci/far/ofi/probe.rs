@@ -47,7 +47,7 @@ impl Sink for Probe {
         }
         for word in [0, WORDS / 2, WORDS - 1] {
             // SAFETY: inside the probe's memory; the provider may write it, so it is read as a volatile.
-            if unsafe { self.memory.add(word).read_volatile() } <= number {
+            if unsafe { self.memory.wrapping_add(word).read_volatile() } <= number {
                 seen.overtaken += 1;
                 break;
             }
@@ -106,7 +106,7 @@ fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
     for round in 1..=ROUNDS {
         for word in 0..WORDS {
             // SAFETY: the probe's own half, which no operation uses now.
-            unsafe { own.add(word).write_volatile(round) };
+            unsafe { own.wrapping_add(word).write_volatile(round) };
         }
         let counted = round % 2 == 0;
         let count = counted.then_some(done);
@@ -131,7 +131,7 @@ fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
         until("the end of a read", &mut || Ok(done.load(Ordering::Acquire) == complete))?;
         for word in 0..WORDS {
             // SAFETY: the probe's own half; the read is done.
-            if unsafe { own.add(word).read_volatile() } != round {
+            if unsafe { own.wrapping_add(word).read_volatile() } != round {
                 return Err(format!("a read brought wrong bytes at {}", word * 8));
             }
         }

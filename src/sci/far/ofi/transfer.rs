@@ -343,7 +343,8 @@ impl Engine {
     pub fn is_over(&mut self, i: usize) -> Result<bool, Lost> {
         let transfer = &self.transfers[i];
         let (rank, has_failed) = (transfer.peer, transfer.has_failed);
-        if !transfer.is_complete && !(has_failed && transfer.pieces == 0) {
+        let is_over = transfer.is_complete || (has_failed && transfer.pieces == 0);
+        if !is_over {
             return Ok(false);
         }
         self.free(i);
