@@ -291,4 +291,31 @@ mod tests {
             assert_eq!(rank(name, Some(Wanted::new(name))), Some(0), "{name}");
         }
     }
+
+    /// What stands against an info with these words.
+    fn lacks(kind: u32, order: u64, caps: u64, mode: u64, regions: c_int) -> Vec<String> {
+        // SAFETY: zeros are a value of the structures of libfabric.
+        let ep: fi_ep_attr = unsafe { std::mem::zeroed() };
+        // SAFETY: as above
+        let tx: fi_tx_attr = unsafe { std::mem::zeroed() };
+        // SAFETY: as above
+        let domain: fi_domain_attr = unsafe { std::mem::zeroed() };
+        // SAFETY: as above
+        let info: fi_info = unsafe { std::mem::zeroed() };
+        let mut ep = fi_ep_attr { type_: kind, ..ep };
+        let mut tx = fi_tx_attr { msg_order: order, ..tx };
+        let mut domain = fi_domain_attr { mr_mode: regions, ..domain };
+        let (ep_attr, tx_attr, domain_attr) = (&raw mut ep, &raw mut tx, &raw mut domain);
+        missing(&mut fi_info { caps, mode, ep_attr, tx_attr, domain_attr, ..info })
+    }
+
+    #[test]
+    fn what_a_provider_needs_that_the_wire_has_not_is_named() {
+        assert_eq!(lacks(0, 0, 0, 0, 0), ["it has no reliable datagrams"]);
+        assert_eq!(lacks(FI_EP_RDM, FI_ORDER_SAS, FI_RMA, MODES, REGIONS), [""; 0], "what the wire has");
+        let lacks = lacks(FI_EP_RDM, 0, 0, FI_MSG_PREFIX, FI_MR_LOCAL | 1 << 10).join(", ");
+        for word in ["FI_RMA", "order", "FI_MSG_PREFIX", "FI_MR_LOCAL", "0x400"] {
+            assert!(lacks.contains(word), "{lacks}");
+        }
+    }
 }
