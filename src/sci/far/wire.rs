@@ -76,14 +76,8 @@ pub trait Wire: Send + Sync {
     ///
     /// # Safety
     /// `to` is writable for `len` bytes until `done` is raised.
-    unsafe fn read(
-        &self,
-        peer: u32,
-        offset: u64,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<bool, Lost>;
+    unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64)
+    -> Result<bool, Lost>;
 
     /// Sends what waits, takes what has come and gives it to `sink`. True if anything came or became complete.
     fn progress(&self, sink: &dyn Sink) -> bool;
