@@ -63,6 +63,8 @@ pub struct Joined {
     pub boot: Box<dyn Bootstrap>,
     /// The memory that it shares with its supervisor and with the nodes of its host.
     pub memory: JobMemory,
+    /// What only the nodes of this job know, for proofs between hosts. Zero in a job on one host.
+    pub secret: [u8; 16],
 }
 
 /// The job's memory on this host, and this node's record in it.
@@ -114,7 +116,8 @@ pub(super) fn enter(
         return Err("this process descends from a node".into());
     }
     log::set_identity(rank, header.nodes());
-    Ok(Joined { boot: Box::new(Shared::new(header, rank)), memory: JobMemory { header, rank, file } })
+    let boot = Box::new(Shared::new(header, rank));
+    Ok(Joined { boot, memory: JobMemory { header, rank, file }, secret: [0; 16] })
 }
 
 // Ties this process's life to the supervisor's. The descriptor is never closed.

@@ -145,6 +145,14 @@ pub fn random() -> u64 {
     if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
 }
 
+/// 64 random bits that nobody can guess. Waits for the kernel if it has just started.
+pub fn secret() -> io::Result<u64> {
+    let mut value = 0u64;
+    // SAFETY: `value` has 8 writable bytes.
+    let got = unsafe { libc::getrandom((&raw mut value).cast(), 8, 0) };
+    if got == 8 { Ok(value) } else { Err(refused("getrandom")(io::Error::last_os_error())) }
+}
+
 /// A memory file without a name in any file system, closed on exec. If the kernel has seals, no process can shorten
 /// it, which would make another process's accesses end with SIGBUS. Nor can one forbid others to write to it or to
 /// extend it.

@@ -264,7 +264,17 @@ impl JobHeader {
         let word = EXIT_SET | u32::from(code);
         let merge = |old: u32| (old == 0 || (old == EXIT_SET && code != 0)).then_some(word);
         // Relaxed: nothing else is ordered by this word.
-        let _ = self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge);
+        if self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge).is_ok() {
+            sys::futex_wake_all(&self.fixed.exit_word);
+        }
+    }
+
+    /// Waits for the job's exit code, at most for `timeout`; may return early.
+    pub fn wait_for_exit(&self, timeout: Duration) -> Option<u8> {
+        self.exit_code().or_else(|| {
+            sys::futex_wait(&self.fixed.exit_word, 0, timeout);
+            self.exit_code()
+        })
     }
 
     /// The job's exit code; `None` if there is none yet. Async-signal-safe.

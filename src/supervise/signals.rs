@@ -114,7 +114,10 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     if (if forwarded { &DIRECT } else { &FORWARDED }).load(Ordering::Relaxed) > 0 {
         return; // the twin of a signal that is being handled
     }
-    report("signal", signal);
+    // A foreign launcher sends SIGTERM to the nodes that are left when one has ended with a code. That is no news.
+    if !(exit::is_unsupervised() && node::current().is_some_and(|node| node.header.exit_code().is_some())) {
+        report("signal", signal);
+    }
     // This signal is blocked while its handler runs, but a second one must get through (rule 2).
     sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
