@@ -6,6 +6,7 @@ pub mod cgroup;
 pub mod cpus;
 pub mod family;
 pub mod host;
+pub mod interfaces;
 pub mod layout;
 pub mod signal;
 pub mod signame;

@@ -231,6 +231,25 @@ pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> 
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
+/// Gives the calling thread a table of descriptors of its own, with only `kept` in it. What other threads close or open
+/// from now on does not concern it.
+pub fn own_descriptors(kept: &[RawFd]) -> io::Result<()> {
+    // SAFETY: it takes an integer. No other thread uses this thread's descriptors.
+    check("unshare", unsafe { libc::unshare(libc::CLONE_FILES) })?;
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    let mut first = 0u32;
+    for end in kept.into_iter().map(|fd| fd as u32).chain([u32::MAX]) {
+        if first < end {
+            // SAFETY: it closes descriptors in this thread's own table, where nobody uses them. A kernel without it
+            // keeps them open until the process ends.
+            unsafe { libc::syscall(libc::SYS_close_range, first, end - 1, 0) };
+        }
+        first = end.saturating_add(1);
+    }
+    Ok(())
+}
+
 /// Makes descriptor `target` (0, 1 or 2) a copy of `fd`.
 pub fn redirect(fd: BorrowedFd<'_>, target: RawFd) -> io::Result<()> {
     // SAFETY: dup2 touches no memory; no object in this process owns the standard descriptors.

@@ -228,6 +228,12 @@ impl JobHeader {
         self.fixed.memory_number.store(number as u32 + 1, Ordering::Relaxed); // Relaxed: rule 1
     }
 
+    /// Notes that process or thread `keeper` keeps this memory open under the supervisor's number. Call it before nodes
+    /// wire themselves up.
+    pub fn set_keeper(&self, keeper: u32) {
+        self.fixed.supervisor.store(keeper, Ordering::Relaxed); // Relaxed: a fence comes before any use
+    }
+
     /// Opens this memory again through the supervisor's descriptor.
     pub fn reopen(&self) -> io::Result<OwnedFd> {
         let number = self.fixed.memory_number.load(Ordering::Relaxed); // Relaxed: rule 1

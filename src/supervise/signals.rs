@@ -46,6 +46,10 @@ pub fn signal_name(signal: c_int) -> String {
 pub fn install_at_init(config: &Config) {
     let (rank, _) = log::identity();
     debug::configure(config, Some(rank));
+    // A foreign launcher asks nodes to end by SIGTERM, at any time. Without a handler their output would be lost.
+    if exit::is_unsupervised() && sys::is_default(libc::SIGTERM) && !config.no_catch.contains(libc::SIGTERM) {
+        sys::set_handler(libc::SIGTERM, on_terminating);
+    }
     if config.no_catch.contains(libc::SIGQUIT) {
         return;
     }
@@ -68,6 +72,11 @@ pub fn install_at_attach(config: &Config) {
     take(&FATAL, on_fatal);
     take(&TERMINATING, on_terminating);
     take(&[libc::SIGQUIT], on_quit);
+}
+
+/// Whether this node has got a terminating signal, and with it a SIGQUIT.
+pub fn was_told_to_end() -> bool {
+    DIRECT.load(Ordering::Relaxed) > 0 // Relaxed: a hint
 }
 
 // How the signal was sent, and whether this node's supervisor sent it.

@@ -33,8 +33,9 @@ fn name(round: u32) -> String {
 
 // A value is its key, its length in a byte, its bytes, and zeros up to a multiple of 8.
 fn add(put: &mut Vec<u8>, key: Key, value: &[u8]) -> Result<(), BootError> {
-    let room = LIMIT.saturating_sub(put.len() + 8);
-    let Some(len) = u8::try_from(value.len()).ok().filter(|len| usize::from(*len) <= room) else {
+    let room = LIMIT.checked_sub(put.len() + 8);
+    let fits = |len: &u8| room.is_some_and(|room| usize::from(*len) <= room);
+    let Some(len) = u8::try_from(value.len()).ok().filter(fits) else {
         return Err(BootError::Full { key, len: value.len() });
     };
     put.extend_from_slice(&key.bytes());
@@ -133,6 +134,7 @@ mod tests {
         assert_eq!(add(&mut put, KEY, &vec![0; room + 1]), Err(BootError::Full { key: KEY, len: room + 1 }));
         add(&mut put, Key::new("other"), &vec![7; room]).unwrap();
         assert_eq!(find(&put, KEY), Some(&b"first"[..]));
+        assert_eq!(add(&mut put, KEY, b""), Err(BootError::Full { key: KEY, len: 0 }));
         assert_eq!((find(&put, Key::new("other")).map(<[u8]>::len), put.len()), (Some(room), LIMIT));
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! 1. Every process publishes the key of its host (`hosts`). All compute the number of each node's host.
 //! 2. The first node of each host makes the memory and publishes where it is. Node 0 publishes the job's secret.
+//!    In a job of several hosts it also publishes where the other hosts can connect (`links`).
 //! 3. The others open it. They publish whether they need help, and those who do get a copy of the descriptor.
 //!
 //! Signals, standard streams and deaths are the launcher's business. What else a supervisor does is in `watch`.
@@ -16,6 +17,7 @@ mod exchange;
 mod foreign;
 mod hosts;
 mod library;
+mod links;
 mod pass;
 mod watch;
 
@@ -29,7 +31,9 @@ use crate::os::sys::{self, SignalSet};
 use crate::supervise::JobHeader;
 use hosts::{Made, Offer};
 use library::Library;
-use std::os::fd::OwnedFd;
+use links::{Hub, Link, Links};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 use watch::Watch;
 
@@ -37,6 +41,7 @@ const CARD: &str = "gasnet-sci.host";
 const OFFER: &str = "gasnet-sci.memory";
 const SECRET: &str = "gasnet-sci.secret";
 const HELP: &str = "gasnet-sci.help";
+const LINK: &str = "gasnet-sci.link";
 
 /// Joins the job that `who` names. `fits` gives the reason if that number of nodes does not fit this host. `None`: the
 /// launcher started this process alone.
@@ -74,7 +79,7 @@ pub fn join(
         Problem::Place(text) => place(text),
         Problem::Whole(error) => error,
     })?;
-    let Place { file, header, several_hosts, secret } = found;
+    let Place { file, header, several_hosts, tells_hosts, secret } = found;
     let rank = library.rank();
     let mut joined = enter(header, rank, file, None, config).map_err(JobError::Place)?;
     joined.secret = secret;
@@ -82,7 +87,7 @@ pub fn join(
         joined.boot = Box::new(Exchange::new(library, nodes));
     }
     let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
-    watch::start(Watch { library, header, rank, exit_time }).map_err(|e| place(format!("pthread_create: {e}")))?;
+    watch::start(Watch { library, header, rank, tells_hosts, exit_time }).map_err(|e| place(format!("pthread_create: {e}")))?;
     library.on_lost_connection(lost).map_err(place)?;
     Ok(Some(joined))
 }
@@ -114,6 +119,7 @@ struct Place {
     file: OwnedFd,
     header: JobHeader,
     several_hosts: bool,
+    tells_hosts: bool,
     secret: [u8; 16],
 }
 
@@ -147,18 +153,45 @@ fn share(
     if let Some(Made { offer, .. }) = &made {
         library.publish(OFFER, &offer.bytes())?;
     }
+    let count = hosts.iter().max().map_or(1, |last| last + 1);
+    let mut hub = None;
     if me == 0 {
         let word = || sys::secret().map(u64::to_le_bytes).map_err(|e| e.to_string());
         library.publish(SECRET, [word()?, word()?].as_flattened())?;
+        if count > 1 {
+            let refused = |e: io::Error| format!("a socket for the other hosts: {e}");
+            let mut token = [0; 16];
+            token.as_chunks_mut().0.iter_mut().try_for_each(|part| word().map(|word| *part = word))?;
+            let made = Hub::open(token).map_err(refused)?;
+            library.publish(LINK, &made.card().map_err(refused)?)?;
+            hub = Some(made);
+        }
     }
     library.fence()?;
     let secret = library.fetch(0, SECRET)?;
     let secret = secret.try_into().map_err(|_| "node 0 published no secret of 16 bytes".to_string())?;
-    let (file, header) = match made {
-        Some(made) => give(library, made, &locals)?,
-        None => take(library, maker, nodes)?,
+    let several_hosts = count > 1;
+    let Some(made) = made else {
+        let (file, header) = take(library, maker, nodes)?;
+        return Ok(Place { file, header, several_hosts, tells_hosts: false, secret });
     };
-    Ok(Place { file, header, several_hosts: hosts.iter().any(|host| *host != own), secret })
+    let (file, header) = give(library, made, &locals)?;
+    let links = match hub {
+        Some(hub) => hub.gather(count)?,
+        None if several_hosts => vec![links::connect(&library.fetch(0, LINK)?, own)?],
+        None => Vec::new(),
+    };
+    // Its own handle of the same number: the thread has a table of its own, where the number is the same.
+    keep(file.as_raw_fd(), header, links).map_err(|e| format!("a thread for the links between hosts: {e}"))?;
+    Ok(Place { file, header, several_hosts, tells_hosts: several_hosts, secret })
+}
+
+// Threads inherit the mask of signals.
+fn keep(memory: RawFd, header: JobHeader, links: Vec<Link>) -> io::Result<()> {
+    let mask = SignalSet::all_but_faults().apply(libc::SIG_SETMASK);
+    let started = Links { links, header, memory }.start();
+    mask.apply(libc::SIG_SETMASK);
+    started
 }
 
 // The maker's half of step 3.

@@ -11,10 +11,11 @@
 //! 3. The thread takes no signals and holds no lock of the library.
 
 use super::library::Library;
+use super::links;
 use crate::os::sys::{self, SignalSet};
 use crate::supervise::ending::{Ending, Step};
 use crate::supervise::exit::{self, Departure};
-use crate::supervise::{JobHeader, Phase, node, spawn};
+use crate::supervise::{JobHeader, Phase, node, signals, spawn};
 use crate::sync::{AtomicU32, Ordering};
 use std::io;
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub struct Watch {
     pub header: JobHeader,
     /// The node.
     pub rank: u32,
+    /// Whether this process tells the other hosts (`links`).
+    pub tells_hosts: bool,
     /// How long an orderly exit may take.
     pub exit_time: Duration,
 }
@@ -75,6 +78,9 @@ impl Watch {
                 break code;
             }
         };
+        if self.tells_hosts {
+            links::await_told();
+        }
         let mut ending = Ending::new(self.header.nodes(), self.exit_time);
         ending.orderly(Instant::now());
         loop {
@@ -112,7 +118,10 @@ impl Watch {
         if self.header.record(self.rank).phase() < Phase::Inited || sys::is_default(libc::SIGQUIT) {
             self.force(code);
         }
-        sys::queue_signal(sys::pid(), libc::SIGQUIT, spawn::MARKER);
+        // One SIGQUIT is enough, and the launcher may have sent the SIGTERM that became one.
+        if !signals::was_told_to_end() {
+            sys::queue_signal(sys::pid(), libc::SIGQUIT, spawn::MARKER);
+        }
     }
 
     fn force(&self, code: u8) -> ! {
