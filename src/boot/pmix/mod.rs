@@ -48,11 +48,7 @@ const LINK: &str = "gasnet-sci.link";
 ///
 /// # Errors
 /// What was tried, and why it failed. A process of several is never left to itself.
-pub fn join(
-    who: &str,
-    config: &Config,
-    fits: &impl Fn(u32) -> Result<(), String>,
-) -> Result<Option<Joined>, JobError> {
+pub fn join(who: &str, config: &Config, fits: &impl Fn(u32) -> Result<(), String>) -> Result<Option<Joined>, JobError> {
     let place = |problem: String| {
         JobError::Place(format!(
             "{who} says that a launcher started this process, but joining its other processes failed: {problem}"
@@ -72,13 +68,12 @@ pub fn join(
         return Ok(None);
     }
     log::set_identity(library.rank(), nodes); // errors from here on come from this node
-    let found = share(library, nodes, config.host.as_deref(), |local| {
-        fits(local).map_err(JobError::TooMany)
-    })
-    .map_err(|problem| match problem {
-        Problem::Place(text) => place(text),
-        Problem::Whole(error) => error,
-    })?;
+    let found = share(library, nodes, config.host.as_deref(), |local| fits(local).map_err(JobError::TooMany)).map_err(
+        |problem| match problem {
+            Problem::Place(text) => place(text),
+            Problem::Whole(error) => error,
+        },
+    )?;
     let Place { file, header, several_hosts, tells_hosts, secret } = found;
     let rank = library.rank();
     let mut joined = enter(header, rank, file, None, config).map_err(JobError::Place)?;
@@ -87,7 +82,8 @@ pub fn join(
         joined.boot = Box::new(Exchange::new(library, nodes));
     }
     let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
-    watch::start(Watch { library, header, rank, tells_hosts, exit_time }).map_err(|e| place(format!("pthread_create: {e}")))?;
+    watch::start(Watch { library, header, rank, tells_hosts, exit_time })
+        .map_err(|e| place(format!("pthread_create: {e}")))?;
     library.on_lost_connection(lost).map_err(place)?;
     Ok(Some(joined))
 }
