@@ -67,7 +67,12 @@ impl Library {
         };
         // SAFETY: `me` is writable, and there are no attributes.
         let status = unsafe { init(&mut library.me, ptr::null_mut(), 0) };
-        library.check("PMIx_Init", status)?;
+        library.check("PMIx_Init", status).map_err(|error| {
+            format!(
+                "{error}; is the launcher's daemon on this host, and can this process reach it? For a job of one node \
+                 unset PMIX_NAMESPACE"
+            )
+        })?;
         Ok(library)
     }
 
