@@ -23,6 +23,8 @@ mod left_behind;
 mod node;
 #[path = "launcher/output.rs"]
 mod output;
+#[path = "launcher/pmix.rs"]
+mod pmix;
 #[path = "launcher/suite.rs"]
 mod suite;
 

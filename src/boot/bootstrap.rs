@@ -76,6 +76,11 @@ impl Key {
         Key(key)
     }
 
+    /// The name's bytes, with zeros behind them.
+    pub(super) fn bytes(&self) -> [u8; 7] {
+        self.0
+    }
+
     /// The key's name.
     pub fn name(&self) -> &str {
         let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());

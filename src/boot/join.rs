@@ -1,8 +1,9 @@
-//! How this process takes its place in the job: handed over by the launcher, forked here, or alone.
+//! How this process takes its place in the job: handed over by the launcher, found by PMIx, forked here, or alone.
 //!
 //! Must not know: what a hand-off holds, how nodes are forked, what a place is.
 
 use super::launcher::{launched, take_handoff};
+use super::pmix::{self, Foreign};
 use super::{JobError, Joined, fork};
 use crate::base::config::Config;
 use crate::os::sys;
@@ -13,6 +14,7 @@ use crate::supervise::node;
 /// | start | result |
 /// |---|---|
 /// | under a launcher | this process is the node that the hand-off names |
+/// | under another launcher, several processes | this process is the node that PMIx says, or an error |
 /// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them |
 /// | otherwise | a job of one node |
 ///
@@ -33,7 +35,17 @@ pub fn join(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result
                     .into(),
         }),
         Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff { value: value.clone(), problem }),
-        None if config.nodes > 1 => fork::forked(config, fits),
-        None => fork::alone(config),
+        None => match pmix::found() {
+            Foreign::Unusable(problem) => Err(JobError::Place(problem)),
+            Foreign::Pmix(who) => match pmix::join(&who, config, &fits)? {
+                Some(joined) => Ok(joined),
+                None => unlaunched(config, fits),
+            },
+            Foreign::None => unlaunched(config, fits),
+        },
     }
+}
+
+fn unlaunched(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
+    if config.nodes > 1 { fork::forked(config, fits) } else { fork::alone(config) }
 }

@@ -6,6 +6,8 @@
 //! | starter of the nodes | implementation | put and get | fence |
 //! |---|---|---|---|
 //! | `gasnetrun_sci`, `gasnet_init` (forks), or none (one node) | [`Shared`] | in the head of the job's memory | a counter |
+//! | a launcher that speaks PMIx, on one host | [`Shared`] | as above | as above |
+//! | the same, on several hosts | [`pmix::Exchange`] | one value of PMIx per node and round | PMIx's |
 //! | a test, as threads of its own | `Memory` | in a table | a condition variable |
 //!
 //! Must not know: engines, segments, what the values mean. May use: the supervisor's files, `config`, `os`.
@@ -20,6 +22,7 @@ pub mod launcher;
 mod member;
 #[cfg(any(test, fuzzing))]
 pub mod memory;
+pub mod pmix;
 pub mod share;
 mod shared;
 #[cfg(test)]

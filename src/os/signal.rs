@@ -47,6 +47,18 @@ impl SignalSet {
         SignalSet(set)
     }
 
+    /// Every signal but those of faults, which a thread that blocks them would die of without a message.
+    pub fn all_but_faults() -> SignalSet {
+        let mut set = SignalSet::new(&[]);
+        // SAFETY: `set` is writable.
+        unsafe { libc::sigfillset(&mut set.0) };
+        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL] {
+            // SAFETY: `set` is initialised; a wrong number is refused by an error.
+            unsafe { libc::sigdelset(&mut set.0, fault) };
+        }
+        set
+    }
+
     /// Changes this thread's mask as `how` says (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK). Returns the mask before.
     pub fn apply(&self, how: c_int) -> SignalSet {
         let mut old = SignalSet::new(&[]);

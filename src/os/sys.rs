@@ -145,6 +145,14 @@ pub fn random() -> u64 {
     if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
 }
 
+/// 64 random bits that nobody can guess. Waits for the kernel if it has just started.
+pub fn secret() -> io::Result<u64> {
+    let mut value = 0u64;
+    // SAFETY: `value` has 8 writable bytes.
+    let got = unsafe { libc::getrandom((&raw mut value).cast(), 8, 0) };
+    if got == 8 { Ok(value) } else { Err(refused("getrandom")(io::Error::last_os_error())) }
+}
+
 /// A memory file without a name in any file system, closed on exec. If the kernel has seals, no process can shorten
 /// it, which would make another process's accesses end with SIGBUS. Nor can one forbid others to write to it or to
 /// extend it.
@@ -221,6 +229,25 @@ pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> 
     let copy = duplicate(lowest).or_else(|_| duplicate(3))?;
     // SAFETY: the kernel just gave us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Gives the calling thread a table of descriptors of its own, with only `kept` in it. What other threads close or open
+/// from now on does not concern it.
+pub fn own_descriptors(kept: &[RawFd]) -> io::Result<()> {
+    // SAFETY: it takes an integer. No other thread uses this thread's descriptors.
+    check("unshare", unsafe { libc::unshare(libc::CLONE_FILES) })?;
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    let mut first = 0u32;
+    for end in kept.into_iter().map(|fd| fd as u32).chain([u32::MAX]) {
+        if first < end {
+            // SAFETY: it closes descriptors in this thread's own table, where nobody uses them. A kernel without it
+            // keeps them open until the process ends.
+            unsafe { libc::syscall(libc::SYS_close_range, first, end - 1, 0) };
+        }
+        first = end.saturating_add(1);
+    }
+    Ok(())
 }
 
 /// Makes descriptor `target` (0, 1 or 2) a copy of `fd`.

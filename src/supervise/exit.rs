@@ -32,6 +32,9 @@ unsafe extern "C" {
 /// for any write to a file, short enough for a user who waits.
 const SHORT: Duration = Duration::from_secs(1);
 
+/// Time to say goodbye to a launcher that is not ours. It is a few ms; a guess for a busy host.
+const GOODBYE: Duration = Duration::from_secs(5);
+
 /// Time for the other streams if one stream is known to be locked. A guess: files are cached, so 100 ms flush a lot.
 const BLOCKED: Duration = Duration::from_millis(100);
 
@@ -40,6 +43,8 @@ static LEAVING: AtomicU32 = AtomicU32::new(0);
 // The exit code, for the alarm.
 static CODE: AtomicU32 = AtomicU32::new(0);
 static HOOK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static DEPARTURE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static UNSUPERVISED: AtomicBool = AtomicBool::new(false);
 static FLUSHING: AtomicBool = AtomicBool::new(false);
 
 /// Signals that are ignored once exit has begun.
@@ -52,6 +57,55 @@ const FAULTS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIG
 pub fn set_hook(hook: fn()) {
     // ORDERING: Release ↔ Acquire in `run_hook`: the hook sees what was set up before.
     HOOK.store(hook as *mut c_void, Ordering::Release);
+}
+
+/// How a node leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Departure {
+    /// By gasnet_exit or by returning from main.
+    Orderly,
+    /// It has failed, and ends the job.
+    Failed,
+}
+
+/// Sets the function with which a node says goodbye to a launcher that is not ours. It runs once, after the job's code
+/// was recorded and all was flushed. It must be async-signal-safe and return after a bounded time.
+pub fn set_departure(depart: fn(Departure)) {
+    // ORDERING: Release ↔ Acquire in `depart`: the function sees what was set up before.
+    DEPARTURE.store(depart as *mut c_void, Ordering::Release);
+    UNSUPERVISED.store(true, Ordering::Relaxed); // Relaxed: see `is_unsupervised`
+}
+
+/// Whether a launcher that is not ours started this node. Then the node has no supervisor above it.
+pub fn is_unsupervised() -> bool {
+    UNSUPERVISED.load(Ordering::Relaxed) // Relaxed: a setting
+}
+
+fn depart(how: Departure) {
+    // ORDERING: Acquire ↔ Release in `set_departure`: the function sees what was set up before. The swap makes it run
+    // once.
+    let depart = DEPARTURE.swap(ptr::null_mut(), Ordering::Acquire);
+    if !depart.is_null() {
+        // SAFETY: only `set_departure` stores here, and it stores a `fn(Departure)`.
+        let depart = unsafe { std::mem::transmute::<*mut c_void, fn(Departure)>(depart) };
+        set_alarm(GOODBYE);
+        depart(how);
+    }
+}
+
+fn leave_orderly(code: i32) -> ! {
+    depart(Departure::Orderly);
+    sys::exit_now(code & 0xff)
+}
+
+/// Ends this node with `code` from a thread of ours, whatever its client does: `depart` runs, for a second at most.
+pub fn force(code: u8, depart: impl FnOnce()) -> ! {
+    CODE.store(code.into(), Ordering::Relaxed); // Relaxed: as in `record`
+    DEPARTURE.store(ptr::null_mut(), Ordering::Relaxed); // Relaxed: no function is handed over
+    set_alarm(SHORT);
+    depart();
+    sys::exit_now(code.into())
 }
 
 fn run_hook() {
@@ -79,7 +133,7 @@ pub fn exit(code: i32) -> ! {
     set_alarm(SHORT);
     run_hook();
     flush_the_rest();
-    sys::exit_now(code & 0xff)
+    leave_orderly(code)
 }
 
 // A thread in a read holds its stream's lock, usually that of stdin, and fflush(NULL) waits for that lock. Then the
@@ -103,7 +157,7 @@ fn begin(node: &Node, code: i32) {
                 set_alarm(SHORT); // Relaxed: one thread
                 sys::flush_all_stdio();
             }
-            sys::exit_now(code & 0xff);
+            leave_orderly(code);
         }
         loop {
             sys::pause();
@@ -124,6 +178,7 @@ fn record(node: &Node, code: i32) {
 pub fn at_once(code: u8) -> ! {
     if let Some(node) = node::current() {
         record(node, code.into());
+        depart(Departure::Failed);
     }
     sys::exit_now(code.into())
 }
@@ -134,7 +189,7 @@ pub fn is_leaving() -> bool {
 }
 
 extern "C" fn leave_with_code(_signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
-    sys::exit_now(CODE.load(Ordering::Relaxed) as c_int) // Relaxed: see `record`
+    leave_orderly(CODE.load(Ordering::Relaxed) as c_int) // Relaxed: see `record`
 }
 
 // Does what rule 3 says.
@@ -168,6 +223,8 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
     begin(node, code);
     set_alarm(node.exit_time); // for the exit handlers and destructors that still have to run
     run_hook();
+    depart(Departure::Orderly);
+    set_alarm(node.exit_time);
 }
 
 /// Like [`base::fatal`], but works before init too, when the hook for stack trace and freeze is not installed yet.

@@ -248,6 +248,12 @@ impl JobHeader {
         self.fixed.memory_number.store(number as u32 + 1, Ordering::Relaxed); // Relaxed: rule 1
     }
 
+    /// Notes that process or thread `keeper` keeps this memory open under the supervisor's number. Call it before nodes
+    /// wire themselves up.
+    pub fn set_keeper(&self, keeper: u32) {
+        self.fixed.supervisor.store(keeper, Ordering::Relaxed); // Relaxed: a fence comes before any use
+    }
+
     /// Opens this memory again through the supervisor's descriptor.
     pub fn reopen(&self) -> io::Result<OwnedFd> {
         let number = self.fixed.memory_number.load(Ordering::Relaxed); // Relaxed: rule 1
@@ -284,7 +290,17 @@ impl JobHeader {
         let word = EXIT_SET | u32::from(code);
         let merge = |old: u32| (old == 0 || (old == EXIT_SET && code != 0)).then_some(word);
         // Relaxed: nothing else is ordered by this word.
-        let _ = self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge);
+        if self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge).is_ok() {
+            sys::futex_wake_all(&self.fixed.exit_word);
+        }
+    }
+
+    /// Waits for the job's exit code, at most for `timeout`; may return early.
+    pub fn wait_for_exit(&self, timeout: Duration) -> Option<u8> {
+        self.exit_code().or_else(|| {
+            sys::futex_wait(&self.fixed.exit_word, 0, timeout);
+            self.exit_code()
+        })
     }
 
     /// The job's exit code; `None` if there is none yet. Async-signal-safe.

@@ -46,6 +46,10 @@ pub fn signal_name(signal: c_int) -> String {
 pub fn install_at_init(config: &Config) {
     let (rank, _) = log::identity();
     debug::configure(config, Some(rank));
+    // A foreign launcher asks nodes to end by SIGTERM, at any time. Without a handler their output would be lost.
+    if exit::is_unsupervised() && sys::is_default(libc::SIGTERM) && !config.no_catch.contains(libc::SIGTERM) {
+        sys::set_handler(libc::SIGTERM, on_terminating);
+    }
     if config.no_catch.contains(libc::SIGQUIT) {
         return;
     }
@@ -68,6 +72,11 @@ pub fn install_at_attach(config: &Config) {
     take(&FATAL, on_fatal);
     take(&TERMINATING, on_terminating);
     take(&[libc::SIGQUIT], on_quit);
+}
+
+/// Whether this node has got a terminating signal, and with it a SIGQUIT.
+pub fn was_told_to_end() -> bool {
+    DIRECT.load(Ordering::Relaxed) > 0 // Relaxed: a hint
 }
 
 // How the signal was sent, and whether this node's supervisor sent it.
@@ -114,7 +123,10 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     if (if forwarded { &DIRECT } else { &FORWARDED }).load(Ordering::Relaxed) > 0 {
         return; // the twin of a signal that is being handled
     }
-    report("signal", signal);
+    // A foreign launcher sends SIGTERM to the nodes that are left when one has ended with a code. That is no news.
+    if !(exit::is_unsupervised() && node::current().is_some_and(|node| node.header.exit_code().is_some())) {
+        report("signal", signal);
+    }
     // This signal is blocked while its handler runs, but a second one must get through (rule 2).
     sys::SignalSet::new(&TERMINATING).apply(libc::SIG_UNBLOCK);
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);

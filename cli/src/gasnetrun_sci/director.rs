@@ -265,9 +265,10 @@ impl Director {
         }
         let hosts: Vec<u32> = map.iter().map(|at| numbers[*at as usize].unwrap_or(0)).collect();
         let directory = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
+        let secret = || sys::secret().map_err(|error| format!("no random bytes for the job's secret: {error}"));
         let mut start = Start {
             id: self.plan.id,
-            secret: [sys::random(), sys::random()],
+            secret: [secret()?, secret()?],
             host: 0,
             hosts,
             directory,

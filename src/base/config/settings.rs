@@ -34,6 +34,8 @@ pub struct Config {
     pub window: bool,
     /// The nodes whose segments are not mapped.
     pub unmapped: Unmapped,
+    /// The user's name for this host. Nodes with different names share no memory.
+    pub host: Option<String>,
     /// Whether to commit segment memory at attach.
     pub reserve: bool,
     /// Whether a node that goes to sleep makes the fence for all, with membarrier(2).
@@ -151,6 +153,7 @@ impl Default for Config {
             tune_problem: None,
             window: true,
             unmapped: Unmapped::No,
+            host: None,
             reserve: false,
             membarrier: true,
             native: true,

@@ -114,6 +114,14 @@ pub(super) const VARS: &[Var] = &[
         set: |c, v| put(&mut c.unmapped, Unmapped::parse(v)),
     },
     Var {
+        name: "GASNET_SCI_HOST",
+        aliases: &[],
+        default: "found out",
+        doc: "under a launcher with PMIx: a name for this host; nodes with different names share no memory, as if they were on two hosts",
+        form: "any text",
+        set: |c, v| put(&mut c.host, Some(Some(v.trim().to_string()))),
+    },
+    Var {
         name: "GASNET_SCI_RESERVE",
         aliases: &[],
         default: "no",
