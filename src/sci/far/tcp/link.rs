@@ -26,8 +26,10 @@ use std::sync::Arc;
 const STREAM_MOST: usize = 256 << 10;
 /// Bytes that the socket has not sent, from which on no bulk is added.
 const UNSENT_MOST: usize = 256 << 10;
-/// Long writes and reads under way, at most.
+/// Long writes and data that wait, at most.
 const BULK_MOST: usize = 1024;
+/// Transfers under way, at most, so that what is kept of them is bounded: 100 KiB for a peer.
+const UNDER_WAY: usize = 4096;
 /// Bytes of a write or of data that are copied, so that many go out in one piece.
 const SMALL: usize = 4 << 10;
 /// Bytes of a piece of the stream that may be added to.
@@ -274,7 +276,7 @@ impl Link {
 
     /// Writes memory that stays as it is until `done`. False: too many are under way.
     pub fn write_later(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> io::Result<bool> {
-        if self.bulk.len() >= BULK_MOST || self.stream_bytes > STREAM_MOST {
+        if self.bulk.len() >= BULK_MOST || self.unacknowledged.len() >= UNDER_WAY || self.stream_bytes > STREAM_MOST {
             self.pump()?;
             return Ok(false);
         }
@@ -288,7 +290,7 @@ impl Link {
 
     /// Asks for `len` bytes at `offset`. False: too many are under way.
     pub fn read(&mut self, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64) -> io::Result<bool> {
-        if self.reads.len() >= BULK_MOST * 64 || self.stream_bytes > STREAM_MOST {
+        if self.reads.len() >= UNDER_WAY || self.stream_bytes > STREAM_MOST {
             self.pump()?;
             return Ok(false);
         }
