@@ -60,10 +60,15 @@ pub fn size(bytes: u64) -> String {
 /// environment or client; else the default) and the node's share of what all may have together. In whole pages, at
 /// least one.
 pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
+    max_segment_part(asked, nodes, nodes)
+}
+
+/// The same for one of the `locals` nodes that a job of `nodes` has on this host.
+pub fn max_segment_part(asked: Option<u64>, locals: u32, nodes: u32) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
     let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
     let space = left(address_space(), address_space_for(nodes) + PROGRAM_SPACE);
-    share(asked, [memory(), space, left(file_size(), file_for(nodes, nodes))], nodes)
+    share(asked, [memory(), space, left(file_size(), file_for(locals, nodes))], locals)
 }
 
 /// Bytes that a client's text asks for (`gasnet_max_segsize_str`; contract: ex-core.md §5.3): a memory size, or a number up to 1,

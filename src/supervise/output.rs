@@ -264,6 +264,7 @@ pub struct Output {
     sources: Vec<Source>,
     scratch: Vec<u8>,
     lost: bool,
+    holds_prompts: bool,
 }
 
 impl Output {
@@ -278,7 +279,8 @@ impl Output {
         let identity = |sink: &Sink| sink.file().metadata().map(|m| (m.dev(), m.ino(), m.rdev()));
         let same = identity(&out)? == identity(&err)?;
         let sinks = if same { vec![out] } else { vec![out, err] };
-        let mut output = Output { sinks, sources: Vec::new(), scratch: vec![0; 64 << 10], lost: false };
+        let mut output =
+            Output { sinks, sources: Vec::new(), scratch: vec![0; 64 << 10], lost: false, holds_prompts: false };
         for (rank, pair) in streams {
             for (stream, pipe) in pair.into_iter().enumerate() {
                 let Some(pipe) = pipe else { continue };
@@ -316,6 +318,14 @@ impl Output {
             quiet_since: Instant::now(),
         });
         number
+    }
+
+    /// While `hold` is true no unfinished line is taken for a prompt: its rest may be on its way. Nothing is quiet at the end of that.
+    pub fn hold_prompts(&mut self, hold: bool) {
+        if self.holds_prompts && !hold {
+            self.sources.iter_mut().for_each(|source| source.quiet_since = Instant::now());
+        }
+        self.holds_prompts = hold;
     }
 
     /// Brings bytes of the stream with this number; none: it has ended.
@@ -375,14 +385,14 @@ impl Output {
 
     /// The time when [`Output::transfer`] has something to do even if nothing is readable.
     pub fn next(&self) -> Option<Instant> {
-        let prompts = self.sources.iter().filter_map(Source::due);
+        let prompts = self.sources.iter().filter(|_| !self.holds_prompts).filter_map(Source::due);
         prompts.chain(self.sinks.iter().filter_map(Sink::due)).min()
     }
 
     /// Reads what poll(2) found, shows lines that were kept back long enough, and writes what can be written without
     /// waiting. True if anything was read.
     pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
-        let Output { sinks, sources, scratch, .. } = self;
+        let Output { sinks, sources, scratch, holds_prompts, .. } = self;
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let now = Instant::now();
         let mut any = false;
@@ -394,7 +404,7 @@ impl Output {
                 source.finish(sink);
                 return false;
             }
-            if source.due().is_some_and(|at| at <= now) {
+            if !*holds_prompts && source.due().is_some_and(|at| at <= now) {
                 source.pass_on(sink);
             }
             true

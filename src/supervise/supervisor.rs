@@ -224,6 +224,7 @@ impl Supervisor {
             self.exec_failed();
         }
         if self.options.guard.take_if(|guard| is_ready(guard.as_raw_fd())).is_some() {
+            self.tell_failure(1, "its agent was killed"); // before the nodes' ends, which follow from it
             self.requested.get_or_insert(libc::SIGKILL);
             self.ending.abandoned(now);
         }

@@ -26,6 +26,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+mod finish;
 mod input;
 mod news;
 mod next;
@@ -35,12 +36,8 @@ mod remote;
 pub const AGENT: &str = "--agent";
 /// How many agents are being started at a time: a server that many connect to at once refuses some (sshd: MaxStartups).
 const AT_ONCE: usize = 16;
-/// How long the launcher waits for what the commands that started agents may still print.
-const LINGER: Duration = Duration::from_millis(200);
 /// How long after the killing of all nodes an agent may take to end. The agent itself gives up after as long.
 const REAPING: Duration = Duration::from_secs(11);
-/// How long a command that started an agent may run on when that has ended.
-const LEAVING: Duration = Duration::from_secs(1);
 /// The first number of a node's stream among those of the output. No descriptor has such a number.
 const FED: i32 = 1 << 24;
 
@@ -68,7 +65,7 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
         Place::Load => None,
         _ => Some(place::place(&place, order.nodes, &hosts, even, last, &[]).map_err(stop)?),
     };
-    let command = Command::new(config).map_err(stop)?;
+    let command = Command::new(config, hosts.len()).map_err(stop)?;
     if order.verbose {
         show(&order, &file, &hosts, map.as_deref(), &command);
     }
@@ -260,12 +257,11 @@ impl Director {
         }
         // Hosts without nodes have no number.
         let mut numbers = vec![None; self.hosts.len()];
-        let mut count = 0;
-        for (at, number) in (0..).zip(&mut numbers).filter(|(at, _)| map.contains(at)) {
-            *number = Some(count);
-            count += 1;
-            self.remotes[at as usize].ranks =
-                (0..).zip(&map).filter(|(_, of)| **of == at).map(|(rank, _)| rank).collect();
+        let used = (0..self.hosts.len()).filter(|at| map.contains(&(*at as u32)));
+        for (number, at) in (0..).zip(used) {
+            numbers[at] = Some(number);
+            let here = (0..).zip(&map).filter(|(_, of)| **of as usize == at);
+            self.remotes[at].ranks = here.map(|(rank, _)| rank).collect();
         }
         let hosts: Vec<u32> = map.iter().map(|at| numbers[*at as usize].unwrap_or(0)).collect();
         let directory = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
@@ -341,6 +337,7 @@ impl Director {
         {
             self.output.feed(number, &bytes);
         }
+        self.output.hold_prompts(self.output.is_clogged() || !self.waiting.is_empty());
         if self.output.is_clogged() {
             self.ending.extend(Instant::now());
         } else {
@@ -448,45 +445,6 @@ impl Director {
             all[rank as usize] = half;
         }
         self.send_all(&Frame::Release(generation, all));
-    }
-
-    // Shows the output that is still on its way, and waits for the commands that started agents.
-    fn clear_up(&mut self) {
-        let until = Instant::now() + LEAVING;
-        let mut give_up = Instant::now() + LINGER;
-        for stream in (0..self.plan.order.nodes).flat_map(|rank| [fed(rank, 0), fed(rank, 1)]) {
-            self.output.feed(stream, &[]);
-        }
-        while self.output.has_sources() || self.output.is_holding() || self.remotes.iter_mut().any(Remote::is_running) {
-            let now = Instant::now();
-            if now >= until {
-                self.remotes.iter_mut().for_each(Remote::end);
-            }
-            if self.output.has_sources() && now >= give_up && !self.remotes.iter_mut().any(Remote::is_running) {
-                self.output.close_sources();
-                continue;
-            }
-            let mut set = vec![entry(&self.signals, libc::POLLIN)];
-            self.output.interests(&mut set);
-            let due = [Some(Duration::from_millis(50)), self.output.next().map(|at| at.saturating_duration_since(now))];
-            let _ = sys::poll(&mut set, due.into_iter().flatten().min());
-            if self.output.transfer(&set[1..]) || self.output.is_clogged() {
-                give_up = Instant::now() + LINGER;
-            }
-            if set[0].revents != 0 && self.ends_by_signal() {
-                return; // the user did not want to wait for the slow reader
-            }
-        }
-    }
-
-    fn status(&self) -> i32 {
-        let status = match (self.requested, self.code) {
-            (Some(signal), _) => 128 + signal,
-            (None, Some(code)) => code.into(),
-            (None, None) => self.failed.into(),
-        };
-        // A job whose output could not be written must not end with success.
-        if status == 0 { self.output.has_lost().into() } else { status }
     }
 }
 

@@ -166,8 +166,11 @@ impl Job {
 
     /// Tells the user what is run.
     pub fn show(&self) {
-        let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
-        advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
+        if self.ranks.len() == self.order.nodes as usize {
+            // Of several hosts the launcher has said it.
+            let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
+            advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
+        }
         advise(&format!("addresses of functions and static data: {}", self.addresses));
         for (rank, place) in self.ranks.iter().zip(&self.places) {
             let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));

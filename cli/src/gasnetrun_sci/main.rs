@@ -48,8 +48,11 @@ pub extern "C" fn start() -> i32 {
 
 // The man page, for ci/install.
 fn write_man() -> i32 {
-    let wanted =
-        |name: &str| name.starts_with("GASNET_EXIT") || name == "GASNET_SCI_NODES" || name == "GASNET_VERBOSEENV";
+    let wanted = |name: &str| {
+        let hosts = ["GASNET_SCI_RSH", "GASNET_SCI_START_TIMEOUT", "GASNET_SCI_LINK_TIMEOUT", "GASNET_SCI_AGENT_CONF"];
+        let others = ["GASNET_SCI_NODES", "GASNET_VERBOSEENV"];
+        name.starts_with("GASNET_EXIT") || others.contains(&name) || hosts.contains(&name)
+    };
     match man::page(cli::command(), wanted, "gasnet-sci").and_then(|page| io::stdout().write_all(&page)) {
         Ok(()) => 0,
         Err(error) => stop::Stop::new(1, format!("{}: cannot write the man page: {error}", cli::NAME)).print(),

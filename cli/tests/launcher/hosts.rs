@@ -242,7 +242,7 @@ fn an_agent_that_is_killed_ends_the_job() {
             send(agents[number], libc::SIGKILL);
         });
         assert_eq!(outcome.status, 1, "{outcome:?}");
-        expect_line(&outcome, &["the agent on host ", "ending the job"]);
+        expect_line(&outcome, &["agent ", "ending the job"]);
     }
 }
 
@@ -379,4 +379,25 @@ fn stdin_that_is_longer_than_any_buffer_arrives() {
     let mut counts: Vec<String> = run(start).out.lines().map(|line| line.trim().to_string()).collect();
     counts.sort_unstable();
     assert_eq!(counts, ["0", "3200000"]);
+}
+
+#[test]
+fn time_limits_and_files_of_output_hold_on_all_hosts() {
+    let directory = scratch("hosted-output");
+    let options = ["--host", "a,b", "--output-dir", directory.to_str().unwrap()];
+    let outcome = run(on(4, &options, "join fence lines:100 exit:0"));
+    assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (0, "", ""), "{outcome:?}");
+    let read = |rank| fs::read_to_string(directory.join(format!("node-{rank}.out"))).unwrap();
+    node::check_lines(&(0..4).map(read).collect::<String>(), 4, 100);
+    let outcome = run(on(4, &["--host", "a,b", "--timeout", "1"], "join fence spin"));
+    assert_eq!(outcome.status, 124, "{outcome:?}");
+    expect_line(&outcome, &["did not end within 1 s (--timeout)"]);
+}
+
+#[test]
+fn tags_name_the_node_whatever_its_host() {
+    let outcome = run(on(4, &["--host", "a,b", "--tag-output"], "join attach fence buffer:x exit:0"));
+    let mut lines: Vec<&str> = outcome.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((outcome.status, lines), (0, vec!["[0] x", "[1] x", "[2] x", "[3] x"]), "{outcome:?}");
 }

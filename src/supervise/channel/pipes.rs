@@ -24,6 +24,8 @@ pub struct Channel {
     // The frames begin only behind `MAGIC`.
     begun: bool,
     over: bool,
+    // Nobody reads what this side writes. What the other side wrote before may still be read.
+    deaf: bool,
     heard_at: Instant,
     beat_at: Instant,
 }
@@ -59,6 +61,7 @@ impl Channel {
             held: Vec::new(),
             begun,
             over: false,
+            deaf: false,
             heard_at: now,
             beat_at: now,
         })
@@ -66,7 +69,7 @@ impl Channel {
 
     /// Sends `frame`, now or when there is room.
     pub fn send(&mut self, frame: &Frame) {
-        if !self.over {
+        if !self.over && !self.deaf {
             frame.encode(&mut self.held);
             self.flush();
         }
@@ -74,12 +77,15 @@ impl Channel {
 
     /// Writes what can be written without waiting.
     pub fn flush(&mut self) {
-        while !self.held.is_empty() && !self.over {
+        while !self.held.is_empty() {
             match self.output.write(&self.held) {
                 Ok(n) => drop(self.held.drain(..n)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.over = true,
+                Err(_) => {
+                    self.deaf = true;
+                    self.held.clear();
+                }
             }
         }
     }

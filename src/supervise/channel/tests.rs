@@ -2,7 +2,8 @@
 
 use super::*;
 use proptest::prelude::*;
-use std::io::{Read, Write};
+use std::io::Write;
+use std::time::Instant;
 
 fn half() -> impl Strategy<Value = Half> {
     any::<[u64; HALF]>()
@@ -121,12 +122,22 @@ fn text_before_an_agent_is_skipped_and_text_instead_of_one_is_refused() {
 }
 
 #[test]
-fn a_reader_that_has_gone_ends_the_channel() {
-    let (launcher, mut agent) = ends();
-    drop(launcher);
+fn what_was_written_before_the_end_is_read_though_nobody_listens_any_more() {
+    let (mut launcher, mut agent) = ends();
+    agent.send(&Frame::Done(Some(3)));
+    drop(agent);
+    launcher.send(&Frame::Beat);
+    assert!(!launcher.is_over() && !launcher.is_holding());
+    assert_eq!(launcher.receive(), Ok(vec![Frame::Done(Some(3))]));
+    assert!(launcher.is_over());
+}
+
+#[test]
+fn frames_that_are_put_back_come_first() {
+    let (mut launcher, mut agent) = ends();
+    launcher.put_back([Frame::Kill].into_iter());
+    assert!(launcher.is_readable(&[]) && launcher.next_beat() <= Instant::now());
     agent.send(&Frame::Beat);
-    assert!(agent.is_over() && !agent.is_holding());
-    let (mut read, write) = std::io::pipe().unwrap();
-    drop(write);
-    assert_eq!(read.read(&mut [0; 1]).unwrap(), 0);
+    assert_eq!(launcher.receive(), Ok(vec![Frame::Kill, Frame::Beat]));
+    assert!(!launcher.is_readable(&[]));
 }

@@ -246,7 +246,7 @@ impl Supervisor {
         true
     }
 
-    // Leaves a program that cannot be executed to the launcher. False if there is none.
+    // Leaves a failure, such as a program that cannot be executed, to the launcher. False if there is none.
     pub(super) fn tell_failure(&self, status: u8, line: &str) -> bool {
         let Some(link) = &self.link else { return false };
         link.send(&Frame::Failed(status, line.into()));

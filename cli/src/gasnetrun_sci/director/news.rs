@@ -1,7 +1,7 @@
 //! What agents and the user tell the launcher.
 
-use super::remote::State;
 use super::Director;
+use super::remote::State;
 use gasnet_sci::am::region::LAYOUT_VERSION;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{self, Frame, Hello};

@@ -26,10 +26,13 @@ pub struct Command {
     launcher: OsString,
     // The signals that are blocked while agents are started, except for those of this process's loop.
     mask: sys::SignalSet,
+    // The limit on descriptors that agents inherit.
+    descriptors: (u64, u64),
 }
 
 impl Command {
-    pub fn new(config: &Config) -> Result<Command, String> {
+    /// For a job that may reach so many hosts. Raises this process's limit on descriptors.
+    pub fn new(config: &Config, hosts: usize) -> Result<Command, String> {
         let launcher =
             std::env::current_exe().map_err(|error| format!("this program's own path is unknown: {error}"))?;
         // A remote shell reads the command line.
@@ -42,7 +45,17 @@ impl Command {
         let rsh = config.hosts.rsh.as_ref().map(|text| text.split_whitespace().map(String::from).collect());
         // The mask as it is now, before the launcher blocks the signals that it reads.
         let mask = sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK);
-        Ok(Command { rsh, launcher: launcher.into(), mask })
+        let descriptors = sys::descriptor_limit();
+        let (needed, hard) = (hosts as u64 * 3 + 32, descriptors.1);
+        if needed > hard {
+            return Err(format!(
+                "{hosts} hosts need {needed} descriptors, the hard limit is {hard} (RLIMIT_NOFILE: ulimit -Hn)"
+            ));
+        }
+        if descriptors.0 < needed {
+            sys::set_descriptor_limit((needed, hard));
+        }
+        Ok(Command { rsh, launcher: launcher.into(), mask, descriptors })
     }
 
     // This host is reached without the command, unless the user has set one.
@@ -75,8 +88,9 @@ impl Command {
         command.arg(AGENT).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A session of its own, so that signals of the terminal do not reach it: the launcher passes them on. It dies with the
         // launcher; the agent behind it then finds the channel closed.
-        let mask = self.mask;
+        let (mask, descriptors) = (self.mask, self.descriptors);
         let prepare = move || {
+            sys::set_descriptor_limit(descriptors);
             mask.apply(libc::SIG_SETMASK);
             // SAFETY: setsid takes no arguments.
             unsafe { libc::setsid() };

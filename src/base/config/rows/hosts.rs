@@ -44,11 +44,11 @@ pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_SCI_AGENT_CONF",
         aliases: &[],
-        default: "/etc/gasnet-sci/agent.conf",
-        doc: "a second file of limits on jobs of several hosts, see gasnetrun_sci --help; read on each host besides the first one, and \
-              the tighter limit counts",
-        form: "a file name",
-        set: |c, v| put(&mut c.hosts.agent_conf, Some(Some(v.trim().to_string()))),
+        default: "none",
+        doc: "a file of limits on this host's part of jobs of several hosts, besides /etc/gasnet-sci/agent.conf (gasnetrun_sci --help); of \
+              two limits the tighter one counts",
+        form: "a file name, or none",
+        set: |c, v| put(&mut c.hosts.agent_conf, Some(Some(v.trim().to_string()).filter(|file| file != "none"))),
     },
     Var {
         name: "GASNET_SCI_NETWORK",

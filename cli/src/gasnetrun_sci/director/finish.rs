@@ -1,0 +1,52 @@
+//! The end of the launcher: what is still printed, what still runs, and the status.
+
+use super::remote::Remote;
+use super::{Director, entry, fed};
+use gasnet_sci::os::sys;
+use std::time::{Duration, Instant};
+
+/// How long the launcher waits for what the commands that started agents may still print.
+const LINGER: Duration = Duration::from_millis(200);
+/// How long a command that started an agent may run on when that has ended.
+const LEAVING: Duration = Duration::from_secs(1);
+
+impl Director {
+    // Shows the output that is still on its way, and waits for the commands that started agents.
+    pub(super) fn clear_up(&mut self) {
+        let until = Instant::now() + LEAVING;
+        let mut give_up = Instant::now() + LINGER;
+        for stream in (0..self.plan.order.nodes).flat_map(|rank| [fed(rank, 0), fed(rank, 1)]) {
+            self.output.feed(stream, &[]);
+        }
+        while self.output.has_sources() || self.output.is_holding() || self.remotes.iter_mut().any(Remote::is_running) {
+            let now = Instant::now();
+            if now >= until {
+                self.remotes.iter_mut().for_each(Remote::end);
+            }
+            if self.output.has_sources() && now >= give_up && !self.remotes.iter_mut().any(Remote::is_running) {
+                self.output.close_sources();
+                continue;
+            }
+            let mut set = vec![entry(&self.signals, libc::POLLIN)];
+            self.output.interests(&mut set);
+            let due = [Some(Duration::from_millis(50)), self.output.next().map(|at| at.saturating_duration_since(now))];
+            let _ = sys::poll(&mut set, due.into_iter().flatten().min());
+            if self.output.transfer(&set[1..]) || self.output.is_clogged() {
+                give_up = Instant::now() + LINGER;
+            }
+            if set[0].revents != 0 && self.ends_by_signal() {
+                return; // the user did not want to wait for the slow reader
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> i32 {
+        let status = match (self.requested, self.code) {
+            (Some(signal), _) => 128 + signal,
+            (None, Some(code)) => code.into(),
+            (None, None) => self.failed.into(),
+        };
+        // A job whose output could not be written must not end with success.
+        if status == 0 { self.output.has_lost().into() } else { status }
+    }
+}
