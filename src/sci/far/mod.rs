@@ -24,6 +24,8 @@
 //! Must not know: messages, slots, how a wire works.
 
 pub mod apply;
+#[cfg(all(test, not(loom)))]
+pub mod conformance;
 pub mod record;
 pub mod remote;
 pub mod tcp;

@@ -101,6 +101,8 @@ pub struct Link {
     unacknowledged: VecDeque<(u64, &'static AtomicU64)>,
     /// Reads that are not complete, the oldest first.
     pub reads: VecDeque<Landing>,
+    /// What the peer has asked for and what has not gone into the stream whole.
+    answers: usize,
     /// The peer's writes that are in place, and what it was told of them.
     in_place: u64,
     told: u64,
@@ -247,10 +249,15 @@ impl Link {
         self.put_out(&head, &body).map(|()| true)
     }
 
-    /// The peer has asked for these bytes of this node's segment.
-    pub fn answer(&mut self, from: *const u8, len: usize) -> Sent {
+    /// The peer has asked for these bytes of this node's segment. False: it has asked for more at once than this library does.
+    pub fn answer(&mut self, from: *const u8, len: usize) -> bool {
+        if self.answers >= BULK_MOST {
+            return false;
+        }
+        self.answers += 1;
         self.bulk.push_back(Bulk { memory: Memory { at: from, len }, write: None });
-        self.pump()
+        let _ = self.pump(); // an error of the socket shows in the next read of it
+        true
     }
 
     /// A write of the peer is in place, of which it wants to know.
@@ -337,6 +344,8 @@ impl Link {
             let memory = Memory { at: at.wrapping_add(piece), len: len - piece };
             let write = write.map(|(offset, done)| (offset + piece as u64, done));
             self.bulk.push_front(Bulk { memory, write });
+        } else if write.is_none() {
+            self.answers -= 1;
         }
         true
     }
