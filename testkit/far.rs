@@ -104,7 +104,7 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self) {
+    fn progress(&self, thorough: bool) -> bool {
         for frames in &self.wires.0[self.node().0 as usize] {
             let count = self.random.lock().below(AT_ONCE + 1);
             let due: Vec<_> = {
@@ -114,7 +114,7 @@ where
             };
             due.into_iter().for_each(Waiting::deliver);
         }
-        self.inner.progress();
+        self.inner.progress(thorough)
     }
 }
 

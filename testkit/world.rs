@@ -218,7 +218,7 @@ fn node<A: Adapter>(
         library,
     };
     // The threads share a few cores with everything else.
-    let waiter = Waiter::new(2, 1, shape.config.spin);
+    let waiter = Waiter::new(2, 2, 1, shape.config.spin);
     waiter.set_mode(Mode::SpinBlock);
     // SAFETY: without `threaded`, tests use a node on one thread at a time.
     let am = unsafe { Am::new(wiring, &shape.config, adapter, waiter) };

@@ -189,7 +189,7 @@ impl Job {
             None => None,
         };
         let asked = config.max_segsize.or(text).or((client.max_segsize > 0).then_some(client.max_segsize));
-        let max_local = limits::max_segment(asked, places.locals);
+        let max_local = limits::max_segment_part(asked, places.locals, nodes);
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
         memory.header().add_cpus(&cpus);

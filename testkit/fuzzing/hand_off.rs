@@ -66,7 +66,7 @@ fn words(input: &mut Input<'_>) {
     }
     let cores = crate::am::wait::shared_cores(header.cpus(), input.any() as u32);
     assert!(cores > 0, "each node has a core at least");
-    let _ = crate::am::wait::Waiter::new(NODES, cores, None);
+    let _ = crate::am::wait::Waiter::new(NODES, NODES, cores, None);
     let _ = boot::put_words(&shared, KEY, &cards[0]);
     header.record_exit(input.u8());
 }

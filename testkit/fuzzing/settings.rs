@@ -58,5 +58,5 @@ fn variables(input: &mut Input<'_>) {
     let _ = crate::coll::area::Area::new(65_536, config.coll_scratch, true).bytes();
     let _ = crate::am::region::Layout::new(config.nodes, config.slots).command_len();
     let _ = crate::vis::Vis::new(&config);
-    let _ = crate::am::wait::Waiter::new(config.nodes, 1, config.spin);
+    let _ = crate::am::wait::Waiter::new(config.nodes, config.nodes, 1, config.spin);
 }

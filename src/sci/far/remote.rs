@@ -132,7 +132,7 @@ impl FarMap {
     ) -> Result<(), SciError> {
         self.check(offset, len)?;
         let (far, at) = (self.far, (self.base + offset) as u64);
-        if lasting && len > RECORDED {
+        if lasting {
             // SAFETY: the caller promises the source until `done` is raised.
             far.until(|| unsafe { far.wire.write(self.peer, at, src, len, Kept::UntilDone, Some(done)) }.unwrap_or(true));
         } else {

@@ -98,7 +98,8 @@ mod tests {
 
         #[test]
         fn any_bytes_are_a_head_that_reads_back_or_none(mut bytes: [u8; HEAD], kind in 0u8..8) {
-            bytes[2..8].copy_from_slice(&[0, 0, kind, bytes[5] & 1, 0, 0]);
+            let flags = bytes[5] & 1;
+            bytes[2..8].copy_from_slice(&[0, 0, kind, flags, 0, 0]);
             match Head::read(&bytes) {
                 Some(head) => prop_assert_eq!(head.bytes(), bytes),
                 None => prop_assert!(!(1..=6).contains(&kind) || kind != 1 || bytes[..4] == [0; 4]),

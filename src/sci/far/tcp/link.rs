@@ -26,8 +26,19 @@ use std::sync::Arc;
 const STREAM_MOST: usize = 256 << 10;
 /// Bytes that the socket has not sent, from which on no bulk is added.
 const UNSENT_MOST: usize = 256 << 10;
-/// Writes and reads under way, at most.
+/// Long writes and reads under way, at most.
 const BULK_MOST: usize = 1024;
+/// Reads that wait for their data, at most. A peer that asks for more at once is none of ours.
+pub const READS_MOST: usize = 64 * BULK_MOST;
+/// Bytes of a write or of data that are copied, so that many go out in one piece.
+const SMALL: usize = 4 << 10;
+/// Bytes of a piece of the stream that may be added to.
+const TAIL: usize = 16 << 10;
+/// Transfers under way from which on small ones go out together: with later ones, or with the next progress. A flood of puts of 8
+/// bytes 2.1 -> 0.3 µs each (2026-11, EPYC 9004 VM).
+const MANY: usize = 8;
+/// Small transfers that go out together.
+const BATCH: u32 = 16;
 
 /// Memory that stays as it is until it is sent.
 #[derive(Clone, Copy)]
@@ -96,6 +107,8 @@ pub struct Link {
     stream_bytes: usize,
     bulk: VecDeque<Bulk>,
     begun: Option<Begun>,
+    /// Small transfers in the stream that were not sent yet.
+    kept: u32,
     /// Writes that want an acknowledgement: sent so far, and those that wait, by number.
     wanted: u64,
     unacknowledged: VecDeque<(u64, &'static AtomicU64)>,
@@ -139,6 +152,11 @@ impl Link {
         self.clogged
     }
 
+    /// True if small transfers wait for more, or for progress.
+    pub fn keeps_back(&self) -> bool {
+        self.kept > 0
+    }
+
     /// True if bytes wait for room in the socket.
     pub fn has_unsent(&self) -> bool {
         !self.stream.is_empty() || !self.bulk.is_empty()
@@ -163,8 +181,32 @@ impl Link {
         Ok(true)
     }
 
+    /// Adds these to the stream.
+    fn append(&mut self, parts: &[&[u8]]) {
+        self.stream_bytes += parts.iter().map(|part| part.len()).sum::<usize>();
+        if let Some(Chunk::Own(bytes, _)) = self.stream.back_mut()
+            && bytes.len() < TAIL
+        {
+            parts.iter().for_each(|part| bytes.extend_from_slice(part));
+            return;
+        }
+        self.stream.push_back(Chunk::Own(parts.concat(), 0));
+    }
+
+    /// A small transfer is in the stream. It goes out now if it is alone, or if there are enough of them.
+    fn put_out_some(&mut self) -> Sent {
+        self.kept += 1;
+        if self.unacknowledged.len() + self.reads.len() > MANY && !self.kept.is_multiple_of(BATCH) {
+            return Ok(());
+        }
+        self.pump()
+    }
+
     /// Sends these at once, if nothing waits; keeps what does not fit.
     fn put_out(&mut self, head: &[u8], body: &[u8]) -> Sent {
+        if self.kept > 0 {
+            self.flush()?; // in their order
+        }
         let mut sent = 0;
         if self.stream.is_empty()
             && !self.clogged
@@ -177,9 +219,8 @@ impl Link {
             self.clogged = sent < head.len() + body.len();
         }
         if sent < head.len() + body.len() {
-            let rest = head.iter().chain(body).skip(sent).copied().collect::<Vec<_>>();
-            self.stream_bytes += rest.len();
-            self.stream.push_back(Chunk::Own(rest, 0));
+            let of_head = sent.min(head.len());
+            self.append(&[&head[of_head..], &body[sent - of_head..]]);
         }
         Ok(())
     }
@@ -214,22 +255,36 @@ impl Link {
     /// Puts one piece of a write into the stream.
     fn queue_write(&mut self, offset: u64, from: *const u8, len: usize, done: Done) {
         let flags = if done.is_some() { WANTS_ACK } else { 0 };
-        let mut head = self.head(Kind::Write, flags, len + 8).to_vec();
-        head.extend_from_slice(&offset.to_le_bytes());
+        let head = self.head(Kind::Write, flags, len + 8);
         if let Some(done) = done {
             self.wanted += 1;
             self.unacknowledged.push_back((self.wanted, done));
         }
-        self.stream_bytes += head.len() + len;
-        self.stream.push_back(Chunk::Own(head, 0));
-        self.stream.push_back(Chunk::Theirs(Memory { at: from, len }));
+        self.append(&[&head, &offset.to_le_bytes()]);
+        self.queue_memory(Memory { at: from, len });
+    }
+
+    /// Puts memory into the stream: a copy of it if it is small.
+    fn queue_memory(&mut self, memory: Memory) {
+        if memory.len > SMALL {
+            self.stream_bytes += memory.len;
+            self.stream.push_back(Chunk::Theirs(memory));
+            return;
+        }
+        // SAFETY: who gave it promised that it is readable now.
+        let bytes = unsafe { std::slice::from_raw_parts(memory.at, memory.len) };
+        self.append(&[bytes]);
     }
 
     /// Writes memory that stays as it is until `done`. False: too many are under way.
     pub fn write_later(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> io::Result<bool> {
-        if self.bulk.len() >= BULK_MOST {
+        if self.bulk.len() >= BULK_MOST || self.stream_bytes > STREAM_MOST {
             self.pump()?;
             return Ok(false);
+        }
+        if len <= SMALL && self.bulk.is_empty() && self.begun.is_none() {
+            self.queue_write(offset, from, len, done);
+            return self.put_out_some().map(|()| true);
         }
         self.bulk.push_back(Bulk { memory: Memory { at: from, len }, write: Some((offset, done)) });
         self.pump().map(|()| true)
@@ -237,7 +292,7 @@ impl Link {
 
     /// Asks for `len` bytes at `offset`. False: too many are under way.
     pub fn read(&mut self, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64) -> io::Result<bool> {
-        if self.reads.len() >= BULK_MOST || self.stream_bytes > STREAM_MOST {
+        if self.reads.len() >= READS_MOST || self.stream_bytes > STREAM_MOST {
             self.pump()?;
             return Ok(false);
         }
@@ -246,17 +301,18 @@ impl Link {
         let mut body = [0; 16];
         body[..8].copy_from_slice(&offset.to_le_bytes());
         body[8..].copy_from_slice(&(len as u64).to_le_bytes());
-        self.put_out(&head, &body).map(|()| true)
+        self.append(&[&head, &body]);
+        self.put_out_some().map(|()| true)
     }
 
-    /// The peer has asked for these bytes of this node's segment. False: it has asked for more at once than this library does.
+    /// The peer has asked for these bytes of this node's segment. They go with the next [`Link::acknowledge`]. False: it has asked
+    /// for more at once than this library does.
     pub fn answer(&mut self, from: *const u8, len: usize) -> bool {
-        if self.answers >= BULK_MOST {
+        if self.answers >= READS_MOST {
             return false;
         }
         self.answers += 1;
         self.bulk.push_back(Bulk { memory: Memory { at: from, len }, write: None });
-        let _ = self.pump(); // an error of the socket shows in the next read of it
         true
     }
 
@@ -265,8 +321,9 @@ impl Link {
         self.in_place += 1;
     }
 
-    /// Tells the peer of its writes, unless another head has told it.
+    /// Answers what the peer has sent: data that it asked for; and what is known of its writes, unless another head tells it.
     pub fn acknowledge(&mut self) -> Sent {
+        self.pump()?;
         if self.told == self.in_place {
             return Ok(());
         }
@@ -310,7 +367,11 @@ impl Link {
     pub fn pump(&mut self) -> Sent {
         loop {
             self.flush()?;
-            if !self.stream.is_empty() || !self.take_bulk() {
+            if !self.stream.is_empty() {
+                return Ok(());
+            }
+            while self.stream_bytes < PIECE && self.take_bulk() {}
+            if self.stream.is_empty() {
                 return Ok(());
             }
         }
@@ -323,7 +384,7 @@ impl Link {
             return false; // its caller waits, and asks whether the stream is empty
         }
         let Some(Bulk { memory: Memory { at, len }, write }) = self.bulk.pop_front() else { return false };
-        if net::unsent(socket.as_fd()) > UNSENT_MOST {
+        if self.stream.is_empty() && net::unsent(socket.as_fd()) > UNSENT_MOST {
             self.bulk.push_front(Bulk { memory: Memory { at, len }, write });
             self.clogged = true; // it is asked for room, so that progress looks again
             return false;
@@ -335,9 +396,8 @@ impl Link {
             }
             None => {
                 let head = self.head(Kind::Data, 0, piece);
-                self.stream_bytes += HEAD + piece;
-                self.stream.push_back(Chunk::Own(head.to_vec(), 0));
-                self.stream.push_back(Chunk::Theirs(Memory { at, len: piece }));
+                self.append(&[&head]);
+                self.queue_memory(Memory { at, len: piece });
             }
         }
         if piece < len {
@@ -353,6 +413,7 @@ impl Link {
     /// Sends the stream, as far as there is room.
     fn flush(&mut self) -> Sent {
         let Some(socket) = &self.socket else { return Ok(()) };
+        self.kept = 0;
         while !self.stream.is_empty() {
             let slices: Vec<IoSlice<'_>> = self.stream.iter().take(16).map(Chunk::slice).collect();
             let wanted: usize = slices.iter().map(|slice| slice.len()).sum();

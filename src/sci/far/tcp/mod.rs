@@ -32,7 +32,7 @@ use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::base::log;
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
 use greeting::{Greeting, Identity, STRANGER, Step};
@@ -54,11 +54,8 @@ const STRANGERS: usize = 64;
 const BACKLOG: i32 = 1024;
 /// Between two attempts to connect.
 const AGAIN: Duration = Duration::from_millis(20);
-/// Time for a first contact, all attempts together. A guess: a target that computes does not greet.
+/// Time for the system to make a connection, all attempts together.
 const CONTACT: Duration = Duration::from_secs(60);
-/// Time in which the peer's system must acknowledge what was sent. The system sends again after 0.2, 0.4, 0.8 and 1.6 s, that is
-/// 3.0 s after the first time at the latest: so a cut of a second costs no link, even if a frame is lost afterwards.
-const TIMEOUT: Duration = Duration::from_millis(3500);
 /// Looks at the socket that was active last to one at all of them. Each look is a system call; a round trip of 8 bytes takes 1.22
 /// of raw TCP's with 4, and 1.17 with 64 (2026-11, EPYC 9004 VM).
 const LOOKS: u32 = 32;
@@ -123,6 +120,8 @@ pub struct Tcp {
     newcomers: Mutex<Vec<Greeting>>,
     losses: Mutex<Vec<(u32, Lost)>>,
     busy: AtomicU32,
+    /// Some link keeps small transfers back.
+    kept: AtomicBool,
     told: Mutex<[bool; greet::KINDS]>,
 }
 
@@ -144,6 +143,7 @@ impl Tcp {
             newcomers: Mutex::default(),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
+            kept: AtomicBool::new(false),
             told: Mutex::default(),
         })
     }
@@ -194,6 +194,9 @@ impl Tcp {
         {
             peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
             let _ = self.epoll.change(socket.as_fd(), rank.into(), clogged != 0);
+        }
+        if link.keeps_back() && !self.kept.swap(true, Ordering::Relaxed) {
+            self.busy.fetch_add(1, Ordering::Relaxed); // Relaxed, both: progress looks at each link under its lock
         }
         let was = peer.busy.load(Ordering::Relaxed); // Relaxed: as above
         if was != busy {
@@ -306,7 +309,7 @@ impl Tcp {
                 Some(rank) => drop(self.lose(rank, format!("at its address {refusal}"))),
             },
             Step::Ended(why) => match greeting.to {
-                Some(rank) => self.failed(r, rank, &why),
+                Some(rank) => self.failed(r, rank, &greeting, was_connecting, &why),
                 None if greeting.is_nameless() => self.tell(greeting.from, Refusal::Gone),
                 None => {} // a node that prefers another connection, or that has ended
             },
@@ -323,13 +326,15 @@ impl Tcp {
         }
     }
 
-    /// An attempt to connect has failed.
-    fn failed(&self, r: &mut Receiving, rank: u32, why: &str) {
-        let since = match &*self.peer(rank).contact.lock() {
-            Contact::Begun(since) => *since,
-            _ => return,
-        };
-        let is_final = why.contains("refused") || since.elapsed() > CONTACT;
+    /// An attempt to reach `rank` has failed. It is tried again unless nobody listens there, for as long as attempts may last.
+    fn failed(&self, r: &mut Receiving, rank: u32, greeting: &Greeting, was_connecting: bool, why: &str) {
+        let mut contact = self.peer(rank).contact.lock();
+        let Contact::Begun(since) = &mut *contact else { return };
+        if !was_connecting && greeting.since.elapsed() > STRANGER {
+            *since = Instant::now(); // the peer was busy until now, and perhaps prefers its own connection
+        }
+        let is_final = was_connecting && why.contains("refused") || since.elapsed() > CONTACT;
+        drop(contact);
         if is_final {
             self.lose(rank, format!("cannot connect: {why}"));
         } else {
@@ -436,9 +441,31 @@ impl Tcp {
         }
     }
 
+    /// Sends small transfers that were kept back.
+    fn send_kept(&self) {
+        self.kept.store(false, Ordering::Relaxed); // Relaxed: as in `settle`
+        self.busy.fetch_sub(1, Ordering::Relaxed); // Relaxed: as in `settle`
+        for (rank, peer) in (0..).zip(&self.peers) {
+            let Some(peer) = peer.get() else { continue };
+            let mut link = peer.link.lock();
+            if !link.keeps_back() {
+                continue;
+            }
+            let sent = link.pump();
+            self.settle(rank, peer, link);
+            if let Err(error) = sent {
+                self.lose(rank, error.to_string());
+            }
+        }
+    }
+
     fn look_at_clock(&self, r: &mut Receiving) {
         let now = Instant::now();
-        let is_late = |g: &Greeting| now.duration_since(g.since) > if g.to.is_some() { CONTACT } else { STRANGER };
+        // A peer that computes greets late; the system has made the connection, and tells if the peer dies.
+        let is_late = |g: &Greeting| match g.to {
+            None => now.duration_since(g.since) > STRANGER,
+            Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
+        };
         let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
         for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
             match greeting.to {
@@ -518,6 +545,9 @@ impl Wire for Tcp {
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
         let Some(mut receiving) = self.receiving.try_lock() else { return false };
         let r = &mut *receiving;
+        if self.kept.load(Ordering::Relaxed) {
+            self.send_kept(); // Relaxed: as where it is set
+        }
         let hot = r.hot.filter(|_| r.misses < PATIENCE);
         let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
         r.looks += 1;
@@ -564,12 +594,13 @@ impl Wire for Tcp {
     }
 }
 
-/// The options of every connection.
+/// The options of every connection. Keepalive finds a dead link that is idle, within about 4 s. There is no TCP_USER_TIMEOUT for a
+/// busy one: Linux also counts the time in which a peer that computes takes nothing (a window of zero), and would end the
+/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by the launcher's beats.
 fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let alive = TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&alive)?;
-    socket.set_tcp_user_timeout(Some(TIMEOUT))?;
     let _ = net::limit_retransmission(socket.as_fd(), Duration::from_secs(1)); // Linux 6.15
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
     Ok(())

@@ -109,10 +109,10 @@ fn a_peer_that_asks_for_more_than_it_takes_is_lost() {
     assert!(hand.greet(&pair));
     let node = &pair.nodes[0];
     let ask = [0u64.to_le_bytes(), (conformance::SEGMENT as u64).to_le_bytes()].concat();
-    for _ in 0..3000 {
-        hand.send(Kind::Read, 16, 0, &ask);
-    }
-    work_until(node, || !node.losses.lock().is_empty());
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..2 * link::READS_MOST).for_each(|_| hand.send(Kind::Read, 16, 0, &ask)));
+        work_until(node, || !node.losses.lock().is_empty());
+    });
     let losses = node.losses.lock().clone();
     assert!(losses[0].1.0.contains("too many reads at once"), "{losses:?}");
 }
