@@ -20,11 +20,11 @@
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
 pub mod address;
-mod greet;
-mod greeting;
-mod head;
-mod input;
-mod link;
+pub(crate) mod greet;
+pub(crate) mod greeting;
+pub(crate) mod head;
+pub(crate) mod input;
+pub(crate) mod link;
 #[cfg(all(test, not(loom)))]
 mod tests;
 

@@ -36,7 +36,7 @@ impl Hand {
         self.socket.set_nonblocking(true).unwrap();
         let (mut bytes, mut have) = ([0; N], 0);
         loop {
-            pair.nodes.iter().for_each(|node| drop(node.wire.progress(node, true)));
+            pair.nodes.iter().for_each(|node| _ = node.wire.progress(node, true));
             match self.socket.read(&mut bytes[have..]) {
                 Ok(0) => return None,
                 Ok(got) => have += got,
