@@ -7,7 +7,9 @@
 
 #![allow(missing_docs)]
 
+mod channel;
 mod collectives;
+mod far;
 mod hand_off;
 mod regions;
 mod scene;
@@ -22,12 +24,14 @@ pub type Target = fn(&[u8]);
 
 /// All targets of the library, by the names of their directories in `fuzz/seeds`. The launcher's target is in its own
 /// crate.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("regions", regions::run),
     ("collectives", collectives::run),
     ("hand_off", hand_off::run),
     ("settings", settings::run),
     ("shapes", shapes::run),
+    ("far", far::run),
+    ("channel", channel::run),
 ];
 
 /// The target with that name.

@@ -65,6 +65,16 @@ fn no_hand_off_and_no_bulletin_harms_a_node() {
 }
 
 #[test]
+fn nothing_that_another_host_sends_harms_more_than_its_link() {
+    try_target("far");
+}
+
+#[test]
+fn no_frame_of_a_channel_harms_launcher_or_agent() {
+    try_target("channel");
+}
+
+#[test]
 fn no_setting_panics() {
     try_target("settings");
 }

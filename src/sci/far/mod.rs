@@ -24,7 +24,7 @@
 //! Must not know: messages, slots, how a wire works.
 
 pub mod apply;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub mod conformance;
 pub mod ofi;
 pub mod record;

@@ -32,7 +32,7 @@ mod transfer;
 pub use hardware::has_rdma_hardware;
 
 use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
-use crate::sync::{AtomicU64, spin_loop, yield_now};
+use crate::sync::AtomicU64;
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -57,7 +57,12 @@ pub struct OfiWire {
     gate: Mutex<Gate>,
     /// Taken inside the gate, and never held while a sink is called.
     engine: Mutex<Engine>,
+    /// Writes whose callers call again until the source is free. Taken inside the engine.
+    kept_back: Mutex<Vec<(Call, usize)>>,
 }
+
+/// A write as its caller repeats it: peer, offset, source, length.
+type Call = (u32, u64, usize, usize);
 
 #[derive(Default)]
 struct Gate {
@@ -113,7 +118,8 @@ impl OfiWire {
             return Err(format!("its address has {} bytes, and {} fit", name.len(), ADDRESS - 2 - provider.len()));
         }
         let engine = Engine::new(endpoint, Secret::new(secret), me, nodes, ordered)?;
-        Ok(OfiWire { provider, address, gate: Mutex::default(), engine: Mutex::new(engine) })
+        let (gate, kept_back) = Default::default();
+        Ok(OfiWire { provider, address, gate, engine: Mutex::new(engine), kept_back })
     }
 
     /// The provider's address of a node, from [`Wire::address`] of that node.
@@ -191,24 +197,25 @@ impl Wire for OfiWire {
         kept: Kept,
         done: Done,
     ) -> Result<bool, Lost> {
-        // SAFETY: the caller's promise; this function waits where the source must be kept.
-        let written = unsafe { self.engine.lock().write(peer, offset, from, len, kept, done) }?;
-        match written {
+        let call = (peer, offset, from.addr(), len);
+        let mut engine = self.engine.lock();
+        let mut kept_back = self.kept_back.lock();
+        if let Some(at) = kept_back.iter().position(|(of, _)| *of == call) {
+            engine.pump();
+            engine.advance();
+            let is_over = engine.is_over(kept_back[at].1).inspect_err(|_| drop(kept_back.swap_remove(at)))?;
+            if is_over {
+                kept_back.swap_remove(at);
+            }
+            return Ok(is_over);
+        }
+        // SAFETY: the caller's promise; while the source must be kept, the caller is told to call again.
+        match unsafe { engine.write(peer, offset, from, len, kept, done) }? {
             Written::NoRoom => Ok(false),
             Written::Begun => Ok(true),
             Written::Wait(transfer) => {
-                // Others get the lock in between, and messages that come meanwhile wait for the next `progress`.
-                for looks in 1u64.. {
-                    let mut engine = self.engine.lock();
-                    engine.pump();
-                    engine.advance();
-                    if engine.is_over(transfer)? {
-                        return Ok(true);
-                    }
-                    drop(engine);
-                    if looks % 64 == 0 { yield_now() } else { spin_loop() }
-                }
-                unreachable!("the looks are not counted to their end")
+                kept_back.push((call, transfer));
+                Ok(false)
             }
         }
     }

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! connector → acceptor   HELLO
-//! acceptor → connector   HELLO, PROOF
-//! connector → acceptor   PROOF, then frames
+//! acceptor → connector   HELLO
+//! connector → acceptor   PROOF
+//! acceptor → connector   PROOF; then frames, both ways
 //! HELLO (64 bytes)       magic u64 | lowest version u16 | highest version u16 | from u32 | to u32 | 0 u32 | layout u64 | nonce 32
 //! PROOF (32 bytes)       HMAC-SHA-256 of the job's secret over: which side, both HELLOs
 //! ```
 //! Both nonces are in both proofs, so neither proof can be used again. Nothing here is secret but the job's secret, which is
-//! never sent.
+//! never sent. The connector proves itself first, so what a stranger says changes nothing at the acceptor.
 //!
 //! Must not know: sockets, links, what is carried afterwards.
 
@@ -55,10 +56,14 @@ pub enum Refusal {
     Proof,
     /// It said nothing in time, or stopped in the middle.
     Silent,
+    /// It closed the connection before it had said who it is.
+    Gone,
+    /// It had not greeted yet when too many others came.
+    Crowd,
 }
 
 /// Number of kinds of refusals.
-pub const KINDS: usize = 6;
+pub const KINDS: usize = 8;
 
 impl Refusal {
     /// The kind, below [`KINDS`].
@@ -70,6 +75,8 @@ impl Refusal {
             Refusal::Rank(_) => 3,
             Refusal::Proof => 4,
             Refusal::Silent => 5,
+            Refusal::Gone => 6,
+            Refusal::Crowd => 7,
         }
     }
 }
@@ -86,6 +93,8 @@ impl std::fmt::Display for Refusal {
             Refusal::Rank(rank) => write!(f, "it says that it is node {rank}, which cannot be"),
             Refusal::Proof => f.write_str("it does not belong to this job (wrong proof)"),
             Refusal::Silent => f.write_str("it did not greet in time"),
+            Refusal::Gone => f.write_str("it closed the connection before it had greeted"),
+            Refusal::Crowd => f.write_str("it had not greeted when too many others came"),
         }
     }
 }

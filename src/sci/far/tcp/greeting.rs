@@ -4,7 +4,7 @@
 
 use super::greet::{HELLO, Hello, PROOF, Refusal, Side, is_proven, prove};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,9 +29,9 @@ pub struct Identity {
 enum Stage {
     /// The system still makes the connection.
     Connecting,
-    /// The other's HELLO, and at the connector its PROOF, must come.
+    /// The other's HELLO must come.
     Hello,
-    /// At the acceptor: the PROOF must come.
+    /// The other's PROOF must come.
     Proof,
 }
 
@@ -40,7 +40,7 @@ enum Stage {
 pub enum Step {
     /// More must come.
     Wait,
-    /// The acceptor knows who wants to talk. It calls [`Greeting::welcome`], or drops the connection.
+    /// The acceptor is sure who wants to talk. It calls [`Greeting::welcome`], or drops the connection.
     Asked(u32),
     /// Both sides are sure: node so.
     Sure(u32),
@@ -56,29 +56,45 @@ pub struct Greeting {
     pub socket: Arc<TcpStream>,
     /// Of a connector: the peer that it is for.
     pub to: Option<u32>,
+    /// Of an acceptor: where it comes from.
+    pub from: Option<SocketAddr>,
     /// When it began.
     pub since: Instant,
     stage: Stage,
     mine: Hello,
     theirs: Option<Hello>,
-    bytes: [u8; HELLO + PROOF],
+    bytes: [u8; HELLO],
     have: usize,
 }
 
 impl Greeting {
     /// A connection to `peer` that was begun.
     pub fn connecting(socket: Arc<TcpStream>, who: &Identity, peer: u32) -> Greeting {
-        Greeting::new(socket, Stage::Connecting, Hello::new(who.me, peer, who.layout), Some(peer))
+        Greeting { to: Some(peer), ..Greeting::new(socket, Stage::Connecting, Hello::new(who.me, peer, who.layout)) }
     }
 
     /// A connection of somebody.
-    pub fn accepted(socket: Arc<TcpStream>, who: &Identity) -> Greeting {
-        Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout), None)
+    pub fn accepted(socket: Arc<TcpStream>, from: SocketAddr, who: &Identity) -> Greeting {
+        Greeting { from: Some(from), ..Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout)) }
     }
 
-    fn new(socket: Arc<TcpStream>, stage: Stage, mine: Hello, to: Option<u32>) -> Greeting {
-        let bytes = [0; HELLO + PROOF];
-        Greeting { socket, to, since: Instant::now(), stage, mine, theirs: None, bytes, have: 0 }
+    fn new(socket: Arc<TcpStream>, stage: Stage, mine: Hello) -> Greeting {
+        Greeting {
+            socket,
+            to: None,
+            from: None,
+            since: Instant::now(),
+            stage,
+            mine,
+            theirs: None,
+            bytes: [0; HELLO],
+            have: 0,
+        }
+    }
+
+    /// True of an acceptor as long as the other has not said who it is.
+    pub fn is_nameless(&self) -> bool {
+        self.to.is_none() && self.stage == Stage::Hello
     }
 
     /// True if the system still makes the connection: then writability is what to wait for.
@@ -99,52 +115,58 @@ impl Greeting {
                 return Step::Ended(error);
             }
         }
-        let needed = match (self.stage, self.to) {
-            (Stage::Proof, _) => PROOF,
-            (_, Some(_)) => HELLO + PROOF,
-            (_, None) => HELLO,
-        };
-        match self.fill(needed) {
-            Err(problem) => Step::Ended(problem),
-            Ok(false) => Step::Wait,
-            Ok(true) => self.judge(who).unwrap_or_else(Step::Refused),
+        loop {
+            match self.fill(if self.stage == Stage::Proof { PROOF } else { HELLO }) {
+                Err(problem) => return Step::Ended(problem),
+                Ok(false) => return Step::Wait,
+                Ok(true) => self.have = 0,
+            }
+            match self.judge(who) {
+                Ok(Step::Wait) => {} // perhaps the next part is here, too
+                Ok(step) => return step,
+                Err(refusal) => return Step::Refused(refusal),
+            }
         }
     }
 
+    /// Looks at the HELLO or PROOF that is here.
     fn judge(&mut self, who: &Identity) -> Result<Step, Refusal> {
-        let proof = |bytes: &[u8]| bytes.first_chunk::<PROOF>().copied().unwrap_or([0; PROOF]);
-        if let (Stage::Proof, Some(theirs)) = (self.stage, &self.theirs) {
-            let proven = is_proven(&who.secret, Side::Connector, [theirs, &self.mine], &proof(&self.bytes));
-            return if proven { Ok(Step::Sure(theirs.from)) } else { Err(Refusal::Proof) };
+        if let (Stage::Proof, Some(theirs)) = (self.stage, self.theirs) {
+            let proof = self.bytes.first_chunk().unwrap_or(&[0; PROOF]);
+            let (side, hellos) = match self.to {
+                Some(_) => (Side::Acceptor, [&self.mine, &theirs]),
+                None => (Side::Connector, [&theirs, &self.mine]),
+            };
+            return match (is_proven(&who.secret, side, hellos, proof), self.to) {
+                (false, _) => Err(Refusal::Proof),
+                (true, Some(peer)) => Ok(Step::Sure(peer)),
+                (true, None) => Ok(Step::Asked(theirs.from)),
+            };
         }
-        let bytes = self.bytes.first_chunk::<HELLO>().unwrap_or(&[0; HELLO]);
-        let theirs = Hello::read(bytes, who.layout)?;
-        let Some(peer) = self.to else {
-            if theirs.to != who.me || theirs.from >= who.nodes || theirs.from == who.me {
-                return Err(Refusal::Rank(theirs.from));
-            }
-            self.theirs = Some(theirs);
-            return Ok(Step::Asked(theirs.from));
+        let theirs = Hello::read(&self.bytes, who.layout)?;
+        let is_meant = match self.to {
+            Some(peer) => theirs.from == peer,
+            None => theirs.from < who.nodes && theirs.from != who.me,
         };
-        if theirs.from != peer || theirs.to != who.me {
+        if theirs.to != who.me || !is_meant {
             return Err(Refusal::Rank(theirs.from));
         }
-        if !is_proven(&who.secret, Side::Acceptor, [&self.mine, &theirs], &proof(&self.bytes[HELLO..])) {
-            return Err(Refusal::Proof);
-        }
-        let mine = prove(&who.secret, Side::Connector, [&self.mine, &theirs]);
-        Ok(self.say(&mine).map_or_else(Step::Ended, |()| Step::Sure(peer)))
+        (self.theirs, self.stage) = (Some(theirs), Stage::Proof);
+        let said = match self.to {
+            Some(_) => self.say(&prove(&who.secret, Side::Connector, [&self.mine, &theirs])),
+            None => {
+                self.mine.to = theirs.from;
+                self.say(&self.mine.bytes())
+            }
+        };
+        Ok(said.map_or_else(Step::Ended, |()| Step::Wait))
     }
 
-    /// The acceptor answers the HELLO that it was asked by.
+    /// The acceptor proves itself to the connector, which has proved itself.
     pub fn welcome(&mut self, who: &Identity) -> Step {
         let Some(theirs) = self.theirs else { return Step::Wait };
-        self.mine.to = theirs.from;
-        self.stage = Stage::Proof;
-        self.have = 0;
         let proof = prove(&who.secret, Side::Acceptor, [&theirs, &self.mine]);
-        let answer = [&self.mine.bytes()[..], &proof].concat();
-        self.say(&answer).map_or_else(Step::Ended, |()| Step::Wait)
+        self.say(&proof).map_or_else(Step::Ended, |()| Step::Sure(theirs.from))
     }
 
     // A new socket has room for so few bytes.

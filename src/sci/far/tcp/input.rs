@@ -247,7 +247,9 @@ impl Input {
                 let (offset, len) = (word(0), usize::try_from(word(8)).unwrap_or(usize::MAX));
                 let place = from.sink.place(from.peer, offset, len, false).filter(|_| len > 0);
                 let place = place.ok_or_else(|| format!("a read of {len} bytes at {offset}, outside the segment"))?;
-                from.link.lock().answer(place, len);
+                if !from.link.lock().answer(place, len) {
+                    return Err("too many reads at once".into());
+                }
             }
             Kind::Data => {
                 let expected = from.link.lock().reads.front().map_or(0, |landing| landing.place().1);

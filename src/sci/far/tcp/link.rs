@@ -28,8 +28,9 @@ const STREAM_MOST: usize = 256 << 10;
 const UNSENT_MOST: usize = 256 << 10;
 /// Long writes and data that wait, at most.
 const BULK_MOST: usize = 1024;
-/// Transfers under way, at most, so that what is kept of them is bounded: 100 KiB for a peer.
-const UNDER_WAY: usize = 4096;
+/// Transfers under way, at most, so that what is kept of them is bounded: 100 KiB for a peer. A peer that asks for more reads at once
+/// is none of ours.
+pub const UNDER_WAY: usize = 4096;
 /// Bytes of a write or of data that are copied, so that many go out in one piece.
 const SMALL: usize = 4 << 10;
 /// Bytes of a piece of the stream that may be added to.
@@ -114,6 +115,8 @@ pub struct Link {
     unacknowledged: VecDeque<(u64, &'static AtomicU64)>,
     /// Reads that are not complete, the oldest first.
     pub reads: VecDeque<Landing>,
+    /// What the peer has asked for and what has not gone into the stream whole.
+    answers: usize,
     /// The peer's writes that are in place, and what it was told of them.
     in_place: u64,
     told: u64,
@@ -303,9 +306,15 @@ impl Link {
         self.put_out_some().map(|()| true)
     }
 
-    /// The peer has asked for these bytes of this node's segment. They go with the next [`Link::acknowledge`].
-    pub fn answer(&mut self, from: *const u8, len: usize) {
+    /// The peer has asked for these bytes of this node's segment. They go with the next [`Link::acknowledge`]. False: it has asked
+    /// for more at once than this library does.
+    pub fn answer(&mut self, from: *const u8, len: usize) -> bool {
+        if self.answers >= UNDER_WAY {
+            return false;
+        }
+        self.answers += 1;
         self.bulk.push_back(Bulk { memory: Memory { at: from, len }, write: None });
+        true
     }
 
     /// A write of the peer is in place, of which it wants to know.
@@ -396,6 +405,8 @@ impl Link {
             let memory = Memory { at: at.wrapping_add(piece), len: len - piece };
             let write = write.map(|(offset, done)| (offset + piece as u64, done));
             self.bulk.push_front(Bulk { memory, write });
+        } else if write.is_none() {
+            self.answers -= 1;
         }
         true
     }

@@ -10,7 +10,7 @@
 //!
 //! Rules:
 //! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
-//!    rank waits for it.
+//!    rank waits for it. The acceptor decides, once the connector has proved itself.
 //! 2. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
 //! 3. Locks are taken in this order: `receiving`, a link, `newcomers` or `losses`.
 //! 4. A link that ended never comes back. What is sent to it goes nowhere, because the job is about to end.
@@ -20,12 +20,13 @@
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
 pub mod address;
-mod greet;
-mod greeting;
-mod head;
-mod input;
-mod link;
-#[cfg(test)]
+pub(crate) mod greet;
+pub(crate) mod greeting;
+pub(crate) mod head;
+pub(crate) mod input;
+pub(crate) mod link;
+mod serve;
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 use super::wire::{Done, Kept, Lost, Sink, Wire};
@@ -35,19 +36,20 @@ use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
-use greeting::{Greeting, Identity, STRANGER, Step};
-use input::{End, From, Input};
+use greeting::{Greeting, Identity};
+use input::Input;
 use link::Link;
 use parking_lot::{Mutex, MutexGuard};
-use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Socket, TcpKeepalive, Type};
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, RawFd};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Connections of which it is not sure yet who is there, at most. Others wait in the system's queue.
+/// Connections of others of which it is not sure yet who is there, at most. When more come, the one that has been silent for
+/// longest must go: so strangers that say nothing keep no node out. A node that had to go comes again.
 const STRANGERS: usize = 64;
 /// The system's queue of connections that nobody has accepted.
 const BACKLOG: i32 = 1024;
@@ -250,246 +252,6 @@ impl Tcp {
             log::advise(&format!("refused {from}: {refusal} (said once)"));
         }
     }
-
-    // --- what one thread at a time does ---
-
-    fn take_newcomers(&self, r: &mut Receiving) {
-        let newcomers = std::mem::take(&mut *self.newcomers.lock());
-        newcomers.into_iter().for_each(|greeting| self.watch(r, greeting));
-    }
-
-    fn watch(&self, r: &mut Receiving, greeting: Greeting) {
-        let key = GREETING | greeting.socket.as_raw_fd() as u64;
-        if self.epoll.add(greeting.socket.as_fd(), key, greeting.is_connecting()).is_ok() {
-            r.greetings.insert(key, greeting);
-        }
-    }
-
-    fn accept(&self, r: &mut Receiving) {
-        while r.greetings.len() < STRANGERS
-            && let Ok((socket, _)) = self.listener.accept()
-        {
-            let socket = socket
-                .set_nonblocking(true)
-                .and_then(|()| prepare(&SockRef::from(&socket)))
-                .and_then(|()| high(socket));
-            if let Ok(socket) = socket {
-                self.watch(r, Greeting::accepted(Arc::new(socket), &self.who));
-            }
-        }
-    }
-
-    fn greet(&self, r: &mut Receiving, key: u64) {
-        let Some(mut greeting) = r.greetings.remove(&key) else { return };
-        let was_connecting = greeting.is_connecting();
-        let mut step = greeting.step(&self.who);
-        if let Step::Asked(rank) = step {
-            if !self.may_come(r, rank) {
-                return; // the other side waits for our own connection (rule 1)
-            }
-            step = greeting.welcome(&self.who);
-        }
-        match step {
-            Step::Wait | Step::Asked(_) => {
-                if was_connecting && !greeting.is_connecting() {
-                    let _ = self.epoll.change(greeting.socket.as_fd(), key, false);
-                }
-                r.greetings.insert(key, greeting);
-            }
-            Step::Sure(rank) => self.open(r, rank, &greeting.socket),
-            Step::Refused(refusal) => {
-                let from = greeting.socket.peer_addr().ok();
-                match greeting.to {
-                    None => self.tell(from, refusal),
-                    Some(rank) => drop(self.lose(rank, format!("at its address {refusal}"))),
-                }
-            }
-            Step::Ended(why) => {
-                if let Some(rank) = greeting.to {
-                    self.failed(r, rank, &why);
-                }
-            }
-        }
-    }
-
-    /// A connection of node `rank` is welcome, unless there is one or this node's own one stays (rule 1).
-    fn may_come(&self, r: &mut Receiving, rank: u32) -> bool {
-        let contact = self.peer(rank).contact.lock();
-        match &*contact {
-            Contact::None => true,
-            Contact::Begun(_) => {
-                let theirs = rank < self.who.me;
-                if theirs {
-                    r.greetings.retain(|_, greeting| greeting.to != Some(rank));
-                    self.newcomers.lock().retain(|greeting| greeting.to != Some(rank));
-                }
-                theirs
-            }
-            Contact::Made | Contact::Left | Contact::Lost(_) => false,
-        }
-    }
-
-    /// An attempt to connect has failed.
-    fn failed(&self, r: &mut Receiving, rank: u32, why: &str) {
-        let since = match &*self.peer(rank).contact.lock() {
-            Contact::Begun(since) => *since,
-            _ => return,
-        };
-        let is_final = why.contains("refused") || since.elapsed() > CONTACT;
-        if is_final {
-            self.lose(rank, format!("cannot connect: {why}"));
-        } else {
-            r.again.push((rank, Instant::now() + AGAIN));
-        }
-    }
-
-    fn open(&self, r: &mut Receiving, rank: u32, socket: &Arc<TcpStream>) {
-        let peer = self.peer(rank);
-        let mut contact = peer.contact.lock();
-        if !matches!(*contact, Contact::None | Contact::Begun(_)) {
-            return;
-        }
-        *contact = Contact::Made;
-        drop(contact);
-        let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
-        r.inputs.resize_with(self.peers.len(), || None);
-        r.inputs[rank as usize] = Some(Box::new((Input::new(), socket.clone())));
-        r.hot = Some(rank);
-        let mut link = peer.link.lock();
-        let opened = link.open(socket.clone());
-        self.settle(rank, peer, link);
-        if let Err(error) = opened {
-            self.lose(rank, error.to_string());
-        }
-    }
-
-    /// Takes what `rank` has sent.
-    fn receive(&self, r: &mut Receiving, rank: u32, sink: &dyn Sink) -> bool {
-        let Some(Some(input)) = r.inputs.get_mut(rank as usize) else { return false };
-        let peer = self.peer(rank);
-        let (input, socket) = &mut **input;
-        let came = input.receive(socket, &From { peer: rank, link: &peer.link, sink });
-        match came {
-            Ok(false) => return false,
-            Ok(true) => {
-                r.hot = Some(rank);
-                if !input.owes() {
-                    return true;
-                }
-                let mut link = peer.link.lock();
-                let sent = link.acknowledge();
-                self.settle(rank, peer, link);
-                if let Err(error) = sent {
-                    self.lose(rank, error.to_string());
-                }
-            }
-            Err(End::Left) => {
-                *peer.contact.lock() = Contact::Left;
-                self.forget(r, rank);
-                sink.left(rank);
-            }
-            Err(End::Lost(why)) => drop(self.lose(rank, why)),
-        }
-        true
-    }
-
-    fn forget(&self, r: &mut Receiving, rank: u32) {
-        if let Some(place) = r.inputs.get_mut(rank as usize) {
-            *place = None;
-        }
-        r.hot = r.hot.filter(|hot| *hot != rank);
-        let peer = self.peer(rank);
-        let mut link = peer.link.lock();
-        link.close();
-        self.settle(rank, peer, link);
-    }
-
-    /// Looks at all that may have happened.
-    fn look_around(&self, r: &mut Receiving, sink: &dyn Sink) -> bool {
-        let mut came = false;
-        let mut list = [(0, false); 32];
-        for (key, readable) in self.epoll.look(&mut list) {
-            match *key {
-                LISTENER => self.accept(r),
-                key if key >= GREETING => {
-                    self.greet(r, key);
-                    came = true;
-                }
-                rank => {
-                    let rank = rank as u32;
-                    came |= *readable && self.receive(r, rank, sink);
-                    self.make_room(rank);
-                }
-            }
-        }
-        if !r.greetings.is_empty() || !r.again.is_empty() {
-            self.look_at_clock(r);
-        }
-        came
-    }
-
-    /// Sends what waited for room.
-    fn make_room(&self, rank: u32) {
-        let peer = self.peer(rank);
-        let mut link = peer.link.lock();
-        if !link.is_clogged() {
-            return;
-        }
-        let sent = link.unclog();
-        self.settle(rank, peer, link);
-        if let Err(error) = sent {
-            self.lose(rank, error.to_string());
-        }
-    }
-
-    /// Sends small transfers that were kept back.
-    fn send_kept(&self) {
-        self.kept.store(false, Ordering::Relaxed); // Relaxed: as in `settle`
-        self.busy.fetch_sub(1, Ordering::Relaxed); // Relaxed: as in `settle`
-        for (rank, peer) in (0..).zip(&self.peers) {
-            let Some(peer) = peer.get() else { continue };
-            let mut link = peer.link.lock();
-            if !link.keeps_back() {
-                continue;
-            }
-            let sent = link.pump();
-            self.settle(rank, peer, link);
-            if let Err(error) = sent {
-                self.lose(rank, error.to_string());
-            }
-        }
-    }
-
-    fn look_at_clock(&self, r: &mut Receiving) {
-        let now = Instant::now();
-        // A peer that computes greets late; the system has made the connection, and tells if the peer dies.
-        let is_late = |g: &Greeting| match g.to {
-            None => now.duration_since(g.since) > STRANGER,
-            Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
-        };
-        let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
-        for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
-            match greeting.to {
-                None => self.tell(greeting.socket.peer_addr().ok(), Refusal::Silent),
-                Some(rank) => drop(self.lose(rank, format!("no answer for {} s", CONTACT.as_secs()))),
-            }
-        }
-        let due: Vec<u32> = r.again.iter().filter(|(_, at)| *at <= now).map(|(rank, _)| *rank).collect();
-        r.again.retain(|(_, at)| *at > now);
-        for rank in due {
-            if matches!(*self.peer(rank).contact.lock(), Contact::Begun(_)) {
-                self.connect(rank);
-            }
-        }
-    }
-
-    fn report_losses(&self, r: &mut Receiving, sink: &dyn Sink) {
-        let losses = std::mem::take(&mut *self.losses.lock());
-        for (rank, why) in losses {
-            self.forget(r, rank);
-            sink.lost(rank, &why);
-        }
-    }
 }
 
 impl Wire for Tcp {
@@ -605,6 +367,7 @@ fn prepare(socket: &Socket) -> io::Result<()> {
     let alive =
         TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&alive)?;
+    let _ = net::limit_retransmission(socket.as_fd(), Duration::from_secs(1)); // Linux 6.15
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
     Ok(())
 }

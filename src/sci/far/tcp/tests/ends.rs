@@ -1,0 +1,118 @@
+//! How links end, and what ends them.
+
+use super::super::head::Kind;
+use super::peer::Hand;
+use super::*;
+
+/// Two nodes that have spoken to each other; the second one apart.
+fn met() -> (Pair<Tcp>, Node<Tcp>) {
+    let mut pair = pair(2);
+    pair.set_segments();
+    pair.post(0, 1, b"there");
+    pair.until("a frame", || pair.came(1) == 1);
+    pair.post(1, 0, b"back");
+    pair.until("a frame", || pair.came(0) == 1);
+    let second = pair.nodes.pop().unwrap();
+    (pair, second)
+}
+
+fn work_until(node: &Node<Tcp>, mut ready: impl FnMut() -> bool) {
+    while !ready() {
+        node.wire.progress(node, true);
+    }
+}
+
+#[test]
+fn a_peer_that_dies_is_lost_once_and_what_is_sent_to_it_goes_nowhere() {
+    let (pair, second) = met();
+    let node = &pair.nodes[0];
+    drop(second);
+    work_until(node, || !node.losses.lock().is_empty());
+    for _ in 0..100 {
+        assert!(node.post(1, b"x").is_err());
+        node.wire.progress(node, true);
+    }
+    let losses = node.losses.lock().clone();
+    assert_eq!((losses.len(), node.left.lock().len()), (1, 0), "{losses:?}");
+    assert!(losses[0].0 == 1 && losses[0].1.0.contains("without leaving the job"), "{losses:?}");
+    assert!(!node.wire.is_busy());
+}
+
+#[test]
+fn a_peer_that_leaves_is_not_lost() {
+    let (pair, second) = met();
+    let node = &pair.nodes[0];
+    let longest = vec![7; second.wire.frame_max()];
+    assert_eq!(second.post(0, &longest), Ok(true));
+    let leaver = std::thread::spawn(move || second.wire.leave(Duration::from_secs(60)));
+    work_until(node, || !node.left.lock().is_empty());
+    leaver.join().unwrap();
+    assert!(node.frames().iter().any(|(peer, frame)| (*peer, frame) == (1, &longest)), "what it had posted has come");
+    for _ in 0..100 {
+        assert!(node.post(1, b"x").is_err());
+        node.wire.progress(node, true);
+    }
+    assert_eq!((&*node.left.lock(), node.losses.lock().len()), (&vec![1], 0));
+}
+
+#[test]
+fn a_peer_that_nobody_listens_for_is_lost() {
+    let mut pair = pair(2);
+    drop(pair.nodes.pop());
+    let node = &pair.nodes[0];
+    let _ = node.post(1, b"x");
+    work_until(node, || !node.losses.lock().is_empty());
+    let losses = node.losses.lock().clone();
+    assert!(losses[0].1.0.contains("cannot connect"), "{losses:?}");
+}
+
+/// A node of the job, by its proof, that sends what no node sends.
+#[test]
+fn what_no_wire_of_ours_sends_ends_the_link_with_its_reason() {
+    let outside = |at: u64, len: u64| [at.to_le_bytes(), len.to_le_bytes()].concat();
+    let segment = conformance::SEGMENT as u64;
+    let cases: [(&str, Vec<(Kind, usize, u64, Vec<u8>)>); 9] = [
+        ("a frame of", vec![(Kind::Frame, input::FRAME_MAX + 1, 0, Vec::new())]),
+        ("no head", vec![(Kind::Frame, head::BODY_MAX + 1, 0, Vec::new())]),
+        ("no head", vec![(Kind::Ack, 1, 0, Vec::new())]),
+        ("acknowledges what was not sent", vec![(Kind::Ack, 0, 1, Vec::new())]),
+        ("data that nobody asked for", vec![(Kind::Data, 8, 0, vec![1; 8])]),
+        ("outside the segment", vec![(Kind::Write, 16, 0, outside(segment - 7, 0))]),
+        ("outside the segment", vec![(Kind::Write, 16, 0, outside(u64::MAX, 0))]),
+        ("outside the segment", vec![(Kind::Read, 16, 0, outside(8, segment))]),
+        ("outside the segment", vec![(Kind::Read, 16, 0, outside(u64::MAX, u64::MAX))]),
+    ];
+    for (reason, sent) in cases {
+        let mut pair = pair(2);
+        pair.set_segments();
+        drop(pair.nodes.pop());
+        let mut hand = Hand::connect(address_of(&pair.nodes[0]), 1, 0, SECRET);
+        assert!(hand.greet(&pair));
+        hand.send(Kind::Frame, 2, 0, b"ok");
+        sent.iter().for_each(|(kind, len, done, body)| hand.send(*kind, *len, *done, body));
+        let node = &pair.nodes[0];
+        work_until(node, || !node.losses.lock().is_empty());
+        let losses = node.losses.lock().clone();
+        assert!(losses[0].1.0.contains(reason), "{reason}: {losses:?}");
+        assert_eq!(node.frames(), [(1, b"ok".to_vec())]);
+        assert!(hand.hear::<1>(&pair).is_none(), "{reason}: the connection ends");
+    }
+}
+
+/// More reads at once than a node of ours begins would fill this node's memory.
+#[test]
+fn a_peer_that_asks_for_more_than_it_takes_is_lost() {
+    let mut pair = pair(2);
+    pair.set_segments();
+    drop(pair.nodes.pop());
+    let mut hand = Hand::connect(address_of(&pair.nodes[0]), 1, 0, SECRET);
+    assert!(hand.greet(&pair));
+    let node = &pair.nodes[0];
+    let ask = [0u64.to_le_bytes(), (conformance::SEGMENT as u64).to_le_bytes()].concat();
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..2 * link::UNDER_WAY).for_each(|_| hand.send(Kind::Read, 16, 0, &ask)));
+        work_until(node, || !node.losses.lock().is_empty());
+    });
+    let losses = node.losses.lock().clone();
+    assert!(losses[0].1.0.contains("too many reads at once"), "{losses:?}");
+}
