@@ -133,6 +133,7 @@ impl Director {
                     self.record(code);
                 }
                 self.remotes[at].let_go();
+                self.registered = None;
             }
             (frame, _) => {
                 let name = &self.remotes[at].name;
