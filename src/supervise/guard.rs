@@ -23,8 +23,9 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 
 /// Splits this process, which has one thread and no job yet. Returns in the supervisor only, with the end of a pipe
-/// that is readable once the guard is dead. `None`: no guard could be made.
-pub fn split() -> Option<PipeReader> {
+/// that is readable once the guard is dead. `None`: no guard could be made. `tidy` removes what a supervisor leaves that
+/// was killed; the guard calls it then.
+pub fn split(tidy: fn()) -> Option<PipeReader> {
     let earlier_children = family::own_children();
     let (watched, held) = io::pipe().ok()?;
     let signals: Vec<c_int> = spawn::HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal)).collect();
@@ -54,7 +55,7 @@ pub fn split() -> Option<PipeReader> {
             if let Ok(null) = spawn::null() {
                 let _ = sys::redirect(null.as_fd(), 0); // stdin belongs to a node
             }
-            Guard { supervisor, signals, earlier_children, _held: held }.run()
+            Guard { supervisor, signals, earlier_children, tidy, _held: held }.run()
         }
         Err(_) => {
             if let Some(action) = action {
@@ -71,6 +72,7 @@ struct Guard {
     signals: sys::SignalSet,
     // Children that this process had before.
     earlier_children: Vec<i32>,
+    tidy: fn(),
     // When this process dies it is closed, and the supervisor sees that.
     _held: PipeWriter,
 }
@@ -96,6 +98,7 @@ impl Guard {
         } else if libc::WIFSIGNALED(status) {
             let signal = libc::WTERMSIG(status);
             family::kill_all(&self.earlier_children);
+            (self.tidy)();
             log::error(format_args!("the supervisor of the nodes was killed by signal {}", signal_name(signal)));
             sys::exit_now(128 + signal);
         } else {

@@ -51,16 +51,15 @@ pub fn hello() -> Hello {
 
 /// Runs the agent; returns its exit status. The launcher learns all that matters from the channel.
 pub fn run() -> i32 {
-    match serve() {
-        Ok(status) => status,
-        Err(problem) => Stop::new(1, format!("{NAME}: {problem}")).print(),
-    }
+    let status = serve().unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
+    registry::tidy(); // perhaps the launcher was killed, on this host
+    status
 }
 
 fn serve() -> Result<i32, String> {
     let text = |error: io::Error| error.to_string();
     spawn::fill_standard_descriptors().map_err(text)?;
-    let guard = guard::split();
+    let guard = guard::split(registry::tidy);
     let mut channel = take_channel().map_err(text)?;
     channel.send(&Frame::Hello(hello()));
     let Some(body) = wait_for_start(&mut channel)? else { return Ok(0) };

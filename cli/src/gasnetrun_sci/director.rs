@@ -80,12 +80,10 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
         cpus: 0,
         program: file.display().to_string(),
     };
-    let registered = registry::register(&entry);
     let plan = Plan { order, file, zeroth, place, map, id: entry.id };
     let mut director = Director::new(plan, hosts, command, config).map_err(|error| stop(error.to_string()))?;
-    let status = director.run();
-    drop(registered);
-    Ok(status)
+    director.registered = registry::register(&entry);
+    Ok(director.run())
 }
 
 fn show(order: &Order, file: &std::path::Path, hosts: &[Host], map: Option<&[u32]>, command: &Command) {
@@ -139,6 +137,8 @@ struct Director {
     killed_at: Option<Instant>,
     // Whether a node has joined.
     joined: bool,
+    // Until an agent has ended: those that are left remove it if this process is killed.
+    registered: Option<registry::Registered>,
 }
 
 impl Director {
@@ -182,6 +182,7 @@ impl Director {
             failed: false,
             killed_at: None,
             joined: false,
+            registered: None,
         })
     }
 

@@ -195,7 +195,7 @@ impl Job {
 
     fn run(&self, config: &Config) -> Result<i32, Stop> {
         let nodes = self.order.nodes;
-        let guard = guard::split();
+        let guard = guard::split(registry::tidy);
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
         header.set_memory_number(memory.as_raw_fd());
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);

@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What the process of an entry is to its job.
@@ -69,8 +70,13 @@ impl Registered {
     }
 }
 
-// The directory, made if needed. `None`: there is none that only this user can write to.
+// The directory, made if needed. `None`: there is none that only this user can write to. An agent gets another environment later.
 fn directory() -> Option<PathBuf> {
+    static DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    DIRECTORY.get_or_init(find_directory).clone()
+}
+
+fn find_directory() -> Option<PathBuf> {
     #[allow(clippy::disallowed_methods)] // a directory of the user's session, not a setting of ours
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let own = runtime.map(|path| path.join("gasnet-sci")).and_then(checked);
@@ -84,10 +90,17 @@ fn checked(path: PathBuf) -> Option<PathBuf> {
     own.then_some(path)
 }
 
-// When process `pid` began, in the kernel's clock.
+// When process `pid` began, in the kernel's clock. `None`: it has ended, though its parent may not have noticed yet.
 fn began(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if ["Z", "X"].contains(&state) { None } else { fields.nth(18)?.parse().ok() }
+}
+
+/// Removes the entries of processes that were killed.
+pub fn tidy() {
+    drop(list());
 }
 
 /// Enters this process. `None`: there is no place for it; the job runs all the same.

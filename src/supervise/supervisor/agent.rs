@@ -94,7 +94,10 @@ impl Link {
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
-        (!self.lost).then(|| self.channel.borrow().next_beat())
+        let (channel, now) = (self.channel.borrow(), Instant::now());
+        let silent_at = now + self.timeout.saturating_sub(channel.silence(now)) + Duration::from_millis(1);
+        let silent_at = (!self.paused).then_some(silent_at);
+        (!self.lost).then(|| silent_at.map_or(channel.next_beat(), |at| at.min(channel.next_beat())))
     }
 
     // Writes what the node's stdin takes, and says so.

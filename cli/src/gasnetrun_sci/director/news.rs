@@ -45,6 +45,7 @@ impl Director {
         }
         let (name, silence, noise) = (remote.name.clone(), channel.silence(now), channel.noise());
         let noise = if noise.is_empty() { noise } else { format!(" (it printed '{noise}')") };
+        let is_silent = remote.state != State::Starting && silence > self.link_timeout;
         let line = if let Some(problem) = problem {
             format!("host {name}: what the agent sends is not right: {problem}; ending the job")
         } else if channel.is_over()
@@ -64,13 +65,16 @@ impl Director {
             format!(
                 "host {name} did not answer within {seconds} s (GASNET_SCI_START_TIMEOUT): '{shown}'{noise}; ending the job"
             )
-        } else if remote.state != State::Starting && silence > self.link_timeout {
+        } else if is_silent {
             let seconds = self.link_timeout.as_secs_f64();
             format!("nothing was heard of host {name} for {seconds} s (GASNET_SCI_LINK_TIMEOUT); ending the job")
         } else {
             return;
         };
         self.lose(at, line);
+        if is_silent {
+            self.remotes[at].end(); // its command may wait for the link for minutes
+        }
     }
 
     fn lose(&mut self, at: usize, line: String) {
@@ -129,6 +133,7 @@ impl Director {
                     self.record(code);
                 }
                 self.remotes[at].let_go();
+                self.registered = None;
             }
             (frame, _) => {
                 let name = &self.remotes[at].name;

@@ -12,7 +12,7 @@ fn line(victim: Victim, several_hosts: bool) -> Option<&'static str> {
         }
         // On several hosts, too: who starts all others reports nothing after its own end.
         Victim::Launcher => None,
-        Victim::Agent | Victim::Rsh if several_hosts => Some(r"\bh[A-Z]\b.*(gone|lost|ended|closed)"),
+        Victim::Agent | Victim::Rsh if several_hosts => Some(r"\bh[A-Z]\b.*(gone|lost|ended|closed|agent was killed)"),
         Victim::Link | Victim::Host if several_hosts => Some(
             r"heard.*\bh[A-Z]\b|(\bh[A-Z]\b|node [0-9]+/[0-9]+).*(lost|silent|no sign|unreachable|timed out|heard)",
         ),
