@@ -281,6 +281,24 @@ static void exchange(size_t bytes, long count) {
   for (; count > 0; count--) gasnet_coll_exchange(GASNET_TEAM_ALL, dst, src, bytes, LOCALLY);
 }
 
+/* ---- two hosts: limits are what `gasnet-sci bench` measures ---- */
+
+static void hosts(void) {
+  const size_t *n;
+  checked(short_trip, 8);
+  checked(long_flood, 65536);
+  row(OURS, "hosts", "short message round trip, two hosts", 8, "us", time_of(short_trip, 8));
+  row(OURS, "hosts", "short message flood, two hosts", 8, "ns", time_of(short_flood, 8));
+  row(OURS, "hosts", "put, two hosts", 8, "us", time_of(put, 8));
+  row(OURS, "hosts", "get, two hosts", 8, "us", time_of(get, 8));
+  for (n = host_sizes; *n; n++) {
+    row(OURS, "hosts", "long message flood, two hosts", *n, "MB/s", time_of(long_flood, *n));
+    row(OURS, "hosts", "put flood, two hosts", *n, "MB/s", time_of(put_flood, *n));
+    row(OURS, "hosts", "get flood, two hosts", *n, "MB/s", time_of(get_flood, *n));
+  }
+  row(OURS, "hosts", "barrier, two hosts", 0, "us", time_of(barriers, 0));
+}
+
 #include "coll.h"
 
 int main(int argc, char **argv) {
@@ -335,6 +353,7 @@ int main(int argc, char **argv) {
     row(OURS, "barrier", "barrier", 0, "us", time_of(barriers, 0));
   }
   if (is_section(argc, argv, "coll")) coll(OURS);
+  if (is_section(argc, argv, "hosts")) hosts();
   everybody();
   gasnet_exit(0);
   return 0;

@@ -157,9 +157,15 @@ fn jobs_on_several_hosts_have_a_network_here() {
 fn text_has_all_parts_and_every_variable() {
     let output = info(&["-n", "3"], &[]);
     let text = String::from_utf8(output.stdout).unwrap();
-    for part in
-        ["Limits", "Regions of a job of 3 nodes", "Thresholds", "Jobs on several hosts", "This host", "Environment", "cross-memory attach"]
-    {
+    for part in [
+        "Limits",
+        "Regions of a job of 3 nodes",
+        "Thresholds",
+        "Jobs on several hosts",
+        "This host",
+        "Environment",
+        "cross-memory attach",
+    ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     assert!(VARS.iter().all(|var| text.contains(&format!("  {} = ", var.name)) && text.contains(var.doc)));

@@ -25,7 +25,8 @@ pub fn look(config: &Config) -> HostsReport {
         Ok(endpoint) => (Some(endpoint.address), None),
         Err(problem) => (None, Some(problem)),
     };
-    let named = interfaces().unwrap_or_default().into_iter().find(|interface| address == Some(interface.address.into()));
+    let named =
+        interfaces().unwrap_or_default().into_iter().find(|interface| address == Some(interface.address.into()));
     let rsh = VARS.iter().find(|var| var.name == "GASNET_SCI_RSH").map_or("", |var| var.default);
     let files = [Some(AGENT_CONF), hosts.agent_conf.as_deref()];
     HostsReport {
@@ -57,9 +58,10 @@ fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> 
             (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())
         }
         (Network::Auto, Some(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
-        (Network::Auto, Some(device), None) => {
-            ("tcp".into(), format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"))
-        }
+        (Network::Auto, Some(device), None) => (
+            "tcp".into(),
+            format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"),
+        ),
         (Network::Auto, None, _) => ("tcp".into(), "there is no RDMA hardware".into()),
     };
     (name, why)
@@ -71,8 +73,11 @@ fn ofi(provider: &Option<String>) -> String {
 
 // Files only: where drivers show their devices, what these are called there, and what to call them.
 fn rdma_hardware(root: &Path) -> Option<String> {
-    let places =
-        [("sys/class/infiniband", "RDMA device"), ("sys/class/cxi", "Slingshot device"), ("sys/class/hfi1", "Omni-Path device")];
+    let places = [
+        ("sys/class/infiniband", "RDMA device"),
+        ("sys/class/cxi", "Slingshot device"),
+        ("sys/class/hfi1", "Omni-Path device"),
+    ];
     places.into_iter().find_map(|(place, kind)| {
         let names = fs::read_dir(root.join(place)).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         names.min().map(|name| format!("{kind} {name}"))
@@ -90,7 +95,10 @@ fn library(name: &CStr) -> LibraryFound {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let stem = text.split(".so").next().unwrap_or_default();
     let file = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|file| {
-        Path::new(file).file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&format!("{stem}.so")))
+        Path::new(file)
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(&format!("{stem}.so")))
     });
     LibraryFound { file: Some(file.unwrap_or(&text).into()), name: text.into() }
 }

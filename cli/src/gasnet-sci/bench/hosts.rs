@@ -103,7 +103,8 @@ fn near(settings: &Settings) -> io::Result<Vec<(Measure, Samples)>> {
                 (turn.run(Job::NearOfTwo)?, limit)
             }
         };
-        let both = ours.samples.into_iter().zip(limit.samples).map(|(ours, limit)| Samples { limit: limit.ours, ..ours });
+        let both =
+            ours.samples.into_iter().zip(limit.samples).map(|(ours, limit)| Samples { limit: limit.ours, ..ours });
         if measured.is_empty() {
             let mut beside = measures(Job::NearOfTwo);
             beside.iter_mut().for_each(|measure| measure.limit = Some(&plan::ONE_HOST));
@@ -139,7 +140,9 @@ mod tests {
     #[test]
     fn busy_nodes_have_cores_of_their_own() {
         let cpus = |job| Hosts::Split.cpus(job, &[2, 5]);
-        for (job, a, b) in [(Job::Hosts(2), 0, 1), (Job::Hosts(4), 0, 2), (Job::NearOfTwo, 0, 1), (Job::NearOfOne, 0, 1)] {
+        for (job, a, b) in
+            [(Job::Hosts(2), 0, 1), (Job::Hosts(4), 0, 2), (Job::NearOfTwo, 0, 1), (Job::NearOfOne, 0, 1)]
+        {
             assert_ne!(cpus(job)[a], cpus(job)[b], "{}", job.name());
         }
     }

@@ -27,9 +27,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 11] = [
-    "native", "ref", "par", "threads", "crowd", "silent", "played", "start", "hosts", "near-of-two", "near-of-one",
-];
+pub const JOBS: [&str; 11] =
+    ["native", "ref", "par", "threads", "crowd", "silent", "played", "start", "hosts", "near-of-two", "near-of-one"];
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {

@@ -75,7 +75,11 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
 
 fn verify(node: &Node) -> io::Result<()> {
     let same = node.verify();
-    if same { Ok(()) } else { Err(io::Error::other(format!("{MAX_BYTES} bytes that were put and got are not the same"))) }
+    if same {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("{MAX_BYTES} bytes that were put and got are not the same")))
+    }
 }
 
 // A node of a job whose nodes may be on two hosts. Without `cpus` each host has its own.

@@ -447,7 +447,9 @@ mod tests {
     fn rows_are_named_once() {
         let mut names = Vec::new();
         let pairs = [Job::Native, Job::Reference, Job::Par, Job::Threads];
-        for job in pairs.into_iter().chain([Job::Crowd(8), Job::Silent(64), Job::Played(64), Job::Hosts(2), Job::NearOfTwo]) {
+        for job in
+            pairs.into_iter().chain([Job::Crowd(8), Job::Silent(64), Job::Played(64), Job::Hosts(2), Job::NearOfTwo])
+        {
             for measure in measures(job, &|_| true) {
                 assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());
                 let name = |view: &View| (job.who(), view.operation.clone(), measure.bytes, view.unit.name());

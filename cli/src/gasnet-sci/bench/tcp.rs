@@ -37,7 +37,8 @@ fn failed(why: String) -> Error {
 fn accept(tell: impl FnOnce(SocketAddr) -> u64) -> io::Result<TcpStream> {
     let hosts = Config::survey().config.hosts;
     let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports).map_err(failed)?;
-    let listener = endpoint.listen(1).map_err(|error| failed(format!("cannot listen at {}: {error}", endpoint.address)))?;
+    let listener =
+        endpoint.listen(1).map_err(|error| failed(format!("cannot listen at {}: {error}", endpoint.address)))?;
     tell(listener.local_addr()?);
     let end = Instant::now() + PATIENCE;
     loop {

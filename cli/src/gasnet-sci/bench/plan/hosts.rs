@@ -28,7 +28,8 @@ pub(super) fn pair(plan: &mut Plan<'_>) {
     let (medium, stream) = ("medium flood, one way, two hosts", Some(&STREAM));
     plan.row("hosts", medium, k::MEDIUM_FLOOD, 1.5e3, 1 << 10, stream, Unit::Rate, None);
     for bytes in [64 << 10, 1 << 20] {
-        let floods = [("long flood, one way", k::LONG_FLOOD), ("put nb bandwidth", k::PUT_NB), ("get nb bandwidth", k::GET_NB)];
+        let floods =
+            [("long flood, one way", k::LONG_FLOOD), ("put nb bandwidth", k::PUT_NB), ("get nb bandwidth", k::GET_NB)];
         for (name, kernel) in floods {
             let operation = format!("{name}, two hosts");
             plan.row("hosts", &operation, kernel, 4e3, bytes, stream, Unit::Rate, Some(0.9));
