@@ -27,6 +27,7 @@ missing_packages() {
   for word in "$@"; do
     case $word in
       libclang) has_libclang || say libclang-dev ;;
+      libfabric) [ -e /usr/include/rdma/fabric.h ] || say libfabric-dev ;;
       g++) command -v g++ >/dev/null || say g++ ;;
       mpicc | oshcc) command -v "$word" >/dev/null || say openmpi-bin libopenmpi-dev ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;

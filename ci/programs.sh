@@ -45,6 +45,7 @@ testqueue        |               |
 testtry          |               |
 testmixed        |               |
 testflight       |               |
+testbusy         | 4 8           |
 testbarrier      |               |
 testbarrierconf  |               |
 testsmall        | 20 4096       |

@@ -44,7 +44,7 @@ impl Node {
         segment.set_available().unwrap();
         // The other side may still be starting. Once connected, it has joined: the job can agree on fences.
         let outbox = shm.connect(NodeId(other), INBOX, SOON).unwrap();
-        shm.agree_on_fences();
+        shm.agree_on_fences(|_| true);
         let (own, peer) = (shm.interrupt().unwrap(), shm.connect_interrupt(NodeId(other)).unwrap());
         Node { shm, inbox, outbox, own, peer, _segment: segment }
     }

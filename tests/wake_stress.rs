@@ -67,7 +67,7 @@ impl Node {
         // The other side may still be starting. Once connected, it has joined: the job can agree on fences.
         let remote = shm.connect(other, SEGMENT, SOON).unwrap();
         let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
-        shm.agree_on_fences();
+        shm.agree_on_fences(|_| true);
         map.publish(AGREED, 1);
         let (own, peer) = (shm.interrupt().unwrap(), shm.connect_interrupt(other).unwrap());
         Node { shm, own, peer, local, map, _segments: (segment, remote) }

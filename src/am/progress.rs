@@ -79,9 +79,8 @@ impl<A: Adapter> Am<A> {
         }
         let came = self.adapter.progress(false);
         // While another thread is polling, this poll has nothing to do.
-        let (mut found, inline) = self.adapter
-            .together(|| self.inbox.try_with(|inbox| inbox.poll_and_grant(self)))
-            .unwrap_or((false, 0));
+        let (mut found, inline) =
+            self.adapter.together(|| self.inbox.try_with(|inbox| inbox.poll_and_grant(self))).unwrap_or((false, 0));
         found |= came;
         // Relaxed: a hint, as in `serve`.
         if self.background.load(Ordering::Relaxed) != 0 {

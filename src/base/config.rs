@@ -4,7 +4,7 @@
 //! is the only code that reads the environment. Must not know: which code uses a value.
 
 mod heap;
-mod hosts;
+pub mod hosts;
 mod observe;
 pub(crate) mod parse;
 mod read;

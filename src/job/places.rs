@@ -21,7 +21,8 @@ impl Places {
         let locals = header.local_count();
         let hosts = numbered(&split(&real, config.hosts.split));
         let apart = everything || config.unmapped != Unmapped::No;
-        let supernodes = if apart { (0..hosts.len() as u32).collect() } else { supernodes(&hosts, config.supernode_max) };
+        let supernodes =
+            if apart { (0..hosts.len() as u32).collect() } else { supernodes(&hosts, config.supernode_max) };
         Places { hosts: hosts.into(), supernodes: supernodes.into(), locals }
     }
 

@@ -331,7 +331,8 @@ impl Job {
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
         // All members must make the same choice.
-        let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
+        let all_mapped = self.all_mapped.get().copied().unwrap_or(false) && self.adapter.far().is_none();
+        let direct = self.config.native && all_mapped;
         let connect: Connect<Host> = Box::new(|node| {
             restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;

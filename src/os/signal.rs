@@ -209,4 +209,3 @@ pub fn with_all_blocked<T>(f: impl FnOnce() -> T) -> T {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut()) };
     result
 }
-

@@ -80,7 +80,8 @@ impl Hosts {
     pub fn start_thread(&self) -> Result<(), SciError> {
         let Some(far) = self.far() else { return Ok(()) };
         let own = PeerInterrupt::new(self.bell(self.node(), self.near.bell(self.node())?));
-        let error = |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
+        let error =
+            |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
         far.start_thread(move || own.trigger_if_armed()).map_err(error)
     }
 

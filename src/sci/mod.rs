@@ -16,10 +16,10 @@ pub mod engine;
 mod error;
 #[cfg(not(loom))]
 mod fabric;
-#[cfg(all(any(test, fuzzing), not(loom)))]
-pub(crate) mod fickle;
 #[cfg(not(loom))]
 pub mod far;
+#[cfg(all(any(test, fuzzing), not(loom)))]
+pub(crate) mod fickle;
 pub mod heap;
 #[cfg(not(loom))]
 pub mod hosts;

@@ -46,7 +46,7 @@ pub struct Hosts {
     pub ports: RangeInclusive<u16>,
     /// Whether a thread serves the network while the client computes.
     pub progress_thread: bool,
-    /// As how many hosts each host counts; 0 and 1: as one.
+    /// As how many hosts each host counts.
     pub split: u32,
 }
 
@@ -61,7 +61,7 @@ impl Default for Hosts {
             interface: None,
             ports: 0..=0,
             progress_thread: false,
-            split: 0,
+            split: 1,
         }
     }
 }

@@ -4,38 +4,84 @@
 
 use crate::am::region::{LAYOUT_VERSION, Layout, PAYLOAD};
 use crate::base::config::Config;
+use crate::base::config::hosts::Network;
 use crate::base::error::Error;
+use crate::base::log;
 use crate::boot::{Bootstrap, Key};
 use crate::sci::far::Far;
+use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
 use crate::sci::far::tcp::{Tcp, address::Endpoint};
 use crate::sci::far::wire::{ADDRESS, Wire};
 
-/// The key of a node's address: one byte of length, then as many bytes, then zeros.
+/// The key of a node's address: the first letter of its wire, one byte of length, then as many bytes, then zeros.
 const WIRE: Key = Key::new("wire");
 
 /// Opens this node's door to other hosts, as the settings say.
 pub(super) fn open(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
-    let no_network = |problem| Error::resource(format_args!("no network to other hosts: {problem}"));
-    let endpoint = Endpoint::choose(config.hosts.interface.as_deref(), config.hosts.ports.clone()).map_err(no_network)?;
+    let wire = match &config.hosts.network {
+        Network::Tcp => tcp(config, me, nodes, secret)?,
+        Network::Ofi(provider) => {
+            let wire = OfiWire::open(provider.as_deref(), secret, me, nodes).map_err(no_network)?;
+            Box::new(wire) as Box<dyn Wire>
+        }
+        Network::Auto => automatic(config, me, nodes, secret)?,
+    };
+    Ok(Far::new(me, nodes, wire, PAYLOAD))
+}
+
+fn no_network(problem: String) -> Error {
+    Error::resource(format_args!("no network to other hosts: {problem}"))
+}
+
+/// libfabric where there is hardware that needs it, else TCP. Node 0 says what was taken if that is not TCP.
+fn automatic(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
+    let Some(hardware) = has_rdma_hardware() else { return tcp(config, me, nodes, secret) };
+    match OfiWire::open(None, secret, me, nodes) {
+        Ok(wire) => {
+            if me == 0 {
+                log::advise(&format!("network between hosts: {} ({hardware})", wire.name()));
+            }
+            Ok(Box::new(wire))
+        }
+        Err(problem) => {
+            if me == 0 {
+                log::advise(&format!(
+                    "{hardware} is here, but {problem}; TCP is taken (GASNET_SCI_NETWORK=tcp says so)"
+                ));
+            }
+            tcp(config, me, nodes, secret)
+        }
+    }
+}
+
+fn tcp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
+    let endpoint =
+        Endpoint::choose(config.hosts.interface.as_deref(), config.hosts.ports.clone()).map_err(no_network)?;
     let at = endpoint.address;
     let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, endpoint)
         .map_err(|error| no_network(format!("cannot listen at {at}: {error} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)")))?;
-    let wire: Box<dyn Wire> = Box::new(tcp);
-    Ok(Far::new(me, nodes, wire, PAYLOAD))
+    Ok(Box::new(tcp))
 }
 
 /// Exchanges the addresses of all nodes.
 pub(super) fn meet(far: &Far, boot: &dyn Bootstrap) -> Result<(), Error> {
     let address = far.wire().address();
-    let mut card = [0; 1 + ADDRESS];
-    card[0] = address.len() as u8;
-    card[1..=address.len()].copy_from_slice(&address);
+    let name = far.wire().name();
+    let mut card = [0; 2 + ADDRESS];
+    card[..2].copy_from_slice(&[name.as_bytes()[0], address.len() as u8]);
+    card[2..2 + address.len()].copy_from_slice(&address);
+    let own = card[0];
     boot.put(WIRE, &card)?;
     boot.fence()?;
     let of = |node| {
-        let mut card = [0; 1 + ADDRESS];
+        let mut card = [0; 2 + ADDRESS];
         boot.get(node, WIRE, &mut card)?;
-        Ok(card[1..][..usize::from(card[0]).min(ADDRESS)].to_vec())
+        if card[0] != own {
+            return Err(Error::resource(format_args!(
+                "node {node} has another network than this one ({name}); GASNET_SCI_NETWORK sets one for all"
+            )));
+        }
+        Ok(card[2..][..usize::from(card[1]).min(ADDRESS)].to_vec())
     };
     far.wire().set_peers((0..boot.size()).map(of).collect::<Result<_, Error>>()?);
     Ok(())

@@ -60,7 +60,11 @@ impl Regions {
             frame = rest;
             let place = self.place(record.region, peer, record.offset, record.covers()).ok_or_else(|| {
                 let Record { region, offset, kind, .. } = record;
-                format!("a store ({kind:?}) of {} bytes at {offset} of region {}, which is not its own", record.covers(), region.0)
+                format!(
+                    "a store ({kind:?}) of {} bytes at {offset} of region {}, which is not its own",
+                    record.covers(),
+                    region.0
+                )
             })?;
             // SAFETY: `place` allowed the range, and its kind says that it is aligned: regions begin on pages.
             unsafe { store(place, &record) };

@@ -9,7 +9,7 @@
 //! | `remote` | the maps that record, and transfers |
 //! | `record` | the body of a frame |
 //! | `apply` | the target's side, with its checks |
-//! | `wire` | what carries frames and bytes; `tcp` |
+//! | `wire` | what carries frames and bytes; `tcp`, `ofi` |
 //! | `thread` | serves the network while the client computes |
 //!
 //! Rules:
@@ -24,6 +24,9 @@
 //! Must not know: messages, slots, how a wire works.
 
 pub mod apply;
+#[cfg(test)]
+pub mod conformance;
+pub mod ofi;
 pub mod record;
 pub mod remote;
 pub mod tcp;

@@ -152,7 +152,9 @@ mod tests {
 
     #[test]
     fn a_record_that_does_not_fit_its_kind_is_refused() {
-        for (kind, offset, len) in [(2, 4, 8), (2, 8, 12), (3, 8, 8), (3, 0, 72), (4, 4, 8), (5, 2, 4), (6, 0, 8), (7, 0, 8), (1, 0, 0)] {
+        for (kind, offset, len) in
+            [(2, 4, 8), (2, 8, 12), (3, 8, 8), (3, 0, 72), (4, 4, 8), (5, 2, 4), (6, 0, 8), (7, 0, 8), (1, 0, 0)]
+        {
             let mut frame = Vec::new();
             append(&mut frame, SegmentId(1), offset, Kind::Bytes, &[&vec![0; len]]);
             frame[7] = kind;

@@ -134,7 +134,9 @@ impl FarMap {
         let (far, at) = (self.far, (self.base + offset) as u64);
         if lasting {
             // SAFETY: the caller promises the source until `done` is raised.
-            far.until(|| unsafe { far.wire.write(self.peer, at, src, len, Kept::UntilDone, Some(done)) }.unwrap_or(true));
+            far.until(|| {
+                unsafe { far.wire.write(self.peer, at, src, len, Kept::UntilDone, Some(done)) }.unwrap_or(true)
+            });
         } else {
             // SAFETY: the caller promises the source until this returns.
             unsafe { self.write_at_once(offset, src, len, Some(done)) };

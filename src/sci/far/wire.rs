@@ -85,8 +85,14 @@ pub trait Wire: Send + Sync {
     ///
     /// # Safety
     /// `to` is writable for `len` bytes until `done` is raised.
-    unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64)
-    -> Result<bool, Lost>;
+    unsafe fn read(
+        &self,
+        peer: u32,
+        offset: u64,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<bool, Lost>;
 
     /// Sends what waits, takes what has come and gives it to `sink`. True if anything came or became complete. It may look at the
     /// likely places alone, unless `thorough`: the caller sleeps next.

@@ -2,8 +2,8 @@
 //!
 //! Must not know: which code uses a value.
 
-use super::super::parse;
 use super::super::hosts::Network;
+use super::super::parse;
 use super::super::settings::{Var, put};
 use std::ops::RangeInclusive;
 

@@ -69,7 +69,8 @@ fn among(list: &[Interface], wanted: Option<&str>) -> Result<Ipv4Addr, String> {
     };
     found.map(|i| i.address).ok_or_else(|| {
         let names: Vec<String> = list.iter().map(|i| format!("{} ({})", i.name, i.address)).collect();
-        let what = wanted.map_or("no interface is up".into(), |name| format!("no interface is called {name}, or has that address"));
+        let what = wanted
+            .map_or("no interface is up".into(), |name| format!("no interface is called {name}, or has that address"));
         format!("{what}; there are: {}", names.join(", "))
     })
 }
@@ -84,7 +85,11 @@ mod tests {
 
     #[test]
     fn the_interface_is_the_users_or_the_first_that_reaches_others() {
-        let list = [interface("lo", [127, 0, 0, 1], true), interface("eth0", [10, 0, 0, 7], false), interface("ib0", [10, 1, 0, 7], false)];
+        let list = [
+            interface("lo", [127, 0, 0, 1], true),
+            interface("eth0", [10, 0, 0, 7], false),
+            interface("ib0", [10, 1, 0, 7], false),
+        ];
         assert_eq!(among(&list, None), Ok([10, 0, 0, 7].into()));
         assert_eq!(among(&list, Some("ib0")), Ok([10, 1, 0, 7].into()));
         assert_eq!(among(&list, Some("127.0.0.1")), Ok([127, 0, 0, 1].into()));

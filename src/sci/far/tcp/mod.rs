@@ -53,7 +53,7 @@ const STRANGERS: usize = 64;
 const BACKLOG: i32 = 1024;
 /// Between two attempts to connect.
 const AGAIN: Duration = Duration::from_millis(20);
-/// Time for a first contact, all attempts together. A guess: a target that computes does not greet.
+/// Time for the system to make a connection, all attempts together.
 const CONTACT: Duration = Duration::from_secs(60);
 /// Looks at the socket that was active last to one at all of them. Each look is a system call; a round trip of 8 bytes takes 1.22
 /// of raw TCP's with 4, and 1.17 with 64 (2026-11, EPYC 9004 VM).
@@ -128,7 +128,10 @@ impl Tcp {
     /// Listens at `endpoint`, for node `me` of `nodes`. `layout` must be the same at all nodes; `secret` is the job's.
     pub fn new(me: u32, nodes: u32, layout: u64, secret: [u8; 16], endpoint: Endpoint) -> io::Result<Tcp> {
         let listener = endpoint.listen(BACKLOG)?;
-        let endpoint = Endpoint { address: endpoint.address, ports: listener.local_addr()?.port()..=listener.local_addr()?.port() };
+        let endpoint = Endpoint {
+            address: endpoint.address,
+            ports: listener.local_addr()?.port()..=listener.local_addr()?.port(),
+        };
         let epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, false)?;
         Ok(Tcp {
@@ -266,7 +269,10 @@ impl Tcp {
         while r.greetings.len() < STRANGERS
             && let Ok((socket, _)) = self.listener.accept()
         {
-            let socket = socket.set_nonblocking(true).and_then(|()| prepare(&SockRef::from(&socket))).and_then(|()| high(socket));
+            let socket = socket
+                .set_nonblocking(true)
+                .and_then(|()| prepare(&SockRef::from(&socket)))
+                .and_then(|()| high(socket));
             if let Ok(socket) = socket {
                 self.watch(r, Greeting::accepted(Arc::new(socket), &self.who));
             }
@@ -456,7 +462,11 @@ impl Tcp {
 
     fn look_at_clock(&self, r: &mut Receiving) {
         let now = Instant::now();
-        let is_late = |g: &Greeting| now.duration_since(g.since) > if g.to.is_some() { CONTACT } else { STRANGER };
+        // A peer that computes greets late; the system has made the connection, and tells if the peer dies.
+        let is_late = |g: &Greeting| match g.to {
+            None => now.duration_since(g.since) > STRANGER,
+            Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
+        };
         let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
         for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
             match greeting.to {
@@ -524,7 +534,14 @@ impl Wire for Tcp {
         })
     }
 
-    unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64) -> Result<bool, Lost> {
+    unsafe fn read(
+        &self,
+        peer: u32,
+        offset: u64,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<bool, Lost> {
         self.with(peer, |link| link.read(offset, to, len, done))
     }
 
@@ -580,12 +597,14 @@ impl Wire for Tcp {
     }
 }
 
-/// The options of every connection.
+/// The options of every connection. Keepalive finds a dead link that is idle, within about 4 s. There is no TCP_USER_TIMEOUT for a
+/// busy one: Linux also counts the time in which a peer that computes takes nothing (a window of zero), and would end the
+/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by the launcher's beats.
 fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
-    let alive = TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
+    let alive =
+        TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&alive)?;
-    socket.set_tcp_user_timeout(Some(Duration::from_secs(3)))?;
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
     Ok(())
 }

@@ -1,0 +1,417 @@
+//! What every wire must do, whatever it runs over: the rules at the head of `wire`, tried on nodes of one process.
+//!
+//! A wire's tests make a [`Pair`] and run [`all`] on it. Nodes 0 and 1 are moved by the same thread, so a wire that waits for another
+//! node outside of [`Wire::write`] with [`Kept::Now`] hangs here; for that one the other node gets a thread of its own.
+
+#![allow(unsafe_code)] // memory of the test
+#![allow(missing_docs)] // tests
+
+use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
+use crate::sync::{AtomicU64, Ordering};
+use parking_lot::Mutex;
+use std::time::{Duration, Instant};
+
+/// Bytes of a test's segment.
+pub const SEGMENT: usize = 1 << 20;
+/// A wire that does nothing for so long has lost something.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One node: its wire, its segment, what came.
+pub struct Node<W> {
+    pub wire: W,
+    pub memory: Memory,
+    frames: Mutex<Vec<(u32, Vec<u8>)>>,
+    pub losses: Mutex<Vec<(u32, Lost)>>,
+    pub left: Mutex<Vec<u32>>,
+    /// With each frame: word 0 and the last word of the segment at that time.
+    words: Mutex<Vec<(u64, u64)>>,
+}
+
+/// A segment. Its bytes are touched by volatile accesses, since a wire may write them at any time.
+pub struct Memory(*mut u64);
+
+// SAFETY: memory that lives as long as the process.
+unsafe impl Send for Memory {}
+// SAFETY: as above; accesses are volatile.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new() -> Memory {
+        Memory(Box::leak(vec![0u64; SEGMENT / 8].into_boxed_slice()).as_mut_ptr())
+    }
+
+    pub fn base(&self) -> *mut u8 {
+        self.0.cast()
+    }
+
+    fn word(&self, i: usize) -> u64 {
+        assert!(i < SEGMENT / 8);
+        // SAFETY: inside the memory.
+        unsafe { self.0.wrapping_add(i).read_volatile() }
+    }
+
+    fn byte(&self, i: usize) -> u8 {
+        assert!(i < SEGMENT);
+        // SAFETY: inside the memory.
+        unsafe { self.base().wrapping_add(i).read_volatile() }
+    }
+
+    fn fill(&self, byte: impl Fn(usize) -> u8) {
+        for i in 0..SEGMENT {
+            // SAFETY: inside the memory.
+            unsafe { self.base().wrapping_add(i).write_volatile(byte(i)) };
+        }
+    }
+}
+
+impl<W: Wire> Node<W> {
+    /// Posts a frame, with the room in front that the wire wants.
+    pub fn post(&self, to: u32, frame: &[u8]) -> Result<bool, Lost> {
+        let mut whole = vec![0; self.wire.headroom()];
+        whole.extend_from_slice(frame);
+        self.wire.post(to, &mut whole)
+    }
+
+    /// How many frames have come since the last call of [`Node::frames`].
+    pub fn came(&self) -> usize {
+        self.frames.lock().len()
+    }
+
+    /// The frames that have come since the last call.
+    pub fn frames(&self) -> Vec<(u32, Vec<u8>)> {
+        self.words.lock().clear();
+        std::mem::take(&mut self.frames.lock())
+    }
+}
+
+impl<W: Wire> Sink for Node<W> {
+    fn frame(&self, peer: u32, frame: &[u8]) {
+        self.frames.lock().push((peer, frame.to_vec()));
+        self.words.lock().push((self.memory.word(0), self.memory.word(SEGMENT / 8 - 1)));
+    }
+
+    fn place(&self, _: u32, offset: u64, len: usize, _write: bool) -> Option<*mut u8> {
+        let offset = usize::try_from(offset).ok()?;
+        (offset.checked_add(len)? <= SEGMENT).then(|| self.memory.base().wrapping_add(offset))
+    }
+
+    fn lost(&self, peer: u32, why: &Lost) {
+        self.losses.lock().push((peer, why.clone()));
+    }
+
+    fn left(&self, peer: u32) {
+        self.left.lock().push(peer);
+    }
+}
+
+/// Nodes of one job whose wires know each other.
+pub struct Pair<W> {
+    pub nodes: Vec<Node<W>>,
+}
+
+impl<W: Wire> Pair<W> {
+    pub fn new(wires: Vec<W>) -> Pair<W> {
+        let addresses = wires.iter().map(Wire::address).collect();
+        Pair::with_addresses(wires, addresses)
+    }
+
+    /// The nodes reach each other at these addresses.
+    pub fn with_addresses(wires: Vec<W>, addresses: Vec<Vec<u8>>) -> Pair<W> {
+        assert!(addresses.iter().all(|address| address.len() <= ADDRESS));
+        let nodes: Vec<Node<W>> = wires
+            .into_iter()
+            .map(|wire| Node {
+                wire,
+                memory: Memory::new(),
+                frames: Mutex::default(),
+                losses: Mutex::default(),
+                left: Mutex::default(),
+                words: Mutex::default(),
+            })
+            .collect();
+        for node in &nodes {
+            node.wire.set_peers(addresses.clone());
+        }
+        Pair { nodes }
+    }
+
+    /// As gasnet_attach does, some time after the first frames.
+    pub fn set_segments(&self) {
+        for node in &self.nodes {
+            // SAFETY: leaked memory.
+            unsafe { node.wire.set_segment(node.memory.base(), SEGMENT) };
+        }
+    }
+
+    /// Lets every node work until `ready` says so.
+    pub fn until(&self, what: &str, mut ready: impl FnMut() -> bool) {
+        let mut last = Instant::now();
+        while !ready() {
+            for (rank, node) in self.nodes.iter().enumerate() {
+                if node.wire.progress(node, true) {
+                    last = Instant::now();
+                }
+                let losses = node.losses.lock();
+                assert!(losses.is_empty(), "{what}: node {rank} lost {losses:?}");
+            }
+            assert!(last.elapsed() < PATIENCE, "{what}: nothing comes any more");
+        }
+    }
+
+    pub fn post(&self, from: usize, to: u32, frame: &[u8]) {
+        self.until("post", || self.nodes[from].post(to, frame).expect("no loss"));
+    }
+
+    pub fn frames(&self, at: usize) -> Vec<(u32, Vec<u8>)> {
+        std::mem::take(&mut self.nodes[at].frames.lock())
+    }
+
+    pub fn came(&self, at: usize) -> usize {
+        self.nodes[at].came()
+    }
+
+    fn write(&self, from: usize, to: u32, offset: usize, bytes: (*const u8, usize), kept: Kept, done: Done) {
+        let wire = &self.nodes[from].wire;
+        // SAFETY: callers keep the bytes.
+        let mut write = || unsafe { wire.write(to, offset as u64, bytes.0, bytes.1, kept, done) }.expect("no loss");
+        self.until("write", &mut write);
+    }
+
+    fn read(&self, from: u32, at: usize, offset: usize, bytes: (*mut u8, usize), done: &'static AtomicU64) {
+        let wire = &self.nodes[at].wire;
+        // SAFETY: callers keep the bytes.
+        self.until("read", || unsafe { wire.read(from, offset as u64, bytes.0, bytes.1, done) }.expect("no loss"));
+    }
+}
+
+fn counter() -> &'static AtomicU64 {
+    Box::leak(Box::new(AtomicU64::new(0)))
+}
+
+fn count(of: &AtomicU64) -> u64 {
+    of.load(Ordering::Acquire) // ORDERING: ↔ the Release with which the wire counts
+}
+
+fn pattern(seed: usize, i: usize) -> u8 {
+    ((seed + i).wrapping_mul(0x9E37_79B9) >> 11) as u8
+}
+
+/// Bytes of transfers: small ones, those around limits of providers and of this library, long ones.
+const SIZES: [usize; 18] =
+    [1, 7, 8, 63, 64, 65, 127, 129, 1000, 4095, 4097, 8192, 16_383, 16_385, 65_536, 262_144, 262_145, SEGMENT - 4096];
+
+/// Everything, on two nodes that have no segments yet.
+pub fn all<W: Wire>(pair: &Pair<W>) {
+    frames_come_whole_and_in_order(pair);
+    pair.set_segments();
+    a_write_brings_its_bytes_and_no_others(pair);
+    a_read_brings_its_bytes_and_no_others(pair);
+    a_kept_now_source_is_free_at_once(pair);
+    a_frame_comes_after_the_bytes_written_before_it(pair);
+    floods_both_ways_come_whole_and_in_order(pair);
+    both_may_write_with_kept_now_at_once(pair);
+    what_is_idle_is_not_busy(pair);
+}
+
+/// Rule 1, for every length from 1 to a few hundred and some up to the longest, both ways.
+pub fn frames_come_whole_and_in_order<W: Wire>(pair: &Pair<W>) {
+    let longest = pair.nodes[0].wire.frame_max();
+    let lengths: Vec<usize> = (1..=300)
+        .chain([511, 512, 513, 4000, 4096, 5000, longest - 1, longest])
+        .filter(|len| *len <= longest)
+        .collect();
+    for (from, to) in [(0usize, 1usize), (1, 0)] {
+        for (seed, len) in lengths.iter().enumerate() {
+            let frame: Vec<u8> = (0..*len).map(|i| pattern(seed, i)).collect();
+            pair.post(from, to as u32, &frame);
+        }
+        pair.until("frames", || pair.came(to) == lengths.len());
+        for (seed, (peer, frame)) in pair.frames(to).iter().enumerate() {
+            assert_eq!(*peer, from as u32);
+            assert_eq!(frame.len(), lengths[seed], "frame {seed}");
+            assert!(frame.iter().enumerate().all(|(i, byte)| *byte == pattern(seed, i)), "frame {seed}");
+        }
+    }
+}
+
+pub fn a_write_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
+    let done = counter();
+    for (turn, len) in SIZES.iter().copied().enumerate() {
+        let offset = 1 + turn * 37;
+        pair.nodes[1].memory.fill(|_| 0xEE);
+        let source: Vec<u8> = (0..len).map(|i| pattern(turn, i)).collect();
+        pair.write(0, 1, offset, (source.as_ptr(), len), Kept::UntilDone, Some(done));
+        pair.until("a write", || count(done) == turn as u64 + 1);
+        let there = &pair.nodes[1].memory;
+        for i in 0..SEGMENT {
+            let wanted = if (offset..offset + len).contains(&i) { pattern(turn, i - offset) } else { 0xEE };
+            assert_eq!(there.byte(i), wanted, "byte {i} of a write of {len} at {offset}");
+        }
+    }
+}
+
+pub fn a_read_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
+    let done = counter();
+    pair.nodes[0].memory.fill(|i| pattern(99, i));
+    for (turn, len) in SIZES.iter().copied().enumerate() {
+        let offset = 3 + turn * 41;
+        let mut room = vec![0x55u8; len + 16];
+        pair.read(0, 1, offset, (room.as_mut_ptr().wrapping_add(8), len), done);
+        pair.until("a read", || count(done) == turn as u64 + 1);
+        assert!(room[..8].iter().chain(&room[len + 8..]).all(|byte| *byte == 0x55), "around a read of {len}");
+        assert!((0..len).all(|i| room[8 + i] == pattern(99, offset + i)), "a read of {len}");
+    }
+    let len = 4096;
+    let room = vec![0u8; len * 64];
+    for i in 0..64 {
+        pair.read(0, 1, i * len, (room.as_ptr().cast_mut().wrapping_add(i * len), len), done);
+    }
+    pair.until("reads", || count(done) == SIZES.len() as u64 + 64);
+    assert!((0..room.len()).all(|i| room[i] == pattern(99, i)), "64 reads at once");
+}
+
+/// The source is overwritten as soon as the call returns. The other node has a thread, because the call may need it.
+pub fn a_kept_now_source_is_free_at_once<W: Wire>(pair: &Pair<W>) {
+    let done = counter();
+    let mut counted = 0;
+    for (turn, len) in SIZES.iter().copied().enumerate() {
+        for with_count in [true, false] {
+            pair.nodes[1].memory.fill(|_| 0);
+            let mut source: Vec<u8> = (0..len).map(|i| pattern(turn, i) | 1).collect();
+            with_other(pair, || {
+                pair.write_here(len, &source, Kept::Now, with_count.then_some(done));
+                source.fill(0);
+            });
+            counted += u64::from(with_count);
+            pair.until("a write", || count(done) == counted);
+            pair.post(0, 1, b"behind");
+            pair.until("the frame", || pair.came(1) == 1);
+            pair.frames(1);
+            assert!((0..len).all(|i| pair.nodes[1].memory.byte(i) == pattern(turn, i) | 1), "{len} bytes");
+        }
+    }
+}
+
+/// Runs `work` on this thread while another thread moves node 1.
+fn with_other<W: Wire>(pair: &Pair<W>, work: impl FnOnce()) {
+    let stop = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while count(&stop) == 0 {
+                pair.nodes[1].wire.progress(&pair.nodes[1], false);
+                std::thread::yield_now();
+            }
+        });
+        work();
+        stop.store(1, Ordering::Release); // ORDERING: ↔ the Acquire in `count`
+    });
+}
+
+impl<W: Wire> Pair<W> {
+    /// Node 0 writes to the beginning of node 1's segment, and moves nobody but itself.
+    fn write_here(&self, len: usize, source: &[u8], kept: Kept, done: Done) {
+        let node = &self.nodes[0];
+        let start = Instant::now();
+        // SAFETY: the source lives until the call returns (Kept::Now).
+        while !unsafe { node.wire.write(1, 0, source.as_ptr(), len, kept, done) }.expect("no loss") {
+            node.wire.progress(node, false);
+            assert!(start.elapsed() < PATIENCE, "no room for a write");
+        }
+    }
+}
+
+/// Rule 2: 64 KiB, then a frame, 500 times; the frame finds the first and the last word of its write, or of a later one.
+pub fn a_frame_comes_after_the_bytes_written_before_it<W: Wire>(pair: &Pair<W>) {
+    const ROUNDS: u64 = 500;
+    const WORDS: usize = 8192;
+    let done = counter();
+    pair.nodes[1].memory.fill(|_| 0);
+    pair.nodes[1].words.lock().clear();
+    let sources: Vec<Vec<u64>> = (1..=ROUNDS).map(|round| vec![round; WORDS]).collect();
+    let last = SEGMENT - WORDS * 8;
+    for (round, source) in (1..=ROUNDS).zip(&sources) {
+        let bytes = (source.as_ptr().cast(), WORDS * 8);
+        let count = (round % 3 == 0).then_some(done);
+        // Its first bytes to the beginning of the segment in one round, its last bytes to the end in the next.
+        pair.write(0, 1, if round % 2 == 0 { last } else { 0 }, bytes, Kept::UntilDone, count);
+        pair.post(0, 1, &round.to_le_bytes());
+    }
+    pair.until("frames", || pair.came(1) == ROUNDS as usize && count(done) == ROUNDS / 3);
+    let frames = pair.frames(1);
+    for (i, (first, end)) in pair.nodes[1].words.lock().drain(..).enumerate() {
+        let round = i as u64 + 1;
+        assert_eq!(frames[i].1, round.to_le_bytes());
+        let (odd, even) = if round % 2 == 1 { (round, round - 1) } else { (round - 1, round) };
+        assert!(first >= odd && end >= even, "round {round} found {first} and {end}");
+    }
+    pair.until("an idle wire", || !pair.nodes[0].wire.is_busy());
+}
+
+/// More than any queue takes, from both at once. No node moves while it has room.
+pub fn floods_both_ways_come_whole_and_in_order<W: Wire>(pair: &Pair<W>) {
+    const FRAMES: usize = 3000;
+    let longest = pair.nodes[0].wire.frame_max();
+    let frame = |from: usize, number: usize| -> Vec<u8> {
+        let mut frame = vec![pattern(from, number); 8 + number * 7919 % (longest - 8)];
+        frame[..8].copy_from_slice(&(number as u64).to_le_bytes());
+        frame
+    };
+    let mut sent = [0, 0];
+    pair.until("a flood", || {
+        for from in [0, 1] {
+            while sent[from] < FRAMES
+                && pair.nodes[from].post(1 - from as u32, &frame(from, sent[from])).expect("no loss")
+            {
+                sent[from] += 1;
+            }
+        }
+        pair.came(0) + pair.came(1) == 2 * FRAMES
+    });
+    for at in [0, 1] {
+        for (number, (peer, got)) in pair.frames(at).into_iter().enumerate() {
+            assert_eq!(peer, 1 - at as u32);
+            assert!(got == frame(1 - at, number), "frame {number} to {at}");
+        }
+        pair.nodes[at].words.lock().clear();
+    }
+}
+
+/// Two nodes that both wait for room in a write let each other's writes in.
+pub fn both_may_write_with_kept_now_at_once<W: Wire>(pair: &Pair<W>) {
+    let len = SEGMENT;
+    let finished = &AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for me in [0usize, 1] {
+            scope.spawn(move || {
+                let node = &pair.nodes[me];
+                let done = counter();
+                let start = Instant::now();
+                for round in 1..=4u64 {
+                    let source = vec![me as u8 + round as u8; len];
+                    // SAFETY: the source lives until the call returns.
+                    while !unsafe { node.wire.write(1 - me as u32, 0, source.as_ptr(), len, Kept::Now, Some(done)) }
+                        .expect("no loss")
+                    {
+                        node.wire.progress(node, false);
+                        assert!(start.elapsed() < PATIENCE, "no room");
+                    }
+                }
+                while count(done) < 4 {
+                    node.wire.progress(node, false);
+                    assert!(start.elapsed() < PATIENCE, "not done");
+                }
+                finished.fetch_add(1, Ordering::Release); // ORDERING: ↔ the Acquire in `count`
+                while count(finished) < 2 {
+                    node.wire.progress(node, false);
+                }
+            });
+        }
+    });
+    for me in [0, 1] {
+        assert!((0..len).all(|i| pair.nodes[me].memory.byte(i) == 1 - me as u8 + 4), "the last write to {me}");
+    }
+}
+
+pub fn what_is_idle_is_not_busy<W: Wire>(pair: &Pair<W>) {
+    pair.until("idle wires", || pair.nodes.iter().all(|node| !node.wire.is_busy()));
+}

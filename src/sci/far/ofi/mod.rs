@@ -1,0 +1,283 @@
+//! The wire over libfabric, for networks that need it: one endpoint of reliable datagrams, frames as messages, transfers as reads and
+//! writes of registered memory. Asks nothing of a provider but FI_MSG, FI_RMA and the order of messages.
+//!
+//! Weaker than our own TCP:
+//! - Providers authenticate nobody. Each message carries a token that only nodes of the job can make, but who reads the network
+//!   reads it too. Registered memory is guarded by random keys alone. A target is not asked before its memory is written.
+//! - No provider reports a peer's death. Whoever uses this wire must learn of it elsewhere.
+//! - Providers work only while a node calls: a target that computes serves neither writes nor reads, unless hardware does it.
+//!
+//! Layers, downward: this file (locks, the trait) · probe · transfer, engine · receive, peer, context, message · choose, fabric
+//! · library, bindings. hardware stands alone.
+
+#![allow(unsafe_code)] // memory of clients
+
+#[cfg(test)]
+mod bench;
+mod bindings;
+mod choose;
+mod context;
+mod engine;
+mod fabric;
+mod hardware;
+mod library;
+mod message;
+mod peer;
+mod probe;
+mod receive;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use hardware::has_rdma_hardware;
+
+use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
+use crate::sync::{AtomicU64, spin_loop, yield_now};
+use choose::{Candidate, Wanted};
+use engine::Engine;
+use fabric::{Endpoint, Traits};
+use library::Library;
+use message::{FRAME, HEAD, MESSAGE, Secret};
+use parking_lot::Mutex;
+use receive::Arrived;
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+use transfer::Written;
+
+/// What addresses of this wire begin with: the version of its messages.
+const VERSION: u8 = 1;
+/// Providers that are tried before it gives up.
+const TRIES: usize = 8;
+
+/// The wire of one node over one provider.
+pub struct OfiWire {
+    provider: String,
+    address: Vec<u8>,
+    /// One thread at a time gives to the sink.
+    gate: Mutex<Gate>,
+    /// Taken inside the gate, and never held while a sink is called.
+    engine: Mutex<Engine>,
+}
+
+#[derive(Default)]
+struct Gate {
+    /// What the sink gets next.
+    ready: Vec<(u32, Arrived)>,
+    losses: Vec<u32>,
+    /// What it has had.
+    done: Vec<Arrived>,
+}
+
+impl OfiWire {
+    /// The wire of node `me` of `nodes` over libfabric's `provider`: `net`, `verbs`, `tcp;ofi_rxm`, or with the interface as in
+    /// `net@eth0`. `None`: the best that there is. A provider is taken only after it has done, between this node and itself, all that
+    /// the wire asks of it. `secret` is the job's and nobody else's. On failure: why none is taken.
+    pub fn open(provider: Option<&str>, secret: [u8; 16], me: u32, nodes: u32) -> Result<OfiWire, String> {
+        let library = Library::get()?;
+        let candidates = choose::candidates(library, provider.map(Wanted::new))?;
+        let mut reasons = Vec::new();
+        for candidate in candidates.iter().take(TRIES) {
+            match OfiWire::try_open(library, candidate, secret, me, nodes) {
+                Ok(wire) => return Ok(wire),
+                Err(why) => {
+                    let Traits { provider, domain, .. } = &candidate.traits;
+                    reasons.push(format!("{provider} on {domain}: {why}"));
+                }
+            }
+        }
+        Err(format!("no provider of libfabric works here: {}", reasons.join("; ")))
+    }
+
+    fn try_open(
+        library: &'static Library,
+        candidate: &Candidate,
+        secret: [u8; 16],
+        me: u32,
+        nodes: u32,
+    ) -> Result<OfiWire, String> {
+        let endpoint = || {
+            let (infos, traits) = (candidate.infos.clone(), candidate.traits.clone());
+            Endpoint::open(library, infos, candidate.info, traits, MESSAGE)
+        };
+        let ordered = probe::works(endpoint()?)?;
+        OfiWire::new(endpoint()?, secret, me, nodes, ordered)
+    }
+
+    fn new(endpoint: Endpoint, secret: [u8; 16], me: u32, nodes: u32, ordered: bool) -> Result<OfiWire, String> {
+        let provider = endpoint.traits.provider.clone();
+        let name = endpoint.name()?;
+        let mut address = vec![VERSION, provider.len() as u8];
+        address.extend_from_slice(provider.as_bytes());
+        address.extend_from_slice(&name);
+        if address.len() > ADDRESS {
+            return Err(format!("its address has {} bytes, and {} fit", name.len(), ADDRESS - 2 - provider.len()));
+        }
+        let engine = Engine::new(endpoint, Secret::new(secret), me, nodes, ordered)?;
+        Ok(OfiWire { provider, address, gate: Mutex::default(), engine: Mutex::new(engine) })
+    }
+
+    /// The provider's address of a node, from [`Wire::address`] of that node.
+    fn provider_address<'a>(&self, address: &'a [u8]) -> Result<&'a [u8], String> {
+        let (head, rest) = address.split_at_checked(2).ok_or("its address is too short")?;
+        if head[0] != VERSION {
+            return Err(format!("it speaks version {} of the ofi wire, this node {VERSION}", head[0]));
+        }
+        let (provider, rest) = rest.split_at_checked(head[1].into()).ok_or("its address is too short")?;
+        if provider != self.provider.as_bytes() {
+            let theirs = String::from_utf8_lossy(provider);
+            return Err(format!(
+                "it uses libfabric's provider {theirs}, this node {}; GASNET_SCI_NETWORK=ofi:{theirs} sets one for all",
+                self.provider
+            ));
+        }
+        Ok(rest)
+    }
+
+    /// Messages that came from outside the job, or came broken.
+    #[cfg(test)]
+    fn strange(&self) -> u64 {
+        self.engine.lock().strange
+    }
+}
+
+impl Wire for OfiWire {
+    fn name(&self) -> String {
+        format!("ofi:{}", self.provider)
+    }
+
+    fn address(&self) -> Vec<u8> {
+        self.address.clone()
+    }
+
+    fn set_peers(&self, addresses: Vec<Vec<u8>>) {
+        let mut engine = self.engine.lock();
+        for (rank, address) in addresses.iter().enumerate().take(engine.peers.len()) {
+            if address.is_empty() {
+                continue;
+            }
+            match self.provider_address(address).and_then(|address| engine.endpoint.insert(address)) {
+                Ok(known) => engine.peers[rank].address = Some(known),
+                Err(why) => {
+                    engine.lose(rank as u32, format!("node {rank} can't be reached: {why}"));
+                }
+            }
+        }
+    }
+
+    unsafe fn set_segment(&self, base: *mut u8, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.engine.lock().set_segment(base, len) };
+    }
+
+    fn frame_max(&self) -> usize {
+        FRAME
+    }
+
+    fn headroom(&self) -> usize {
+        0 // a message's head lies in the provider's buffer, with the copy of the frame
+    }
+
+    fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        debug_assert!(!frame.is_empty() && frame.len() <= FRAME);
+        self.engine.lock().post(peer, frame)
+    }
+
+    unsafe fn write(
+        &self,
+        peer: u32,
+        offset: u64,
+        from: *const u8,
+        len: usize,
+        kept: Kept,
+        done: Done,
+    ) -> Result<bool, Lost> {
+        // SAFETY: the caller's promise; this function waits where the source must be kept.
+        let written = unsafe { self.engine.lock().write(peer, offset, from, len, kept, done) }?;
+        match written {
+            Written::NoRoom => Ok(false),
+            Written::Begun => Ok(true),
+            Written::Wait(transfer) => {
+                // Others get the lock in between, and messages that come meanwhile wait for the next `progress`.
+                for looks in 1u64.. {
+                    let mut engine = self.engine.lock();
+                    engine.pump();
+                    engine.advance();
+                    if engine.is_over(transfer)? {
+                        return Ok(true);
+                    }
+                    drop(engine);
+                    if looks % 64 == 0 { yield_now() } else { spin_loop() }
+                }
+                unreachable!("the looks are not counted to their end")
+            }
+        }
+    }
+
+    unsafe fn read(
+        &self,
+        peer: u32,
+        offset: u64,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<bool, Lost> {
+        // SAFETY: the caller's promise.
+        unsafe { self.engine.lock().read(peer, offset, to, len, Some(done)) }
+    }
+
+    fn progress(&self, sink: &dyn Sink, _thorough: bool) -> bool {
+        let Some(mut gate) = self.gate.try_lock() else { return false };
+        let gate = &mut *gate;
+        let mut lost: Vec<(u32, Lost)> = Vec::new();
+        let mut came = {
+            let mut engine = self.engine.lock();
+            for message in gate.done.drain(..) {
+                engine.done_with(message);
+            }
+            let came = engine.pump();
+            engine.advance();
+            std::mem::swap(&mut engine.ready, &mut gate.ready);
+            if !engine.losses.is_empty() {
+                std::mem::swap(&mut engine.losses, &mut gate.losses);
+                let losses = gate.losses.drain(..);
+                lost.extend(losses.filter_map(|rank| Some((rank, engine.peers[rank as usize].lost.clone()?))));
+            }
+            came
+        };
+        if gate.ready.is_empty() && lost.is_empty() {
+            return came;
+        }
+        for (peer, message) in gate.ready.drain(..) {
+            // SAFETY: it is done after the sink had it.
+            let bytes = unsafe { message.bytes() };
+            sink.frame(peer, &bytes[HEAD..]);
+            gate.done.push(message);
+            came = true;
+        }
+        for (peer, why) in lost {
+            sink.lost(peer, &why);
+            came = true;
+        }
+        came
+    }
+
+    fn leave(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            let mut engine = self.engine.lock();
+            engine.pump();
+            engine.advance();
+            if !engine.is_sending() {
+                return;
+            }
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.engine.lock().is_busy()
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        None // FI_WAIT_FD costs a system call per completion, and rxd and shm have none
+    }
+}
