@@ -190,7 +190,7 @@ fn write_hosts(out: &mut impl Write, hosts: &HostsReport) -> io::Result<()> {
     };
     row(out, "interface", address)?;
     row(out, "ports", &hosts.ports)?;
-    row(out, "a silent host is lost after", format_args!("{} s", hosts.link_timeout_seconds))?;
+    row(out, "silent hosts are lost", format_args!("after {} s", hosts.link_timeout_seconds))?;
     row(out, "agents are started by", &hosts.rsh)?;
     for conf in &hosts.agent_conf {
         let what = match (&conf.problem, conf.exists) {
