@@ -5,6 +5,7 @@
 use crate::report::{AgentConf, HostsReport, LibraryFound};
 use gasnet_sci::base::config::{Config, Network, VARS};
 use gasnet_sci::os::net::interfaces;
+use gasnet_sci::sci::far::ofi::has_rdma_hardware;
 use gasnet_sci::sci::far::tcp::address::Endpoint;
 use std::ffi::CStr;
 use std::fs;
@@ -18,7 +19,7 @@ const AGENT_CONF: &str = "/etc/gasnet-sci/agent.conf";
 pub fn look(config: &Config) -> HostsReport {
     let hosts = &config.hosts;
     let libfabric = library(c"libfabric.so.1");
-    let hardware = rdma_hardware(Path::new("/"));
+    let hardware = has_rdma_hardware();
     let (network, why) = choice(&hosts.network, hardware.as_deref(), libfabric.file.as_deref());
     let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone());
     let (address, problem) = match endpoint {
@@ -71,19 +72,6 @@ fn ofi(provider: &Option<String>) -> String {
     provider.as_ref().map_or("ofi".into(), |provider| format!("ofi:{provider}"))
 }
 
-// Files only: where drivers show their devices, what these are called there, and what to call them.
-fn rdma_hardware(root: &Path) -> Option<String> {
-    let places = [
-        ("sys/class/infiniband", "RDMA device"),
-        ("sys/class/cxi", "Slingshot device"),
-        ("sys/class/hfi1", "Omni-Path device"),
-    ];
-    places.into_iter().find_map(|(place, kind)| {
-        let names = fs::read_dir(root.join(place)).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names.min().map(|name| format!("{kind} {name}"))
-    })
-}
-
 // Loads it as a node would. It stays loaded for the rest of this short process.
 fn library(name: &CStr) -> LibraryFound {
     let text = name.to_string_lossy();
@@ -129,15 +117,6 @@ mod tests {
         assert_eq!(of(Network::Tcp, Some("device"), Some("lib")).0, "tcp");
         assert_eq!(of(Network::Ofi(Some("net".into())), None, Some("lib")).0, "ofi:net");
         assert!(of(Network::Ofi(None), None, None).1.contains("NOT FOUND"));
-    }
-
-    #[test]
-    fn hardware_is_what_drivers_show() {
-        let root = std::env::temp_dir().join(format!("gasnet-sci-info-{}", std::process::id()));
-        fs::create_dir_all(root.join("sys/class/infiniband/mlx5_0")).unwrap();
-        let found = rdma_hardware(&root);
-        fs::remove_dir_all(&root).unwrap();
-        assert_eq!((found.as_deref(), rdma_hardware(&root)), (Some("RDMA device mlx5_0"), None));
     }
 
     #[test]

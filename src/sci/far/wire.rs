@@ -107,6 +107,10 @@ pub trait Wire: Send + Sync {
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none, so a node that sleeps
     /// must look now and then.
     fn descriptor(&self) -> Option<RawFd>;
+
+    /// A thread will sleep on the descriptor while other threads call [`Wire::progress`]. Without this call, only what came since the
+    /// last thorough progress must show there.
+    fn watch_always(&self) {}
 }
 
 /// This node, as a wire sees it. Called by [`Wire::progress`] only. It runs no handler of a client.

@@ -34,6 +34,15 @@ impl Hosts {
 
     /// What starts a job; the nodes' arguments follow.
     pub fn command(&self, job: Job) -> io::Result<Command> {
+        let mut command = self.launch(job)?;
+        if matches!(job, Job::NearOfTwo | Job::NearOfOne) {
+            // Where all four nodes are here, they may be more than cores. But two of them rest, so the others need not yield.
+            command.env("GASNET_SCI_SPIN", "500");
+        }
+        Ok(command)
+    }
+
+    fn launch(&self, job: Job) -> io::Result<Command> {
         let this = current_exe()?;
         let (nodes, several) = (job.nodes(), matches!(job, Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne));
         let Hosts::Named(hosts) = self else {
@@ -45,7 +54,7 @@ impl Hosts {
             return Ok(command);
         };
         if !several {
-            return Hosts::Split.command(job);
+            return Hosts::Split.launch(job);
         }
         let mut command = Command::new(this.with_file_name("gasnetrun_sci"));
         let each = nodes / job.hosts();

@@ -374,7 +374,9 @@ impl Link {
             return false; // its caller waits, and asks whether the stream is empty
         }
         let Some(Bulk { memory: Memory { at, len }, write }) = self.bulk.pop_front() else { return false };
-        if self.stream.is_empty() && net::unsent(socket.as_fd()) > UNSENT_MOST {
+        // To ask is a system call, 0.3 µs. One small piece needs no leave.
+        let is_small = len <= SMALL && self.bulk.is_empty() && !self.clogged;
+        if self.stream.is_empty() && !is_small && net::unsent(socket.as_fd()) > UNSENT_MOST {
             self.bulk.push_front(Bulk { memory: Memory { at, len }, write });
             self.clogged = true; // it is asked for room, so that progress looks again
             return false;
@@ -403,9 +405,14 @@ impl Link {
         let Some(socket) = &self.socket else { return Ok(()) };
         self.kept = 0;
         while !self.stream.is_empty() {
-            let slices: Vec<IoSlice<'_>> = self.stream.iter().take(16).map(Chunk::slice).collect();
-            let wanted: usize = slices.iter().map(|slice| slice.len()).sum();
-            let mut sent = send(socket, &slices)?;
+            let mut slices = [IoSlice::new(&[]); 16];
+            let count = self.stream.len().min(slices.len());
+            slices.iter_mut().zip(&self.stream).for_each(|(slice, chunk)| *slice = chunk.slice());
+            let wanted: usize = slices[..count].iter().map(|slice| slice.len()).sum();
+            let mut sent = match &slices[..count] {
+                [one] => send_one(socket, one)?,
+                many => send(socket, many)?,
+            };
             self.stream_bytes -= sent;
             self.clogged = sent < wanted;
             while sent > 0

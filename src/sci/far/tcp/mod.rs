@@ -60,6 +60,10 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
+/// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
+/// that is in an epoll set costs 0.25 µs more per message, 5 % of a round trip of 8 bytes (2026-11, EPYC 9004 VM). A thorough
+/// look, which comes before every sleep, watches it again.
+const STREAK: u32 = 16;
 /// Bytes that the system keeps for a socket: what slots and rings of a peer hold, so that a node that sends and then computes
 /// leaves nothing here.
 const SEND_BUFFER: usize = 1 << 20;
@@ -90,6 +94,8 @@ struct Peer {
     /// Whether the socket is watched for room, and whether this link counts as busy.
     watched: AtomicU32,
     busy: AtomicU32,
+    /// The socket is not in the epoll set. Changed under the lock of the link.
+    absent: AtomicBool,
 }
 
 /// The receiving half of a link, and its connection.
@@ -105,6 +111,9 @@ struct Receiving {
     hot: Option<u32>,
     looks: u32,
     misses: u32,
+    /// Times in a row that the hot socket had something, without a thorough look; and the rank whose socket is not watched.
+    streak: u32,
+    out: Option<u32>,
 }
 
 /// The wire.
@@ -121,6 +130,8 @@ pub struct Tcp {
     busy: AtomicU32,
     /// Some link keeps small transfers back.
     kept: AtomicBool,
+    /// All sockets are watched at all times.
+    watch_always: AtomicBool,
     told: Mutex<[bool; greet::KINDS]>,
 }
 
@@ -146,6 +157,7 @@ impl Tcp {
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
             kept: AtomicBool::new(false),
+            watch_always: AtomicBool::new(false),
             told: Mutex::default(),
         })
     }
@@ -195,7 +207,11 @@ impl Tcp {
             && let Some(socket) = link.socket()
         {
             peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
-            let _ = self.epoll.change(socket.as_fd(), rank.into(), clogged != 0);
+            let is_absent = peer.absent.swap(false, Ordering::Relaxed); // Relaxed: as above
+            let _ = match is_absent {
+                true => self.epoll.add(socket.as_fd(), rank.into(), clogged != 0),
+                false => self.epoll.change(socket.as_fd(), rank.into(), clogged != 0),
+            };
         }
         if link.keeps_back() && !self.kept.swap(true, Ordering::Relaxed) {
             self.busy.fetch_add(1, Ordering::Relaxed); // Relaxed, both: progress looks at each link under its lock
@@ -372,7 +388,9 @@ impl Tcp {
         match came {
             Ok(false) => return false,
             Ok(true) => {
-                r.hot = Some(rank);
+                if r.hot != Some(rank) {
+                    (r.hot, r.streak) = (Some(rank), 0);
+                }
                 if !input.owes() {
                     return true;
                 }
@@ -402,6 +420,36 @@ impl Tcp {
         let mut link = peer.link.lock();
         link.close();
         self.settle(rank, peer, link);
+    }
+
+    /// The hot socket is read at every look, so the system need not watch it.
+    #[cold]
+    fn leave_out(&self, r: &mut Receiving, rank: u32) {
+        self.take_in(r);
+        r.streak = 0;
+        let peer = self.peer(rank);
+        let link = peer.link.lock();
+        // Relaxed, all: the lock orders `absent`; the other is set before any client thread polls.
+        if self.watch_always.load(Ordering::Relaxed) || link.is_clogged() || peer.absent.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(socket) = link.socket()
+            && self.epoll.remove(socket.as_fd()).is_ok()
+        {
+            peer.absent.store(true, Ordering::Relaxed); // Relaxed: as above
+            r.out = Some(rank);
+        }
+    }
+
+    /// All sockets are watched again.
+    fn take_in(&self, r: &mut Receiving) {
+        let Some(rank) = r.out.take() else { return };
+        let peer = self.peer(rank);
+        let link = peer.link.lock();
+        let is_absent = peer.absent.swap(false, Ordering::Relaxed); // Relaxed: the lock orders it
+        if is_absent && let Some(socket) = link.socket() {
+            let _ = self.epoll.add(socket.as_fd(), rank.into(), link.is_clogged());
+        }
     }
 
     /// Looks at all that may have happened.
@@ -552,7 +600,17 @@ impl Wire for Tcp {
             self.send_kept(); // Relaxed: as where it is set
         }
         let hot = r.hot.filter(|_| r.misses < PATIENCE);
+        if r.out.is_some() && (thorough || hot != r.out) {
+            self.take_in(r);
+        }
         let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
+        r.streak = if thorough { 0 } else { r.streak + u32::from(came) };
+        if r.streak >= STREAK
+            && r.out.is_none()
+            && let Some(hot) = hot
+        {
+            self.leave_out(r, hot);
+        }
         r.looks += 1;
         if thorough || hot.is_none() || r.looks >= LOOKS {
             r.looks = 0;
@@ -594,6 +652,10 @@ impl Wire for Tcp {
 
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.epoll.descriptor())
+    }
+
+    fn watch_always(&self) {
+        self.watch_always.store(true, Ordering::Relaxed); // Relaxed: before there are other threads that poll
     }
 }
 
