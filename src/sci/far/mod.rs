@@ -211,6 +211,14 @@ impl Far {
         self.until(|| self.post(peer, stage));
     }
 
+    /// As [`Far::send`]; a write follows at once.
+    fn send_before_write(&self, peer: u32, stage: &mut Stage) {
+        if !stage.is_empty() {
+            self.until(|| self.wire.post_before_write(peer, stage).unwrap_or(true)); // rule 3
+            stage.clear();
+        }
+    }
+
     /// Posts the stage as a frame. False: there is no room.
     fn post(&self, peer: u32, stage: &mut Stage) -> bool {
         let posted = stage.is_empty() || self.wire.post(peer, stage).unwrap_or(true); // rule 3

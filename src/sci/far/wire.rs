@@ -101,6 +101,11 @@ pub trait Wire: Send + Sync {
     /// True while something waits that only [`Wire::progress`] can move: unsent bytes, transfers that are not complete.
     fn is_busy(&self) -> bool;
 
+    /// As [`Wire::post`]. A write to the same peer follows at once, with which the frame may go.
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.post(peer, frame)
+    }
+
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
     fn leave(&self, _time: Duration) {}
 

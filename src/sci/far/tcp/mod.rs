@@ -466,7 +466,7 @@ impl Tcp {
                 rank => {
                     let rank = rank as u32;
                     came |= *readable && self.receive(r, rank, sink);
-                    self.make_room(rank);
+                    came |= self.make_room(rank);
                 }
             }
         }
@@ -476,18 +476,21 @@ impl Tcp {
         came
     }
 
-    /// Sends what waited for room.
-    fn make_room(&self, rank: u32) {
+    /// Sends what waited for room. True if anything did: who waits for the peer meanwhile has no reason to sleep.
+    fn make_room(&self, rank: u32) -> bool {
         let peer = self.peer(rank);
         let mut link = peer.link.lock();
         if !link.is_clogged() {
-            return;
+            return false;
         }
+        let before = link.waiting();
         let sent = link.unclog();
+        let any = link.waiting() != before;
         self.settle(rank, peer, link);
         if let Err(error) = sent {
             self.lose(rank, error.to_string());
         }
+        any
     }
 
     /// Sends small transfers that were kept back.
@@ -565,6 +568,10 @@ impl Wire for Tcp {
 
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
         self.with(peer, |link| link.post(frame))
+    }
+
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.with(peer, |link| link.post_before_write(frame))
     }
 
     unsafe fn write(
