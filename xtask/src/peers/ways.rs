@@ -49,7 +49,7 @@ fn two_hosts(bench: &mut Bench) -> Result<()> {
     let ours = program(bench, &bench.programs.gasnet.clone(), "hosts");
     let mpi = program(bench, &bench.programs.mpi.clone(), "hosts");
     // One-sided calls would find that both processes have this machine's memory.
-    let tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "osc", "^sm"];
+    let tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "osc", "pt2pt"];
     let (mut gasnet, mut openmpi) = if bench.namespaces()? {
         let inside = |bench: &Bench, script: &str| -> Result<Command> {
             let mut command = bench.command(300, std::env::current_exe()?);
