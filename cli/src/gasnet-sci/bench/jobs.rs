@@ -39,8 +39,8 @@ impl Settings {
             (Job::Crowd(_) | Job::Threads, true) => 4000,
             (Job::Crowd(_) | Job::Threads, false) => 20_000,
             // System calls, which vary more than loads and stores do.
-            (Job::Hosts(_), true) => 500,
-            (Job::Hosts(_), false) => 2000,
+            (Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne, true) => 500,
+            (Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne, false) => 2000,
             (_, true) => 200,
             (_, false) => 400,
         }
