@@ -135,6 +135,30 @@ static void rma(void) {
   MPI_Win_free(&win);
 }
 
+/* ---- two hosts: no shared memory, whatever way the launcher was told to use ---- */
+
+static void barriers(size_t bytes, long count);
+
+static void hosts(void) {
+  const size_t *n;
+  MPI_Win_allocate(2 * LARGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
+  MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+  memset(window, 0, 2 * LARGEST);
+  everybody();
+  row(WHO, "hosts", "short message round trip, two hosts", 8, "us", time_of(trip, 8));
+  row(WHO, "hosts", "short message flood, two hosts", 8, "ns", time_of(flood, 8));
+  row(WHO, "hosts", "put, two hosts", 8, "us", time_of(put, 8));
+  row(WHO, "hosts", "get, two hosts", 8, "us", time_of(get, 8));
+  for (n = host_sizes; *n; n++) {
+    row(WHO, "hosts", "long message flood, two hosts", *n, "MB/s", time_of(flood, *n));
+    row(WHO, "hosts", "put flood, two hosts", *n, "MB/s", time_of(put_flood, *n));
+    row(WHO, "hosts", "get flood, two hosts", *n, "MB/s", time_of(get_flood, *n));
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Win_free(&win);
+  row(WHO, "hosts", "barrier, two hosts", 0, "us", time_of(barriers, 0));
+}
+
 /* ---- all together: a blocking call may begin with its own data and ends when its own are there, which is LOCAL, IN_MYSYNC,
  * OUT_MYSYNC ---- */
 
@@ -182,6 +206,7 @@ int main(int argc, char **argv) {
   if (is_section(argc, argv, "rma")) rma();
   if (is_section(argc, argv, "barrier")) row(WHO, "barrier", "barrier", 0, "us", time_of(barriers, 0));
   if (is_section(argc, argv, "coll")) coll(WHO);
+  if (is_section(argc, argv, "hosts")) hosts();
   MPI_Finalize();
   return 0;
 }

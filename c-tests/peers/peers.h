@@ -2,7 +2,7 @@
  * uses no library: gasnet.c, mpi.c and shmem.c include it, and define the barrier and the search for the slowest
  * node.
  *
- *   PROGRAM SECTION [quick]        SECTION: am, rma, barrier, coll
+ *   PROGRAM SECTION [quick]        SECTION: am, rma, barrier, coll, hosts
  *
  * Node 0 prints a line for each cell:   WHO|SECTION|OPERATION|NODES|BYTES|UNIT|VALUE The time of a batch is that of
  * its slowest node. A value is that of the run's best batch, because other work of the machine can only add time.
@@ -125,6 +125,7 @@ static void PEERS_UNUSED row(const char *who, const char *section, const char *o
 static const size_t transfer_sizes[] PEERS_UNUSED = {8, 64, 512, 4096, 32768, 65536, 262144, 1048576, LARGEST, 0};
 static const size_t medium_sizes[] PEERS_UNUSED = {8, 64, 512, 1024, 4096, 8192, 32768, 65536, 0};
 static const size_t coll_sizes[] PEERS_UNUSED = {8, 64, 512, 4096, 32768, 262144, 1048576, 0};
+static const size_t host_sizes[] PEERS_UNUSED = {65536, 1048576, 0};
 #define LARGEST_COLL (1u << 20)
 
 static int PEERS_UNUSED is_section(int argc, char **argv, const char *name) { return argc > 1 && !strcmp(argv[1], name); }

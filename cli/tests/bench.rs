@@ -14,7 +14,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 /// Rows of the table of targets: section, beginning of the operation, who, nodes, bytes, target.
-const TARGETS: [(&str, &str, &str, u64, u64, f64); 62] = [
+const TARGETS: [(&str, &str, &str, u64, u64, f64); 80] = [
     ("am", "short request-reply round trip", "native", 2, 0, 1.15),
     ("am", "short request-request round trip", "native", 2, 0, 1.25),
     ("am", "short flood, one way", "native", 2, 0, 0.13),
@@ -77,6 +77,24 @@ const TARGETS: [(&str, &str, &str, u64, u64, f64); 62] = [
     ("limit", "line stream, lines claimed ahead", "limit", 2, 64, f64::NAN),
     ("limit", "copy ring round trip, lines handed over", "limit", 2, 64, f64::NAN),
     ("limit", "copy ring round trip, lines claimed ahead", "limit", 2, 16 << 10, f64::NAN),
+    ("hosts", "short request-reply round trip, two hosts", "native", 2, 0, 1.1),
+    ("hosts", "put, two hosts", "native", 2, 8, 1.15),
+    ("hosts", "get, two hosts", "native", 2, 8, 1.15),
+    ("hosts", "short flood, one way, two hosts", "native", 2, 0, 0.35),
+    ("hosts", "medium request-reply round trip, two hosts", "native", 2, 1 << 10, f64::NAN),
+    ("hosts", "medium flood, one way, two hosts", "native", 2, 1 << 10, f64::NAN),
+    ("hosts", "long flood, one way, two hosts", "native", 2, 64 << 10, 0.9),
+    ("hosts", "long flood, one way, two hosts", "native", 2, 1 << 20, 0.9),
+    ("hosts", "put nb bandwidth, two hosts", "native", 2, 64 << 10, 0.9),
+    ("hosts", "put nb bandwidth, two hosts", "native", 2, 1 << 20, 0.9),
+    ("hosts", "get nb bandwidth, two hosts", "native", 2, 64 << 10, 0.9),
+    ("hosts", "get nb bandwidth, two hosts", "native", 2, 1 << 20, 0.9),
+    ("hosts", "barrier, two hosts", "native", 2, 0, 1.1),
+    ("hosts", "barrier, two hosts", "native", 4, 0, f64::NAN),
+    ("hosts", "short request-reply round trip within a host, two hosts", "native", 4, 0, 1.03),
+    ("limit", "short round trip in a job on one host", "limit", 2, 0, f64::NAN),
+    ("limit", "raw TCP round trip", "limit", 2, 8, f64::NAN),
+    ("limit", "raw TCP stream", "limit", 2, 1 << 20, f64::NAN),
 ];
 
 #[test]
@@ -111,7 +129,7 @@ fn quick_run_has_every_row() {
         let same = |row: &Value| row["target"].as_f64().map_or(target.is_nan(), |value| value == target);
         assert!(found.any(same), "{section}: {operation} ({who}), {nodes} nodes, {bytes} bytes");
     }
-    for section in ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"] {
+    for section in ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "hosts", "start", "memory"] {
         assert!(rows.iter().any(|row| row["section"] == section), "{section}");
     }
     for row in rows {
@@ -181,6 +199,7 @@ fn what_cannot_be_is_an_error() {
         (&["--only", "rma,speed"][..], "speed"),
         (&["--rounds", "0"], "--rounds"),
         (&["--nodes", "1"], "--nodes"),
+        (&["--hosts", "one"], "--hosts a,b"),
         (&["--quick", "--only", "lock", "--out", "/nowhere/at/all"], "/nowhere/at/all"),
         (&["--quick", "--only", "lock", "--json", "/nowhere/at/all"], "/nowhere/at/all"),
     ] {

@@ -126,12 +126,46 @@ fn host_is_this_one() {
 }
 
 #[test]
+fn jobs_on_several_hosts_have_a_network_here() {
+    let conf = std::env::temp_dir().join(format!("gasnet-sci-info-conf-{}", std::process::id()));
+    std::fs::write(&conf, "jobs = 3 # for tests\n").unwrap();
+    let set = [
+        ("GASNET_SCI_NETWORK", "tcp"),
+        ("GASNET_SCI_IFACE", "127.0.0.1"),
+        ("GASNET_SCI_PORTS", "40000-40007"),
+        ("GASNET_SCI_RSH", "rsh -4"),
+        ("GASNET_SCI_AGENT_CONF", conf.to_str().unwrap()),
+    ];
+    let report = json(&[], &set);
+    std::fs::remove_file(&conf).unwrap();
+    let hosts = &report["hosts"];
+    assert_eq!((&hosts["network"], &hosts["address"]), (&"tcp".into(), &"127.0.0.1".into()), "{hosts}");
+    assert_eq!((&hosts["ports"], &hosts["rsh"]), (&"40000-40007".into(), &"rsh -4".into()), "{hosts}");
+    assert!(hosts["interface"].is_string() && hosts["why"].as_str().unwrap().contains("GASNET_SCI_NETWORK"), "{hosts}");
+    assert_eq!(hosts["agent_conf"][1]["lines"], serde_json::json!(["jobs = 3"]));
+    for library in ["libfabric", "pmix"] {
+        let file = &hosts[library]["file"];
+        assert!(hosts[library]["name"].is_string() && (file.is_null() || file.is_string()), "{hosts}");
+    }
+
+    let hosts = &json(&[], &[("GASNET_SCI_IFACE", "no-such-interface")])["hosts"];
+    assert!(hosts["address"].is_null() && hosts["problem"].as_str().unwrap().contains("no-such-interface"), "{hosts}");
+    assert_eq!((&hosts["ports"], &hosts["rsh"]), (&"any".into(), &"ssh -o BatchMode=yes".into()), "{hosts}");
+}
+
+#[test]
 fn text_has_all_parts_and_every_variable() {
     let output = info(&["-n", "3"], &[]);
     let text = String::from_utf8(output.stdout).unwrap();
-    for part in
-        ["Limits", "Regions of a job of 3 nodes", "Thresholds", "This host", "Environment", "cross-memory attach"]
-    {
+    for part in [
+        "Limits",
+        "Regions of a job of 3 nodes",
+        "Thresholds",
+        "Jobs on several hosts",
+        "This host",
+        "Environment",
+        "cross-memory attach",
+    ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     assert!(VARS.iter().all(|var| text.contains(&format!("  {} = ", var.name)) && text.contains(var.doc)));

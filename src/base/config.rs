@@ -19,7 +19,7 @@ mod unknown;
 pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 
 pub use heap::Heap;
-pub use hosts::Hosts;
+pub use hosts::{Hosts, Network};
 pub use observe::{Mask, Observe, Record};
 pub use parse::{NodeSet, SignalSet, YES_NO, memory_size, signal_number, yes_no};
 pub use read::{ConfigError, Reported, variable};

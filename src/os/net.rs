@@ -44,6 +44,11 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_MOD, fd, key, write)
     }
 
+    /// Takes `fd` out of the set.
+    pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, false)
+    }
+
     fn control(&self, what: i32, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
         let events = (libc::EPOLLIN | libc::EPOLLRDHUP | if write { libc::EPOLLOUT } else { 0 }) as u32;
         let mut event = libc::epoll_event { events, u64: key };

@@ -100,6 +100,17 @@ fn bench() -> Command {
                 .help("rounds of each measure [default: 31, with --quick 7]"),
         )
         .arg(
+            Arg::new("hosts")
+                .long("hosts")
+                .value_name("A,B")
+                .value_delimiter(',')
+                .default_value("split")
+                .help(
+                    "the hosts of jobs on two (section hosts), where this command must be installed at the same place; split: this \
+                     host counts as two, and what they send takes the network's way through the kernel",
+                ),
+        )
+        .arg(
             Arg::new("nodes")
                 .long("nodes")
                 .value_name("N")

@@ -1,6 +1,7 @@
 //! `gasnet-sci info`: the report about this installation and this host, as text or JSON.
 
 use crate::host;
+use crate::network;
 use crate::report::*;
 use clap::ArgMatches;
 use gasnet_sci::am::region::{self, Layout};
@@ -70,6 +71,7 @@ fn report(nodes: Option<u32>) -> Report {
             read: tuned.map(|tuned| tuned.file),
             problem,
         },
+        hosts: network::look(&config),
         environment: settings.into_iter().map(variable).collect(),
         host: host::look(),
     }
@@ -170,8 +172,35 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
     };
     row(out, "tune file", file)?;
 
+    write_hosts(out, &report.hosts)?;
     write_host(out, &report.host)?;
     write_environment(out, &report.environment)
+}
+
+fn write_hosts(out: &mut impl Write, hosts: &HostsReport) -> io::Result<()> {
+    writeln!(out, "\nJobs on several hosts")?;
+    row(out, "network", format_args!("{}: {}", hosts.network, hosts.why))?;
+    row(out, "RDMA hardware", hosts.hardware.as_deref().unwrap_or("none"))?;
+    let found = |library: &LibraryFound| library.file.clone().unwrap_or_else(|| format!("no {} here", library.name));
+    row(out, "libfabric", found(&hosts.libfabric))?;
+    let address = match (&hosts.interface, &hosts.address, &hosts.problem) {
+        (Some(name), Some(address), _) => format!("{name}, {address}"),
+        (None, Some(address), _) => address.clone(),
+        (.., problem) => format!("NONE: {}", problem.as_deref().unwrap_or_default()),
+    };
+    row(out, "interface", address)?;
+    row(out, "ports", &hosts.ports)?;
+    row(out, "silent hosts are lost", format_args!("after {} s", hosts.link_timeout_seconds))?;
+    row(out, "agents are started by", &hosts.rsh)?;
+    for conf in &hosts.agent_conf {
+        let what = match (&conf.problem, conf.exists) {
+            (Some(problem), _) => format!("NOT READ: {problem}"),
+            (None, false) => "not there: no limits".into(),
+            (None, true) => conf.lines.join("; "),
+        };
+        row(out, "limits on agents", format_args!("{}: {what}", conf.file.display()))?;
+    }
+    row(out, "PMIx", found(&hosts.pmix))
 }
 
 fn write_host(out: &mut impl Write, host: &Host) -> io::Result<()> {

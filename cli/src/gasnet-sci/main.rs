@@ -7,6 +7,7 @@ mod info;
 mod jobs;
 #[path = "../shared/man.rs"]
 mod man;
+mod network;
 mod page;
 #[path = "../shared/registry.rs"]
 mod registry;

@@ -13,8 +13,52 @@ pub struct Report {
     pub regions: Regions,
     pub thresholds: Thresholds,
     pub tune_file: TuneFile,
+    pub hosts: HostsReport,
     pub environment: Vec<Variable>,
     pub host: Host,
+}
+
+/// What a job on several hosts would use here.
+#[derive(Serialize)]
+pub struct HostsReport {
+    /// `tcp`, `ofi` or `ofi:PROVIDER`.
+    pub network: String,
+    /// Why this network.
+    pub why: String,
+    /// A device that libfabric is for; `null`: there is none.
+    pub hardware: Option<String>,
+    pub libfabric: LibraryFound,
+    /// The interface at which nodes listen for those of other hosts; `null`: see `problem`.
+    pub interface: Option<String>,
+    pub address: Option<String>,
+    pub problem: Option<String>,
+    /// `any`, a port or a range.
+    pub ports: String,
+    pub link_timeout_seconds: f64,
+    /// The command that starts an agent on a host.
+    pub rsh: String,
+    /// The files of limits on such jobs.
+    pub agent_conf: Vec<AgentConf>,
+    pub pmix: LibraryFound,
+}
+
+/// A library that nodes load if they need it.
+#[derive(Serialize)]
+pub struct LibraryFound {
+    pub name: String,
+    /// `null`: it cannot be loaded here.
+    pub file: Option<String>,
+}
+
+/// A file of limits.
+#[derive(Serialize)]
+pub struct AgentConf {
+    pub file: PathBuf,
+    pub exists: bool,
+    /// Its lines without comments.
+    pub lines: Vec<String>,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
 }
 
 /// Facts about this installation.

@@ -112,7 +112,7 @@ impl FarMap {
     unsafe fn write_at_once(&self, offset: usize, src: *const u8, len: usize, done: Option<&'static AtomicU64>) {
         let (far, at) = (self.far, (self.base + offset) as u64);
         let mut stage = far.stage(self.peer); // held, so that no other thread posts meanwhile
-        far.send(self.peer, &mut stage);
+        far.send_before_write(self.peer, &mut stage);
         // SAFETY: the caller promises the source.
         far.until(|| unsafe { far.wire.write(self.peer, at, src, len, Kept::Now, done) }.unwrap_or(true));
     }

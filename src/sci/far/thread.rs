@@ -24,6 +24,7 @@ const STACK: usize = 256 << 10;
 impl Far {
     /// Starts the thread. `wake` wakes client threads that sleep. It never ends: the process takes it along.
     pub fn start_thread(&'static self, wake: impl Fn() + Send + 'static) -> io::Result<()> {
+        self.wire.watch_always();
         let builder = Builder::new().name("sci-net".into()).stack_size(STACK);
         signal::with_all_blocked(|| builder.spawn(move || self.serve(wake))).map(drop)
     }

@@ -101,12 +101,21 @@ pub trait Wire: Send + Sync {
     /// True while something waits that only [`Wire::progress`] can move: unsent bytes, transfers that are not complete.
     fn is_busy(&self) -> bool;
 
+    /// As [`Wire::post`]. A write to the same peer follows at once, with which the frame may go.
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.post(peer, frame)
+    }
+
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
     fn leave(&self, _time: Duration) {}
 
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none, so a node that sleeps
     /// must look now and then.
     fn descriptor(&self) -> Option<RawFd>;
+
+    /// A thread will sleep on the descriptor while other threads call [`Wire::progress`]. Without this call, only what came since the
+    /// last thorough progress must show there.
+    fn watch_always(&self) {}
 }
 
 /// This node, as a wire sees it. Called by [`Wire::progress`] only. It runs no handler of a client.

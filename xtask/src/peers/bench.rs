@@ -23,6 +23,8 @@ pub struct Bench<'a> {
     pub samples: Samples,
     pub directory: TempDir,
     leftovers: Leftovers,
+    /// Whether this process may make hosts of namespaces; unknown until it is needed.
+    namespaces: Option<bool>,
     /// Ways that failed with this many nodes before they ever worked. They are left out from then on.
     broken: HashSet<(String, usize)>,
 }
@@ -37,6 +39,7 @@ impl<'a> Bench<'a> {
             samples: Samples::default(),
             directory: tempfile::tempdir()?,
             leftovers: Leftovers::new(&repo.target)?,
+            namespaces: None,
             broken: HashSet::new(),
         })
     }
@@ -55,6 +58,19 @@ impl<'a> Bench<'a> {
         }
         command.arg(program);
         command
+    }
+
+    /// Whether ci/netlab can make two hosts here. Says which hosts they are when it is first asked.
+    pub fn namespaces(&mut self) -> Result<bool> {
+        if let Some(known) = self.namespaces {
+            return Ok(known);
+        }
+        let mut command = self.command(60, std::env::current_exe()?);
+        let output = command.args(["netlab", "hosts", "2", "--", "true"]).output()?;
+        let permitted = output.status.success();
+        println!("two hosts: {}", if permitted { "namespaces of ci/netlab" } else { "this one, over its own TCP" });
+        self.namespaces = Some(permitted);
+        Ok(permitted)
     }
 
     pub fn is_broken(&self, how: &str, nodes: usize) -> bool {

@@ -35,7 +35,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     for round in 1..=options.rounds {
         for section in &options.sections {
             progress(&format!("round {round} of {}: {section}", options.rounds));
-            let nodes: &[usize] = if matches!(section.as_str(), "am" | "rma") { &[2] } else { &[2, 4] };
+            let nodes: &[usize] = if matches!(section.as_str(), "am" | "rma" | "hosts") { &[2] } else { &[2, 4] };
             for &nodes in nodes {
                 ways::all(&mut bench, section, nodes)?;
             }

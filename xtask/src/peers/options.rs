@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::path::PathBuf;
 
-const SECTIONS: &str = "am rma barrier coll";
+const SECTIONS: &str = "am rma barrier coll hosts";
 
 pub struct Options {
     pub quick: bool,
@@ -34,7 +34,7 @@ pub fn command() -> Command {
                 .long("sections")
                 .value_name("LIST")
                 .default_value(SECTIONS)
-                .help("of am rma barrier coll"),
+                .help("of am rma barrier coll, and hosts: two processes over TCP"),
         )
         .arg(
             flag("realtime")

@@ -5,11 +5,15 @@ use super::ucx::{Layer, ucx};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const OB1: [&str; 6] = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader"];
 
 /// Runs every way of every library once, for one section and number of nodes.
 pub fn all(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
+    if section == "hosts" {
+        return two_hosts(bench);
+    }
     let mut words: Vec<OsString> = ["-n".into(), nodes.to_string().into()].into();
     words.extend(program(bench, &bench.programs.gasnet.clone(), section));
     let mut ours = bench.command(300, bench.launcher.clone());
@@ -38,6 +42,35 @@ pub fn all(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
         ucx(bench, section, nodes, Layer::Ucp)?;
     }
     Ok(())
+}
+
+/// Two processes over TCP: on two namespaces of ci/netlab if these are permitted, else on this host.
+fn two_hosts(bench: &mut Bench) -> Result<()> {
+    let ours = program(bench, &bench.programs.gasnet.clone(), "hosts");
+    let mpi = program(bench, &bench.programs.mpi.clone(), "hosts");
+    // One-sided calls would find that both processes have this machine's memory.
+    let tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "osc", "pt2pt"];
+    let (mut gasnet, mut openmpi) = if bench.namespaces()? {
+        let inside = |bench: &Bench, script: &str| -> Result<Command> {
+            let mut command = bench.command(300, std::env::current_exe()?);
+            command.args(["netlab", "hosts", "2", "--", "sh", "-c", script, "sh"]);
+            Ok(command)
+        };
+        let mut gasnet = inside(bench, "exec \"$@\"")?;
+        gasnet.arg(&bench.launcher).args(["-n", "2", "-N", "2", "--host", "hA:1,hB:1"]).args(ours);
+        // It starts its daemon on the other host as our launcher starts its agent.
+        let mut openmpi = inside(bench, "exec mpirun --mca plm_rsh_agent \"$GASNET_SCI_RSH\" --host hA:1,hB:1 \"$@\"")?;
+        openmpi.args(launch(bench, 2)).args(tcp).args(mpi);
+        (gasnet, openmpi)
+    } else {
+        let mut gasnet = bench.command(300, bench.launcher.clone());
+        gasnet.env("GASNET_SCI_SPLIT", "2").args(["-n", "2"]).args(ours);
+        let mut openmpi = bench.command(300, "mpirun");
+        openmpi.args(launch(bench, 2)).args(tcp).args(mpi);
+        (gasnet, openmpi)
+    };
+    bench.job(OURS, 2, &mut gasnet)?;
+    bench.job("openmpi, tcp", 2, &mut openmpi)
 }
 
 /// A program of c-tests/peers with its arguments.

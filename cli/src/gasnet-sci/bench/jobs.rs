@@ -1,5 +1,6 @@
 //! Starts the command itself as a job, and measures what can be seen of jobs from outside.
 
+use super::hosts::Hosts;
 use super::node::{Samples, Touched};
 use super::plan::{self, Job};
 use super::result::{self, Row};
@@ -19,6 +20,8 @@ pub struct Settings {
     pub sections: String,
     /// Number of nodes of the largest job.
     pub most: u32,
+    /// The hosts of jobs on two.
+    pub hosts: Hosts,
 }
 
 /// The lines that node 0 of a job printed.
@@ -35,6 +38,9 @@ impl Settings {
         match (job, self.quick) {
             (Job::Crowd(_) | Job::Threads, true) => 4000,
             (Job::Crowd(_) | Job::Threads, false) => 20_000,
+            // System calls, which vary more than loads and stores do.
+            (Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne, true) => 500,
+            (Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne, false) => 2000,
             (_, true) => 200,
             (_, false) => 400,
         }
@@ -42,7 +48,7 @@ impl Settings {
 
     // The node's command line without the name of the command.
     fn arguments(&self, job: Job) -> Vec<String> {
-        let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
+        let cpus: Vec<String> = self.hosts.cpus(job, &self.cpus).iter().map(ToString::to_string).collect();
         let options = [
             ("--job", job.name().to_string()),
             ("--nodes", job.nodes().to_string()),
@@ -56,9 +62,8 @@ impl Settings {
     }
 
     fn command(&self, job: Job) -> io::Result<Command> {
-        let mut command = Command::new(current_exe()?);
+        let mut command = self.hosts.command(job)?;
         command.args(self.arguments(job)).stdin(Stdio::null());
-        command.env("GASNET_SCI_NODES", job.nodes().to_string());
         command.env("GASNET_SCI_EXTENDED", if job == Job::Reference { "ref" } else { "native" });
         // Limits that are copies need the peer's segment to be mapped.
         command.env("GASNET_SUPERNODE_MAXSIZE", "0");

@@ -7,6 +7,7 @@ use gasnet_sci::am::Am;
 use gasnet_sci::sci::Host;
 use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
 
 type Raw = unsafe extern "C" fn(n: c_long, bytes: usize) -> f64;
 
@@ -53,6 +54,8 @@ macro_rules! kernels {
             fn bench_figure(node: c_uint) -> f64;
             fn bench_sleep();
             fn bench_await_sleepers();
+            fn bench_told(word: u64) -> u64;
+            fn bench_tcp_take(fd: c_int);
             fn bench_wake();
             fn bench_poll_played(
                 n: c_long,
@@ -130,6 +133,9 @@ kernels! {
     BARE_FADD_BOTH = bench_bare_fadd_both;
     EX_BARRIERS = bench_ex_barriers;
     REDUCE_TO_ALL = bench_reduce_to_all;
+    NEAR_TRIP = bench_near_trip;
+    TCP_TRIP = bench_tcp_trip;
+    TCP_STREAM = bench_tcp_stream;
     PAR_SHORT_REPLY_TRIP = bench_par_short_reply_trip;
     PAR_SHORT_FLOOD = bench_par_short_flood;
     PAR_PUT = bench_par_put;
@@ -247,6 +253,18 @@ impl Node {
         // SAFETY: the job has started.
         unsafe { bench_wake() };
         Some(result)
+    }
+
+    /// Node 0's `word`, at all nodes. Call `touch` before.
+    pub fn told(&self, word: u64) -> u64 {
+        // SAFETY: the job has started, and `touch` has started its collectives.
+        unsafe { bench_told(word) }
+    }
+
+    /// Gives the kernels of bare TCP their connection. It must not block.
+    pub fn take_connection(&self, connection: OwnedFd) {
+        // SAFETY: the connection is the kernels' from now on.
+        unsafe { bench_tcp_take(connection.into_raw_fd()) };
     }
 
     /// Whether a pattern arrived at the peer and came back. Call `touch` before.

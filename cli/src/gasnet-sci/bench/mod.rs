@@ -3,6 +3,7 @@
 //! The command starts itself as jobs (`jobs`). Their nodes run C kernels that are compiled like a client (`kernels`),
 //! in the order that `plan` gives. The command prints the figures (`result`, `table`).
 
+mod hosts;
 mod jobs;
 mod kernels;
 mod memory;
@@ -11,6 +12,7 @@ mod plan;
 mod played;
 mod result;
 mod table;
+mod tcp;
 mod tricks;
 
 pub use plan::SECTIONS;
@@ -25,7 +27,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 8] = ["native", "ref", "par", "threads", "crowd", "silent", "played", "start"];
+pub const JOBS: [&str; 11] =
+    ["native", "ref", "par", "threads", "crowd", "silent", "played", "start", "hosts", "near-of-two", "near-of-one"];
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
@@ -43,6 +46,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         rounds,
         quick,
         cpus: cores[..plan::CROWD_CORES].to_vec(),
+        hosts: hosts::Hosts::of(options)?,
         sections: sections.join(","),
         most: *options.get_one::<u32>("nodes").expect("it has a default"),
     };
@@ -85,6 +89,9 @@ fn measure(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> io::Resu
             );
             beside.push((measure, samples));
         }
+    }
+    if wanted("hosts") {
+        rows.extend(hosts::rows(settings, &mut beside)?);
     }
     rows.splice(0..0, result::limits(&beside));
     if wanted("poll") {

@@ -3,7 +3,7 @@
 use super::kernels::{MAX_BYTES, Node, SEGMENT};
 use super::memory;
 use super::plan::{self, Batch, Job, Measure};
-use super::played;
+use super::{played, tcp};
 use clap::ArgMatches;
 use gasnet_sci::os::sys;
 use gasnet_sci::os::topology::Topology;
@@ -44,6 +44,9 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         }
         return Ok(());
     }
+    if matches!(job, Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne) {
+        return two_hosts(job, &cpus, &measures, number("rounds"), budget);
+    }
     // The library must count the job's cores; after that this node is bound to its own core. Threads have all cores that
     // the command may use.
     if job != Job::Threads {
@@ -52,23 +55,52 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     let pair = matches!(job, Job::Native | Job::Reference | Job::Par);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 }, matches!(job, Job::Par | Job::Threads))?;
     match job {
-        Job::Start(_) | Job::Played(_) => {}
+        Job::Start(_) | Job::Played(_) | Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne => {}
         Job::Silent(_) => silent(&node, &measures, number("rounds"), budget)?,
-        Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget)?,
+        Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget, asked)?,
         Job::Threads => {
             let cores = Topology::read().cores;
             node.threads_on(&cores.iter().map(|cpus| cpus[0]).collect::<Vec<_>>());
-            rounds(&node, &measures, number("rounds"), budget)?;
+            rounds(&node, &measures, number("rounds"), budget, asked)?;
         }
         Job::Native | Job::Reference | Job::Par => {
             sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
             node.touch();
-            rounds(&node, &measures, number("rounds"), budget)?;
-            if !node.verify() {
-                return Err(io::Error::other(format!("{MAX_BYTES} bytes that were put and got are not the same")));
-            }
+            rounds(&node, &measures, number("rounds"), budget, asked)?;
+            verify(&node)?;
         }
     }
+    node.exit(0)
+}
+
+fn verify(node: &Node) -> io::Result<()> {
+    let same = node.verify();
+    if same {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("{MAX_BYTES} bytes that were put and got are not the same")))
+    }
+}
+
+// A node of a job whose nodes may be on two hosts. Without `cpus` each host has its own.
+fn two_hosts(job: Job, cpus: &[usize], measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
+    let own = Topology::read().cores.iter().map(|cpus| cpus[0]).collect::<Vec<_>>();
+    if !cpus.is_empty() {
+        let mut all = cpus.to_vec();
+        all.sort_unstable();
+        all.dedup();
+        sys::bind_to_cpus(&all)?;
+    }
+    let node = Node::start(SEGMENT, false)?;
+    let here = (node.me % (job.nodes() / job.hosts())) as usize;
+    let cpu = if cpus.is_empty() { own[here % own.len()] } else { cpus[node.me as usize % cpus.len()] };
+    sys::bind_to_cpus(&[cpu])?;
+    node.touch();
+    if job.hosts() == 2 {
+        tcp::connect(&node)?;
+    }
+    self::rounds(&node, measures, rounds, budget, |_, figure| figure)?; // node 0 asks, and has the figure
+    verify(&node)?;
     node.exit(0)
 }
 
@@ -84,6 +116,9 @@ fn run_batch(node: &Node, (kernel, n, bytes): Batch) -> f64 {
     kernel.run(node, n, bytes) / n as f64
 }
 
+/// What node 0 makes of the nodes' figures.
+type Asked = fn(&Node, f64) -> f64;
+
 // The mean of the nodes that ask. These are the nodes with even numbers.
 fn asked(node: &Node, figure: f64) -> f64 {
     let all = node.gather(figure);
@@ -92,7 +127,7 @@ fn asked(node: &Node, figure: f64) -> f64 {
 
 // Rounds are the outer loop, so that a disturbance hits one round of many rows and not all rounds of one row. The
 // order within a round changes.
-fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
+fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64, asked: Asked) -> io::Result<()> {
     let empty = |measure| Samples { measure, ours: Vec::new(), limit: Vec::new() };
     let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
     for round in 0..rounds {

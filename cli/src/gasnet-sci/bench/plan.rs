@@ -3,11 +3,15 @@
 //! The command and the nodes of its jobs make the same list. So a node names a measure by its place in the list.
 
 mod ex;
+mod hosts;
+
+pub use hosts::ONE_HOST;
 
 use super::kernels::{self as k, Kernel};
 
 /// Sections, in the order of the result.
-pub const SECTIONS: [&str; 10] = ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "start", "memory"];
+pub const SECTIONS: [&str; 11] =
+    ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "hosts", "start", "memory"];
 
 /// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;
@@ -36,6 +40,12 @@ pub enum Job {
     Played(u32),
     /// This many nodes that start and exit at once.
     Start(u32),
+    /// This many nodes, half of them on each of two hosts.
+    Hosts(u32),
+    /// Four nodes on two hosts. Two of one host are busy, the others sleep.
+    NearOfTwo,
+    /// The same on one host.
+    NearOfOne,
 }
 
 impl Job {
@@ -50,13 +60,17 @@ impl Job {
             Job::Silent(_) => "silent",
             Job::Played(_) => "played",
             Job::Start(_) => "start",
+            Job::Hosts(_) => "hosts",
+            Job::NearOfTwo => "near-of-two",
+            Job::NearOfOne => "near-of-one",
         }
     }
 
     /// The inverse of `name`.
     pub fn parse(name: &str, nodes: u32) -> Option<Job> {
-        let pair = [Job::Native, Job::Reference, Job::Par, Job::Threads];
-        let all = pair.into_iter().chain([Job::Crowd, Job::Silent, Job::Played, Job::Start].map(|job| job(nodes)));
+        let fixed = [Job::Native, Job::Reference, Job::Par, Job::Threads, Job::NearOfTwo, Job::NearOfOne];
+        let sized = [Job::Crowd, Job::Silent, Job::Played, Job::Start, Job::Hosts].map(|job| job(nodes));
+        let all = fixed.into_iter().chain(sized);
         all.into_iter().find(|job: &Job| job.name() == name)
     }
 
@@ -64,8 +78,14 @@ impl Job {
     pub fn nodes(self) -> u32 {
         match self {
             Job::Native | Job::Reference | Job::Par | Job::Threads => 2,
-            Job::Crowd(nodes) | Job::Silent(nodes) | Job::Played(nodes) | Job::Start(nodes) => nodes,
+            Job::NearOfTwo | Job::NearOfOne => 4,
+            Job::Crowd(n) | Job::Silent(n) | Job::Played(n) | Job::Start(n) | Job::Hosts(n) => n,
         }
+    }
+
+    /// Number of hosts.
+    pub fn hosts(self) -> u32 {
+        if matches!(self, Job::Hosts(_) | Job::NearOfTwo) { 2 } else { 1 }
     }
 
     /// The name of what is measured, as the result says it.
@@ -130,6 +150,9 @@ static COMPUTING: Limit = limit("computing alone, busy core", k::COMPUTING_ALONE
 /// steps and lasts for 30 ms. Two threads share the core, and each has it for a few milliseconds at a time. In a shorter
 /// batch only one of them would run.
 const COMPUTING_COST: f64 = 53.0;
+
+/// Nanoseconds, about, of a Short there and back between two nodes of a host.
+const NEAR_COST: f64 = 300.0;
 
 /// One row that is made from what a measure gave.
 pub struct View {
@@ -257,6 +280,9 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             plan.row("poll", "idle poll, peers played", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));
         }
         Job::Start(_) => {}
+        Job::Hosts(2) => hosts::pair(&mut plan),
+        Job::Hosts(_) => hosts::two_each(&mut plan),
+        Job::NearOfTwo | Job::NearOfOne => hosts::near(&mut plan),
     }
     plan.list
 }
@@ -421,7 +447,9 @@ mod tests {
     fn rows_are_named_once() {
         let mut names = Vec::new();
         let pairs = [Job::Native, Job::Reference, Job::Par, Job::Threads];
-        for job in pairs.into_iter().chain([Job::Crowd(8), Job::Silent(64), Job::Played(64)]) {
+        for job in
+            pairs.into_iter().chain([Job::Crowd(8), Job::Silent(64), Job::Played(64), Job::Hosts(2), Job::NearOfTwo])
+        {
             for measure in measures(job, &|_| true) {
                 assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());
                 let name = |view: &View| (job.who(), view.operation.clone(), measure.bytes, view.unit.name());

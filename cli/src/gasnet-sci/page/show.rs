@@ -37,6 +37,7 @@ pub fn section(name: &str) -> &str {
         "start" => "Start and exit",
         "memory" => "Memory",
         "coll" => "Collectives",
+        "hosts" => "Two hosts",
         "limit" => "Limits of the hardware",
         other => other,
     }

@@ -203,7 +203,9 @@ impl Wire for OfiWire {
         if let Some(at) = kept_back.iter().position(|(of, _)| *of == call) {
             engine.pump();
             engine.advance();
-            let is_over = engine.is_over(kept_back[at].1).inspect_err(|_| drop(kept_back.swap_remove(at)))?;
+            let is_over = engine.is_over(kept_back[at].1).inspect_err(|_| {
+                kept_back.swap_remove(at);
+            })?;
             if is_over {
                 kept_back.swap_remove(at);
             }

@@ -18,6 +18,10 @@ use std::net::TcpStream;
 pub const FRAME_MAX: usize = 64 << 10;
 /// Bytes that are read ahead.
 const BUFFER: usize = 2 * FRAME_MAX;
+/// Bytes that are read ahead of the next head where long bodies come: what is read ahead of a body is copied once more.
+const BRIEF: usize = 4 << 10;
+/// Bytes of a body that is long.
+const LONG: usize = 4 * BRIEF;
 /// Reads of one socket before others have their turn.
 const TURNS: usize = 16;
 
@@ -47,6 +51,8 @@ pub struct Input {
     start: usize,
     end: usize,
     body: Body,
+    /// How many bytes to read ahead.
+    ahead: usize,
     done: u64,
     has_left: bool,
     /// Something has come that the peer wants an answer to, or that moves what waits here.
@@ -74,6 +80,7 @@ impl Input {
             start: 0,
             end: 0,
             body: Body::Head,
+            ahead: BUFFER,
             done: 0,
             has_left: false,
             owes: false,
@@ -104,6 +111,9 @@ impl Input {
             if got < wanted {
                 break; // there is no more: a look in vain costs 150 ns
             }
+            if matches!(self.body, Body::Head) {
+                self.ahead = BUFFER;
+            }
         }
         Ok(any)
     }
@@ -122,7 +132,8 @@ impl Input {
             Body::Write(at, left, _) => Some((at, left)),
             Body::Data(left) => link.lock().reads.front().map(|landing| (landing.place().0, left)),
         };
-        let rest = &mut self.buffer[self.end..];
+        let most = self.buffer.len().min(self.end + self.ahead);
+        let rest = &mut self.buffer[self.end..most];
         let Some((at, left)) = direct else {
             let wanted = rest.len();
             let got = socket.read(rest)?;
@@ -211,6 +222,13 @@ impl Input {
         here
     }
 
+    /// A body of `len` bytes is next; others like it may follow.
+    fn expect(&mut self, len: usize) {
+        if len >= LONG {
+            self.ahead = BRIEF;
+        }
+    }
+
     /// Handles the next head, if it and what must come with it are here. False: more must come.
     fn next(&mut self, from: &From<'_>) -> Result<bool, String> {
         let here = &self.buffer[self.start..self.end];
@@ -242,6 +260,7 @@ impl Input {
                 let place = from.sink.place(from.peer, offset, len, true);
                 let place = place.ok_or_else(|| format!("a write of {len} bytes at {offset}, outside the segment"))?;
                 self.body = Body::Write(place, len, head.flags & WANTS_ACK != 0);
+                self.expect(len);
             }
             Kind::Read => {
                 let (offset, len) = (word(0), usize::try_from(word(8)).unwrap_or(usize::MAX));
@@ -257,6 +276,7 @@ impl Input {
                     return Err("data that nobody asked for".into());
                 }
                 self.body = Body::Data(head.len);
+                self.expect(head.len);
             }
         }
         self.start += HEAD + needed;

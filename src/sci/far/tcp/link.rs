@@ -108,6 +108,8 @@ pub struct Link {
     stream_bytes: usize,
     bulk: VecDeque<Bulk>,
     begun: Option<Begun>,
+    /// The stream has a frame, and nothing else, that goes with the next write.
+    ahead_of_write: bool,
     /// Small transfers in the stream that were not sent yet.
     kept: u32,
     /// Writes that want an acknowledgement: sent so far, and those that wait, by number.
@@ -182,6 +184,28 @@ impl Link {
         Ok(true)
     }
 
+    /// As [`Link::post`], of a frame that goes with the write that follows: one system call less.
+    pub fn post_before_write(&mut self, frame: &mut [u8]) -> io::Result<bool> {
+        let is_free = self.begun.is_none()
+            && self.stream.is_empty()
+            && self.bulk.is_empty()
+            && !self.clogged
+            && self.socket.is_some();
+        if !is_free {
+            return self.post(frame);
+        }
+        let head = self.head(Kind::Frame, 0, frame.len() - HEAD);
+        frame[..HEAD].copy_from_slice(&head);
+        self.append(&[frame]);
+        self.ahead_of_write = true;
+        Ok(true)
+    }
+
+    /// What waits, in figures that change when any of it is sent.
+    pub fn waiting(&self) -> (usize, usize, usize) {
+        (self.stream_bytes, self.bulk.len(), self.bulk.front().map_or(0, |bulk| bulk.memory.len))
+    }
+
     /// Adds these to the stream.
     fn append(&mut self, parts: &[&[u8]]) {
         self.stream_bytes += parts.iter().map(|part| part.len()).sum::<usize>();
@@ -231,9 +255,11 @@ impl Link {
     pub fn write_now(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> io::Result<bool> {
         let call = Begun { from: from.addr(), offset, len };
         if self.begun != Some(call) {
-            self.pump()?;
-            if self.begun.is_some() || !self.stream.is_empty() || self.socket.is_none() {
-                return Ok(false);
+            if !self.ahead_of_write {
+                self.pump()?;
+                if self.begun.is_some() || !self.stream.is_empty() || self.socket.is_none() {
+                    return Ok(false);
+                }
             }
             let mut at = 0;
             while at < len {
@@ -385,7 +411,9 @@ impl Link {
             return false; // its caller waits, and asks whether the stream is empty
         }
         let Some(Bulk { memory: Memory { at, len }, write }) = self.bulk.pop_front() else { return false };
-        if self.stream.is_empty() && net::unsent(socket.as_fd()) > UNSENT_MOST {
+        // To ask is a system call, 0.3 µs. One small piece needs no leave.
+        let is_small = len <= SMALL && self.bulk.is_empty() && !self.clogged;
+        if self.stream.is_empty() && !is_small && net::unsent(socket.as_fd()) > UNSENT_MOST {
             self.bulk.push_front(Bulk { memory: Memory { at, len }, write });
             self.clogged = true; // it is asked for room, so that progress looks again
             return false;
@@ -415,10 +443,16 @@ impl Link {
     fn flush(&mut self) -> Sent {
         let Some(socket) = &self.socket else { return Ok(()) };
         self.kept = 0;
+        self.ahead_of_write = false;
         while !self.stream.is_empty() {
-            let slices: Vec<IoSlice<'_>> = self.stream.iter().take(16).map(Chunk::slice).collect();
-            let wanted: usize = slices.iter().map(|slice| slice.len()).sum();
-            let mut sent = send(socket, &slices)?;
+            let mut slices = [IoSlice::new(&[]); 16];
+            let count = self.stream.len().min(slices.len());
+            slices.iter_mut().zip(&self.stream).for_each(|(slice, chunk)| *slice = chunk.slice());
+            let wanted: usize = slices[..count].iter().map(|slice| slice.len()).sum();
+            let mut sent = match &slices[..count] {
+                [one] => send_one(socket, one)?,
+                many => send(socket, many)?,
+            };
             self.stream_bytes -= sent;
             self.clogged = sent < wanted;
             while sent > 0

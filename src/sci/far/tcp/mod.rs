@@ -62,6 +62,10 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
+/// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
+/// that is in an epoll set costs 0.25 µs more per message, 5 % of a round trip of 8 bytes (2026-11, EPYC 9004 VM). A thorough
+/// look, which comes before every sleep, watches it again.
+const STREAK: u32 = 16;
 /// Bytes that the system keeps for a socket: what slots and rings of a peer hold, so that a node that sends and then computes
 /// leaves nothing here.
 const SEND_BUFFER: usize = 1 << 20;
@@ -92,6 +96,8 @@ struct Peer {
     /// Whether the socket is watched for room, and whether this link counts as busy.
     watched: AtomicU32,
     busy: AtomicU32,
+    /// The socket is not in the epoll set. Changed under the lock of the link.
+    absent: AtomicBool,
 }
 
 /// The receiving half of a link, and its connection.
@@ -107,6 +113,9 @@ struct Receiving {
     hot: Option<u32>,
     looks: u32,
     misses: u32,
+    /// Times in a row that the hot socket had something, without a thorough look; and the rank whose socket is not watched.
+    streak: u32,
+    out: Option<u32>,
 }
 
 /// The wire.
@@ -123,6 +132,8 @@ pub struct Tcp {
     busy: AtomicU32,
     /// Some link keeps small transfers back.
     kept: AtomicBool,
+    /// All sockets are watched at all times.
+    watch_always: AtomicBool,
     told: Mutex<[bool; greet::KINDS]>,
 }
 
@@ -148,6 +159,7 @@ impl Tcp {
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
             kept: AtomicBool::new(false),
+            watch_always: AtomicBool::new(false),
             told: Mutex::default(),
         })
     }
@@ -197,7 +209,11 @@ impl Tcp {
             && let Some(socket) = link.socket()
         {
             peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
-            let _ = self.epoll.change(socket.as_fd(), rank.into(), clogged != 0);
+            let is_absent = peer.absent.swap(false, Ordering::Relaxed); // Relaxed: as above
+            let _ = match is_absent {
+                true => self.epoll.add(socket.as_fd(), rank.into(), clogged != 0),
+                false => self.epoll.change(socket.as_fd(), rank.into(), clogged != 0),
+            };
         }
         if link.keeps_back() && !self.kept.swap(true, Ordering::Relaxed) {
             self.busy.fetch_add(1, Ordering::Relaxed); // Relaxed, both: progress looks at each link under its lock
@@ -281,6 +297,10 @@ impl Wire for Tcp {
         self.with(peer, |link| link.post(frame))
     }
 
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.with(peer, |link| link.post_before_write(frame))
+    }
+
     unsafe fn write(
         &self,
         peer: u32,
@@ -314,7 +334,17 @@ impl Wire for Tcp {
             self.send_kept(); // Relaxed: as where it is set
         }
         let hot = r.hot.filter(|_| r.misses < PATIENCE);
+        if r.out.is_some() && (thorough || hot != r.out) {
+            self.take_in(r);
+        }
         let mut came = hot.is_some_and(|hot| self.receive(r, hot, sink));
+        r.streak = if thorough { 0 } else { r.streak + u32::from(came) };
+        if r.streak >= STREAK
+            && r.out.is_none()
+            && let Some(hot) = hot
+        {
+            self.leave_out(r, hot);
+        }
         r.looks += 1;
         if thorough || hot.is_none() || r.looks >= LOOKS {
             r.looks = 0;
@@ -356,6 +386,10 @@ impl Wire for Tcp {
 
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.epoll.descriptor())
+    }
+
+    fn watch_always(&self) {
+        self.watch_always.store(true, Ordering::Relaxed); // Relaxed: before there are other threads that poll
     }
 }
 

@@ -139,7 +139,9 @@ impl Tcp {
         match came {
             Ok(false) => return false,
             Ok(true) => {
-                r.hot = Some(rank);
+                if r.hot != Some(rank) {
+                    (r.hot, r.streak) = (Some(rank), 0);
+                }
                 if !input.owes() {
                     return true;
                 }
@@ -185,7 +187,7 @@ impl Tcp {
                 rank => {
                     let rank = rank as u32;
                     came |= *readable && self.receive(r, rank, sink);
-                    self.make_room(rank);
+                    came |= self.make_room(rank);
                 }
             }
         }
@@ -195,18 +197,51 @@ impl Tcp {
         came
     }
 
-    /// Sends what waited for room.
-    fn make_room(&self, rank: u32) {
+    /// The hot socket is read at every look, so the system need not watch it.
+    #[cold]
+    pub(super) fn leave_out(&self, r: &mut Receiving, rank: u32) {
+        self.take_in(r);
+        r.streak = 0;
+        let peer = self.peer(rank);
+        let link = peer.link.lock();
+        // Relaxed, all: the lock orders `absent`; the other is set before any client thread polls.
+        if self.watch_always.load(Ordering::Relaxed) || link.is_clogged() || peer.absent.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(socket) = link.socket()
+            && self.epoll.remove(socket.as_fd()).is_ok()
+        {
+            peer.absent.store(true, Ordering::Relaxed); // Relaxed: as above
+            r.out = Some(rank);
+        }
+    }
+
+    /// All sockets are watched again.
+    pub(super) fn take_in(&self, r: &mut Receiving) {
+        let Some(rank) = r.out.take() else { return };
+        let peer = self.peer(rank);
+        let link = peer.link.lock();
+        let is_absent = peer.absent.swap(false, Ordering::Relaxed); // Relaxed: the lock orders it
+        if is_absent && let Some(socket) = link.socket() {
+            let _ = self.epoll.add(socket.as_fd(), rank.into(), link.is_clogged());
+        }
+    }
+
+    /// Sends what waited for room. True if anything did: who waits for the peer meanwhile has no reason to sleep.
+    fn make_room(&self, rank: u32) -> bool {
         let peer = self.peer(rank);
         let mut link = peer.link.lock();
         if !link.is_clogged() {
-            return;
+            return false;
         }
+        let before = link.waiting();
         let sent = link.unclog();
+        let any = link.waiting() != before;
         self.settle(rank, peer, link);
         if let Err(error) = sent {
             self.lose(rank, error.to_string());
         }
+        any
     }
 
     /// Sends small transfers that were kept back.

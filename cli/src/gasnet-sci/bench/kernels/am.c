@@ -102,3 +102,31 @@ static void pack_in_place(size_t bytes) {
 }
 KERNEL(packed_flood, EACH pack_and_send(bytes); AWAIT(seen, 1), (void)i; AWAIT(seen, n); SEND_SHORT(COUNT));
 KERNEL(packed_in_place_flood, EACH pack_in_place(bytes); AWAIT(seen, 1), (void)i; AWAIT(seen, n); SEND_SHORT(COUNT));
+
+/* ---- jobs on two hosts ---- */
+
+void BENCH(rouse)(gasnet_node_t node) { OK(gasnet_AMRequestShort1(node, SHORT_COUNT, 7)); }
+void BENCH(rest)(void) {
+  seen++;
+  while (bench_seen - seen < 0) {
+    usleep(2000);
+    gasnet_AMPoll();
+  }
+}
+
+/* A Short and its reply between nodes 0 and 1, which share a host, while all others rest. Before it come polls in vain, so that the
+ * library takes the network for quiet: after something has come, the next 4096 look at it each time (WARM in src/sci/far). */
+double BENCH(near_trip)(long n, size_t bytes) {
+  double took;
+  gasnet_node_t node;
+  int quiet;
+  if (bench_me > 1) {
+    BENCH(rest)();
+    return 0;
+  }
+  for (quiet = 0; quiet < 8192; quiet++) gasnet_AMPoll();
+  took = BENCH(short_reply_trip)(n, bytes);
+  if (bench_me == 0)
+    for (node = 2; node < bench_nodes; node++) BENCH(rouse)(node);
+  return took;
+}

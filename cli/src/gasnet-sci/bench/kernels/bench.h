@@ -47,6 +47,8 @@ typedef struct {
 
 extern shared_t *bench_shared;
 extern gasnet_node_t bench_me, bench_nodes, bench_peer;
+/* In a job on two hosts: the first node of the second one. Nodes of a host have neighbouring numbers. */
+#define SECOND_HOST (bench_nodes / 2)
 extern gex_TM_t bench_tm;           /* all nodes, as GASNet-EX names them */
 extern unsigned char *bench_local;  /* MAXBYTES, private */
 extern unsigned char *bench_mine;   /* this node's segment */
@@ -78,6 +80,8 @@ void BENCH(am_table)(gasnet_handlerentry_t *table);
 #define AM_HANDLERS 7
 void bench_par_threads_table(gasnet_handlerentry_t *table);
 #define THREADS_HANDLERS 2
+void BENCH(rest)(void);                 /* sleeps until `rouse` is called; such nodes leave the cores to others */
+void BENCH(rouse)(gasnet_node_t node);
 void BENCH(coll_start)(void);
 void BENCH(ex_start)(void);
 

@@ -93,6 +93,12 @@ void BENCH(coll_start)(void) {
   gasnet_coll_init(NULL, 0, table, 1, 0);
 }
 
+/* Node 0's word, told to all nodes. */
+uint64_t BENCH(told)(uint64_t word) {
+  gasnet_coll_broadcast(GASNET_TEAM_ALL, &word, 0, &word, sizeof word, LOCALLY);
+  return word;
+}
+
 #define COLLECTIVE(name, call)                                                                                       \
   double BENCH(name)(long n, size_t bytes) {                                                                         \
     const double start = bench_now();                                                                                \

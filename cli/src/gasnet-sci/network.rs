@@ -1,0 +1,137 @@
+//! What a job on several hosts would use on this host: network, interface, what starts nodes elsewhere, what it may.
+
+#![allow(unsafe_code)] // the loader of libraries
+
+use crate::report::{AgentConf, HostsReport, LibraryFound};
+use gasnet_sci::base::config::{Config, Network, VARS};
+use gasnet_sci::os::net::interfaces;
+use gasnet_sci::sci::far::ofi::has_rdma_hardware;
+use gasnet_sci::sci::far::tcp::address::Endpoint;
+use std::ffi::CStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The administrator's limits on jobs of several hosts; the launcher's `limits.rs` reads it.
+const AGENT_CONF: &str = "/etc/gasnet-sci/agent.conf";
+
+/// Looks at this host, with the settings of this shell.
+pub fn look(config: &Config) -> HostsReport {
+    let hosts = &config.hosts;
+    let libfabric = library(c"libfabric.so.1");
+    let hardware = has_rdma_hardware();
+    let (network, why) = choice(&hosts.network, hardware.as_deref(), libfabric.file.as_deref());
+    let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone());
+    let (address, problem) = match endpoint {
+        Ok(endpoint) => (Some(endpoint.address), None),
+        Err(problem) => (None, Some(problem)),
+    };
+    let named =
+        interfaces().unwrap_or_default().into_iter().find(|interface| address == Some(interface.address.into()));
+    let rsh = VARS.iter().find(|var| var.name == "GASNET_SCI_RSH").map_or("", |var| var.default);
+    let files = [Some(AGENT_CONF), hosts.agent_conf.as_deref()];
+    HostsReport {
+        network,
+        why,
+        hardware,
+        libfabric,
+        interface: named.map(|interface| interface.name),
+        address: address.map(|address| address.to_string()),
+        problem,
+        ports: match (hosts.ports.start(), hosts.ports.end()) {
+            (0, _) => "any".into(),
+            (low, high) if low == high => low.to_string(),
+            (low, high) => format!("{low}-{high}"),
+        },
+        link_timeout_seconds: hosts.link_timeout,
+        rsh: hosts.rsh.clone().unwrap_or(rsh.into()),
+        agent_conf: files.into_iter().flatten().map(agent_conf).collect(),
+        pmix: library(c"libpmix.so.2"),
+    }
+}
+
+/// The network that GASNET_SCI_NETWORK means here, and why.
+fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> (String, String) {
+    let (name, why) = match (wanted, hardware, libfabric) {
+        (Network::Tcp, ..) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
+        (Network::Ofi(provider), _, Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
+        (Network::Ofi(provider), _, None) => {
+            (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())
+        }
+        (Network::Auto, Some(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
+        (Network::Auto, Some(device), None) => (
+            "tcp".into(),
+            format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"),
+        ),
+        (Network::Auto, None, _) => ("tcp".into(), "there is no RDMA hardware".into()),
+    };
+    (name, why)
+}
+
+fn ofi(provider: &Option<String>) -> String {
+    provider.as_ref().map_or("ofi".into(), |provider| format!("ofi:{provider}"))
+}
+
+// Loads it as a node would. It stays loaded for the rest of this short process.
+fn library(name: &CStr) -> LibraryFound {
+    let text = name.to_string_lossy();
+    // SAFETY: a string that ends with 0; what the library's constructors do is its business, as in a node.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        return LibraryFound { name: text.into(), file: None };
+    }
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let stem = text.split(".so").next().unwrap_or_default();
+    let file = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|file| {
+        Path::new(file)
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(&format!("{stem}.so")))
+    });
+    LibraryFound { file: Some(file.unwrap_or(&text).into()), name: text.into() }
+}
+
+fn agent_conf(file: &str) -> AgentConf {
+    let (lines, problem) = match fs::read_to_string(file) {
+        Ok(text) => {
+            let line = |line: &str| line.split('#').next().unwrap_or_default().trim().to_string();
+            (text.lines().map(line).filter(|line| !line.is_empty()).collect(), None)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && file == AGENT_CONF => (Vec::new(), None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    AgentConf { file: file.into(), exists: Path::new(file).exists(), lines, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libfabric_is_for_hardware_unless_the_user_wants_it() {
+        let of = |wanted, hardware, libfabric| choice(&wanted, hardware, libfabric);
+        assert_eq!(of(Network::Auto, None, Some("lib")).0, "tcp");
+        assert_eq!(of(Network::Auto, Some("device"), Some("lib")).0, "ofi");
+        let (network, why) = of(Network::Auto, Some("RDMA device mlx5_0"), None);
+        assert!(network == "tcp" && why.contains("mlx5_0") && why.contains("install"), "{why}");
+        assert_eq!(of(Network::Tcp, Some("device"), Some("lib")).0, "tcp");
+        assert_eq!(of(Network::Ofi(Some("net".into())), None, Some("lib")).0, "ofi:net");
+        assert!(of(Network::Ofi(None), None, None).1.contains("NOT FOUND"));
+    }
+
+    #[test]
+    fn a_library_has_a_file_or_none() {
+        assert!(library(c"libc.so.6").file.unwrap().contains("libc.so"));
+        assert_eq!(library(c"libgasnet-sci-nowhere.so.9").file, None);
+    }
+
+    #[test]
+    fn a_file_of_limits_is_shown_without_its_comments() {
+        let file = std::env::temp_dir().join(format!("gasnet-sci-agent-{}", std::process::id()));
+        fs::write(&file, "# of the administrator\njobs = 2 # at most\n\nusers = a, b\n").unwrap();
+        let found = agent_conf(file.to_str().unwrap());
+        fs::remove_file(&file).unwrap();
+        assert!(found.exists && found.lines == ["jobs = 2", "users = a, b"], "{:?}", found.lines);
+        assert!(agent_conf("/nowhere/agent.conf").problem.is_some());
+    }
+}
