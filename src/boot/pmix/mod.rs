@@ -158,15 +158,13 @@ fn share(
     }
     let count = hosts.iter().max().map_or(1, |last| last + 1);
     let mut hub = None;
-    if me == 0 {
-        if count > 1 {
-            let refused = |e: io::Error| format!("a socket for the other hosts: {e}");
-            let mut token = [0; 16];
-            token.as_chunks_mut().0.iter_mut().try_for_each(|part| word().map(|word| *part = word))?;
-            let made = Hub::open(token).map_err(refused)?;
-            library.publish(LINK, &made.card().map_err(refused)?)?;
-            hub = Some(made);
-        }
+    if me == 0 && count > 1 {
+        let refused = |e: io::Error| format!("a socket for the other hosts: {e}");
+        let mut token = [0; 16];
+        token.as_chunks_mut().0.iter_mut().try_for_each(|part| word().map(|word| *part = word))?;
+        let made = Hub::open(token).map_err(refused)?;
+        library.publish(LINK, &made.card().map_err(refused)?)?;
+        hub = Some(made);
     }
     library.fence()?;
     let several_hosts = count > 1;

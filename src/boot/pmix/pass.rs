@@ -133,7 +133,7 @@ fn receive(stream: &UnixStream) -> io::Result<OwnedFd> {
     let head = unsafe { control.0.as_ptr().cast::<libc::cmsghdr>().read() };
     // SAFETY: takes an integer.
     let wanted = unsafe { libc::CMSG_LEN(4) } as usize;
-    if got != 1 || head.cmsg_type != libc::SCM_RIGHTS || head.cmsg_len as usize != wanted {
+    if got != 1 || head.cmsg_type != libc::SCM_RIGHTS || head.cmsg_len != wanted {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "no descriptor came"));
     }
     let at = size_of::<libc::cmsghdr>();

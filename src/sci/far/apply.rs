@@ -1,6 +1,6 @@
 //! The target's side: what peers recorded is stored in this node's regions, if they may write there.
 //!
-//! Invariant: no byte is written that the sender may not write. Each region says which ranges a peer may write ([`Region`]); a
+//! Invariant: no byte is written that the sender may not write. Each region says which ranges a peer may write (`Region`); a
 //! record outside ends the job with a line, because no sender of ours makes one.
 //!
 //! Must not know: where records come from, what the regions are for.

@@ -133,8 +133,8 @@ impl FarMap {
         self.check(offset, len)?;
         let (far, at) = (self.far, (self.base + offset) as u64);
         if lasting {
-            // SAFETY: the caller promises the source until `done` is raised.
             far.until(|| {
+                // SAFETY: the caller promises the source until `done` is raised.
                 unsafe { far.wire.write(self.peer, at, src, len, Kept::UntilDone, Some(done)) }.unwrap_or(true)
             });
         } else {

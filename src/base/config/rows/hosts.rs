@@ -82,10 +82,8 @@ pub(super) const VARS: &[Var] = &[
         doc: "jobs on several hosts: poll, what other hosts send and ask for is served in calls of the library; thread, a thread \
               serves it while the client computes, which needs a free core",
         form: "poll or thread",
-        set: |c, v| match v.trim() {
-            "poll" => Some(c.hosts.progress_thread = false),
-            "thread" => Some(c.hosts.progress_thread = true),
-            _ => None,
+        set: |c, v| {
+            put(&mut c.hosts.progress_thread, ["poll", "thread"].iter().position(|w| *w == v.trim()).map(|n| n == 1))
         },
     },
     Var {

@@ -22,6 +22,9 @@ fn work_until(node: &Node<Tcp>, mut ready: impl FnMut() -> bool) {
     }
 }
 
+/// What a hand says: kind, length, writes done, body.
+type Said = (Kind, usize, u64, Vec<u8>);
+
 #[test]
 fn a_peer_that_dies_is_lost_once_and_what_is_sent_to_it_goes_nowhere() {
     let (pair, second) = met();
@@ -71,7 +74,7 @@ fn a_peer_that_nobody_listens_for_is_lost() {
 fn what_no_wire_of_ours_sends_ends_the_link_with_its_reason() {
     let outside = |at: u64, len: u64| [at.to_le_bytes(), len.to_le_bytes()].concat();
     let segment = conformance::SEGMENT as u64;
-    let cases: [(&str, Vec<(Kind, usize, u64, Vec<u8>)>); 9] = [
+    let cases: [(&str, Vec<Said>); 9] = [
         ("a frame of", vec![(Kind::Frame, input::FRAME_MAX + 1, 0, Vec::new())]),
         ("no head", vec![(Kind::Frame, head::BODY_MAX + 1, 0, Vec::new())]),
         ("no head", vec![(Kind::Ack, 1, 0, Vec::new())]),
