@@ -75,7 +75,8 @@ pub fn limit_retransmission(fd: BorrowedFd<'_>, most: Duration) -> io::Result<()
     let most = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
     let len = size_of_val(&most) as libc::socklen_t;
     // SAFETY: `most` lives during the call, and `len` is its size.
-    match unsafe { libc::setsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, (&raw const most).cast(), len) } {
+    match unsafe { libc::setsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, (&raw const most).cast(), len) }
+    {
         0 => Ok(()),
         _ => Err(Error::last_os_error()),
     }

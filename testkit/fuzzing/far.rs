@@ -5,12 +5,12 @@
 use super::Input;
 use crate::os::sys;
 use crate::sci::far::apply::Regions;
+use crate::sci::far::tcp::address;
 use crate::sci::far::tcp::greet::{HELLO, Hello, Refusal, VERSIONS};
 use crate::sci::far::tcp::greeting::{Greeting, Identity, Step};
 use crate::sci::far::tcp::head::{HEAD, Head};
 use crate::sci::far::tcp::input::{End, From, Input as Receiver};
 use crate::sci::far::tcp::link::Link;
-use crate::sci::far::tcp::address;
 use crate::sci::far::wire::{Kept, Lost, Sink};
 use crate::sci::heap::{Heap, HeapFabric};
 use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, SegmentId};
@@ -142,7 +142,12 @@ fn stream(input: &mut Input<'_>) {
 
 /// What an acceptor does with any bytes. Nobody here knows the secret.
 fn greeting(input: &mut Input<'_>) {
-    let who = Identity { me: 0, nodes: 2, layout: LAYOUT, secret: sys::random().to_ne_bytes().repeat(2).try_into().expect("16") };
+    let who = Identity {
+        me: 0,
+        nodes: 2,
+        layout: LAYOUT,
+        secret: sys::random().to_ne_bytes().repeat(2).try_into().expect("16"),
+    };
     let (ours, mut theirs) = connection();
     let mut greeting = Greeting::accepted(ours, SocketAddr::from(([127, 0, 0, 1], 9)), &who);
     let mut bytes = Hello::new(1, 0, LAYOUT).bytes();

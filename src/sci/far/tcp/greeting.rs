@@ -79,7 +79,17 @@ impl Greeting {
     }
 
     fn new(socket: Arc<TcpStream>, stage: Stage, mine: Hello) -> Greeting {
-        Greeting { socket, to: None, from: None, since: Instant::now(), stage, mine, theirs: None, bytes: [0; HELLO], have: 0 }
+        Greeting {
+            socket,
+            to: None,
+            from: None,
+            since: Instant::now(),
+            stage,
+            mine,
+            theirs: None,
+            bytes: [0; HELLO],
+            have: 0,
+        }
     }
 
     /// True of an acceptor as long as the other has not said who it is.

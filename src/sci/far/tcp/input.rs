@@ -69,7 +69,15 @@ pub struct From<'a> {
 impl Input {
     /// Nothing has come.
     pub fn new() -> Input {
-        Input { buffer: vec![0; BUFFER].into(), start: 0, end: 0, body: Body::Head, done: 0, has_left: false, owes: false }
+        Input {
+            buffer: vec![0; BUFFER].into(),
+            start: 0,
+            end: 0,
+            body: Body::Head,
+            done: 0,
+            has_left: false,
+            owes: false,
+        }
     }
 
     /// True if the sending half has something to do since the last call.
@@ -91,7 +99,8 @@ impl Input {
                 Err(error) => return Err(End::Lost(error.to_string())),
             };
             any = true;
-            self.take_apart(got, from).map_err(|problem| End::Lost(format!("it sent what this library never sends: {problem}")))?;
+            self.take_apart(got, from)
+                .map_err(|problem| End::Lost(format!("it sent what this library never sends: {problem}")))?;
             if got < wanted {
                 break; // there is no more: a look in vain costs 150 ns
             }

@@ -129,7 +129,10 @@ impl Tcp {
     /// Listens at `endpoint`, for node `me` of `nodes`. `layout` must be the same at all nodes; `secret` is the job's.
     pub fn new(me: u32, nodes: u32, layout: u64, secret: [u8; 16], endpoint: Endpoint) -> io::Result<Tcp> {
         let listener = endpoint.listen(BACKLOG)?;
-        let endpoint = Endpoint { address: endpoint.address, ports: listener.local_addr()?.port()..=listener.local_addr()?.port() };
+        let endpoint = Endpoint {
+            address: endpoint.address,
+            ports: listener.local_addr()?.port()..=listener.local_addr()?.port(),
+        };
         let epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, false)?;
         Ok(Tcp {
@@ -267,7 +270,10 @@ impl Tcp {
         for _ in 0..STRANGERS {
             let Ok((socket, from)) = self.listener.accept() else { return };
             self.make_place(r);
-            let socket = socket.set_nonblocking(true).and_then(|()| prepare(&SockRef::from(&socket))).and_then(|()| high(socket));
+            let socket = socket
+                .set_nonblocking(true)
+                .and_then(|()| prepare(&SockRef::from(&socket)))
+                .and_then(|()| high(socket));
             if let Ok(socket) = socket {
                 self.watch(r, Greeting::accepted(Arc::new(socket), from, &self.who));
             }
@@ -280,7 +286,8 @@ impl Tcp {
         if strangers().count() < STRANGERS {
             return;
         }
-        let first = strangers().min_by_key(|(_, greeting)| (!greeting.is_nameless(), greeting.since)).map(|(key, _)| *key);
+        let first =
+            strangers().min_by_key(|(_, greeting)| (!greeting.is_nameless(), greeting.since)).map(|(key, _)| *key);
         if let Some(greeting) = first.and_then(|key| r.greetings.remove(&key)) {
             self.tell(greeting.from, Refusal::Crowd);
         }
@@ -538,7 +545,14 @@ impl Wire for Tcp {
         })
     }
 
-    unsafe fn read(&self, peer: u32, offset: u64, to: *mut u8, len: usize, done: &'static AtomicU64) -> Result<bool, Lost> {
+    unsafe fn read(
+        &self,
+        peer: u32,
+        offset: u64,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<bool, Lost> {
         self.with(peer, |link| link.read(offset, to, len, done))
     }
 
@@ -599,7 +613,8 @@ impl Wire for Tcp {
 /// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by the launcher's beats.
 fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
-    let alive = TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
+    let alive =
+        TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&alive)?;
     let _ = net::limit_retransmission(socket.as_fd(), Duration::from_secs(1)); // Linux 6.15
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less

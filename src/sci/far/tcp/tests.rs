@@ -41,7 +41,8 @@ fn it_does_what_every_wire_must_do() {
 #[test]
 fn it_does_what_every_wire_must_do_when_bytes_come_in_pieces_and_late() {
     let wires = wires(2);
-    let relays: Vec<pieces::Relay> = wires.iter().map(|wire| pieces::Relay::to(address::read(&wire.address()).unwrap())).collect();
+    let relays: Vec<pieces::Relay> =
+        wires.iter().map(|wire| pieces::Relay::to(address::read(&wire.address()).unwrap())).collect();
     let addresses = relays.iter().map(|relay| Endpoint { ports: relay.port..=relay.port, ..here() }.bytes()).collect();
     conformance::all(&Pair::with_addresses(wires, addresses));
 }

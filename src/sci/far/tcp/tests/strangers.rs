@@ -39,7 +39,9 @@ fn a_port_scan_is_told() {
 #[test]
 fn wrong_greetings_are_refused_by_their_reason() {
     let changes: [(Refusal, Change); 6] = [
-        (Refusal::Garbage, |hello| *hello = *b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: nobody/1.0\r\n\r\n   "),
+        (Refusal::Garbage, |hello| {
+            *hello = *b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: nobody/1.0\r\n\r\n   "
+        }),
         (Refusal::Version([0, 0]), |hello| hello[8..12].fill(0)),
         (Refusal::Version([2, 9]), |hello| hello[8..12].copy_from_slice(&[2, 0, 9, 0])),
         (Refusal::Layout(0), |hello| hello[24] ^= 1),
