@@ -52,7 +52,14 @@ pub fn hello() -> Hello {
 /// Runs the agent; returns its exit status. The launcher learns all that matters from the channel.
 pub fn run() -> i32 {
     let status = serve().unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
-    registry::tidy(); // perhaps the launcher was killed, on this host
+    registry::tidy();
+    if status == 128 + libc::SIGKILL {
+        // The launcher has gone. If it was killed, and on this host, its end may take a moment yet.
+        for _ in 0..10 {
+            sys::nap(Duration::from_millis(10));
+            registry::tidy();
+        }
+    }
     status
 }
 

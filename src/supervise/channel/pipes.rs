@@ -27,6 +27,8 @@ pub struct Channel {
     // Nobody reads what this side writes. What the other side wrote before may still be read.
     deaf: bool,
     heard_at: Instant,
+    // When this process has last had its turn.
+    turn_at: Instant,
     beat_at: Instant,
 }
 
@@ -63,6 +65,7 @@ impl Channel {
             over: false,
             deaf: false,
             heard_at: now,
+            turn_at: now,
             beat_at: now,
         })
     }
@@ -156,6 +159,10 @@ impl Channel {
 
     /// Says that this side is there, if it is time.
     pub fn beat(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.turn_at) > 2 * BEAT {
+            self.heard_at = now; // this process was stopped itself, and what was said meanwhile may still come
+        }
+        self.turn_at = now;
         if now >= self.beat_at {
             self.beat_at = now + BEAT;
             self.send(&Frame::Beat);

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn half() -> impl Strategy<Value = Half> {
     any::<[u64; HALF]>()
@@ -140,4 +140,15 @@ fn frames_that_are_put_back_come_first() {
     agent.send(&Frame::Beat);
     assert_eq!(launcher.receive(), Ok(vec![Frame::Kill, Frame::Beat]));
     assert!(!launcher.is_readable(&[]));
+}
+
+#[test]
+fn silence_counts_only_while_this_process_has_its_turns() {
+    let (mut launcher, _agent) = ends();
+    let start = Instant::now();
+    let at = |seconds| start + Duration::from_secs(seconds);
+    (1..=9).for_each(|second| launcher.beat(at(second)));
+    assert!(launcher.silence(at(9)) > Duration::from_secs(8));
+    launcher.beat(at(60)); // it was stopped
+    assert_eq!(launcher.silence(at(60)), Duration::ZERO);
 }

@@ -80,7 +80,10 @@ impl Input {
             start: 0,
             end: 0,
             body: Body::Head,
+<<<<<<< HEAD
             ahead: BUFFER,
+=======
+>>>>>>> h-faults
             done: 0,
             has_left: false,
             owes: false,

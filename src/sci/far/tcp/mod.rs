@@ -268,6 +268,259 @@ impl Tcp {
             log::advise(&format!("refused {from}: {refusal} (said once)"));
         }
     }
+<<<<<<< HEAD
+=======
+
+    // --- what one thread at a time does ---
+
+    fn take_newcomers(&self, r: &mut Receiving) {
+        let newcomers = std::mem::take(&mut *self.newcomers.lock());
+        newcomers.into_iter().for_each(|greeting| self.watch(r, greeting));
+    }
+
+    fn watch(&self, r: &mut Receiving, greeting: Greeting) {
+        let key = GREETING | greeting.socket.as_raw_fd() as u64;
+        if self.epoll.add(greeting.socket.as_fd(), key, greeting.is_connecting()).is_ok() {
+            r.greetings.insert(key, greeting);
+        }
+    }
+
+    fn accept(&self, r: &mut Receiving) {
+        for _ in 0..STRANGERS {
+            let Ok((socket, from)) = self.listener.accept() else { return };
+            self.make_place(r);
+            let socket = socket
+                .set_nonblocking(true)
+                .and_then(|()| prepare(&SockRef::from(&socket)))
+                .and_then(|()| high(socket));
+            if let Ok(socket) = socket {
+                self.watch(r, Greeting::accepted(Arc::new(socket), from, &self.who));
+            }
+        }
+    }
+
+    /// Makes place for another stranger.
+    fn make_place(&self, r: &mut Receiving) {
+        let strangers = || r.greetings.iter().filter(|(_, greeting)| greeting.to.is_none());
+        if strangers().count() < STRANGERS {
+            return;
+        }
+        let first =
+            strangers().min_by_key(|(_, greeting)| (!greeting.is_nameless(), greeting.since)).map(|(key, _)| *key);
+        if let Some(greeting) = first.and_then(|key| r.greetings.remove(&key)) {
+            self.tell(greeting.from, Refusal::Crowd);
+        }
+    }
+
+    fn greet(&self, r: &mut Receiving, key: u64) {
+        let Some(mut greeting) = r.greetings.remove(&key) else { return };
+        let was_connecting = greeting.is_connecting();
+        let mut step = greeting.step(&self.who);
+        if let Step::Asked(rank) = step {
+            if !self.may_come(rank) {
+                return; // the other side waits for our own connection (rule 1)
+            }
+            step = greeting.welcome(&self.who);
+        }
+        match step {
+            Step::Wait | Step::Asked(_) => {
+                if was_connecting && !greeting.is_connecting() {
+                    let _ = self.epoll.change(greeting.socket.as_fd(), key, false);
+                }
+                r.greetings.insert(key, greeting);
+            }
+            Step::Sure(rank) => self.open(r, rank, &greeting.socket),
+            Step::Refused(refusal) => match greeting.to {
+                None => self.tell(greeting.from, refusal),
+                Some(rank) => drop(self.lose(rank, format!("at its address {refusal}"))),
+            },
+            Step::Ended(why) => match greeting.to {
+                Some(rank) => self.failed(r, rank, &greeting, was_connecting, &why),
+                None if greeting.is_nameless() => self.tell(greeting.from, Refusal::Gone),
+                None => {} // a node that prefers another connection, or that has ended
+            },
+        }
+    }
+
+    /// A connection of node `rank` is welcome, unless there is one or this node's own one stays (rule 1). This node's own one, if
+    /// the other stays, is closed by the other side.
+    fn may_come(&self, rank: u32) -> bool {
+        match &*self.peer(rank).contact.lock() {
+            Contact::None => true,
+            Contact::Begun(_) => rank < self.who.me,
+            Contact::Made | Contact::Left | Contact::Lost(_) => false,
+        }
+    }
+
+    /// An attempt to reach `rank` has failed. It is tried again unless nobody listens there, for as long as attempts may last.
+    fn failed(&self, r: &mut Receiving, rank: u32, greeting: &Greeting, was_connecting: bool, why: &str) {
+        let mut contact = self.peer(rank).contact.lock();
+        let Contact::Begun(since) = &mut *contact else { return };
+        if !was_connecting && greeting.since.elapsed() > STRANGER {
+            *since = Instant::now(); // the peer was busy until now, and perhaps prefers its own connection
+        }
+        let is_final = was_connecting && why.contains("refused") || since.elapsed() > CONTACT;
+        drop(contact);
+        if is_final {
+            self.lose(rank, format!("cannot connect: {why}"));
+        } else {
+            r.again.push((rank, Instant::now() + AGAIN));
+        }
+    }
+
+    fn open(&self, r: &mut Receiving, rank: u32, socket: &Arc<TcpStream>) {
+        let peer = self.peer(rank);
+        let mut contact = peer.contact.lock();
+        if !matches!(*contact, Contact::None | Contact::Begun(_)) {
+            return;
+        }
+        *contact = Contact::Made;
+        drop(contact);
+        let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
+        r.inputs.resize_with(self.peers.len(), || None);
+        r.inputs[rank as usize] = Some(Box::new((Input::new(), socket.clone())));
+        r.hot = Some(rank);
+        let mut link = peer.link.lock();
+        let opened = link.open(socket.clone());
+        self.settle(rank, peer, link);
+        if let Err(error) = opened {
+            self.lose(rank, error.to_string());
+        }
+    }
+
+    /// Takes what `rank` has sent.
+    fn receive(&self, r: &mut Receiving, rank: u32, sink: &dyn Sink) -> bool {
+        let Some(Some(input)) = r.inputs.get_mut(rank as usize) else { return false };
+        let peer = self.peer(rank);
+        let (input, socket) = &mut **input;
+        let came = input.receive(socket, &From { peer: rank, link: &peer.link, sink });
+        match came {
+            Ok(false) => return false,
+            Ok(true) => {
+                r.hot = Some(rank);
+                if !input.owes() {
+                    return true;
+                }
+                let mut link = peer.link.lock();
+                let sent = link.acknowledge();
+                self.settle(rank, peer, link);
+                if let Err(error) = sent {
+                    self.lose(rank, error.to_string());
+                }
+            }
+            Err(End::Left) => {
+                *peer.contact.lock() = Contact::Left;
+                self.forget(r, rank);
+                sink.left(rank);
+            }
+            Err(End::Lost(why)) => drop(self.lose(rank, why)),
+        }
+        true
+    }
+
+    fn forget(&self, r: &mut Receiving, rank: u32) {
+        if let Some(place) = r.inputs.get_mut(rank as usize) {
+            *place = None;
+        }
+        r.hot = r.hot.filter(|hot| *hot != rank);
+        let peer = self.peer(rank);
+        let mut link = peer.link.lock();
+        link.close();
+        self.settle(rank, peer, link);
+    }
+
+    /// Looks at all that may have happened.
+    fn look_around(&self, r: &mut Receiving, sink: &dyn Sink) -> bool {
+        let mut came = false;
+        let mut list = [(0, false); 32];
+        for (key, readable) in self.epoll.look(&mut list) {
+            match *key {
+                LISTENER => self.accept(r),
+                key if key >= GREETING => {
+                    self.greet(r, key);
+                    came = true;
+                }
+                rank => {
+                    let rank = rank as u32;
+                    came |= *readable && self.receive(r, rank, sink);
+                    self.make_room(rank);
+                }
+            }
+        }
+        if !r.greetings.is_empty() || !r.again.is_empty() {
+            self.look_at_clock(r);
+        }
+        came
+    }
+
+    /// Sends what waited for room.
+    fn make_room(&self, rank: u32) {
+        let peer = self.peer(rank);
+        let mut link = peer.link.lock();
+        if !link.is_clogged() {
+            return;
+        }
+        let sent = link.unclog();
+        self.settle(rank, peer, link);
+        if let Err(error) = sent {
+            self.lose(rank, error.to_string());
+        }
+    }
+
+    /// Sends small transfers that were kept back.
+    fn send_kept(&self) {
+        self.kept.store(false, Ordering::Relaxed); // Relaxed: as in `settle`
+        self.busy.fetch_sub(1, Ordering::Relaxed); // Relaxed: as in `settle`
+        for (rank, peer) in (0..).zip(&self.peers) {
+            let Some(peer) = peer.get() else { continue };
+            let mut link = peer.link.lock();
+            if !link.keeps_back() {
+                continue;
+            }
+            let sent = link.pump();
+            self.settle(rank, peer, link);
+            if let Err(error) = sent {
+                self.lose(rank, error.to_string());
+            }
+        }
+    }
+
+    fn look_at_clock(&self, r: &mut Receiving) {
+        let now = Instant::now();
+        // A peer that computes greets late; the system has made the connection, and tells if the peer dies.
+        let is_late = |g: &Greeting| match g.to {
+            None => now.duration_since(g.since) > STRANGER,
+            Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
+        };
+        let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
+        for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
+            match greeting.to {
+                None => self.tell(greeting.from, Refusal::Silent),
+                Some(rank) if !self.is_begun(rank) => {}
+                Some(rank) => drop(self.lose(rank, format!("no answer for {} s", CONTACT.as_secs()))),
+            }
+        }
+        let due: Vec<u32> = r.again.iter().filter(|(_, at)| *at <= now).map(|(rank, _)| *rank).collect();
+        r.again.retain(|(_, at)| *at > now);
+        for rank in due {
+            if self.is_begun(rank) {
+                self.connect(rank);
+            }
+        }
+    }
+
+    fn is_begun(&self, rank: u32) -> bool {
+        matches!(*self.peer(rank).contact.lock(), Contact::Begun(_))
+    }
+
+    fn report_losses(&self, r: &mut Receiving, sink: &dyn Sink) {
+        let losses = std::mem::take(&mut *self.losses.lock());
+        for (rank, why) in losses {
+            self.forget(r, rank);
+            sink.lost(rank, &why);
+        }
+    }
+>>>>>>> h-faults
 }
 
 impl Wire for Tcp {
