@@ -80,10 +80,7 @@ impl Input {
             start: 0,
             end: 0,
             body: Body::Head,
-<<<<<<< HEAD
             ahead: BUFFER,
-=======
->>>>>>> h-faults
             done: 0,
             has_left: false,
             owes: false,
