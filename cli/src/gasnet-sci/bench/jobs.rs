@@ -36,11 +36,11 @@ impl Settings {
     // every few milliseconds.
     fn budget(&self, job: Job) -> u32 {
         match (job, self.quick) {
-            (Job::Crowd(_) | Job::Threads, true) => 4000,
-            (Job::Crowd(_) | Job::Threads, false) => 20_000,
+            (Job::Crowd(_) | Job::Threads | Job::NearOfTwo | Job::NearOfOne, true) => 4000,
+            (Job::Crowd(_) | Job::Threads | Job::NearOfTwo | Job::NearOfOne, false) => 20_000,
             // System calls, which vary more than loads and stores do.
-            (Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne, true) => 500,
-            (Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne, false) => 2000,
+            (Job::Hosts(_), true) => 500,
+            (Job::Hosts(_), false) => 2000,
             (_, true) => 200,
             (_, false) => 400,
         }
