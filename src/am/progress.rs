@@ -49,7 +49,7 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle => {
-                if self.adapter.together(|| inbox.serve_watched(self, is_reply)) {
+                if inbox.serve_watched(self, is_reply) {
                     inbox.found_in_loop(self);
                 } else {
                     self.waiter.missed(1);
@@ -65,7 +65,7 @@ impl<A: Adapter> Am<A> {
         // Relaxed: as in `poll_in_loop`.
         let idle = self.running.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
-            Some(inbox) if idle && self.adapter.together(|| inbox.serve_watched(self, is_reply)) => 0,
+            Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
             None if self.serve_watched_guarded(is_reply) => 0,
             _ => self.wait_step_further(failed, || false),
         }
@@ -99,8 +99,7 @@ impl<A: Adapter> Am<A> {
     /// Serves the message that the header has seen, unless this thread runs a handler or another thread is polling. True if
     /// something was run.
     fn serve_watched_guarded(&self, is_reply: bool) -> bool {
-        let serve = || self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false);
-        !self.in_handler() && self.adapter.together(serve)
+        !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
     }
 
     /// A poll as thorough as `look` asks.
@@ -157,8 +156,8 @@ impl<A: Adapter> Am<A> {
                     self.waiter.pause();
                     return failed + 1;
                 }
-                Seen::Reply if idle && self.adapter.together(|| inbox.serve_watched(self, true)) => return 0,
-                Seen::Request if idle && self.adapter.together(|| inbox.serve_watched(self, false)) => return 0,
+                Seen::Reply if idle && inbox.serve_watched(self, true) => return 0,
+                Seen::Request if idle && inbox.serve_watched(self, false) => return 0,
                 _ => {}
             }
         }

@@ -141,10 +141,13 @@ impl Adapter for Hosts {
     }
 
     #[inline(always)]
-    fn together<R>(&self, act: impl FnOnce() -> R) -> R {
-        match &self.far {
-            None => act(),
-            Some(outside) => outside.far.together(act),
+    fn hold(&self) -> bool {
+        self.far.as_ref().is_some_and(|outside| outside.far.hold())
+    }
+
+    fn release(&self) {
+        if let Some(outside) = &self.far {
+            outside.far.release();
         }
     }
 

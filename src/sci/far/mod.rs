@@ -15,7 +15,7 @@
 //! Rules:
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
 //!    nothing to do.
-//! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. What a poll makes ([`Far::together`]) is
+//! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. What a poll makes ([`Far::hold`]) is
 //!    sent when the poll ends, as one frame per peer. A full one waits for room, and lets the
 //!    wire work meanwhile, which runs no handlers. So a store never fails.
 //! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
@@ -193,26 +193,23 @@ impl Far {
         self.warm.store(WARM, Ordering::Relaxed); // Relaxed: a hint; an answer is probably on its way
     }
 
-    /// Runs a poll: what it stores goes out when it is over.
-    #[inline]
-    pub fn together<R>(&self, act: impl FnOnce() -> R) -> R {
-        HOLDING.with(|held| {
-            if held.on.replace(true) {
-                return act(); // a poll in a poll
-            }
-            let result = act();
-            held.on.set(false);
-            let len = held.len.take();
-            if len > 0 {
-                self.flush_held(&held.list.get()[..len]);
-            }
-            result
-        })
+    /// A poll begins: what it stores goes out when it is over ([`Far::release`]). False: it is a poll in a poll.
+    #[inline(never)]
+    pub fn hold(&self) -> bool {
+        HOLDING.with(|held| !held.on.replace(true))
     }
 
+    /// The poll is over that [`Far::hold`] began.
     #[inline(never)]
-    fn flush_held(&self, peers: &[u32]) {
-        peers.iter().for_each(|peer| self.flush(*peer));
+    pub fn release(&self) {
+        let kept = HOLDING.with(|held| {
+            held.on.set(false);
+            let len = held.len.take();
+            (len > 0).then(|| (held.list.get(), len))
+        });
+        if let Some((list, len)) = kept {
+            list[..len].iter().for_each(|peer| self.flush(*peer));
+        }
     }
 
     /// Sends the whole stage. Waits for room.
