@@ -11,6 +11,7 @@
 
 #![allow(unsafe_code)] // clients' memory, until it is sent
 
+use super::chunk::{Chunk, Memory};
 use super::head::{HEAD, Head, Kind, PIECE, WANTS_ACK};
 use crate::os::net;
 use crate::sci::far::wire::Done;
@@ -40,24 +41,6 @@ const TAIL: usize = 16 << 10;
 const MANY: usize = 8;
 /// Small transfers that go out together.
 const BATCH: u32 = 16;
-
-/// Memory that stays as it is until it is sent.
-#[derive(Clone, Copy)]
-struct Memory {
-    at: *const u8,
-    len: usize,
-}
-
-// SAFETY: an address and a length; who queued it promised that it stays readable.
-unsafe impl Send for Memory {}
-
-/// A piece of the stream.
-enum Chunk {
-    /// Bytes of our own, of which so many are sent.
-    Own(Vec<u8>, usize),
-    /// Memory of others.
-    Theirs(Memory),
-}
 
 /// Bytes that go when there is room.
 struct Bulk {
@@ -469,39 +452,6 @@ impl Link {
             }
         }
         Ok(())
-    }
-}
-
-impl Chunk {
-    fn slice(&self) -> IoSlice<'_> {
-        match self {
-            Chunk::Own(bytes, sent) => IoSlice::new(&bytes[*sent..]),
-            // SAFETY: who queued it promised that it stays readable until it is sent. The system alone looks at the bytes, so a
-            // client that changes its own segment meanwhile races with no reference of ours that is read.
-            Chunk::Theirs(memory) => IoSlice::new(unsafe { std::slice::from_raw_parts(memory.at, memory.len) }),
-        }
-    }
-
-    fn take(&mut self, most: usize) -> usize {
-        match self {
-            Chunk::Own(bytes, sent) => {
-                let taken = most.min(bytes.len() - *sent);
-                *sent += taken;
-                taken
-            }
-            Chunk::Theirs(memory) => {
-                let taken = most.min(memory.len);
-                *memory = Memory { at: memory.at.wrapping_add(taken), len: memory.len - taken };
-                taken
-            }
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Chunk::Own(bytes, sent) => *sent == bytes.len(),
-            Chunk::Theirs(memory) => memory.len == 0,
-        }
     }
 }
 

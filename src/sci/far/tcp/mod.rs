@@ -20,6 +20,7 @@
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
 pub mod address;
+mod chunk;
 pub(crate) mod greet;
 pub(crate) mod greeting;
 pub(crate) mod head;

@@ -1,0 +1,63 @@
+//! The pieces of what is sent next: bytes of the library's own, and memory of others that is sent from where it lies.
+//!
+//! Must not know: what the bytes are.
+
+#![allow(unsafe_code)] // clients' memory, until it is sent
+
+use std::io::IoSlice;
+
+/// Memory that stays as it is until it is sent.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    /// First byte.
+    pub at: *const u8,
+    /// Bytes.
+    pub len: usize,
+}
+
+// SAFETY: an address and a length; who queued it promised that it stays readable.
+unsafe impl Send for Memory {}
+
+/// A piece of the stream.
+pub enum Chunk {
+    /// Bytes of our own, of which so many are sent.
+    Own(Vec<u8>, usize),
+    /// Memory of others.
+    Theirs(Memory),
+}
+
+impl Chunk {
+    /// What is left to send.
+    pub fn slice(&self) -> IoSlice<'_> {
+        match self {
+            Chunk::Own(bytes, sent) => IoSlice::new(&bytes[*sent..]),
+            // SAFETY: who queued it promised that it stays readable until it is sent. The system alone looks at the bytes, so a
+            // client that changes its own segment meanwhile races with no reference of ours that is read.
+            Chunk::Theirs(memory) => IoSlice::new(unsafe { std::slice::from_raw_parts(memory.at, memory.len) }),
+        }
+    }
+
+    /// Up to `most` bytes are sent. Returns how many there were.
+    pub fn take(&mut self, most: usize) -> usize {
+        match self {
+            Chunk::Own(bytes, sent) => {
+                let taken = most.min(bytes.len() - *sent);
+                *sent += taken;
+                taken
+            }
+            Chunk::Theirs(memory) => {
+                let taken = most.min(memory.len);
+                *memory = Memory { at: memory.at.wrapping_add(taken), len: memory.len - taken };
+                taken
+            }
+        }
+    }
+
+    /// All of it is sent.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Chunk::Own(bytes, sent) => *sent == bytes.len(),
+            Chunk::Theirs(memory) => memory.len == 0,
+        }
+    }
+}
