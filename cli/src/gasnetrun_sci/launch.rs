@@ -195,7 +195,8 @@ impl Job {
 
     fn run(&self, config: &Config) -> Result<i32, Stop> {
         let nodes = self.order.nodes;
-        let guard = guard::split(registry::tidy);
+        let is_entered = registry::is_sessions();
+        let guard = guard::split(if is_entered { registry::tidy } else { || () });
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
         header.set_memory_number(memory.as_raw_fd());
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
@@ -224,7 +225,7 @@ impl Job {
             cpus: nodes,
             program: self.file.display().to_string(),
         };
-        let registered = registry::register(&entry);
+        let registered = is_entered.then(|| registry::register(&entry));
         let status = supervisor::run(header, children, options);
         drop(registered);
         sys::exit_now(status)
