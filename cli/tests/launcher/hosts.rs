@@ -348,7 +348,7 @@ fn jobs_are_listed_and_may_be_killed_by_number() {
         });
         assert_eq!(outcome.status, 143, "{outcome:?}");
         assert_eq!(
-            fs::read_dir(runtime.join("gasnet-sci")).unwrap().count(),
+            fs::read_dir(runtime.join("gasnet-sci")).map_or(0, |list| list.count()),
             0,
             "the list has no entries of jobs that have ended"
         );
