@@ -167,14 +167,10 @@ impl<A: Adapter> Am<A> {
     /// The slow part of [`Self::wait_step_for`]: looks further than the watched peer, and grants looks to the next steps.
     #[inline(never)]
     fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        let next = match self.adapter.is_expecting() && failed < self.waiter.spins() {
-            // The look is a system call: no pause is needed between two of them.
-            true if self.serve(Look::Glance) => 0,
-            true => failed + 1,
-            false => {
-                self.waiter.step(failed, &self.interrupt, |look| self.serve(look) || (look == Look::Last && ready()))
-            }
-        };
+        // A look at the network is a system call: no pause is needed between two of them.
+        let gaps = !self.adapter.is_expecting();
+        let poll = |look| self.serve(look) || (look == Look::Last && ready());
+        let next = self.waiter.step(failed, &self.interrupt, gaps, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.
         let _ = self.inbox.try_with(|inbox| inbox.let_header_poll(self));
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: hints (see `Watch`), both

@@ -137,7 +137,7 @@ impl<A: Adapter> Am<A> {
                 from.reply_head.set(span.end);
                 return span;
             }
-            failed = self.waiter.step(failed, &self.interrupt, |look| {
+            failed = self.waiter.step(failed, &self.interrupt, true, |look| {
                 let came = self.adapter.progress(look != Look::Glance);
                 inbox.poll_replies(self) || came || (look == Look::Last && room().is_some())
             });

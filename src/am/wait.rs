@@ -140,8 +140,8 @@ const GAP: Duration = Duration::from_nanos(60);
 const MOST_PAUSES: u32 = 4;
 
 impl Waiter {
-    /// A waiter for one of `nodes` nodes, `locals` of which share `cores` cores of this host. `spin` overrides the number of failed polls
-    /// before yielding.
+    /// A waiter for one of `nodes` nodes, `locals` of which share `cores` cores of this host. `spin` overrides the number of
+    /// failed polls before yielding.
     pub fn new(nodes: u32, locals: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = locals > cores;
         let (least, most) = match spin {
@@ -334,15 +334,17 @@ impl Waiter {
     }
 
     /// One step of waiting after `failed` failed polls in a row. `poll` gets how thoroughly to look, and returns whether it did
-    /// anything. Returns the new count: 0 after progress.
-    pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, poll: impl Fn(Look) -> bool) -> u32 {
+    /// anything. `gaps`: pause between two polls; without, if a poll takes time of its own. Returns the new count: 0 after progress.
+    pub fn step<I: Interrupt>(&self, failed: u32, interrupt: &I, gaps: bool, poll: impl Fn(Look) -> bool) -> u32 {
         let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
         let spin = self.spins();
         if poll(if failed < spin { Look::Glance } else { Look::Whole }) {
             return 0;
         }
         if failed < spin {
-            self.pause();
+            if gaps {
+                self.pause();
+            }
         } else if failed - spin < self.yields {
             let before = failed - spin;
             let yields = (before + self.give_core(before)).min(self.yields);

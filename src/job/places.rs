@@ -4,13 +4,25 @@
 
 use crate::base::config::{Config, Unmapped};
 use crate::boot::JobMemory;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// The places of all nodes.
 pub struct Places {
+    /// By rank. Empty: all are on one host.
     hosts: Box<[u32]>,
-    supernodes: Box<[u32]>,
+    supernodes: Supernodes,
     /// Nodes in this node's memory.
     pub locals: u32,
+}
+
+enum Supernodes {
+    /// Each node is one.
+    Apart,
+    /// So many nodes of the job's only host are one; 0: all.
+    Blocks(u32),
+    /// By rank.
+    Listed(Box<[u32]>),
 }
 
 impl Places {
@@ -18,29 +30,34 @@ impl Places {
     pub fn of(memory: &JobMemory, config: &Config, everything: bool) -> Places {
         let header = memory.header();
         let real: Vec<u32> = header.records().iter().map(|record| record.host()).collect();
-        let locals = header.local_count();
-        let hosts = numbered(&split(&real, config.hosts.split));
-        let apart = everything || config.unmapped != Unmapped::No;
-        let supernodes =
-            if apart { (0..hosts.len() as u32).collect() } else { supernodes(&hosts, config.supernode_max) };
-        Places { hosts: hosts.into(), supernodes: supernodes.into(), locals }
+        let hosts = numbered(split(&real, config.hosts.split));
+        let is_one = hosts.iter().all(|host| *host == 0);
+        let supernodes = match everything || config.unmapped != Unmapped::No {
+            true => Supernodes::Apart,
+            false if is_one => Supernodes::Blocks(config.supernode_max),
+            false => Supernodes::Listed(supernodes(&hosts, config.supernode_max).into()),
+        };
+        Places { hosts: if is_one { Box::default() } else { hosts.into() }, supernodes, locals: header.local_count() }
     }
 
     /// The host of `node`. Hosts are numbered in the order of their first nodes.
     pub fn host(&self, node: u32) -> u32 {
-        self.hosts[node as usize]
+        self.hosts.get(node as usize).copied().unwrap_or(0)
     }
 
     /// The supernode of `node`, numbered likewise. Clients assume that nodes of one supernode reach each other's memory.
     pub fn supernode(&self, node: u32) -> u32 {
-        self.supernodes[node as usize]
+        match &self.supernodes {
+            Supernodes::Apart => node,
+            Supernodes::Blocks(size) => node.checked_div(*size).unwrap_or(0),
+            Supernodes::Listed(list) => list[node as usize],
+        }
     }
 
     /// By rank: the node is on another host than `me`. `None`: all are on one.
     pub fn far_from(&self, me: u32) -> Option<Vec<bool>> {
         let own = self.host(me);
-        let far: Vec<bool> = self.hosts.iter().map(|host| *host != own).collect();
-        far.contains(&true).then_some(far)
+        (!self.hosts.is_empty()).then(|| self.hosts.iter().map(|host| *host != own).collect())
     }
 }
 
@@ -49,25 +66,26 @@ fn split(hosts: &[u32], parts: u32) -> Vec<u32> {
     if parts <= 1 {
         return hosts.to_vec();
     }
-    let place = |rank: usize| {
-        let of_host = |ranks: &[u32]| ranks.iter().filter(|host| **host == hosts[rank]).count();
-        let (before, all) = (of_host(&hosts[..rank]), of_host(hosts));
-        hosts[rank] * parts + (before * (parts as usize).min(all) / all) as u32
+    let mut members: HashMap<u32, u32> = HashMap::new();
+    hosts.iter().for_each(|host| *members.entry(*host).or_default() += 1);
+    let mut before: HashMap<u32, u32> = HashMap::new();
+    let place = |host: &u32| {
+        let (all, before) = (members[host], before.entry(*host).or_default());
+        let block = u64::from(*before) * u64::from(parts.min(all)) / u64::from(all);
+        *before += 1;
+        *host * parts + block as u32
     };
-    (0..hosts.len()).map(place).collect()
+    hosts.iter().map(place).collect()
 }
 
 /// The same, numbered from 0 in the order of first appearance.
-fn numbered(names: &[u32]) -> Vec<u32> {
-    let mut seen: Vec<u32> = Vec::new();
-    let number = |name: &u32| {
-        let known = seen.iter().position(|other| other == name);
-        known.unwrap_or_else(|| {
-            seen.push(*name);
-            seen.len() - 1
-        }) as u32
+fn numbered<N: Eq + Hash>(names: impl IntoIterator<Item = N>) -> Vec<u32> {
+    let mut seen: HashMap<N, u32> = HashMap::new();
+    let number = |name| {
+        let next = seen.len() as u32;
+        *seen.entry(name).or_insert(next)
     };
-    names.iter().map(number).collect()
+    names.into_iter().map(number).collect()
 }
 
 /// Nodes of one host, at most `most` of them (0: all).
@@ -76,9 +94,9 @@ fn supernodes(hosts: &[u32], most: u32) -> Vec<u32> {
     let name = |host: &u32| {
         let before = members[*host as usize];
         members[*host as usize] += 1;
-        *host << 16 | before.checked_div(most).unwrap_or(0)
+        (*host, before.checked_div(most).unwrap_or(0))
     };
-    numbered(&hosts.iter().map(name).collect::<Vec<_>>())
+    numbered(hosts.iter().map(name))
 }
 
 #[cfg(test)]
@@ -87,7 +105,7 @@ mod tests {
 
     #[test]
     fn hosts_are_numbered_by_their_first_nodes() {
-        assert_eq!(numbered(&[7, 3, 7, 9, 3]), [0, 1, 0, 2, 1]);
+        assert_eq!(numbered([7, 3, 7, 9, 3]), [0, 1, 0, 2, 1]);
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! The adapter of a job: shared memory for nodes of this host ([`Shm`]), the far half for others ([`Far`]).
 //!
-//! A job on one host has no far half. It pays for the possibility with a branch per store, in called paths only.
+//! A job on one host has no far half. It pays for the possibility with a few branches, in called paths only.
 //!
 //! Must not know: what is stored, how a wire works, which hosts there are but for "near" and "far".
 
-#![allow(unsafe_code)] // mapped memory, system calls
+mod maps;
+
+pub use maps::HostsMap;
 
 use super::dma::{DmaTarget, Queue};
 use super::far::Far;
 use super::far::remote::FarMap;
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt};
-use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemote, ShmRemoteSegment};
-use super::{
-    Adapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteMap, RemoteRead, RemoteSegment, SciError, SegmentId,
-};
+use super::pio;
+use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemoteSegment};
+use super::{Adapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId};
 use crate::os::sys;
-use crate::sync::AtomicU64;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -193,10 +193,10 @@ impl RemoteSegment for HostsSegment {
 
     fn map(&self, offset: usize, len: usize, place: Placement) -> Result<HostsMap, SciError> {
         match self {
-            HostsSegment::Near(near) => near.map(offset, len, place).map(HostsMap::Near),
+            HostsSegment::Near(near) => near.map(offset, len, place).map(HostsMap::from),
             HostsSegment::Far { far, peer, id, len: whole } => {
-                super::pio::check_range(offset, len, *whole)?;
-                Ok(HostsMap::Far(FarMap::new(far, *peer, *id, offset, len)))
+                pio::check_range(offset, len, *whole)?;
+                Ok(FarMap::new(far, *peer, *id, offset, len).into())
             }
         }
     }
@@ -205,156 +205,8 @@ impl RemoteSegment for HostsSegment {
 impl DmaTarget for HostsSegment {
     fn engine_map(&self) -> Result<HostsMap, SciError> {
         match self {
-            HostsSegment::Near(near) => near.engine_map().map(HostsMap::Near),
+            HostsSegment::Near(near) => near.engine_map().map(HostsMap::from),
             HostsSegment::Far { len, .. } => self.map(0, *len, Placement::Anywhere),
-        }
-    }
-}
-
-/// A mapped segment of a peer.
-#[derive(Clone)]
-pub enum HostsMap {
-    /// Of a node of this host.
-    Near(ShmRemote),
-    /// Of a node of another host.
-    Far(FarMap),
-}
-
-/// Calls the same function of whichever map it is.
-macro_rules! both {
-    ($self:ident, $map:ident => $call:expr) => {
-        match $self {
-            HostsMap::Near($map) => $call,
-            HostsMap::Far($map) => $call,
-        }
-    };
-}
-
-impl RemoteMap for HostsMap {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        both!(self, map => map.len())
-    }
-
-    #[inline(always)]
-    fn store(&self, offset: usize, words: &[u64]) {
-        both!(self, map => map.store(offset, words));
-    }
-
-    #[inline(always)]
-    fn packet(&self, offset: usize, head: u64, body: &[u64]) {
-        both!(self, map => map.packet(offset, head, body));
-    }
-
-    #[inline(always)]
-    fn publish(&self, offset: usize, value: u64) {
-        both!(self, map => map.publish(offset, value));
-    }
-
-    #[inline(always)]
-    fn publish32(&self, offset: usize, value: u32) {
-        both!(self, map => map.publish32(offset, value));
-    }
-
-    fn place(&self) -> Option<*mut u8> {
-        match self {
-            HostsMap::Near(map) => map.place(),
-            HostsMap::Far(_) => None,
-        }
-    }
-
-    #[inline(always)]
-    fn hand_over(&self, offset: usize) {
-        if let HostsMap::Near(map) = self {
-            map.hand_over(offset);
-        }
-    }
-
-    #[inline(always)]
-    fn claim(&self, offset: usize) {
-        if let HostsMap::Near(map) = self {
-            map.claim(offset);
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: the caller promises that `src` is readable for `len` bytes.
-        both!(self, map => unsafe { map.write(offset, src, len) })
-    }
-
-    #[inline(always)]
-    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        match self {
-            // SAFETY: the caller promises that `src` is readable for `len` bytes.
-            HostsMap::Near(map) => unsafe { map.write_apart(offset, src, len) },
-            // SAFETY: the caller promises that `src` is readable for `len` bytes.
-            HostsMap::Far(map) => unsafe { map.write(offset, src, len) },
-        }
-    }
-
-    #[inline(always)]
-    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
-        both!(self, map => map.fill(offset, byte, len))
-    }
-
-    /// To a far peer all stores arrive in their order.
-    #[inline(always)]
-    fn barrier(&self) {
-        if let HostsMap::Near(map) = self {
-            map.barrier();
-        }
-    }
-}
-
-impl RemoteRead for HostsMap {
-    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
-        match self {
-            // SAFETY: the caller promises that `to` is writable for `len` bytes.
-            HostsMap::Near(map) => unsafe { map.read(offset, to, len) },
-            HostsMap::Far(_) => Err(SciError::NotMapped),
-        }
-    }
-
-    #[inline(always)]
-    fn memory(&self) -> Option<*mut u8> {
-        match self {
-            HostsMap::Near(map) => map.memory(),
-            HostsMap::Far(_) => None,
-        }
-    }
-
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        matches!(self, HostsMap::Far(_))
-    }
-
-    unsafe fn start_put(
-        &self,
-        offset: usize,
-        src: *const u8,
-        len: usize,
-        lasting: bool,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        match self {
-            HostsMap::Near(_) => Err(SciError::NotMapped),
-            // SAFETY: the caller promises the source, as long as `lasting` says.
-            HostsMap::Far(map) => unsafe { map.put(offset, src, len, lasting, done) },
-        }
-    }
-
-    unsafe fn start_get(
-        &self,
-        offset: usize,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        match self {
-            HostsMap::Near(_) => Err(SciError::NotMapped),
-            // SAFETY: the caller promises the target until `done` is raised.
-            HostsMap::Far(map) => unsafe { map.get(offset, to, len, done) },
         }
     }
 }

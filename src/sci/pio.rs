@@ -7,25 +7,53 @@
 
 use super::SciError;
 
-/// Index of the 8-byte word at `offset` in `len` bytes. The rotation moves the bits of a misaligned offset to the top,
+/// True if there is an 8-byte word at `offset` in `len` bytes. The rotation moves the bits of a misaligned offset to the top,
 /// so that one compare finds both faults.
 #[inline(always)]
-pub(crate) fn word_index(offset: usize, len: usize) -> usize {
-    let index = offset.rotate_right(3);
-    if index >= len >> 3 {
-        outside(offset, 8, len);
-    }
-    index
+pub(crate) fn holds_word(offset: usize, len: usize) -> bool {
+    offset.rotate_right(3) < len >> 3
 }
 
-/// Index of the 4-byte half word at `offset`; as [`word_index`].
+/// As [`holds_word`], of the 4-byte half word at `offset`.
+#[inline(always)]
+pub(crate) fn holds_half(offset: usize, len: usize) -> bool {
+    offset.rotate_right(2) < len >> 2
+}
+
+/// As [`holds_word`], of `count` words.
+#[inline(always)]
+pub(crate) fn holds_words(offset: usize, count: usize, len: usize) -> bool {
+    count <= (len >> 3).saturating_sub(offset.rotate_right(3))
+}
+
+/// As [`holds_word`], of the line of a packet.
+#[inline(always)]
+pub(crate) fn holds_packet(offset: usize, len: usize) -> bool {
+    offset.rotate_right(6) < len >> 6
+}
+
+/// True if `len` bytes at `offset` lie in `segment` bytes. An overflowing `offset + len` does not.
+#[inline(always)]
+pub(crate) fn holds_range(offset: usize, len: usize, segment: usize) -> bool {
+    offset <= segment && len <= segment - offset
+}
+
+/// Index of the 8-byte word at `offset` in `len` bytes.
+#[inline(always)]
+pub(crate) fn word_index(offset: usize, len: usize) -> usize {
+    if !holds_word(offset, len) {
+        outside(offset, 8, len);
+    }
+    offset.rotate_right(3)
+}
+
+/// Index of the 4-byte half word at `offset`.
 #[inline(always)]
 pub(crate) fn half_index(offset: usize, len: usize) -> usize {
-    let index = offset.rotate_right(2);
-    if index >= len >> 2 {
+    if !holds_half(offset, len) {
         outside(offset, 4, len);
     }
-    index
+    offset.rotate_right(2)
 }
 
 /// Index of the block of `bytes` (a power of two) at `offset`; as [`word_index`].
@@ -41,11 +69,10 @@ pub(crate) fn block_index(offset: usize, bytes: usize, len: usize) -> usize {
 /// Checks that `count` words at `offset` are inside; the index of the first.
 #[inline(always)]
 pub(crate) fn words_index(offset: usize, count: usize, len: usize) -> usize {
-    let index = offset.rotate_right(3);
-    if count > (len >> 3).saturating_sub(index) {
+    if !holds_words(offset, count, len) {
         outside(offset, count * 8, len);
     }
-    index
+    offset.rotate_right(3)
 }
 
 /// Checks a packet: line-aligned, inside, at most 7 words of body.
@@ -55,17 +82,16 @@ pub(crate) fn packet_index(offset: usize, body: usize, len: usize) -> usize {
     if body > 7 {
         outside(offset, body * 8 + 8, 64);
     }
-    let line = offset.rotate_right(6);
-    if line >= len >> 6 {
+    if !holds_packet(offset, len) {
         outside(offset, 64, len);
     }
-    line * 8
+    offset.rotate_right(6) * 8
 }
 
-/// Checks a byte range; an overflowing `offset + len` is out of range too.
+/// Checks a byte range.
 #[inline(always)]
 pub(crate) fn check_range(offset: usize, len: usize, segment: usize) -> Result<(), SciError> {
-    if offset > segment || len > segment - offset {
+    if !holds_range(offset, len, segment) {
         return out_of_range(offset, len, segment);
     }
     Ok(())
@@ -110,6 +136,11 @@ mod span {
         /// value or of a copy is called, or a pointer or reference that it gave is used.
         pub(crate) unsafe fn new(base: *mut u8, len: usize) -> Self {
             Self { base, len }
+        }
+
+        /// Of no bytes: every access is outside.
+        pub(crate) fn empty() -> Self {
+            Self { base: std::ptr::without_provenance_mut(64), len: 0 }
         }
 
         /// Bytes.

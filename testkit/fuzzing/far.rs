@@ -89,8 +89,6 @@ impl<M: LocalMap> Sink for Node<M> {
     }
 
     fn lost(&self, _: u32, _: &Lost) {}
-
-    fn left(&self, _: u32) {}
 }
 
 /// Two ends of a connection. A pair of sockets of this host has no ports that could run out.

@@ -75,7 +75,7 @@ fn yields_before_a_sleep(waiter: &Waiter, yield_takes: u64) -> u32 {
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = 0;
     while interrupt.0.get() == 0 {
-        failed = waiter.step(failed, &interrupt, |_| false);
+        failed = waiter.step(failed, &interrupt, true, |_| false);
     }
     YIELDS.get()
 }
@@ -125,10 +125,10 @@ fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() 
     let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Unseen(Cell::new(Duration::ZERO));
     let ready = |look| look == Look::Last && !interrupt.0.get().is_zero();
-    assert_eq!(waiter.step(1000, &interrupt, ready), 0, "the look after the first part of the sleep found it");
+    assert_eq!(waiter.step(1000, &interrupt, true, ready), 0, "the look after the first part of the sleep found it");
     assert_eq!(interrupt.0.get(), interrupt.settling());
     let interrupt = Unseen(Cell::new(Duration::ZERO));
-    assert_eq!(waiter.step(1000, &interrupt, |_| false), 1001);
+    assert_eq!(waiter.step(1000, &interrupt, true, |_| false), 1001);
     assert_eq!(interrupt.0.get(), Duration::from_micros(SLEEP_MAX_US), "the whole sleep, in two parts");
 }
 
@@ -139,7 +139,7 @@ fn sleeps_after(mode: Mode, steps: u32) -> u32 {
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = 0;
     for _ in 0..steps {
-        failed = waiter.step(failed, &interrupt, |_| false);
+        failed = waiter.step(failed, &interrupt, true, |_| false);
     }
     interrupt.0.get()
 }
@@ -156,7 +156,11 @@ fn modes_differ_in_when_the_cpu_is_given_up() {
 fn the_look_between_arming_and_sleeping_is_a_complete_one() {
     let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Sleeps(Cell::new(0));
-    assert_eq!(waiter.step(1000, &interrupt, |look| look == Look::Last), 0, "it found something: that is progress");
+    assert_eq!(
+        waiter.step(1000, &interrupt, true, |look| look == Look::Last),
+        0,
+        "it found something: that is progress"
+    );
     assert_eq!(interrupt.0.get(), 0, "and no sleep follows");
 }
 
@@ -196,15 +200,15 @@ fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = SPIN_DEDICATED;
     for _ in 0..YIELDS_DEDICATED {
-        failed = waiter.step(failed, &interrupt, |_| false);
+        failed = waiter.step(failed, &interrupt, true, |_| false);
         assert_eq!(interrupt.0.get(), 0);
     }
-    waiter.step(failed, &interrupt, |_| false);
+    waiter.step(failed, &interrupt, true, |_| false);
     assert_eq!(interrupt.0.get(), 1);
 }
 
 #[test]
 fn progress_starts_the_count_again() {
     let waiter = Waiter::new(1, 1, 1, None);
-    assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), |_| true), 0);
+    assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), true, |_| true), 0);
 }

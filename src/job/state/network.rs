@@ -26,7 +26,7 @@ pub(super) fn open(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Re
         }
         Network::Auto => automatic(config, me, nodes, secret)?,
     };
-    Ok(Far::new(me, nodes, wire, PAYLOAD))
+    Ok(Far::new(nodes, wire, PAYLOAD))
 }
 
 fn no_network(problem: String) -> Error {

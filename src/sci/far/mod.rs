@@ -16,8 +16,8 @@
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
 //!    nothing to do.
 //! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. What a poll makes ([`Far::hold`]) is
-//!    sent when the poll ends, as one frame per peer. A full one waits for room, and lets the
-//!    wire work meanwhile, which runs no handlers. So a store never fails.
+//!    sent when the poll ends, as one frame per peer. Sending a full stage waits for room, and lets the wire work meanwhile, which
+//!    runs no handlers. So a store never fails.
 //! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
 //!    [`Far::progress`] does when nobody has for `GRACE`.
 //!
@@ -90,7 +90,6 @@ struct Lane {
 
 /// This node's way to nodes of other hosts.
 pub struct Far {
-    me: u32,
     wire: Box<dyn Wire>,
     /// Room in front of a frame, and the most bytes of both.
     headroom: usize,
@@ -109,19 +108,18 @@ pub struct Far {
     any_lost: AtomicBool,
 }
 
-/// A peer that is not there any more.
+/// A peer that is not there any more, although it did not leave in good order.
 struct Gone {
     rank: u32,
-    /// Why, and since when; `None`: it has left in good order.
-    lost: Option<(Lost, Instant)>,
+    why: Lost,
+    since: Instant,
 }
 
 impl Far {
-    /// For node `me` of `nodes`, over `wire`. `payload` is the region that writes and reads of the wire are for. Never freed,
+    /// For a node in a job of `nodes`, over `wire`. `payload` is the region that writes and reads of the wire are for. Never freed,
     /// because maps and threads use it until the process ends.
-    pub fn new(me: u32, nodes: u32, wire: Box<dyn Wire>, payload: SegmentId) -> &'static Far {
+    pub fn new(nodes: u32, wire: Box<dyn Wire>, payload: SegmentId) -> &'static Far {
         Box::leak(Box::new(Far {
-            me,
             headroom: wire.headroom(),
             frame_max: wire.headroom() + wire.frame_max(),
             wire,
@@ -252,8 +250,9 @@ impl Far {
     /// Sends what floods have kept back.
     #[inline]
     pub fn settle(&self) {
-        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) {
-            self.flush_all(); // Relaxed, both: a stage is looked at under its lock
+        // Relaxed, both: a stage is looked at under its lock.
+        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) && !self.flush_all() {
+            self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
         }
     }
 
@@ -285,14 +284,15 @@ impl Far {
         came
     }
 
-    fn flush_all(&self) {
+    /// Sends all stages, as far as there is room now. False: there was not enough. A stage that another thread has is left to it.
+    fn flush_all(&self) -> bool {
+        let mut sent = true;
         for (peer, lane) in (0..).zip(&self.lanes) {
-            if let Some(mut stage) = lane.get().and_then(|lane| lane.stage.try_lock())
-                && !self.post(peer, &mut stage)
-            {
-                self.unsent.store(true, Ordering::Relaxed); // Relaxed: as in `flush`
+            if let Some(mut stage) = lane.get().and_then(|lane| lane.stage.try_lock()) {
+                sent &= self.post(peer, &mut stage);
             }
         }
+        sent
     }
 
     /// True while something from the network is to be expected: then each poll should look.
@@ -314,31 +314,21 @@ impl Far {
 
     #[cold]
     fn judge_losses(&self) {
-        let gone = self.gone.lock();
-        let overdue = gone.iter().find_map(|gone| {
-            let (why, since) = gone.lost.as_ref().filter(|(_, since)| since.elapsed() > GRACE)?;
-            Some((gone.rank, why.clone(), *since))
-        });
-        drop(gone);
-        if let Some((rank, Lost(why), _)) = overdue {
+        let overdue = |gone: &&Gone| gone.since.elapsed() > GRACE;
+        let found = self.gone.lock().iter().find(overdue).map(|gone| (gone.rank, gone.why.clone()));
+        if let Some((rank, Lost(why))) = found {
             fatal::fatal(format_args!("lost the connection to node {rank}: {why}; ending the job"));
         }
     }
 
-    /// What the statistics say of peers that are gone: by rank, why.
-    pub fn losses(&self) -> Vec<(u32, String)> {
-        let gone = self.gone.lock();
-        gone.iter().filter_map(|gone| Some((gone.rank, gone.lost.as_ref()?.0.0.clone()))).collect()
-    }
-
     /// This node leaves in good order: what was stored reaches the peers, if they take it within `time`.
     pub fn leave(&self, time: Duration) {
-        for (peer, lane) in (0..).zip(&self.lanes) {
-            if let Some(mut stage) = lane.get().and_then(|lane| lane.stage.try_lock()) {
-                self.post(peer, &mut stage);
-            }
+        let end = Instant::now() + time;
+        while !self.flush_all() && Instant::now() < end {
+            self.wire.progress(&FarSink(self), true);
+            spin_loop();
         }
-        self.wire.leave(time);
+        self.wire.leave(end.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -374,17 +364,7 @@ impl Sink for FarSink<'_> {
     }
 
     fn lost(&self, peer: u32, why: &Lost) {
-        self.0.gone.lock().push(Gone { rank: peer, lost: Some((why.clone(), Instant::now())) });
+        self.0.gone.lock().push(Gone { rank: peer, why: why.clone(), since: Instant::now() });
         self.0.any_lost.store(true, Ordering::Relaxed); // Relaxed: the list has a lock
-    }
-
-    fn left(&self, peer: u32) {
-        self.0.gone.lock().push(Gone { rank: peer, lost: None });
-    }
-}
-
-impl std::fmt::Debug for Far {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "far half of node {} over {}", self.me, self.wire.name())
     }
 }

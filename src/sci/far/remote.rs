@@ -157,9 +157,4 @@ impl FarMap {
         far.expect();
         Ok(())
     }
-
-    /// Sends what was recorded for the peer.
-    pub fn flush(&self) {
-        self.far.flush(self.peer);
-    }
 }

@@ -128,5 +128,5 @@ pub trait Sink {
     /// The link to `peer` is gone. Called once for each.
     fn lost(&self, peer: u32, why: &Lost);
     /// The peer has left the job in good order. Called once at most; what is sent to it from then on goes nowhere.
-    fn left(&self, peer: u32);
+    fn left(&self, _peer: u32) {}
 }

@@ -77,6 +77,11 @@ impl ShmRemote {
         Self { span: held.span(), _held: held }
     }
 
+    /// The memory, for a holder that keeps the map next to it.
+    pub(in crate::sci) fn span(&self) -> Span {
+        self.span
+    }
+
     /// First byte, as an address that the client may be given (supernode peers dereference it). The engines store
     /// through [`RemoteMap`].
     pub fn address(&self) -> *mut u8 {

@@ -153,8 +153,6 @@ impl Sink for Came {
     fn lost(&self, _peer: u32, why: &Lost) {
         panic!("{why:?}");
     }
-
-    fn left(&self, _peer: u32) {}
 }
 
 /// The best time of a round trip in µs, of `trip` while another thread does `other` until it is told to stop.

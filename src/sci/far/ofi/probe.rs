@@ -58,8 +58,6 @@ impl Sink for Probe {
         None // nobody asks: registered memory is written without
     }
 
-    fn left(&self, _peer: u32) {}
-
     fn lost(&self, _peer: u32, why: &Lost) {
         self.seen.lock().wrong.get_or_insert_with(|| why.0.clone());
     }

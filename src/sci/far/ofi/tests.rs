@@ -156,8 +156,6 @@ impl super::Sink for Deaf {
         None
     }
     fn lost(&self, _peer: u32, _why: &super::Lost) {}
-
-    fn left(&self, _peer: u32) {}
 }
 
 /// Another program that speaks this wire's language without the secret, and sends what no buffer has room for.
@@ -221,7 +219,6 @@ fn garbage_of_a_peer_ends_the_link_to_it_alone() {
             fn place(&self, _peer: u32, _offset: u64, _len: usize, _write: bool) -> Option<*mut u8> {
                 None
             }
-            fn left(&self, _peer: u32) {}
 
             fn lost(&self, peer: u32, why: &super::Lost) {
                 assert!(why.0.contains("node 0 sent"), "{why:?}");

@@ -106,7 +106,7 @@ impl Input {
                 Err(error) => return Err(End::Lost(error.to_string())),
             };
             any = true;
-            self.take_apart(got, from)
+            self.take_apart(from)
                 .map_err(|problem| End::Lost(format!("it sent what this library never sends: {problem}")))?;
             if got < wanted {
                 break; // there is no more: a look in vain costs 150 ns
@@ -184,7 +184,7 @@ impl Input {
         }
     }
 
-    fn take_apart(&mut self, _got: usize, from: &From<'_>) -> Result<(), String> {
+    fn take_apart(&mut self, from: &From<'_>) -> Result<(), String> {
         loop {
             match self.body {
                 Body::Head => {
@@ -248,7 +248,9 @@ impl Input {
         if head.done != self.done {
             self.done = head.done;
             self.owes = true;
-            from.link.lock().acknowledged(head.done).ok_or("it acknowledges what was not sent")?;
+            if !from.link.lock().acknowledged(head.done) {
+                return Err("it acknowledges what was not sent".into());
+            }
         }
         self.owes |= !matches!(head.kind, Kind::Frame);
         match head.kind {

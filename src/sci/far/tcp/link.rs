@@ -80,9 +80,22 @@ impl Landing {
     }
 }
 
+/// What the wire has noted of a link.
+#[derive(Clone, Copy, Default)]
+pub struct Noted {
+    /// The socket is watched for room.
+    pub watched: bool,
+    /// The link counts as busy.
+    pub busy: bool,
+    /// The socket is not in the epoll set.
+    pub absent: bool,
+}
+
 /// The sending half.
 #[derive(Default)]
 pub struct Link {
+    /// What the wire has noted of it.
+    pub noted: Noted,
     /// The connection, once both sides are sure of each other.
     socket: Option<Arc<TcpStream>>,
     /// The socket can be written again when the system says so.
@@ -347,17 +360,15 @@ impl Link {
         self.put_out(&head, &[])
     }
 
-    /// The peer says that `done` of this node's writes are in place. False: so many were not sent. Returns whether any are new.
-    pub fn acknowledged(&mut self, done: u64) -> Option<bool> {
-        let mut any = false;
+    /// The peer says that `done` of this node's writes are in place. False: so many were not sent.
+    pub fn acknowledged(&mut self, done: u64) -> bool {
         while let Some((number, count)) = self.unacknowledged.front()
             && *number <= done
         {
             raise(count);
-            any = true;
             self.unacknowledged.pop_front();
         }
-        (done <= self.wanted).then_some(any)
+        done <= self.wanted
     }
 
     /// The oldest read is complete.

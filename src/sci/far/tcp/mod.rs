@@ -5,14 +5,15 @@
 //! | `address` | where this node listens |
 //! | `greet`, `greeting` | how two nodes make sure of each other |
 //! | `head` | the head of all that is sent |
-//! | `link` | the sending half: frames, writes, reads, acknowledgements |
+//! | `link`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
+//! | `serve` | what one thread at a time does for all links |
 //!
 //! Rules:
 //! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
 //!    rank waits for it. The acceptor decides, once the connector has proved itself.
 //! 2. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
-//! 3. Locks are taken in this order: `receiving`, a link, `newcomers` or `losses`.
+//! 3. Locks are taken in this order: `receiving`, a link, the contact of its peer, `newcomers` or `losses`.
 //! 4. A link that ended never comes back. What is sent to it goes nowhere, because the job is about to end.
 //!
 //! Must not know: what frames say, who is a peer's host.
@@ -94,11 +95,6 @@ enum Contact {
 struct Peer {
     contact: Mutex<Contact>,
     link: Mutex<Link>,
-    /// Whether the socket is watched for room, and whether this link counts as busy.
-    watched: AtomicU32,
-    busy: AtomicU32,
-    /// The socket is not in the epoll set. Changed under the lock of the link.
-    absent: AtomicBool,
 }
 
 /// The receiving half of a link, and its connection.
@@ -130,6 +126,7 @@ pub struct Tcp {
     receiving: Mutex<Receiving>,
     newcomers: Mutex<Vec<Greeting>>,
     losses: Mutex<Vec<(u32, Lost)>>,
+    /// Links with something that only progress can move.
     busy: AtomicU32,
     /// Some link keeps small transfers back.
     kept: AtomicBool,
@@ -179,50 +176,49 @@ impl Tcp {
             link = peer.link.lock();
         }
         let result = act(&mut link);
-        self.settle(rank, peer, link);
+        self.settle(rank, link);
         result.map_err(|error| self.lose(rank, error.to_string()))
     }
 
     /// Begins the contact with `peer`, if there is none.
     #[cold]
     fn make_contact(&self, rank: u32, peer: &Peer) -> Result<(), Lost> {
-        {
-            let mut contact = peer.contact.lock();
-            match &*contact {
-                Contact::Made | Contact::Begun(_) => {}
-                Contact::Left => return Err(Lost("it has left the job".into())),
-                Contact::Lost(why) => return Err(why.clone()),
-                Contact::None => {
-                    *contact = Contact::Begun(Instant::now());
-                    drop(contact);
-                    self.connect(rank);
-                }
+        let mut contact = peer.contact.lock();
+        match &*contact {
+            Contact::Made | Contact::Begun(_) => {}
+            Contact::Left => return Err(Lost("it has left the job".into())),
+            Contact::Lost(why) => return Err(why.clone()),
+            Contact::None => {
+                *contact = Contact::Begun(Instant::now());
+                drop(contact);
+                self.connect(rank);
             }
         }
         Ok(())
     }
 
     /// Notes what the link waits for, after it was used.
-    fn settle(&self, rank: u32, peer: &Peer, link: MutexGuard<'_, Link>) {
-        let (clogged, busy) = (u32::from(link.is_clogged()), u32::from(link.is_busy()));
-        // Relaxed, all: the lock orders them; `busy` of all links together is a hint.
-        if peer.watched.load(Ordering::Relaxed) != clogged
+    fn settle(&self, rank: u32, mut link: MutexGuard<'_, Link>) {
+        let (was, clogged, busy) = (link.noted, link.is_clogged(), link.is_busy());
+        if was.watched != clogged
             && let Some(socket) = link.socket()
         {
-            peer.watched.store(clogged, Ordering::Relaxed); // Relaxed: as above
-            let is_absent = peer.absent.swap(false, Ordering::Relaxed); // Relaxed: as above
-            let _ = match is_absent {
-                true => self.epoll.add(socket.as_fd(), rank.into(), clogged != 0),
-                false => self.epoll.change(socket.as_fd(), rank.into(), clogged != 0),
+            let _ = match was.absent {
+                true => self.epoll.add(socket.as_fd(), rank.into(), clogged),
+                false => self.epoll.change(socket.as_fd(), rank.into(), clogged),
             };
+            (link.noted.watched, link.noted.absent) = (clogged, false);
         }
-        if link.keeps_back() && !self.kept.swap(true, Ordering::Relaxed) {
-            self.busy.fetch_add(1, Ordering::Relaxed); // Relaxed, both: progress looks at each link under its lock
+        // Relaxed, both: progress looks at each link under its lock.
+        if link.keeps_back() && !self.kept.load(Ordering::Relaxed) {
+            self.kept.store(true, Ordering::Relaxed); // Relaxed: as above
         }
-        let was = peer.busy.load(Ordering::Relaxed); // Relaxed: as above
-        if was != busy {
-            peer.busy.store(busy, Ordering::Relaxed); // Relaxed: as above
-            self.busy.fetch_add(busy.wrapping_sub(was), Ordering::Relaxed); // Relaxed: as above
+        link.noted.busy = busy;
+        match (was.busy, busy) {
+            // Relaxed, both: a hint.
+            (false, true) => drop(self.busy.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.busy.fetch_sub(1, Ordering::Relaxed)),
+            _ => {}
         }
     }
 
@@ -358,7 +354,7 @@ impl Wire for Tcp {
     }
 
     fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed) != 0 // Relaxed: a hint
+        self.busy.load(Ordering::Relaxed) != 0 || self.kept.load(Ordering::Relaxed) // Relaxed, both: hints
     }
 
     fn leave(&self, time: Duration) {

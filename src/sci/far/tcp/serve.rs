@@ -124,7 +124,7 @@ impl Tcp {
         r.hot = Some(rank);
         let mut link = peer.link.lock();
         let opened = link.open(socket.clone());
-        self.settle(rank, peer, link);
+        self.settle(rank, link);
         if let Err(error) = opened {
             self.lose(rank, error.to_string());
         }
@@ -147,7 +147,7 @@ impl Tcp {
                 }
                 let mut link = peer.link.lock();
                 let sent = link.acknowledge();
-                self.settle(rank, peer, link);
+                self.settle(rank, link);
                 if let Err(error) = sent {
                     self.lose(rank, error.to_string());
                 }
@@ -167,10 +167,9 @@ impl Tcp {
             *place = None;
         }
         r.hot = r.hot.filter(|hot| *hot != rank);
-        let peer = self.peer(rank);
-        let mut link = peer.link.lock();
+        let mut link = self.peer(rank).link.lock();
         link.close();
-        self.settle(rank, peer, link);
+        self.settle(rank, link);
     }
 
     /// Looks at all that may have happened.
@@ -202,16 +201,15 @@ impl Tcp {
     pub(super) fn leave_out(&self, r: &mut Receiving, rank: u32) {
         self.take_in(r);
         r.streak = 0;
-        let peer = self.peer(rank);
-        let link = peer.link.lock();
-        // Relaxed, all: the lock orders `absent`; the other is set before any client thread polls.
-        if self.watch_always.load(Ordering::Relaxed) || link.is_clogged() || peer.absent.load(Ordering::Relaxed) {
+        let mut link = self.peer(rank).link.lock();
+        // Relaxed: it is set before any client thread polls.
+        if self.watch_always.load(Ordering::Relaxed) || link.is_clogged() || link.noted.absent {
             return;
         }
         if let Some(socket) = link.socket()
             && self.epoll.remove(socket.as_fd()).is_ok()
         {
-            peer.absent.store(true, Ordering::Relaxed); // Relaxed: as above
+            link.noted.absent = true;
             r.out = Some(rank);
         }
     }
@@ -219,9 +217,8 @@ impl Tcp {
     /// All sockets are watched again.
     pub(super) fn take_in(&self, r: &mut Receiving) {
         let Some(rank) = r.out.take() else { return };
-        let peer = self.peer(rank);
-        let link = peer.link.lock();
-        let is_absent = peer.absent.swap(false, Ordering::Relaxed); // Relaxed: the lock orders it
+        let mut link = self.peer(rank).link.lock();
+        let is_absent = std::mem::replace(&mut link.noted.absent, false);
         if is_absent && let Some(socket) = link.socket() {
             let _ = self.epoll.add(socket.as_fd(), rank.into(), link.is_clogged());
         }
@@ -229,15 +226,14 @@ impl Tcp {
 
     /// Sends what waited for room. True if anything did: who waits for the peer meanwhile has no reason to sleep.
     fn make_room(&self, rank: u32) -> bool {
-        let peer = self.peer(rank);
-        let mut link = peer.link.lock();
+        let mut link = self.peer(rank).link.lock();
         if !link.is_clogged() {
             return false;
         }
         let before = link.waiting();
         let sent = link.unclog();
         let any = link.waiting() != before;
-        self.settle(rank, peer, link);
+        self.settle(rank, link);
         if let Err(error) = sent {
             self.lose(rank, error.to_string());
         }
@@ -247,7 +243,6 @@ impl Tcp {
     /// Sends small transfers that were kept back.
     pub(super) fn send_kept(&self) {
         self.kept.store(false, Ordering::Relaxed); // Relaxed: as in `settle`
-        self.busy.fetch_sub(1, Ordering::Relaxed); // Relaxed: as in `settle`
         for (rank, peer) in (0..).zip(&self.peers) {
             let Some(peer) = peer.get() else { continue };
             let mut link = peer.link.lock();
@@ -255,7 +250,7 @@ impl Tcp {
                 continue;
             }
             let sent = link.pump();
-            self.settle(rank, peer, link);
+            self.settle(rank, link);
             if let Err(error) = sent {
                 self.lose(rank, error.to_string());
             }
