@@ -11,6 +11,9 @@
 //!
 //! So an empty poll costs a few lines that stay in the cache, whatever the number of nodes.
 //!
+//! What a poll runs stores its answers together (`Adapter::together`). A poll that finds nothing does not begin that: it would cost
+//! as much as the poll itself.
+//!
 //! This file only looks. `receive` runs the messages, after looks of its own, so nothing here is ordered.
 //!
 //! Must not know: what a message says.
@@ -63,13 +66,13 @@ impl<A: Adapter> Inbox<A> {
     #[inline(never)]
     fn look_everywhere(&self, am: &Am<A>) -> bool {
         Counters::add(&self.counters.polls, 1);
-        let mut found = 0;
-        for predicted in &self.predicted[..self.predictions] {
-            found += self.serve(am, predicted.get() as usize);
-        }
-        if found == 0 {
-            found = self.scan_everything(am);
-        }
+        let found = am.adapter.together(|| {
+            let predicted = self.predicted[..self.predictions].iter();
+            match predicted.map(|peer| self.serve(am, peer.get() as usize)).sum() {
+                0 => self.scan_everything(am),
+                found => found,
+            }
+        });
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }
@@ -158,6 +161,11 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(never)]
     fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
+        am.adapter.together(|| self.serve_found_now(am, found))
+    }
+
+    #[inline(always)]
+    fn serve_found_now(&self, am: &Am<A>, found: Found) -> bool {
         let served = match found {
             Found::Replies(peer) => self.serve_replies(am, peer) + self.serve_credit(am, peer),
             Found::Requests(peer) => self.serve_requests(am, peer, 0),
@@ -212,7 +220,8 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(never)]
     fn nothing_predicted(&self, am: &Am<A>, look: Look) -> bool {
-        let found = if look == Look::Glance { self.scan_line_in_turn(am) } else { self.scan(am) };
+        let scan = || if look == Look::Glance { self.scan_line_in_turn(am) } else { self.scan(am) };
+        let found = am.adapter.together(scan);
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }

@@ -29,7 +29,7 @@ impl<A: Adapter> Am<A> {
                 if self.adapter.progress(false) {
                     self.waiter.found();
                 }
-                self.adapter.together(|| inbox.poll_in_loop(self));
+                inbox.poll_in_loop(self);
             }
             _ => self.poll_guarded(),
         }
@@ -79,8 +79,7 @@ impl<A: Adapter> Am<A> {
         }
         let came = self.adapter.progress(false);
         // While another thread is polling, this poll has nothing to do.
-        let (mut found, inline) =
-            self.adapter.together(|| self.inbox.try_with(|inbox| inbox.poll_and_grant(self))).unwrap_or((false, 0));
+        let (mut found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
         found |= came;
         // Relaxed: a hint, as in `serve`.
         if self.background.load(Ordering::Relaxed) != 0 {
@@ -110,8 +109,7 @@ impl<A: Adapter> Am<A> {
             return false;
         }
         let came = self.adapter.progress(look != Look::Glance);
-        let poll = || self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false);
-        let found = self.adapter.together(poll) || came;
+        let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false) || came;
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
     }

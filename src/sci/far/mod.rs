@@ -36,7 +36,7 @@ pub mod wire;
 use crate::base::fatal;
 use crate::os::sys;
 use crate::sci::SegmentId;
-use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
 use parking_lot::{Mutex, MutexGuard};
 use record::Kind;
@@ -45,12 +45,14 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wire::{Lost, Sink, Wire};
 
-/// Polls in vain between two looks at the network, while it is quiet: a look takes 0.1 to 0.25 µs. With 32 a Short there and back
-/// between two nodes of a host took 12 % more than in a job on one host (2026-11, EPYC 9004 VM). The first message after a
-/// quiet time waits for 128 polls at most, 5 µs.
-const QUIET: u32 = 128;
-/// Looks in vain after which the network is quiet: about a millisecond.
-const WARM: u32 = 4096;
+/// Time between two looks at the network, while it is quiet. A look takes 0.1 to 0.25 µs, and what a near peer has sent meanwhile
+/// waits for its end. With a look in 128 polls, which may be 1.5 µs, a Short there and back between two nodes of a host took
+/// 12 % more than in a job on one host (2026-11, EPYC 9004 VM). The first message after a quiet time waits for so long at most.
+const QUIET: Duration = Duration::from_micros(16);
+/// Polls in vain between two looks at the clock, which take 25 ns, while the network is quiet.
+const CLOCK: u32 = 16;
+/// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
+const WARM: u32 = 1024;
 /// How long after the loss of a peer this node waits for its supervisor to end the job.
 const GRACE: Duration = Duration::from_secs(2);
 /// Looks of a sender that waits for room before it sleeps between them.
@@ -99,7 +101,10 @@ pub struct Far {
     lanes: Box<[OnceLock<Box<Lane>>]>,
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
+    /// Polls without a look, modulo 2³²; and when the last look at a quiet network was, in nanoseconds since `start`.
     skipped: AtomicU32,
+    looked: AtomicU64,
+    start: Instant,
     /// Looks by client threads, modulo 2³².
     looks: AtomicU32,
     /// Stages that a flush could not send.
@@ -128,6 +133,8 @@ impl Far {
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             skipped: AtomicU32::new(0),
+            looked: AtomicU64::new(0),
+            start: Instant::now(),
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             gone: Mutex::default(),
@@ -263,14 +270,24 @@ impl Far {
         // Relaxed, all: hints; threads may lose counts, which only moves a look.
         let warm = self.warm.load(Ordering::Relaxed);
         if warm == 0 && !thorough {
-            let skipped = self.skipped.load(Ordering::Relaxed) + 1;
-            let is_due = skipped >= QUIET;
-            self.skipped.store(if is_due { 0 } else { skipped }, Ordering::Relaxed); // Relaxed: as above
-            if !is_due {
+            let skipped = self.skipped.load(Ordering::Relaxed).wrapping_add(1);
+            self.skipped.store(skipped, Ordering::Relaxed); // Relaxed: as above
+            if !skipped.is_multiple_of(CLOCK) || !self.is_time() {
                 return false;
             }
         }
         self.look(warm, thorough)
+    }
+
+    /// True if the last look at the quiet network was long ago; then the next one is now.
+    #[inline(never)]
+    fn is_time(&self) -> bool {
+        let now = self.start.elapsed().as_nanos() as u64;
+        let is_time = now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= QUIET.as_nanos() as u64;
+        if is_time {
+            self.looked.store(now, Ordering::Relaxed); // Relaxed, both: a hint
+        }
+        is_time
     }
 
     #[inline(never)]

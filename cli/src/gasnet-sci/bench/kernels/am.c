@@ -115,7 +115,7 @@ void BENCH(rest)(void) {
 }
 
 /* A Short and its reply between nodes 0 and 1, which share a host, while all others rest. Before it come polls in vain, so that the
- * library takes the network for quiet: after something has come, the next 4096 look at it each time (WARM in src/sci/far). */
+ * library takes the network for quiet: after something has come, the next 1024 look at it each time (WARM in src/sci/far). */
 double BENCH(near_trip)(long n, size_t bytes) {
   double took;
   gasnet_node_t node;
