@@ -7,10 +7,11 @@ use crate::base::config::Config;
 use crate::base::config::hosts::Network;
 use crate::base::error::Error;
 use crate::base::log;
+use crate::boot::contact::address::Endpoint;
 use crate::boot::{Bootstrap, Key};
 use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
-use crate::sci::far::tcp::{Tcp, address::Endpoint};
+use crate::sci::far::tcp::Tcp;
 use crate::sci::far::wire::{ADDRESS, Wire};
 
 /// The key of a node's address: the first letter of its wire, one byte of length, then as many bytes, then zeros.
