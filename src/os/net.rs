@@ -158,7 +158,7 @@ pub fn notice_silence(stream: &TcpStream, time: Duration) -> io::Result<()> {
         (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
         (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 1),
         (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 1),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, seconds),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, seconds.min(127)), // its most; the last one decides
         (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 1000 * seconds),
     ] {
         let size = size_of_val(&value) as libc::socklen_t;

@@ -24,6 +24,12 @@ impl Told {
             log::advise(&format!("refused {from}: {refusal} (said once)"));
         }
     }
+
+    /// Whether there was a line about a refusal of this kind.
+    #[cfg(test)]
+    pub fn has(&self, refusal: Refusal) -> bool {
+        self.0[refusal.kind()]
+    }
 }
 
 /// What this node is, as it greets.
