@@ -157,7 +157,7 @@ fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
 fn shows(wire: &OfiWire, probe: &Probe) -> Result<bool, String> {
     let lost = |lost: Lost| format!("a message: {}", lost.0);
     for _ in 0..2 {
-        let end = Instant::now() + LIMIT;
+        let end = Instant::now() + SHOWN;
         let descriptor = loop {
             let came = wire.progress(probe, true);
             match wire.descriptor() {
@@ -175,6 +175,7 @@ fn shows(wire: &OfiWire, probe: &Probe) -> Result<bool, String> {
         }
         let mut set = [libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 }];
         let shown = sys::poll(&mut set, Some(SHOWN)).is_ok() && set[0].revents != 0;
+        let end = Instant::now() + LIMIT;
         while probe.seen.lock().frames == number && Instant::now() < end {
             wire.progress(probe, true);
         }
