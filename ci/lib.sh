@@ -30,6 +30,9 @@ missing_packages() {
       libfabric) [ -e /usr/include/rdma/fabric.h ] || say libfabric-dev ;;
       g++) command -v g++ >/dev/null || say g++ ;;
       mpicc | oshcc) command -v "$word" >/dev/null || say openmpi-bin libopenmpi-dev ;;
+      libpmix) { pkg-config --exists pmix; } 2>/dev/null || say pkg-config libpmix-dev ;;
+      srun) command -v srun >/dev/null || say slurm-client ;;
+      munged) command -v munged >/dev/null || say munge ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;
       ip) { command -v ip && command -v unshare; } >/dev/null || say iproute2 util-linux ;;
       ping) command -v ping >/dev/null || say iputils-ping ;;

@@ -1,4 +1,7 @@
-//! Our declarations of PMIx against its header, where that is installed (Debian: libpmix-dev). `ci/pmix` runs this.
+//! Our declarations of PMIx against its header. Debian: libpmix-dev and pkg-config. Without them it says so and passes, unless
+//! `CI_TEST_PMIX` demands it (ci/test and ci/pmix set it).
+
+#![allow(clippy::disallowed_methods)] // a variable of the test's own
 
 use gasnet_sci::boot::pmix::abi;
 use std::fmt::Write as _;
@@ -63,10 +66,16 @@ fn program() -> String {
 }
 
 #[test]
-#[ignore = "needs PMIx's header; ci/pmix runs it"]
 fn our_declarations_are_the_headers() {
-    let found = Command::new("pkg-config").args(["--cflags", "pmix"]).output().expect("pkg-config");
-    assert!(found.status.success(), "no pmix.pc: install libpmix-dev");
+    let found = Command::new("pkg-config").args(["--cflags", "pmix"]).output();
+    let Some(found) = found.ok().filter(|found| found.status.success()) else {
+        assert!(
+            std::env::var_os("CI_TEST_PMIX").is_none(),
+            "no pmix.pc, or no pkg-config: install libpmix-dev and pkg-config"
+        );
+        println!("skipped: libpmix-dev is not installed");
+        return;
+    };
     let flags = String::from_utf8(found.stdout).unwrap();
     let source = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("pmix_header.c");
     std::fs::write(&source, program()).unwrap();

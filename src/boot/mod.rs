@@ -16,6 +16,7 @@ pub mod board;
 mod bootstrap;
 #[cfg(test)]
 mod conformance;
+pub mod contact;
 mod fork;
 pub mod join;
 pub mod launcher;

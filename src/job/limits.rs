@@ -1,4 +1,4 @@
-//! Limits of this host: memory for segments, and the number of nodes that a job can have.
+//! Limits of this host: memory for segments, the number of nodes that a job can have, descriptors for connections.
 
 #![allow(unsafe_code)] // regions and client memory
 
@@ -198,6 +198,46 @@ pub fn check_part(locals: u32, nodes: u32) -> Result<(), String> {
     enough(certain_memory(locals, nodes), memory_limit(), &job)
 }
 
+/// Descriptors beside those that are open and one for each node of another host: what a connection needs until it is one, and what
+/// libraries open now and then.
+const SPARE: u64 = 32;
+/// Descriptors for the client, where the limit is raised anyway. A guess.
+const CLIENTS: u64 = 200;
+
+/// Raises this process's limit on descriptors so that it can have a connection to each of `far` nodes. The error names what is
+/// needed, and the limit.
+pub fn make_room_for_connections(far: u32) -> Result<(), String> {
+    let open = std::fs::read_dir("/proc/self/fd").map_or(SPARE, |list| list.count() as u64);
+    let limit = sys::descriptor_limit();
+    if let Some(soft) = soft_limit(open, far, limit)? {
+        sys::set_descriptor_limit((soft, limit.1));
+        let got = sys::descriptor_limit().0;
+        if got < soft {
+            return Err(format!(
+                "RLIMIT_NOFILE: the limit of {got} cannot be raised to {soft}, though the hard limit is {}",
+                limit.1
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The soft limit that is to be set. `None`: the one that there is will do. A limit that is large enough stays, because clients that
+/// use select(2) rely on low numbers.
+fn soft_limit(open: u64, far: u32, (soft, hard): (u64, u64)) -> Result<Option<u64>, String> {
+    let needed = open + u64::from(far) + SPARE;
+    if soft >= needed {
+        return Ok(None);
+    }
+    if hard < needed {
+        return Err(format!(
+            "connections to {far} nodes of other hosts need {needed} descriptors in each node, the hard limit is {hard} \
+             (RLIMIT_NOFILE: ulimit -Hn, or limits.conf)"
+        ));
+    }
+    Ok(Some((needed + CLIENTS).min(hard)))
+}
+
 /// Ends a line about memory that could not be had: `; the tightest limit is …`, or nothing if memory is not the
 /// reason.
 pub fn advice(error: &SciError) -> String {
@@ -230,6 +270,16 @@ mod tests {
         for (bytes, text) in [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (2 << 30, "2 GiB")] {
             assert_eq!(size(bytes), text);
         }
+    }
+
+    #[test]
+    fn the_soft_limit_is_raised_to_what_connections_need_and_not_without_need() {
+        assert_eq!(soft_limit(20, 100, (1024, 4096)), Ok(None));
+        assert_eq!(soft_limit(20, 2000, (1024, 4096)), Ok(Some(2000 + 20 + SPARE + CLIENTS)));
+        assert_eq!(soft_limit(20, 2000, (1024, 2100)), Ok(Some(2100)), "the client has less");
+        assert_eq!(soft_limit(20, 2000, (1024, libc::RLIM_INFINITY)), Ok(Some(2000 + 20 + SPARE + CLIENTS)));
+        let refusal = soft_limit(20, 2000, (1024, 2048)).unwrap_err();
+        assert!(refusal.contains("2052 descriptors") && refusal.contains("limit is 2048"), "{refusal}");
     }
 
     #[test]

@@ -160,7 +160,8 @@ impl Job {
         let adapter = match places.far_from(me) {
             None => Host::one(near),
             Some(is_far) => {
-                let far = network::open(&config, me, nodes, memory.secret())?;
+                let count = is_far.iter().filter(|is_far| **is_far).count() as u32;
+                let far = network::open(&config, me, nodes, count, memory.secret())?;
                 Host::several(near, far, is_far, memory.header().cookie())
             }
         };

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
-/// A set of descriptors, and what happens at them. Level-triggered.
+/// A set of descriptors, and what happens at them. Level-triggered, unless a descriptor was added otherwise.
 pub struct Epoll(OwnedFd);
 
 /// One descriptor at which something happened: the key that it was added with, and whether bytes or an end can be read.
@@ -39,6 +39,11 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, fd, key, write)
     }
 
+    /// Adds `fd`, of which only what happens anew is told (edge-triggered).
+    pub fn add_edges(&self, fd: BorrowedFd<'_>, key: u64) -> io::Result<()> {
+        self.ask(libc::EPOLL_CTL_ADD, fd, key, (libc::EPOLLIN | libc::EPOLLET) as u32)
+    }
+
     /// Changes what is asked for of `fd`.
     pub fn change(&self, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, key, write)
@@ -50,7 +55,10 @@ impl Epoll {
     }
 
     fn control(&self, what: i32, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
-        let events = (libc::EPOLLIN | libc::EPOLLRDHUP | if write { libc::EPOLLOUT } else { 0 }) as u32;
+        self.ask(what, fd, key, (libc::EPOLLIN | libc::EPOLLRDHUP | if write { libc::EPOLLOUT } else { 0 }) as u32)
+    }
+
+    fn ask(&self, what: i32, fd: BorrowedFd<'_>, key: u64, events: u32) -> io::Result<()> {
         let mut event = libc::epoll_event { events, u64: key };
         // SAFETY: `event` lives during the call.
         match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), what, fd.as_raw_fd(), &mut event) } {
@@ -158,7 +166,7 @@ pub fn notice_silence(stream: &TcpStream, time: Duration) -> io::Result<()> {
         (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
         (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 1),
         (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 1),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, seconds),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, seconds.min(127)), // its most; the last one decides
         (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 1000 * seconds),
     ] {
         let size = size_of_val(&value) as libc::socklen_t;
@@ -189,6 +197,23 @@ mod tests {
         set.change(theirs.as_fd(), 8, true).unwrap();
         drop(ours);
         assert_eq!(set.look(&mut list), [(8, true)]);
+    }
+
+    #[test]
+    fn edges_are_told_once_and_again_when_more_comes() {
+        let (inner, set) = (Epoll::new().unwrap(), Epoll::new().unwrap());
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let (mut other, stale) = UnixStream::pair().unwrap();
+        inner.add(stale.as_fd(), 0, false).unwrap();
+        inner.add(theirs.as_fd(), 0, false).unwrap();
+        // SAFETY: open as long as `inner`.
+        set.add_edges(unsafe { BorrowedFd::borrow_raw(inner.descriptor()) }, 7).unwrap();
+        let mut list = [(0, false); 32];
+        other.write_all(b"x").unwrap();
+        assert_eq!(set.look(&mut list), [(7, true)]);
+        assert!(set.look(&mut list).is_empty(), "still readable, and not anew");
+        ours.write_all(b"x").unwrap();
+        assert_eq!(set.look(&mut list), [(7, true)], "behind one that stays readable");
     }
 
     #[test]

@@ -3,11 +3,11 @@
 #![allow(unsafe_code)] // memory that peers read and write
 
 use super::Input;
+use crate::boot::contact::address;
+use crate::boot::contact::greet::{HELLO, Hello, Refusal, VERSIONS};
+use crate::boot::contact::greeting::{Greeting, Identity, Step};
 use crate::os::sys;
 use crate::sci::far::apply::Regions;
-use crate::sci::far::tcp::address;
-use crate::sci::far::tcp::greet::{HELLO, Hello, Refusal, VERSIONS};
-use crate::sci::far::tcp::greeting::{Greeting, Identity, Step};
 use crate::sci::far::tcp::head::{HEAD, Head};
 use crate::sci::far::tcp::input::{End, From, Input as Receiver};
 use crate::sci::far::tcp::link::Link;

@@ -4,9 +4,9 @@
 
 use crate::report::{AgentConf, HostsReport, LibraryFound};
 use gasnet_sci::base::config::{Config, Network, VARS};
+use gasnet_sci::boot::contact::address::Endpoint;
 use gasnet_sci::os::net::interfaces;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
-use gasnet_sci::sci::far::tcp::address::Endpoint;
 use std::ffi::CStr;
 use std::fs;
 use std::io::ErrorKind;

@@ -2,161 +2,53 @@
 //! of each other host. A node that leaves with 0 alone is nothing to end a job for, for mpirun and srun; and srun lets
 //! the others live after any code. So the job's exit code goes to all hosts here, and a host that is silent is noticed.
 //!
-//! Protocol: a host connects, and sends the token that node 0 published and its number (u32). It gets `WELCOME`. From
-//! then on both sides send `EXIT` and a code, once. A stranger without the token costs its own connection only.
+//! Protocol: once connected (`meeting`), both sides send `EXIT` and a code, once. Beats are the system's (keepalive), so a node
+//! that is stopped in a debugger is not lost, but a host that is switched off is, or one that is cut off.
 //!
 //! The thread has a table of descriptors of its own, so that a client that closes all descriptors closes none of these.
 //! Through it nodes of this host open the job's memory again (`JobHeader::reopen`).
 //!
 //! Must not know: PMIx; when nodes end.
 
+use super::meeting::Met;
 use crate::base::log;
 use crate::os::{net, sys};
 use crate::supervise::JobHeader;
 use crate::sync::{AtomicU32, Ordering};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long hosts wait for each other. All are past the same fence.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long one address or one stranger may take.
+/// How long a node that leaves waits until other hosts know.
 const MOMENT: Duration = Duration::from_secs(2);
 /// How often the thread looks whether the job has an exit code. It must wait for sockets at the same time.
 const GLANCE: Duration = Duration::from_millis(20);
 /// How long the launcher has to end a job with a lost host. It knows the right status, and its own bound is shorter.
 const LAUNCHERS_TURN: Duration = Duration::from_secs(3);
 
-const WELCOME: u8 = 1;
 const EXIT: u8 = 2;
 
 // Becomes 1 when all hosts have been told the job's exit code.
 static TOLD: AtomicU32 = AtomicU32::new(0);
 
-/// What the token is made of.
-pub type Token = [u8; 16];
-
-/// The end at host 0 before others have connected.
-pub struct Hub {
-    listener: TcpListener,
-    token: Token,
-}
-
-impl Hub {
-    /// Listens on any port of all interfaces.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn open(token: Token) -> io::Result<Hub> {
-        Ok(Hub { listener: TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?, token })
-    }
-
-    /// What to publish: token, port, addresses.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn card(&self) -> io::Result<Vec<u8>> {
-        let port = self.listener.local_addr()?.port().to_le_bytes();
-        let mut list = net::interfaces()?;
-        list.sort_by_key(|interface| interface.is_loopback); // those that reach others first
-        let addresses: Vec<[u8; 4]> = list.iter().map(|interface| interface.address.octets()).collect();
-        Ok([&self.token[..], &port, addresses.as_flattened()].concat())
-    }
-
-    /// Waits for all other hosts of `hosts`.
-    ///
-    /// # Errors
-    /// Which hosts did not come.
-    pub fn gather(self, hosts: u32) -> Result<Vec<Link>, String> {
-        let mut links: Vec<Link> = Vec::new();
-        let deadline = Instant::now() + PATIENCE;
-        self.listener.set_nonblocking(true).map_err(|e| e.to_string())?;
-        while links.len() + 1 < hosts as usize {
-            match self.listener.accept() {
-                Ok((stream, _)) => {
-                    let known = |host| links.iter().any(|link| link.host == host);
-                    if let Some(host) = self.greet(&stream).filter(|host| (1..hosts).contains(host) && !known(*host)) {
-                        links.push(Link::new(host, stream).map_err(|e| e.to_string())?);
-                    }
-                }
-                Err(e) if e.kind() != io::ErrorKind::WouldBlock => return Err(format!("accept: {e}")),
-                Err(_) if Instant::now() > deadline => {
-                    let known = |host: &u32| links.iter().any(|link| link.host == *host);
-                    let missing: Vec<u32> = (1..hosts).filter(|host| !known(host)).collect();
-                    return Err(format!(
-                        "hosts {missing:?} did not connect by TCP to port {} within {} s; does a firewall stand between?",
-                        self.listener.local_addr().map_or(0, |a| a.port()),
-                        PATIENCE.as_secs()
-                    ));
-                }
-                Err(_) => sys::nap(Duration::from_millis(1)),
-            }
-        }
-        Ok(links)
-    }
-
-    fn greet(&self, mut stream: &TcpStream) -> Option<u32> {
-        stream.set_nonblocking(false).ok()?;
-        stream.set_read_timeout(Some(MOMENT)).ok()?;
-        let mut hello = [0; 20];
-        stream.read_exact(&mut hello).ok()?;
-        let (token, host) = hello.split_first_chunk::<16>()?;
-        if !is_equal(token, &self.token) {
-            return None;
-        }
-        stream.write_all(&[WELCOME]).ok()?;
-        Some(u32::from_le_bytes(host.try_into().ok()?))
-    }
-}
-
-// In the same time whatever differs.
-fn is_equal(a: &Token, b: &Token) -> bool {
-    a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
-}
-
-/// Connects host `own` to host 0 by its card.
-///
-/// # Errors
-/// Each address that was tried, with the reason.
-pub fn connect(card: &[u8], own: u32) -> Result<Link, String> {
-    let wrong = || format!("node 0 published a card of {} bytes, which is none of ours", card.len());
-    let (token, rest) = card.split_first_chunk::<16>().ok_or_else(wrong)?;
-    let (port, addresses) = rest.split_first_chunk::<2>().ok_or_else(wrong)?;
-    let port = u16::from_le_bytes(*port);
-    let mut tried = Vec::new();
-    for address in addresses.as_chunks::<4>().0 {
-        let address = SocketAddr::from((*address, port));
-        match greet(address, token, own) {
-            Ok(stream) => return Link::new(0, stream).map_err(|e| e.to_string()),
-            Err(e) => tried.push(format!("{address}: {e}")),
-        }
-    }
-    Err(format!("node 0 cannot be reached by TCP ({})", tried.join("; ")))
-}
-
-fn greet(address: SocketAddr, token: &Token, own: u32) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect_timeout(&address, MOMENT)?;
-    stream.set_read_timeout(Some(PATIENCE))?; // it serves one after the other
-    stream.write_all(&[&token[..], &own.to_le_bytes()].concat())?;
-    let mut answer = [0];
-    stream.read_exact(&mut answer)?;
-    if answer == [WELCOME] { Ok(stream) } else { Err(io::ErrorKind::InvalidData.into()) }
-}
-
 /// A connection to another host.
 pub struct Link {
     host: u32,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     leaves: bool,
 }
 
 impl Link {
-    fn new(host: u32, stream: TcpStream) -> io::Result<Link> {
+    /// The link over a connection to `host`, which counts as lost after `silence`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new((host, stream): Met, silence: Duration) -> io::Result<Link> {
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(MOMENT))?;
         stream.set_nonblocking(true)?;
-        net::notice_silence(&stream, Duration::from_secs(3))?;
+        net::notice_silence(&stream, silence)?;
         Ok(Link { host, stream, leaves: false })
     }
 }
@@ -216,7 +108,7 @@ impl Links {
         }
         for link in &mut self.links {
             // Two bytes fit any socket; one that is broken is noticed when this thread listens.
-            let _ = link.stream.write_all(&[EXIT, code]);
+            let _ = (&*link.stream).write_all(&[EXIT, code]);
         }
         Self::told();
     }
@@ -231,7 +123,7 @@ impl Link {
     // Takes what has come. False: nothing more will.
     fn listen(&mut self, header: JobHeader) -> bool {
         let mut message = [0; 2];
-        match self.stream.read(&mut message) {
+        match (&*self.stream).read(&mut message) {
             Ok(2) if message[0] == EXIT => {
                 self.leaves = true;
                 header.record_exit(message[1]);
@@ -268,29 +160,39 @@ pub fn await_told() {
 mod tests {
     use super::*;
 
+    use std::net::{Ipv4Addr, TcpListener};
+
+    fn pair() -> [Link; 2] {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let theirs = listener.accept().unwrap().0;
+        [(1, ours), (0, theirs)].map(|(host, stream)| {
+            let silence = Duration::from_secs(5);
+            Link::new((host, Arc::new(stream)), silence).unwrap()
+        })
+    }
+
     #[test]
-    fn hosts_find_each_other_and_strangers_do_not_count() {
-        let token = [7; 16];
-        let hub = Hub::open(token).unwrap();
-        let card = hub.card().unwrap();
-        std::thread::scope(|scope| {
-            let links = scope.spawn(|| hub.gather(3).unwrap());
-            let forged = [&[8; 16][..], &card[16..]].concat();
-            assert!(connect(&forged, 1).is_err());
-            let others = [connect(&card, 2).unwrap(), connect(&card, 1).unwrap()];
-            let links = links.join().unwrap();
-            assert_eq!(links.iter().map(|link| link.host).collect::<Vec<_>>(), [2, 1]);
-            let (_memory, header) = JobHeader::create(3).unwrap();
-            let mut other = &others[0].stream;
-            other.write_all(&[EXIT, 9]).unwrap();
-            let mut first = links.into_iter().next().unwrap();
-            while header.exit_code().is_none() {
-                assert!(first.listen(header));
-            }
-            assert_eq!(header.exit_code(), Some(9));
-            drop(others);
-            while first.listen(header) {}
-        });
-        assert!(connect(&card[..17], 1).is_err());
+    fn a_code_goes_to_the_other_hosts_and_then_an_end_is_no_loss() {
+        let (_memory, header) = JobHeader::create(3).unwrap();
+        let [mut first, other] = pair();
+        (&*other.stream).write_all(&[EXIT, 9]).unwrap();
+        while header.exit_code().is_none() {
+            assert!(first.listen(header));
+        }
+        assert_eq!(header.exit_code(), Some(9));
+        drop(other);
+        while first.listen(header) {}
+        assert_eq!(header.exit_code(), Some(9));
+    }
+
+    #[test]
+    fn a_host_that_is_gone_without_a_code_ends_the_job() {
+        let (_memory, header) = JobHeader::create(3).unwrap();
+        let [mut first, other] = pair();
+        assert!(first.listen(header), "nothing has come");
+        drop(other);
+        while first.listen(header) {}
+        assert_eq!(header.exit_code(), Some(1));
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! 1. Every process publishes the key of its host (`hosts`), node 0 the job's secret. All compute the number of each
 //!    node's host.
-//! 2. The first node of each host makes the memory and publishes where it is. In a job of several hosts it also publishes where the other hosts can connect (`links`).
+//! 2. The first node of each host makes the memory and publishes where it is. In a job of several hosts it also publishes where the other hosts can connect (`meeting`).
 //! 3. The others open it. They publish whether they need help, and those who do get a copy of the descriptor.
 //!
 //! Signals, standard streams and deaths are the launcher's business. What else a supervisor does is in `watch`.
@@ -18,12 +18,14 @@ mod foreign;
 mod hosts;
 mod library;
 mod links;
+mod meeting;
 mod pass;
 mod watch;
 
 pub use exchange::Exchange;
 pub use foreign::{Foreign, found};
 
+use super::contact::address::Endpoint;
 use super::member::{JobError, Joined, enter};
 use crate::base::config::Config;
 use crate::base::log;
@@ -31,7 +33,8 @@ use crate::os::sys::{self, SignalSet};
 use crate::supervise::JobHeader;
 use hosts::{Made, Offer};
 use library::Library;
-use links::{Hub, Link, Links};
+use links::{Link, Links};
+use meeting::Hub;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -68,12 +71,11 @@ pub fn join(who: &str, config: &Config, fits: &impl Fn(u32) -> Result<(), String
         return Ok(None);
     }
     log::set_identity(library.rank(), nodes); // errors from here on come from this node
-    let found = share(library, nodes, config.host.as_deref(), |local| fits(local).map_err(JobError::TooMany)).map_err(
-        |problem| match problem {
-            Problem::Place(text) => place(text),
-            Problem::Whole(error) => error,
-        },
-    )?;
+    let fits = |local| fits(local).map_err(JobError::TooMany);
+    let found = share(library, nodes, config, fits).map_err(|problem| match problem {
+        Problem::Place(text) => place(text),
+        Problem::Whole(error) => error,
+    })?;
     let Place { file, header, several_hosts, tells_hosts } = found;
     let rank = library.rank();
     let mut joined = enter(header, rank, file, None, config).map_err(JobError::Place)?;
@@ -131,11 +133,11 @@ impl From<String> for Problem {
 fn share(
     library: &Library,
     nodes: u32,
-    name: Option<&str>,
+    config: &Config,
     fits: impl Fn(u32) -> Result<(), JobError>,
 ) -> Result<Place, Problem> {
     let me = library.rank();
-    library.publish(CARD, hosts::key(name).as_bytes())?;
+    library.publish(CARD, hosts::key(config.host.as_deref()).as_bytes())?;
     let word = || sys::secret().map(u64::to_le_bytes).map_err(|e| e.to_string());
     if me == 0 {
         library.publish(SECRET, [word()?, word()?].as_flattened())?;
@@ -159,11 +161,14 @@ fn share(
     let count = hosts.iter().max().map_or(1, |last| last + 1);
     let mut hub = None;
     if me == 0 && count > 1 {
-        let refused = |e: io::Error| format!("a socket for the other hosts: {e}");
-        let mut token = [0; 16];
-        token.as_chunks_mut().0.iter_mut().try_for_each(|part| word().map(|word| *part = word))?;
-        let made = Hub::open(token).map_err(refused)?;
-        library.publish(LINK, &made.card().map_err(refused)?)?;
+        let at = endpoint(config)?;
+        let mut secret = [0; 16];
+        secret.as_chunks_mut().0.iter_mut().try_for_each(|part| word().map(|word| *part = word))?;
+        let refused = |e: io::Error| {
+            format!("cannot listen at {} for the other hosts: {e} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)", at.address)
+        };
+        let made = Hub::open(&at, secret, count).map_err(refused)?;
+        library.publish(LINK, &made.card)?;
         hub = Some(made);
     }
     library.fence()?;
@@ -173,14 +178,22 @@ fn share(
         return Ok(Place { file, header, several_hosts, tells_hosts: false });
     };
     let (file, header) = give(library, made, &locals)?;
-    let links = match hub {
-        Some(hub) => hub.gather(count)?,
-        None if several_hosts => vec![links::connect(&library.fetch(0, LINK)?, own)?],
+    let met = match hub {
+        Some(hub) => hub.gather()?,
+        None if several_hosts => vec![meeting::connect(&library.fetch(0, LINK)?, own, count, &endpoint(config)?)?],
         None => Vec::new(),
     };
+    let silence = Duration::from_secs_f64(config.hosts.link_timeout);
+    let link = |met| Link::new(met, silence).map_err(|e| format!("a link between hosts: {e}"));
+    let links = met.into_iter().map(link).collect::<Result<_, _>>()?;
     // Its own handle of the same number: the thread has a table of its own, where the number is the same.
     keep(file.as_raw_fd(), header, links).map_err(|e| format!("a thread for the links between hosts: {e}"))?;
     Ok(Place { file, header, several_hosts, tells_hosts: several_hosts })
+}
+
+// Where this host talks to the others.
+fn endpoint(config: &Config) -> Result<Endpoint, String> {
+    Endpoint::choose(config.hosts.interface.as_deref(), config.hosts.ports.clone())
 }
 
 // Threads inherit the mask of signals.

@@ -7,17 +7,23 @@ use crate::base::config::Config;
 use crate::base::config::hosts::Network;
 use crate::base::error::Error;
 use crate::base::log;
+use crate::boot::contact::address::Endpoint;
 use crate::boot::{Bootstrap, Key};
+use crate::job::limits;
 use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
-use crate::sci::far::tcp::{Tcp, address::Endpoint};
+use crate::sci::far::tcp::Tcp;
 use crate::sci::far::wire::{ADDRESS, Wire};
 
 /// The key of a node's address: the first letter of its wire, one byte of length, then as many bytes, then zeros.
 const WIRE: Key = Key::new("wire");
 
 /// Opens this node's door to other hosts, as the settings say.
-pub(super) fn open(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
+///
+/// # Errors
+/// What does not work, or which limit stands against connections to `far` nodes.
+pub(super) fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
+    limits::make_room_for_connections(far).map_err(no_network)?;
     let wire = match &config.hosts.network {
         Network::Tcp => tcp(config, me, nodes, secret)?,
         Network::Ofi(provider) => {

@@ -246,10 +246,13 @@ impl Far {
             self.wire.progress(&FarSink(self), true);
             self.look_for_losses();
             looks += 1;
-            match (looks, self.wire.descriptor()) {
-                (..SPINS, _) => spin_loop(),
-                (_, Some(fd)) => sys::await_readable(&[fd], Duration::from_millis(1)),
-                (_, None) => sys::nap(Duration::from_micros(50)),
+            if looks < SPINS {
+                spin_loop();
+                continue;
+            }
+            match self.wire.descriptor() {
+                Some(fd) => sys::await_readable(&[fd], Duration::from_millis(1)),
+                None => sys::nap(Duration::from_micros(50)),
             }
         }
     }

@@ -109,8 +109,8 @@ pub trait Wire: Send + Sync {
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
     fn leave(&self, _time: Duration) {}
 
-    /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none, so a node that sleeps
-    /// must look now and then.
+    /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none now, so a node that sleeps
+    /// must look now and then. Asked for before each sleep, after a thorough progress.
     fn descriptor(&self) -> Option<RawFd>;
 
     /// A thread will sleep on the descriptor while other threads call [`Wire::progress`]. Without this call, only what came since the

@@ -2,7 +2,7 @@
 
 use super::kernels::Node;
 use gasnet_sci::base::config::Config;
-use gasnet_sci::sci::far::tcp::address::Endpoint;
+use gasnet_sci::boot::contact::address::Endpoint;
 use std::io::{self, Error, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};

@@ -43,11 +43,11 @@ struct Raw {
 unsafe impl Send for Raw {}
 
 impl Raw {
-    fn open(provider: &str) -> Raw {
+    fn open(provider: &str, sleeps: bool) -> Raw {
         let library = Library::get().expect("libfabric");
         let candidate = candidates(library, Some(Wanted::new(provider))).expect("a provider").remove(0);
-        let endpoint =
-            Endpoint::open(library, candidate.infos, candidate.info, candidate.traits, MESSAGE).expect("an endpoint");
+        let endpoint = Endpoint::open(library, candidate.infos, candidate.info, candidate.traits, MESSAGE, sleeps)
+            .expect("an endpoint");
         let leak = || Box::leak(vec![0u8; BUFFER].into_boxed_slice()).as_mut_ptr();
         let (buffer, memory) = (leak(), leak());
         // SAFETY: leaked.
@@ -179,7 +179,7 @@ fn best(mut trip: impl FnMut(), mut other: impl FnMut() + Send) -> f64 {
 }
 
 fn compare(provider: &str) {
-    let (mut a, mut b) = (Raw::open(provider), Raw::open(provider));
+    let (mut a, mut b) = (Raw::open(provider, false), Raw::open(provider, false));
     a.meet(&b);
     b.meet(&a);
     let wires: Vec<OfiWire> = (0..2).map(|me| OfiWire::open(Some(provider), [1; 16], me, 2).expect("a wire")).collect();

@@ -32,6 +32,7 @@ pub const FI_MR_VIRT_ADDR: c_int = 16;
 pub const FI_MR_ALLOCATED: c_int = 32;
 pub const FI_MR_PROV_KEY: c_int = 64;
 pub const FI_MR_ENDPOINT: c_int = 512;
+pub const FI_GETWAIT: c_int = 5;
 pub const FI_ENABLE: c_int = 6;
 pub const FI_OPT_ENDPOINT: c_int = 0;
 pub const FI_OPT_MIN_MULTI_RECV: c_int = 0;
@@ -45,6 +46,7 @@ pub const FI_THREAD_DOMAIN: c_uint = 3;
 pub const FI_RM_ENABLED: c_uint = 2;
 pub const FI_EP_RDM: c_uint = 3;
 pub const FI_WAIT_NONE: c_uint = 0;
+pub const FI_WAIT_FD: c_uint = 3;
 pub const FI_CQ_FORMAT_DATA: c_uint = 3;
 
 #[repr(C)]
@@ -250,6 +252,10 @@ pub struct fi_ops_fabric {
             context: *mut c_void,
         ) -> c_int,
     >,
+    pub passive_ep: Unused,
+    pub eq_open: Unused,
+    pub wait_open: Unused,
+    pub trywait: Option<unsafe extern "C" fn(fabric: *mut fid_fabric, fids: *mut *mut fid, count: c_int) -> c_int>,
 }
 
 #[repr(C)]

@@ -57,6 +57,8 @@ pub struct Engine {
     pub(super) ready: Vec<(u32, Arrived)>,
     /// Peers that were lost, for the sink.
     pub(super) losses: Vec<u32>,
+    /// The last look at the queue found nothing.
+    dry: bool,
     /// Messages that no node of this job has sent to this one.
     pub(super) strange: u64,
 }
@@ -87,6 +89,7 @@ impl Engine {
             unposted: Vec::new(),
             ready: Vec::new(),
             losses: Vec::new(),
+            dry: false,
             strange: 0,
         };
         for _ in 0..engine.buffers.first(receives) {
@@ -209,7 +212,9 @@ impl Engine {
     /// Lets the provider work and takes what is complete. True if anything was.
     pub fn pump(&mut self) -> bool {
         let mut entries = [const { MaybeUninit::<fi_cq_data_entry>::uninit() }; ENTRIES];
-        match self.endpoint.look(&mut entries) {
+        let found = self.endpoint.look(&mut entries);
+        self.dry = matches!(found, Look::Nothing);
+        match found {
             Look::Nothing => return false,
             Look::Entries(count) => {
                 for entry in &entries[..count] {
@@ -431,12 +436,17 @@ impl Engine {
         }
     }
 
-    /// As [`super::super::wire::Wire::is_busy`].
+    /// True while nothing waits in the queue that the last look left there.
+    pub fn is_dry(&self) -> bool {
+        self.dry
+    }
+
     /// True while something that this node sends is under way.
     pub fn is_sending(&self) -> bool {
         self.under_way > 0 || !self.due.is_empty()
     }
 
+    /// As [`super::super::wire::Wire::is_busy`].
     pub fn is_busy(&self) -> bool {
         self.under_way > 0 || !self.due.is_empty() || !self.ready.is_empty() || !self.losses.is_empty()
     }

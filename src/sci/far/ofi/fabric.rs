@@ -10,6 +10,7 @@ use super::bindings::*;
 use super::library::{Handlers, Infos, Library};
 use libc::{c_int, c_void, iovec};
 use std::mem::{MaybeUninit, offset_of};
+use std::os::fd::RawFd;
 use std::ptr::{self, NonNull};
 
 /// A function of an object's table. None: the table ends before it (the object is of an older release), or it is empty.
@@ -56,10 +57,10 @@ impl<T> Owned<T> {
         unsafe { self.0.as_ptr().read() }
     }
 
-    fn control(&self, command: c_int) -> Result<c_int, String> {
+    fn enable(&self) -> Result<c_int, String> {
         let control = function!(ops(self.fid()), fi_ops, control)?;
         // SAFETY: a live object, and a command without an argument.
-        Ok(unsafe { control(self.fid(), command, ptr::null_mut()) })
+        Ok(unsafe { control(self.fid(), FI_ENABLE, ptr::null_mut()) })
     }
 
     fn bind(&self, library: &Library, other: *mut fid, flags: u64, what: &str) -> Result<(), String> {
@@ -169,9 +170,11 @@ pub struct Endpoint {
     cq: Owned<fid_cq>,
     av: Owned<fid_av>,
     domain: Owned<fid_domain>,
-    _fabric: Owned<fid_fabric>,
+    fabric: Owned<fid_fabric>,
     _infos: std::sync::Arc<Infos>,
     calls: Calls,
+    /// Readable when the provider has something to do, if it has such a descriptor.
+    pub descriptor: Option<RawFd>,
     pub traits: Traits,
     library: &'static Library,
 }
@@ -181,15 +184,17 @@ unsafe impl std::marker::Send for Endpoint {}
 
 impl Endpoint {
     /// Opens what `info`, one of `infos`, describes. `message`: the longest message, for which a receive buffer must have room.
+    /// `sleeps`: with a descriptor, if the provider has one.
     pub fn open(
         library: &'static Library,
         infos: std::sync::Arc<Infos>,
         info: *mut fi_info,
         traits: Traits,
         message: usize,
+        sleeps: bool,
     ) -> Result<Endpoint, String> {
         let handlers = Handlers::now(); // the shm provider takes some when an endpoint is made
-        let made = Endpoint::make(library, infos, info, traits, message);
+        let made = Endpoint::make(library, infos, info, traits, message, sleeps);
         handlers.restore();
         made
     }
@@ -200,6 +205,7 @@ impl Endpoint {
         info: *mut fi_info,
         mut traits: Traits,
         message: usize,
+        sleeps: bool,
     ) -> Result<Endpoint, String> {
         // SAFETY: an info of the list, which is kept.
         let attributes = unsafe { (*info).fabric_attr };
@@ -232,23 +238,34 @@ impl Endpoint {
             // SAFETY: a live domain; the attributes live during the call.
             Ok(unsafe { open(domain.0.as_ptr(), &mut attr, made, ptr::null_mut()) })
         })?;
-        let mut attr = fi_cq_attr {
-            size: (traits.sends + traits.receives).max(1024),
-            flags: 0,
-            format: FI_CQ_FORMAT_DATA,
-            wait_obj: FI_WAIT_NONE,
-            signaling_vector: 0,
-            wait_cond: 0,
-            wait_set: ptr::null_mut(),
+        let queue = |wait_obj| {
+            let mut attr = fi_cq_attr {
+                size: (traits.sends + traits.receives).max(1024),
+                flags: 0,
+                format: FI_CQ_FORMAT_DATA,
+                wait_obj,
+                signaling_vector: 0,
+                wait_cond: 0,
+                wait_set: ptr::null_mut(),
+            };
+            Owned::<fid_cq>::open(library, "fi_cq_open", |made| {
+                let open = function!(tables.ops, fi_ops_domain, cq_open)?;
+                // SAFETY: as above
+                Ok(unsafe { open(domain.0.as_ptr(), &mut attr, made, ptr::null_mut()) })
+            })
         };
-        let cq = Owned::<fid_cq>::open(library, "fi_cq_open", |made| {
-            let open = function!(tables.ops, fi_ops_domain, cq_open)?;
-            // SAFETY: as above
-            Ok(unsafe { open(domain.0.as_ptr(), &mut attr, made, ptr::null_mut()) })
-        })?;
+        let with_descriptor = || {
+            let cq = sleeps.then(|| queue(FI_WAIT_FD).ok())??;
+            let descriptor = descriptor(&cq)?;
+            Some((cq, descriptor))
+        };
+        let (cq, descriptor) = match with_descriptor() {
+            Some((cq, descriptor)) => (cq, Some(descriptor)),
+            None => (queue(FI_WAIT_NONE)?, None),
+        };
         ep.bind(library, av.fid(), 0, "addresses")?;
         ep.bind(library, cq.fid(), FI_SEND | FI_RECV, "the completion queue")?;
-        match ep.control(FI_ENABLE)? {
+        match ep.enable()? {
             0 => {}
             error => return Err(format!("fi_enable: {}", library.error(-error))),
         }
@@ -263,7 +280,7 @@ impl Endpoint {
             read: function!(e.rma, fi_ops_rma, read)?,
             queue: function!(q.ops, fi_ops_cq, read)?,
         };
-        Ok(Endpoint { ep, cq, av, domain, _fabric: fabric, _infos: infos, calls, traits, library })
+        Ok(Endpoint { ep, cq, av, domain, fabric, _infos: infos, calls, descriptor, traits, library })
     }
 
     /// What libfabric says of a positive error.
@@ -317,7 +334,7 @@ impl Endpoint {
         };
         if self.traits.endpoint_regions {
             mr.bind(self.library, self.ep.fid(), 0, "memory").map_err(|_| libc::EINVAL)?;
-            match mr.control(FI_ENABLE) {
+            match mr.enable() {
                 Ok(0) => {}
                 _ => return Err(libc::EINVAL),
             }
@@ -406,6 +423,14 @@ impl Endpoint {
         }
     }
 
+    /// True if a thread may sleep on [`Endpoint::descriptor`]: nothing has come that it does not show.
+    pub fn may_sleep(&self) -> bool {
+        let Ok(try_wait) = function!(self.fabric.read().ops, fi_ops_fabric, trywait) else { return false };
+        let mut queue = self.cq.fid();
+        // SAFETY: a live fabric and one live object of it.
+        unsafe { try_wait(self.fabric.0.as_ptr(), &mut queue, 1) == 0 }
+    }
+
     #[cold]
     fn failure(&self) -> Look {
         // SAFETY: zeros are a value of it.
@@ -431,6 +456,15 @@ pub struct Target {
     pub peer: fi_addr_t,
     pub address: u64,
     pub key: u64,
+}
+
+/// The descriptor of a queue that was opened with one. Some providers say only here that they have none.
+fn descriptor(cq: &Owned<fid_cq>) -> Option<RawFd> {
+    let control = function!(ops(cq.fid()), fi_ops, control).ok()?;
+    let mut fd: RawFd = -1;
+    // SAFETY: a live queue; the command writes an int.
+    let result = unsafe { control(cq.fid(), FI_GETWAIT, (&raw mut fd).cast()) };
+    (result == 0 && fd >= 0).then_some(fd)
 }
 
 /// Tells the endpoint when a receive buffer has no room for one more message. False: it does not want to know.

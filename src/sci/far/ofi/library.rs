@@ -32,8 +32,11 @@ pub struct Library {
     strerror: ErrorText,
 }
 
-/// Variables that keep Debian's psm libraries from taking signal handlers when they are loaded.
-const NO_BACKTRACE: [&CStr; 2] = [c"IPATH_NO_BACKTRACE", c"HFI_NO_BACKTRACE"];
+/// Variables that are set to 1 before libfabric is loaded. The first two keep Debian's psm libraries from taking signal handlers. The
+/// others keep providers of releases behind 1.17 from starting a thread for a queue with a descriptor, which would take a core from
+/// a node that spins.
+const VARIABLES: [&CStr; 4] =
+    [c"IPATH_NO_BACKTRACE", c"HFI_NO_BACKTRACE", c"FI_NET_DISABLE_AUTO_PROGRESS", c"FI_TCP_DISABLE_AUTO_PROGRESS"];
 
 /// The signals whose handlers those libraries take.
 const SIGNALS: [c_int; 6] = [libc::SIGINT, libc::SIGILL, libc::SIGABRT, libc::SIGBUS, libc::SIGSEGV, libc::SIGTERM];
@@ -46,7 +49,7 @@ impl Library {
     }
 
     fn load() -> Result<Library, String> {
-        for name in NO_BACKTRACE {
+        for name in VARIABLES {
             // SAFETY: both are strings that end with 0. A value of the user's stays. Called during gasnet_init, when a client that
             // keeps to the specification has no thread that reads the environment.
             unsafe { libc::setenv(name.as_ptr(), c"1".as_ptr(), 0) };

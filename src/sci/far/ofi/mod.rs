@@ -7,7 +7,7 @@
 //! - No provider reports a peer's death. Whoever uses this wire must learn of it elsewhere.
 //! - Providers work only while a node calls: a target that computes serves neither writes nor reads, unless hardware does it.
 //!
-//! Layers, downward: this file (locks, the trait) · probe · transfer, engine · receive, peer, context, message · choose, fabric
+//! Layers, downward: this file (locks, the trait) · wakeup, probe · transfer, engine · receive, peer, context, message · choose, fabric
 //! · library, bindings. hardware stands alone.
 
 #![allow(unsafe_code)] // memory of clients
@@ -28,6 +28,7 @@ mod receive;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod wakeup;
 
 pub use hardware::has_rdma_hardware;
 
@@ -40,9 +41,10 @@ use library::Library;
 use message::{FRAME, HEAD, MESSAGE, Secret};
 use parking_lot::Mutex;
 use receive::Arrived;
-use std::os::fd::RawFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
 use transfer::Written;
+use wakeup::Wakeup;
 
 /// What addresses of this wire begin with: the version of its messages.
 const VERSION: u8 = 1;
@@ -59,6 +61,8 @@ pub struct OfiWire {
     engine: Mutex<Engine>,
     /// Writes whose callers call again until the source is free. Taken inside the engine.
     kept_back: Mutex<Vec<(Call, usize)>>,
+    /// On what a node sleeps. `None`: the provider has nothing for it.
+    wakeup: Option<Wakeup>,
 }
 
 /// A write as its caller repeats it: peer, offset, source, length.
@@ -100,12 +104,12 @@ impl OfiWire {
         me: u32,
         nodes: u32,
     ) -> Result<OfiWire, String> {
-        let endpoint = || {
+        let endpoint = |sleeps| {
             let (infos, traits) = (candidate.infos.clone(), candidate.traits.clone());
-            Endpoint::open(library, infos, candidate.info, traits, MESSAGE)
+            Endpoint::open(library, infos, candidate.info, traits, MESSAGE, sleeps)
         };
-        let ordered = probe::works(endpoint()?)?;
-        OfiWire::new(endpoint()?, secret, me, nodes, ordered)
+        let found = probe::works(endpoint(true)?)?;
+        OfiWire::new(endpoint(found.wakes)?, secret, me, nodes, found.ordered)
     }
 
     fn new(endpoint: Endpoint, secret: [u8; 16], me: u32, nodes: u32, ordered: bool) -> Result<OfiWire, String> {
@@ -117,9 +121,12 @@ impl OfiWire {
         if address.len() > ADDRESS {
             return Err(format!("its address has {} bytes, and {} fit", name.len(), ADDRESS - 2 - provider.len()));
         }
+        // SAFETY: open as long as the endpoint, which the wire keeps.
+        let descriptor = endpoint.descriptor.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
+        let wakeup = descriptor.and_then(|fd| Wakeup::new(fd).ok()); // without one, a node that sleeps looks now and then
         let engine = Engine::new(endpoint, Secret::new(secret), me, nodes, ordered)?;
         let (gate, kept_back) = Default::default();
-        Ok(OfiWire { provider, address, gate, engine: Mutex::new(engine), kept_back })
+        Ok(OfiWire { provider, address, gate, engine: Mutex::new(engine), kept_back, wakeup })
     }
 
     /// The provider's address of a node, from [`Wire::address`] of that node.
@@ -234,9 +241,12 @@ impl Wire for OfiWire {
         unsafe { self.engine.lock().read(peer, offset, to, len, Some(done)) }
     }
 
-    fn progress(&self, sink: &dyn Sink, _thorough: bool) -> bool {
+    fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
         let Some(mut gate) = self.gate.try_lock() else { return false };
         let gate = &mut *gate;
+        if let Some(wakeup) = self.wakeup.as_ref().filter(|_| thorough) {
+            wakeup.forget();
+        }
         let mut lost: Vec<(u32, Lost)> = Vec::new();
         let mut came = {
             let mut engine = self.engine.lock();
@@ -287,6 +297,8 @@ impl Wire for OfiWire {
     }
 
     fn descriptor(&self) -> Option<RawFd> {
-        None // FI_WAIT_FD costs a system call per completion, and rxd and shm have none
+        let wakeup = self.wakeup.as_ref()?;
+        let engine = self.engine.lock();
+        (engine.is_dry() && engine.endpoint.may_sleep()).then(|| wakeup.descriptor())
     }
 }

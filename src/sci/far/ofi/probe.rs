@@ -6,6 +6,7 @@ use super::super::wire::{Kept, Lost, Sink, Wire};
 use super::OfiWire;
 use super::fabric::Endpoint;
 use super::message::FRAME;
+use crate::os::sys;
 use crate::sync::fixed::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 const BYTES: usize = 64 << 10;
 /// Writes with a frame behind each.
 const ROUNDS: u64 = 32;
+/// A descriptor that does not show a message within this time is of no use.
+const SHOWN: Duration = Duration::from_millis(200);
 /// A provider that needs longer for all of it is not taken.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -63,8 +66,16 @@ impl Sink for Probe {
     }
 }
 
-/// True if the provider works and keeps frames behind writes; false if it works. Otherwise: what does not.
-pub fn works(endpoint: Endpoint) -> Result<bool, String> {
+/// What a provider that works can do.
+pub struct Found {
+    /// It keeps frames behind writes.
+    pub ordered: bool,
+    /// Its descriptor shows that a message has come.
+    pub wakes: bool,
+}
+
+/// What the provider can do. Otherwise: what does not work.
+pub fn works(endpoint: Endpoint) -> Result<Found, String> {
     let says = endpoint.traits.ordered;
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(|why| format!("getrandom: {why}"))?;
@@ -75,14 +86,15 @@ pub fn works(endpoint: Endpoint) -> Result<bool, String> {
     // SAFETY: leaked, so it is valid as long as the process lives.
     unsafe { wire.set_segment(memory.0.cast(), BYTES) };
     let result = run(&wire, &probe, memory.0.wrapping_add(WORDS));
+    let ordered = says && probe.seen.lock().overtaken == 0;
+    let result = result.and_then(|()| shows(&wire, &probe));
     drop(wire);
     if result.is_ok() {
         let memory = std::ptr::slice_from_raw_parts_mut(memory.0, WORDS * 2);
         // SAFETY: from the box above; the endpoint is closed.
         drop(unsafe { Box::from_raw(memory) });
     }
-    let seen = probe.seen.into_inner();
-    result.map(|()| says && seen.overtaken == 0)
+    result.map(|wakes| Found { ordered, wakes })
 }
 
 fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
@@ -137,4 +149,37 @@ fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// True if the wire's descriptor shows a message before anybody lets the provider work. The first one may be there too early.
+fn shows(wire: &OfiWire, probe: &Probe) -> Result<bool, String> {
+    let lost = |lost: Lost| format!("a message: {}", lost.0);
+    for _ in 0..2 {
+        let end = Instant::now() + SHOWN;
+        let descriptor = loop {
+            let came = wire.progress(probe, true);
+            match wire.descriptor() {
+                None if wire.wakeup.is_none() => return Ok(false),
+                Some(fd) if !came => break fd,
+                _ if Instant::now() > end => return Ok(false), // it is never quiet
+                _ => {}
+            }
+        };
+        let number = probe.seen.lock().frames;
+        let mut frame = number.to_le_bytes().to_vec();
+        frame.resize(100, number as u8);
+        if !wire.post(0, &mut frame).map_err(lost)? {
+            return Ok(false);
+        }
+        let mut set = [libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 }];
+        let shown = sys::poll(&mut set, Some(SHOWN)).is_ok() && set[0].revents != 0;
+        let end = Instant::now() + LIMIT;
+        while probe.seen.lock().frames == number && Instant::now() < end {
+            wire.progress(probe, true);
+        }
+        if !shown {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -6,6 +6,7 @@ use super::super::wire::Wire;
 use super::OfiWire;
 use super::library::{Handlers, Library};
 use super::message::{Head, Kind};
+use crate::os::sys;
 use parking_lot::Mutex;
 
 const SECRET: [u8; 16] = *b"a test's secret.";
@@ -58,6 +59,42 @@ fn shm_conforms() {
 #[test]
 fn rxd_conforms() {
     conforms("udp;ofi_rxd");
+}
+
+/// What node 1 sleeps on when nothing has come; `None`: there is nothing, and it looks now and then.
+fn quiet(pair: &Pair<OfiWire>) -> Option<i32> {
+    let (from, to) = (&pair.nodes[0], &pair.nodes[1]);
+    (0..100_000).find_map(|_| {
+        from.wire.progress(from, true);
+        let came = to.wire.progress(to, true);
+        to.wire.descriptor().filter(|_| !came)
+    })
+}
+
+#[test]
+fn a_frame_wakes_a_node_that_sleeps_on_its_provider() {
+    let _one = ONE.lock();
+    if !is_here() {
+        return;
+    }
+    for provider in ["net", "tcp"] {
+        let pair = Pair::new(wires(provider, 2));
+        pair.post(0, 1, b"contact");
+        pair.until("a frame", || pair.frames(1).len() == 1);
+        for round in 0..50u8 {
+            let fd = quiet(&pair).unwrap_or_else(|| panic!("{provider} has nothing to sleep on"));
+            assert!(pair.frames(1).is_empty());
+            pair.post(0, 1, &[round]);
+            pair.nodes[0].wire.progress(&pair.nodes[0], true);
+            let mut set = [libc::pollfd { fd, events: libc::POLLIN, revents: 0 }];
+            sys::poll(&mut set, Some(std::time::Duration::from_secs(10))).unwrap();
+            assert_ne!(set[0].revents, 0, "{provider}: frame {round} shows nowhere");
+            pair.until("the frame", || pair.frames(1) == [(0, vec![round])]);
+        }
+    }
+    for provider in ["shm", "udp;ofi_rxd"] {
+        assert_eq!(wires(provider, 1)[0].descriptor(), None, "{provider}");
+    }
 }
 
 /// The other way to keep frames behind writes, on a provider that would not need it.

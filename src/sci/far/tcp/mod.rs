@@ -2,12 +2,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `address` | where this node listens |
-//! | `greet`, `greeting` | how two nodes make sure of each other |
 //! | `head` | the head of all that is sent |
 //! | `link`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
 //! | `serve` | what one thread at a time does for all links |
+//!
+//! Where this node listens, and how two nodes make sure of each other, is in `boot/contact`.
 //!
 //! Rules:
 //! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
@@ -20,10 +20,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
-pub mod address;
 mod chunk;
-pub(crate) mod greet;
-pub(crate) mod greeting;
 pub(crate) mod head;
 pub(crate) mod input;
 pub(crate) mod link;
@@ -32,13 +29,13 @@ mod serve;
 mod tests;
 
 use super::wire::{Done, Kept, Lost, Sink, Wire};
-use crate::base::log;
+use crate::boot::contact::{address, greet, greeting};
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
-use greeting::{Greeting, Identity};
+use greeting::{Greeting, Identity, Told};
 use input::Input;
 use link::Link;
 use parking_lot::{Mutex, MutexGuard};
@@ -132,7 +129,7 @@ pub struct Tcp {
     kept: AtomicBool,
     /// All sockets are watched at all times.
     watch_always: AtomicBool,
-    told: Mutex<[bool; greet::KINDS]>,
+    told: Mutex<Told>,
 }
 
 impl Tcp {
@@ -260,10 +257,7 @@ impl Tcp {
     }
 
     fn tell(&self, from: Option<SocketAddr>, refusal: Refusal) {
-        if !std::mem::replace(&mut self.told.lock()[refusal.kind()], true) {
-            let from = from.map_or("a connection".into(), |from| format!("a connection from {from}"));
-            log::advise(&format!("refused {from}: {refusal} (said once)"));
-        }
+        self.told.lock().tell(from, refusal);
     }
 }
 

@@ -8,7 +8,7 @@ use super::*;
 const WRONG: [u8; 16] = *b"another secret!!";
 
 fn is_told(node: &Node<Tcp>, refusal: Refusal) -> bool {
-    node.wire.told.lock()[refusal.kind()]
+    node.wire.told.lock().has(refusal)
 }
 
 /// Both nodes still find each other, and nobody is lost.

@@ -2,7 +2,8 @@
 //!
 //! Must not know: links, which connection of two that cross stays.
 
-use super::greet::{HELLO, Hello, PROOF, Refusal, Side, is_proven, prove};
+use super::greet::{HELLO, Hello, KINDS, PROOF, Refusal, Side, is_proven, prove};
+use crate::base::log;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -10,6 +11,26 @@ use std::time::{Duration, Instant};
 
 /// Time for a stranger to prove that it belongs to the job.
 pub const STRANGER: Duration = Duration::from_secs(2);
+
+/// Of which kinds of refusals a line was printed. One of each kind is enough.
+#[derive(Default)]
+pub struct Told([bool; KINDS]);
+
+impl Told {
+    /// Prints a line about the connection `from` there, which was refused.
+    pub fn tell(&mut self, from: Option<SocketAddr>, refusal: Refusal) {
+        if !std::mem::replace(&mut self.0[refusal.kind()], true) {
+            let from = from.map_or("a connection".into(), |from| format!("a connection from {from}"));
+            log::advise(&format!("refused {from}: {refusal} (said once)"));
+        }
+    }
+
+    /// Whether there was a line about a refusal of this kind.
+    #[cfg(test)]
+    pub fn has(&self, refusal: Refusal) -> bool {
+        self.0[refusal.kind()]
+    }
+}
 
 /// What this node is, as it greets.
 #[derive(Clone, Copy)]
