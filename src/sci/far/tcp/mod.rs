@@ -7,6 +7,7 @@
 //! | `head` | the head of all that is sent |
 //! | `link` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
+//! | `serve`, `silence` | what one thread at a time does: contacts, what has come, peers that are silent |
 //!
 //! Rules:
 //! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
@@ -27,6 +28,7 @@ pub(crate) mod head;
 pub(crate) mod input;
 pub(crate) mod link;
 mod serve;
+mod silence;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -63,6 +65,8 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
+/// How long a peer's system may owe a sign of life, unless a setting says otherwise.
+const SILENCE: Duration = Duration::from_secs(5);
 /// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
 /// that is in an epoll set costs 0.25 µs more per message, 5 % of a round trip of 8 bytes (2026-11, EPYC 9004 VM). A thorough
 /// look, which comes before every sleep, watches it again.
@@ -117,6 +121,7 @@ struct Receiving {
     /// Times in a row that the hot socket had something, without a thorough look; and the rank whose socket is not watched.
     streak: u32,
     out: Option<u32>,
+    silence: silence::Silence,
 }
 
 /// The wire.
@@ -136,6 +141,8 @@ pub struct Tcp {
     /// All sockets are watched at all times.
     watch_always: AtomicBool,
     told: Mutex<[bool; greet::KINDS]>,
+    /// How long a peer's system may owe a sign of life.
+    silence: Duration,
 }
 
 impl Tcp {
@@ -162,6 +169,7 @@ impl Tcp {
             kept: AtomicBool::new(false),
             watch_always: AtomicBool::new(false),
             told: Mutex::default(),
+            silence: SILENCE,
         })
     }
 
@@ -351,6 +359,7 @@ impl Wire for Tcp {
             r.looks = 0;
             self.take_newcomers(r);
             came |= self.look_around(r, sink);
+            self.look_for_silence(r, thorough);
             self.report_losses(r, sink);
         }
         r.misses = if came { 0 } else { r.misses.saturating_add(1) };
@@ -396,7 +405,7 @@ impl Wire for Tcp {
 
 /// The options of every connection. Keepalive finds a dead link that is idle, within about 4 s. There is no TCP_USER_TIMEOUT for a
 /// busy one: Linux also counts the time in which a peer that computes takes nothing (a window of zero), and would end the
-/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by the launcher's beats.
+/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by `silence`.
 fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let alive =
