@@ -60,8 +60,11 @@ impl Director {
                 }
                 _ => {
                     let more = self.behind(at).len().saturating_sub(1);
-                    let more = if more > 0 { format!(", and the way to {more} more hosts") } else { "".into() };
-                    format!("the agent on host {name} has gone{more}: the command that started it {fate}; ending the job")
+                    let s = if more == 1 { "" } else { "s" };
+                    let more = if more > 0 { format!(", and the way to {more} more host{s}") } else { "".into() };
+                    format!(
+                        "the agent on host {name} has gone{more}: the command that started it {fate}; ending the job"
+                    )
                 }
             }
         } else if remote.is_late(now) {

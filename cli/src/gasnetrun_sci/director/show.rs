@@ -9,14 +9,7 @@ use gasnet_sci::os::topology::format_list;
 use std::path::Path;
 
 /// Prints which nodes run on which hosts, and by which commands.
-pub fn show(
-    order: &Order,
-    file: &Path,
-    hosts: &[Host],
-    map: Option<&[u32]>,
-    command: &Command,
-    most: usize,
-) {
+pub fn show(order: &Order, file: &Path, hosts: &[Host], map: Option<&[u32]>, command: &Command, most: usize) {
     let is_used = |at: &usize| map.is_none_or(|map| map.contains(&(*at as u32))) && !command.is_own(&hosts[*at].name);
     let used: Vec<usize> = (0..hosts.len()).filter(is_used).collect();
     let groups = tree::groups(&used, most);

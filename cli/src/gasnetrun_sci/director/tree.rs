@@ -15,9 +15,8 @@ pub fn groups(hosts: &[usize], most: usize) -> Vec<&[usize]> {
 impl Director {
     /// Makes the branches, if there are more hosts to be reached than `most`.
     pub(super) fn grow(&mut self, most: usize) {
-        let is_far = |at: &usize| {
-            self.remotes[*at].state == State::Waiting && !self.command.is_own(&self.remotes[*at].name)
-        };
+        let is_far =
+            |at: &usize| self.remotes[*at].state == State::Waiting && !self.command.is_own(&self.remotes[*at].name);
         let far: Vec<usize> = (0..self.remotes.len()).filter(is_far).collect();
         for group in groups(&far, most).into_iter().filter(|group| group.len() > 1) {
             let branch = self.remotes.len();
@@ -65,7 +64,9 @@ impl Director {
 
     /// Takes what a branch says of the hosts behind it. Returns what is something else.
     pub(super) fn take_of_branch(&mut self, branch: usize, frame: Frame) -> Option<Frame> {
-        let (Frame::Through(host, _) | Frame::Said(host, _) | Frame::Gone(host, _)) = &frame else { return Some(frame) };
+        let (Frame::Through(host, _) | Frame::Said(host, _) | Frame::Gone(host, _)) = &frame else {
+            return Some(frame);
+        };
         let Some(remote) = self.remotes.get_mut(*host as usize).filter(|remote| remote.through == Some(branch)) else {
             return Some(frame);
         };
