@@ -4,6 +4,7 @@
 
 #![allow(unsafe_code)] // system calls
 
+use super::{net, sys};
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
@@ -48,6 +49,12 @@ pub fn activity(fd: BorrowedFd<'_>) -> io::Result<Activity> {
         sent: ago(LAST_DATA_SENT),
         probes: words[0].to_ne_bytes()[PROBES],
     })
+}
+
+/// Whether bytes that `fd` was given may still reach the peer's system, and have not. Of a connection that was reset, the count of
+/// such bytes stays as it was.
+pub fn is_under_way(fd: BorrowedFd<'_>) -> bool {
+    net::unacknowledged(fd) > 0 && sys::poll_one(fd, 0) & (libc::POLLHUP | libc::POLLERR) == 0
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::base::log;
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
+use crate::os::tcp;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
@@ -384,7 +385,7 @@ impl Wire for Tcp {
             open.retain(|(_, peer)| {
                 let Some(mut link) = peer.link.try_lock_until(end) else { return false };
                 let sent = link.unclog();
-                let waits = link.socket().is_some_and(|socket| net::unacknowledged(socket.as_fd()) > 0);
+                let waits = link.socket().is_some_and(|socket| tcp::is_under_way(socket.as_fd()));
                 sent.is_ok() && (link.has_unsent() || waits)
             });
             if open.is_empty() || Instant::now() >= end {

@@ -140,3 +140,14 @@ fn a_peer_that_takes_nothing_for_long_is_not_silent() {
     assert!(sent < FRAMES, "there was room for all: the peer was never full");
     pair.until("what waits", || pair.came(1) == 1 + sent);
 }
+
+/// A peer that was killed takes nothing more. Its system resets the connection, because bytes had come that nobody had read.
+#[test]
+fn a_node_that_leaves_does_not_wait_for_a_peer_that_died() {
+    let (pair, second) = met();
+    let node = &pair.nodes[0];
+    let longest = vec![7; node.wire.frame_max()];
+    while node.post(1, &longest) == Ok(true) {} // more than both systems hold
+    drop(second);
+    node.wire.leave(Duration::from_secs(3600));
+}
