@@ -65,15 +65,13 @@ impl Victim {
         self != Victim::Pair || ["flood", "barrier"].contains(&phase)
     }
 
-    /// The time in which a job must be over. Nodes that are leaving by themselves have a second of grace. Nodes that miss others
-    /// leave two seconds to the launcher, which may know better.
-    fn bound(self, phase: &str) -> Duration {
-        let seconds = match self {
+    /// The time in which a job must be over. Nodes that miss others leave two seconds to the launcher, which may know better.
+    fn bound(self) -> Duration {
+        Duration::from_secs(match self {
             Victim::Node | Victim::Agent | Victim::Rsh | Victim::Launcher => 1,
             Victim::Link | Victim::Host => 6,
             Victim::Pair => 9,
-        };
-        Duration::from_secs(seconds + u64::from(phase == "exit"))
+        })
     }
 }
 
@@ -224,7 +222,7 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
             thread::sleep(Duration::from_millis(1));
         }
         report.took = at.elapsed();
-        if report.took > victim.bound(phase) {
+        if report.took > victim.bound() {
             report.wrong.push(format!("over after {} ms", report.took.as_millis()));
         }
         deed.undo(bench);
