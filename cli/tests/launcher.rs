@@ -17,6 +17,8 @@ mod driver;
 mod fitting;
 #[path = "launcher/hosts.rs"]
 mod hosts;
+#[path = "launcher/hosts_tree.rs"]
+mod hosts_tree;
 #[path = "launcher/left_behind.rs"]
 mod left_behind;
 #[path = "launcher/node.rs"]

@@ -11,5 +11,6 @@ pub mod net;
 pub mod signal;
 pub mod signame;
 pub mod sys;
+pub mod tcp;
 pub mod thread_end;
 pub mod topology;

@@ -14,7 +14,7 @@ pub use pipes::Channel;
 use super::header::{HALF, Half, Phase};
 
 /// Version of the channel: of its frames and their bodies. The agent's first frame holds it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
 /// Bytes of a frame's head.
@@ -108,6 +108,18 @@ pub enum Frame {
     Shut(u8),
     /// Agent: the last frame. All nodes have ended, nothing is left. The exit code that the job has on that host, if any.
     Done(Option<u8>),
+    /// Agent, while it has no nodes: its load now, as in [`Hello`].
+    Load(u32),
+    /// Launcher: be a branch, which reaches other hosts for it. The launcher counts as lost after so many milliseconds of silence.
+    Branch(u32),
+    /// Launcher, to a branch: start the agent of this host by a command of these words.
+    Reach(u32, Vec<Vec<u8>>),
+    /// Launcher and branch: bytes of the channel of this host's agent.
+    Through(u32, Vec<u8>),
+    /// Branch: the command for this host printed this on stderr.
+    Said(u32, Vec<u8>),
+    /// Branch: the command for this host has ended, and how. Launcher: end it.
+    Gone(u32, String),
 }
 
 /// Writes the body of a frame.
@@ -309,6 +321,34 @@ impl Frame {
                 w.byte(*stream);
                 18
             }
+            Frame::Load(load) => {
+                w.word(*load);
+                19
+            }
+            Frame::Branch(silence) => {
+                w.word(*silence);
+                20
+            }
+            Frame::Reach(host, words) => {
+                w.word(*host);
+                words.iter().for_each(|word| w.bytes(word));
+                21
+            }
+            Frame::Through(host, bytes) => {
+                w.word(*host);
+                w.0.extend_from_slice(bytes);
+                22
+            }
+            Frame::Said(host, bytes) => {
+                w.word(*host);
+                w.0.extend_from_slice(bytes);
+                23
+            }
+            Frame::Gone(host, how) => {
+                w.word(*host);
+                w.bytes(how.as_bytes());
+                24
+            }
         }
     }
 
@@ -367,6 +407,12 @@ impl Frame {
             16 => Frame::Line(r.text()?),
             17 => Frame::Done(r.code()?),
             18 => Frame::Shut(r.byte().filter(|stream| *stream < 2)?),
+            19 => Frame::Load(r.word()?),
+            20 => Frame::Branch(r.word()?),
+            21 => Frame::Reach(r.word()?, r.all(|r| r.bytes().map(Vec::from))?),
+            22 => Frame::Through(r.word()?, r.rest().into()),
+            23 => Frame::Said(r.word()?, r.rest().into()),
+            24 => Frame::Gone(r.word()?, r.text()?),
             _ => return None,
         };
         r.0.is_empty().then_some(frame)

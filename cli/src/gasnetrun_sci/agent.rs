@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)] // system calls and C
 
+use super::branch;
 use super::cli::NAME;
 use super::launch::Job;
 use super::limits::Limits;
@@ -29,15 +30,20 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// How long the launcher may be silent before the agent knows the job's settings. Its limit is the job's.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// What this host says of itself.
-pub fn hello() -> Hello {
-    let cpus = cgroup::cpus().unwrap_or(f64::MAX).min(f64::from(host::cpus().max(1)));
+/// Processes that run here and nodes that are placed here, in hundredths.
+fn load() -> u32 {
     let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| {
         let field = text.split_whitespace().nth(3)?.split('/').next()?.parse::<u32>().ok()?;
         Some(field.saturating_sub(1)) // this process runs too
     });
     // Nodes that run are in both numbers.
     let load = running.unwrap_or(0).max(registry::list().iter().map(|entry| entry.nodes).sum());
+    load.saturating_mul(100)
+}
+
+/// What this host says of itself.
+pub fn hello() -> Hello {
+    let cpus = cgroup::cpus().unwrap_or(f64::MAX).min(f64::from(host::cpus().max(1)));
     Hello {
         channel: channel::VERSION,
         handoff: header::VERSION,
@@ -45,7 +51,7 @@ pub fn hello() -> Hello {
         library: env!("CARGO_PKG_VERSION").into(),
         host: host::name().to_string_lossy().into_owned(),
         cpus: ((cpus * 100.0) as u32).max(1),
-        load: load.saturating_mul(100),
+        load: load(),
     }
 }
 
@@ -69,7 +75,14 @@ fn serve() -> Result<i32, String> {
     let guard = guard::split(registry::tidy);
     let mut channel = take_channel().map_err(text)?;
     channel.send(&Frame::Hello(hello()));
-    let Some(body) = wait_for_start(&mut channel)? else { return Ok(0) };
+    let body = match wait_for_start(&mut channel)? {
+        Told::Start(body) => body,
+        Told::Branch(silence) => {
+            branch::serve(channel, silence, guard.as_ref());
+            return Ok(0);
+        }
+        Told::Nothing => return Ok(0),
+    };
     let Some(start) = Start::decode(&body) else { return Err("the launcher's order makes no sense".into()) };
     match prepare(start) {
         Ok(part) => part.run(channel, guard),
@@ -93,8 +106,16 @@ fn take_channel() -> io::Result<Channel> {
     Channel::of_agent(input, output)
 }
 
-// `None`: the launcher needs no nodes here, or has gone.
-fn wait_for_start(channel: &mut Channel) -> Result<Option<Vec<u8>>, String> {
+// What the launcher wants of this process.
+enum Told {
+    Start(Vec<u8>),
+    Branch(Duration),
+    // It needs no nodes here, or has gone.
+    Nothing,
+}
+
+// Until it is told, it says each second how loaded this host is: other hosts may be slow to answer.
+fn wait_for_start(channel: &mut Channel) -> Result<Told, String> {
     let until = Instant::now() + PATIENCE;
     while !channel.is_over() && channel.silence(Instant::now()) < SILENCE && Instant::now() < until {
         let mut set = Vec::new();
@@ -102,22 +123,25 @@ fn wait_for_start(channel: &mut Channel) -> Result<Option<Vec<u8>>, String> {
         let next = channel.next_beat().saturating_duration_since(Instant::now());
         let _ = sys::poll(&mut set, Some(next));
         channel.flush();
+        if channel.next_beat() <= Instant::now() {
+            channel.send(&Frame::Load(load()));
+        }
         channel.beat(Instant::now());
         if channel.is_readable(&set) {
             let mut frames = channel.receive()?.into_iter();
             while let Some(frame) = frames.next() {
-                match frame {
-                    Frame::Start(body) => {
-                        channel.put_back(frames); // such as the first bytes of stdin
-                        return Ok(Some(body));
-                    }
-                    Frame::Kill => return Ok(None),
-                    _ => {}
-                }
+                let told = match frame {
+                    Frame::Start(body) => Told::Start(body),
+                    Frame::Branch(silence) => Told::Branch(Duration::from_millis(silence.into())),
+                    Frame::Kill => Told::Nothing,
+                    _ => continue,
+                };
+                channel.put_back(frames); // such as the first bytes of stdin
+                return Ok(told);
             }
         }
     }
-    Ok(None)
+    Ok(Told::Nothing)
 }
 
 fn drain(channel: &mut Channel) {

@@ -8,7 +8,7 @@ use super::options::{Hosts, Order, Output as Destination};
 use super::place::{self, Load, Place};
 use super::registry::{self, Entry, Role};
 use super::start::Start;
-use super::stop::{Stop, advise};
+use super::stop::Stop;
 use gasnet_sci::base::config::{Config, environment};
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{Frame, WINDOW};
@@ -31,6 +31,8 @@ mod input;
 mod news;
 mod next;
 mod remote;
+mod show;
+mod tree;
 
 /// The argument that makes this program an agent.
 pub const AGENT: &str = "--agent";
@@ -65,9 +67,10 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
         Place::Load => None,
         _ => Some(place::place(&place, order.nodes, &hosts, even, last, &[]).map_err(stop)?),
     };
-    let command = Command::new(config, hosts.len()).map_err(stop)?;
+    let most = config.hosts.tree as usize;
+    let command = Command::new(config, hosts.len().min(most + 1)).map_err(stop)?;
     if order.verbose {
-        show(&order, &file, &hosts, map.as_deref(), &command);
+        show::show(&order, &file, &hosts, map.as_deref(), &command, most);
     }
     if order.dry {
         return Ok(0);
@@ -83,22 +86,9 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
     let plan = Plan { order, file, zeroth, place, map, id: entry.id };
     let mut director = Director::new(plan, hosts, command, config).map_err(|error| stop(error.to_string()))?;
     director.registered = registry::register(&entry);
+    director.leave_out_unused();
+    director.grow(most);
     Ok(director.run())
-}
-
-fn show(order: &Order, file: &std::path::Path, hosts: &[Host], map: Option<&[u32]>, command: &Command) {
-    let words = order.arguments.iter().map(|argument| format!(" {argument:?}"));
-    advise(&format!("{} nodes of {file:?}{}", order.nodes, words.collect::<String>()));
-    for (number, host) in (0..).zip(hosts) {
-        let ranks = map
-            .map(|map| (0..).zip(map).filter(|(_, at)| **at == number).map(|(rank, _)| rank).collect::<Vec<usize>>());
-        let nodes = match ranks {
-            Some(ranks) if ranks.is_empty() => continue,
-            Some(ranks) => format!("nodes {}", gasnet_sci::os::topology::format_list(&ranks)),
-            None => "nodes by its load".into(),
-        };
-        advise(&format!("host {}: {nodes}, by {}", host.name, command.show(&host.name)));
-    }
 }
 
 // The job as the user wants it.
@@ -186,8 +176,8 @@ impl Director {
         })
     }
 
-    fn run(&mut self) -> i32 {
-        // Hosts that get no nodes are not reached at all.
+    // Hosts that get no nodes are not reached at all.
+    fn leave_out_unused(&mut self) {
         if let Some(map) = &self.plan.map {
             for (at, remote) in (0..).zip(&mut self.remotes) {
                 if !map.contains(&at) {
@@ -195,6 +185,9 @@ impl Director {
                 }
             }
         }
+    }
+
+    fn run(&mut self) -> i32 {
         let is_waiting = |own: &Director| !own.waiting.is_empty() && own.requested.is_none();
         while self.remotes.iter().any(|remote| !remote.is_over()) || is_waiting(self) {
             self.start_more();
@@ -205,7 +198,7 @@ impl Director {
         self.status()
     }
 
-    // Starts agents, so many at a time.
+    // Starts agents, so many at a time; each branch does the same.
     fn start_more(&mut self) {
         if self.ending.has_begun() {
             self.remotes
@@ -214,23 +207,38 @@ impl Director {
                 .for_each(|r| r.state = State::Unused);
             return;
         }
-        let mut room = AT_ONCE.saturating_sub(self.remotes.iter().filter(|r| r.state == State::Starting).count());
+        let place = |remote: &Remote| remote.through.map_or(0, |branch| branch + 1);
+        let mut room = vec![AT_ONCE; self.remotes.len() + 1];
+        self.remotes.iter().filter(|r| r.state == State::Starting).for_each(|r| room[place(r)] -= 1);
         for at in 0..self.remotes.len() {
-            if room == 0 || self.remotes[at].state != State::Waiting {
-                continue;
-            }
-            room -= 1;
-            match self.remotes[at].start(&self.command, self.start_timeout) {
-                Ok(stderr) => {
-                    let tag = format!("{NAME}: {}: ", self.remotes[at].name);
-                    let _ = self.output.add_pipe(stderr, 1, tag, false);
+            let room = &mut room[place(&self.remotes[at])];
+            let is_next = self.remotes[at].state == State::Waiting && *room > 0;
+            match self.remotes[at].through {
+                _ if !is_next => {}
+                Some(branch) if self.remotes[branch].state != State::Branch => {}
+                Some(branch) => {
+                    *room -= 1;
+                    let words = self.command.words_of_branch(&self.remotes[branch].name, &self.remotes[at].name);
+                    self.remotes[branch].send(&Frame::Reach(at as u32, words));
+                    self.remotes[at].start_through(self.start_timeout);
                 }
-                Err(problem) => {
-                    self.remotes[at].state = State::Unused;
-                    return self.fail(1, format!("host {}: {problem}; ending the job", self.hosts[at].name));
+                None => {
+                    *room -= 1;
+                    if let Err(problem) = self.start(at) {
+                        self.remotes[at].state = State::Unused;
+                        let name = &self.remotes[at].name;
+                        return self.fail(1, format!("host {name}: {problem}; ending the job"));
+                    }
                 }
             }
         }
+    }
+
+    fn start(&mut self, at: usize) -> Result<(), String> {
+        let stderr = self.remotes[at].start(&self.command, self.start_timeout)?;
+        let tag = format!("{NAME}: {}: ", self.remotes[at].name);
+        let _ = self.output.add_pipe(stderr, 1, tag, false);
+        Ok(())
     }
 
     // Tells all agents their parts, once all have answered.
@@ -249,7 +257,7 @@ impl Director {
         let map = match self.plan.map.take() {
             Some(map) => map,
             None => {
-                let loads: Vec<Load> = self.remotes.iter().map(Remote::load).collect();
+                let loads: Vec<Load> = self.remotes[..self.hosts.len()].iter().map(Remote::load).collect();
                 place::place(&self.plan.place, self.plan.order.nodes, &self.hosts, false, None, &loads)?
             }
         };
@@ -299,6 +307,7 @@ impl Director {
 
     // Makes one poll, and handles all that it brings.
     fn turn(&mut self) {
+        self.pass_on();
         let now = Instant::now();
         let mut set = vec![entry(&self.signals, libc::POLLIN)];
         self.output.interests(&mut set);
@@ -330,6 +339,7 @@ impl Director {
         self.pass_fence();
         self.answer();
         self.look_at_time();
+        self.pass_on();
     }
 
     // Tells agents that their nodes' output has been taken, while there is room for more; and which streams nobody reads any more.
@@ -369,7 +379,10 @@ impl Director {
             self.killed_at = None;
             for at in 0..self.remotes.len() {
                 if !self.remotes[at].is_over() {
-                    self.report(&format!("host {} does not end its nodes; leaving them to it", self.hosts[at].name));
+                    let name = self.remotes[at].name.clone();
+                    if !self.is_branch(at) {
+                        self.report(&format!("host {name} does not end its nodes; leaving them to it"));
+                    }
                     self.remotes[at].abandon();
                 }
             }

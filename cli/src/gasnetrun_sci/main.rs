@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), no_main)]
 
 mod agent;
+mod branch;
 mod cli;
 mod debugger;
 mod director;
@@ -21,6 +22,7 @@ mod man;
 mod options;
 mod place;
 mod program;
+mod reach;
 #[path = "../shared/registry.rs"]
 mod registry;
 mod start;
@@ -49,7 +51,13 @@ pub extern "C" fn start() -> i32 {
 // The man page, for ci/install.
 fn write_man() -> i32 {
     let wanted = |name: &str| {
-        let hosts = ["GASNET_SCI_RSH", "GASNET_SCI_START_TIMEOUT", "GASNET_SCI_LINK_TIMEOUT", "GASNET_SCI_AGENT_CONF"];
+        let hosts = [
+            "GASNET_SCI_RSH",
+            "GASNET_SCI_START_TIMEOUT",
+            "GASNET_SCI_LINK_TIMEOUT",
+            "GASNET_SCI_AGENT_CONF",
+            "GASNET_SCI_TREE",
+        ];
         let others = ["GASNET_SCI_NODES", "GASNET_VERBOSEENV"];
         name.starts_with("GASNET_EXIT") || others.contains(&name) || hosts.contains(&name)
     };

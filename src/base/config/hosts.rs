@@ -36,6 +36,8 @@ pub struct Hosts {
     pub start_timeout: f64,
     /// Seconds of silence after which a host counts as lost.
     pub link_timeout: f64,
+    /// As many hosts the launcher reaches itself; others through these.
+    pub tree: u32,
     /// The file of limits on this host, if the user names one.
     pub agent_conf: Option<String>,
     /// The network between hosts.
@@ -56,6 +58,7 @@ impl Default for Hosts {
             rsh: None,
             start_timeout: 60.0,
             link_timeout: 5.0,
+            tree: 64,
             agent_conf: None,
             network: Network::Auto,
             interface: None,

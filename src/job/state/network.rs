@@ -14,6 +14,7 @@ use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
 use crate::sci::far::tcp::Tcp;
 use crate::sci::far::wire::{ADDRESS, Wire};
+use std::time::Duration;
 
 /// The key of a node's address: the first letter of its wire, one byte of length, then as many bytes, then zeros.
 const WIRE: Key = Key::new("wire");
@@ -66,7 +67,7 @@ fn tcp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn
     let at = endpoint.address;
     let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, endpoint)
         .map_err(|error| no_network(format!("cannot listen at {at}: {error} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)")))?;
-    Ok(Box::new(tcp))
+    Ok(Box::new(tcp.with_silence(Duration::from_secs_f64(config.hosts.link_timeout))))
 }
 
 /// Exchanges the addresses of all nodes.

@@ -1,4 +1,5 @@
-//! A channel's two pipes, and the bytes that wait on both sides. Nothing here waits. Must not know: what frames mean.
+//! A channel's two pipes, and the bytes that wait on both sides. Nothing here waits. A channel that goes through another one has no
+//! pipes of its own. Must not know: what frames mean.
 
 use super::{Frame, MAGIC};
 use crate::os::sys;
@@ -13,10 +14,18 @@ const NOISE: usize = 64 << 10;
 /// Each side says at least once in this time that it is there.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// One end of a channel.
-pub struct Channel {
+struct Pipes {
     input: File,
     output: File,
+}
+
+/// One end of a channel.
+pub struct Channel {
+    // `None`: it goes through another channel, and its owner moves the bytes.
+    pipes: Option<Pipes>,
+    // Bytes, or the end, were brought that nobody has looked at.
+    fed: bool,
+    ended: bool,
     received: Vec<u8>,
     // Frames that were put back.
     early: Vec<Frame>,
@@ -38,7 +47,8 @@ impl Channel {
     /// # Errors
     /// Those of fcntl(2).
     pub fn of_agent(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
-        let mut channel = Channel::new(input, output, true)?;
+        let mut channel = Channel::of_pipes(input, output)?;
+        channel.begun = true;
         channel.held.extend_from_slice(&MAGIC);
         Ok(channel)
     }
@@ -48,26 +58,54 @@ impl Channel {
     /// # Errors
     /// Those of fcntl(2).
     pub fn of_launcher(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
-        Channel::new(input, output, false)
+        Channel::of_pipes(input, output)
     }
 
-    fn new(input: OwnedFd, output: OwnedFd, begun: bool) -> io::Result<Channel> {
+    /// The launcher's end of a channel that goes through another one: the owner brings what has come ([`Channel::feed`]) and fetches
+    /// what is to go ([`Channel::take_held`]).
+    pub fn through() -> Channel {
+        Channel::new(None)
+    }
+
+    fn of_pipes(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
         sys::set_nonblocking(input.as_fd())?;
         sys::set_nonblocking(output.as_fd())?;
+        Ok(Channel::new(Some(Pipes { input: input.into(), output: output.into() })))
+    }
+
+    fn new(pipes: Option<Pipes>) -> Channel {
         let now = Instant::now();
-        Ok(Channel {
-            input: input.into(),
-            output: output.into(),
+        Channel {
+            pipes,
+            fed: false,
+            ended: false,
             received: Vec::new(),
             early: Vec::new(),
             held: Vec::new(),
-            begun,
+            begun: false,
             over: false,
             deaf: false,
             heard_at: now,
             turn_at: now,
             beat_at: now,
-        })
+        }
+    }
+
+    /// Brings bytes that came for this channel through another one.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.received.extend_from_slice(bytes);
+        self.heard_at = Instant::now();
+        self.fed = true;
+    }
+
+    /// Nothing more will be brought.
+    pub fn end(&mut self) {
+        (self.fed, self.ended) = (true, true);
+    }
+
+    /// The bytes that are to go through another channel.
+    pub fn take_held(&mut self) -> Vec<u8> {
+        if self.pipes.is_none() { std::mem::take(&mut self.held) } else { Vec::new() }
     }
 
     /// Sends `frame`, now or when there is room.
@@ -80,8 +118,9 @@ impl Channel {
 
     /// Writes what can be written without waiting.
     pub fn flush(&mut self) {
+        let Some(pipes) = &mut self.pipes else { return };
         while !self.held.is_empty() {
-            match self.output.write(&self.held) {
+            match pipes.output.write(&self.held) {
                 Ok(n) => drop(self.held.drain(..n)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -98,10 +137,13 @@ impl Channel {
     /// # Errors
     /// What came is no frame. The channel is over then.
     pub fn receive(&mut self) -> Result<Vec<Frame>, String> {
+        self.fed = false;
+        self.over |= self.ended;
         let mut piece = [0; 64 << 10];
         // A bounded number of reads, so that one channel does not keep its owner from the others.
         for _ in 0..16 {
-            match self.input.read(&mut piece) {
+            let Some(pipes) = &mut self.pipes else { break };
+            match pipes.input.read(&mut piece) {
                 Ok(0) => {
                     self.over = true;
                     break;
@@ -201,23 +243,23 @@ impl Channel {
 
     /// Adds what to poll for now.
     pub fn interests(&self, set: &mut Vec<pollfd>) {
-        if self.over {
-            return;
-        }
-        set.push(pollfd { fd: self.input.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+        let Some(pipes) = self.pipes.as_ref().filter(|_| !self.over) else { return };
+        set.push(pollfd { fd: pipes.input.as_raw_fd(), events: libc::POLLIN, revents: 0 });
         if self.is_holding() {
-            set.push(pollfd { fd: self.output.as_raw_fd(), events: libc::POLLOUT, revents: 0 });
+            set.push(pollfd { fd: pipes.output.as_raw_fd(), events: libc::POLLOUT, revents: 0 });
         }
     }
 
     /// Whether something, or the end, can be read now.
     pub fn is_readable_now(&self) -> bool {
-        !self.over && sys::poll_one(self.input.as_fd(), libc::POLLIN) != 0
+        let can_read = |pipes: &Pipes| sys::poll_one(pipes.input.as_fd(), libc::POLLIN) != 0;
+        !self.over && (self.fed || self.pipes.as_ref().is_some_and(can_read))
     }
 
     /// Whether poll(2) found that something can be read.
     pub fn is_readable(&self, polled: &[pollfd]) -> bool {
-        let is_ready = |entry: &pollfd| entry.fd == self.input.as_raw_fd() && entry.revents != 0;
-        !self.over && (!self.early.is_empty() || polled.iter().any(is_ready))
+        let own = self.pipes.as_ref().map_or(-1, |pipes| pipes.input.as_raw_fd());
+        let is_ready = |entry: &pollfd| entry.fd == own && entry.revents != 0;
+        !self.over && (self.fed || !self.early.is_empty() || polled.iter().any(is_ready))
     }
 }

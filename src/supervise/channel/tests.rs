@@ -45,6 +45,12 @@ fn frame() -> impl Strategy<Value = Frame> {
         ".*".prop_map(Frame::Line),
         any::<Option<u8>>().prop_map(Frame::Done),
         (0..2u8).prop_map(Frame::Shut),
+        any::<u32>().prop_map(Frame::Load),
+        any::<u32>().prop_map(Frame::Branch),
+        (any::<u32>(), prop::collection::vec(bytes(), 0..4)).prop_map(|(host, words)| Frame::Reach(host, words)),
+        (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Through(host, bytes)),
+        (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Said(host, bytes)),
+        (any::<u32>(), ".*").prop_map(|(host, how)| Frame::Gone(host, how)),
     ]
 }
 
@@ -66,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..20u8, len in 0..200u32) {
+    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..27u8, len in 0..200u32) {
         let _ = Frame::decode(&bytes);
         // The same with a head that is right.
         let with_head: Vec<u8> = len.to_le_bytes().into_iter().chain([kind, 0, 0, 0]).chain(bytes).collect();
@@ -151,4 +157,26 @@ fn silence_counts_only_while_this_process_has_its_turns() {
     assert!(launcher.silence(at(9)) > Duration::from_secs(8));
     launcher.beat(at(60)); // it was stopped
     assert_eq!(launcher.silence(at(60)), Duration::ZERO);
+}
+
+#[test]
+fn a_channel_without_pipes_is_one_with_two() {
+    let (mut launcher, mut agent) = (Channel::through(), ends().1);
+    agent.send(&Frame::Load(7));
+    launcher.send(&Frame::Kill);
+    let mut bytes = Vec::new();
+    Frame::Kill.encode(&mut bytes);
+    assert_eq!((launcher.take_held(), launcher.is_holding()), (bytes, false));
+    assert!(!launcher.is_readable(&[]) && !launcher.is_readable_now());
+    launcher.feed(b"Welcome\n");
+    launcher.feed(&MAGIC);
+    let mut bytes = Vec::new();
+    Frame::Load(7).encode(&mut bytes);
+    launcher.feed(&bytes);
+    assert!(launcher.is_readable(&[]) && launcher.is_readable_now());
+    assert_eq!((launcher.receive(), launcher.is_over()), (Ok(vec![Frame::Load(7)]), false));
+    assert!(!launcher.is_readable(&[]));
+    launcher.feed(&bytes);
+    launcher.end();
+    assert_eq!((launcher.receive(), launcher.is_over()), (Ok(vec![Frame::Load(7)]), true));
 }

@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 use tempfile::TempDir;
 
+/// Between two turns of a loop that sleeps for a millisecond: this process was stopped meanwhile.
+const STILL: Duration = Duration::from_secs(1);
+
 /// The nodes on each host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout(pub Vec<usize>);
@@ -147,13 +150,21 @@ impl Bench {
 }
 
 impl Job {
-    /// Waits for its end, at most until then.
-    pub fn wait(&mut self, until: Instant) -> Result<Option<i32>> {
+    /// Waits for its end, at most until then. The time in which this process itself stood still, because the machine did or because
+    /// somebody stopped all that runs here, does not count.
+    pub fn wait(&mut self, mut until: Instant) -> Result<Option<i32>> {
+        let mut turn = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Some(super::code_of(status)));
             }
-            if Instant::now() >= until {
+            let still = turn.elapsed();
+            if still > STILL {
+                eprintln!("netlab: this process stood still for {} ms", still.as_millis());
+                until += still;
+            }
+            turn = Instant::now();
+            if turn >= until {
                 return Ok(None);
             }
             thread::sleep(Duration::from_millis(1));

@@ -4,6 +4,7 @@
 //! - `hosts`: runs a command on the first of some hosts.
 //! - `raw`: what plain TCP does between two hosts; what ours is compared with.
 //! - `kill`: kills processes and links in each phase of a job.
+//! - `many`: many nodes on a few hosts.
 //! - `soak`: verifying programs over a bad network.
 
 mod fault;
@@ -11,6 +12,7 @@ mod hostd;
 mod hosts;
 mod job;
 mod kill;
+mod many;
 mod options;
 mod raw;
 mod reaper;
@@ -63,6 +65,10 @@ fn dispatch(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         "kill" => {
             repo.set_up("gcc ip")?;
             kill::run(repo, matches)
+        }
+        "many" => {
+            repo.set_up("gcc g++ ip")?;
+            many::run(repo, matches)
         }
         "soak" => {
             repo.set_up("gcc g++ ip")?;

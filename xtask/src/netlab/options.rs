@@ -2,6 +2,7 @@
 
 use super::hosts::Network;
 use super::kill;
+use super::many;
 use super::soak;
 use super::spec::Spec;
 use anyhow::{Context, Result};
@@ -56,6 +57,7 @@ pub fn command() -> Command {
                 .arg(seed()),
         )
         .subcommand(kill::command())
+        .subcommand(many::command())
         .subcommand(soak::command())
         .subcommand(
             Command::new("hostd")

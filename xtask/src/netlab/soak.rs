@@ -111,7 +111,7 @@ impl Plan {
 
 /// The ways in which a run can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fault {
+pub enum Fault {
     WrongBytes,
     Hang,
     Ended,
@@ -119,7 +119,7 @@ enum Fault {
 }
 
 /// The faults of a run that ended with this outcome, without what it left.
-fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
+pub fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
     let matches = |pattern: &str, text: &str| {
         Regex::new(&format!("(?m){pattern}")).expect("patterns are constants of this file").find_iter(text).count()
     };

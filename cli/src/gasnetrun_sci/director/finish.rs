@@ -13,6 +13,8 @@ const LEAVING: Duration = Duration::from_secs(1);
 impl Director {
     // Shows the output that is still on its way, and waits for the commands that started agents.
     pub(super) fn clear_up(&mut self) {
+        self.pass_on(); // a branch ends by itself, and with it what it has started
+        self.remotes.retain(Remote::is_direct);
         let until = Instant::now() + LEAVING;
         let mut give_up = Instant::now() + LINGER;
         for stream in (0..self.plan.order.nodes).flat_map(|rank| [fed(rank, 0), fed(rank, 1)]) {

@@ -14,7 +14,8 @@ impl Director {
     /// Reads all channels, and looks for hosts that have gone or are silent.
     pub(super) fn hear(&mut self, polled: &[pollfd]) {
         let now = Instant::now();
-        for at in 0..self.remotes.len() {
+        // Branches first: they bring what others say, and whose branch is lost is not at fault.
+        for at in (self.hosts.len()..self.remotes.len()).chain(0..self.hosts.len()) {
             if self.remotes[at].is_over() {
                 continue;
             }
@@ -57,7 +58,14 @@ impl Director {
                     let shown = self.command.show(&name);
                     format!("host {name}: '{shown}' {fate} before the agent answered{noise}; ending the job")
                 }
-                _ => format!("the agent on host {name} has gone: the command that started it {fate}; ending the job"),
+                _ => {
+                    let more = self.behind(at).len().saturating_sub(1);
+                    let s = if more == 1 { "" } else { "s" };
+                    let more = if more > 0 { format!(", and the way to {more} more host{s}") } else { "".into() };
+                    format!(
+                        "the agent on host {name} has gone{more}: the command that started it {fate}; ending the job"
+                    )
+                }
             }
         } else if remote.is_late(now) {
             let seconds = self.start_timeout.as_secs_f64();
@@ -78,21 +86,34 @@ impl Director {
     }
 
     fn lose(&mut self, at: usize, line: String) {
-        let ranks = self.remotes[at].ranks.clone();
-        self.remotes[at].abandon();
-        for rank in ranks {
-            [0, 1].into_iter().for_each(|stream| self.bring(rank, stream, Vec::new()));
+        self.abandon(at);
+        for host in self.behind(at) {
+            self.remotes[host].end_through("was lost with its branch".into());
+            if !self.remotes[host].is_over() {
+                self.abandon(host);
+            }
         }
         self.fail(1, line);
+    }
+
+    fn abandon(&mut self, at: usize) {
+        self.remotes[at].abandon();
+        for rank in self.remotes[at].ranks.clone() {
+            [0, 1].into_iter().for_each(|stream| self.bring(rank, stream, Vec::new()));
+        }
     }
 
     fn take(&mut self, at: usize, frame: Frame) {
         let now = Instant::now();
         let state = self.remotes[at].state;
+        let Some(frame) = self.take_of_branch(at, frame) else { return };
         let is_own = |rank: u32| self.remotes[at].ranks.contains(&rank);
         match (frame, state) {
             (Frame::Hello(hello), State::Starting) => self.greeted(at, hello),
             (Frame::Beat, _) => {}
+            (Frame::Load(load), _) => {
+                self.remotes[at].hello.iter_mut().for_each(|hello| hello.load = load);
+            }
             (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) => {
                 self.remotes[at].took(bytes.len());
                 self.bring(rank, stream, bytes);
@@ -161,6 +182,11 @@ impl Director {
         }
         self.remotes[at].hello = Some(hello);
         self.remotes[at].state = State::Greeted;
+        if self.is_branch(at) {
+            let silence = self.link_timeout.as_millis();
+            self.remotes[at].send(&Frame::Branch(u32::try_from(silence).unwrap_or(u32::MAX)));
+            self.remotes[at].state = State::Branch;
+        }
     }
 
     // --- the user --------------------------------------------------------------------------------
@@ -207,6 +233,8 @@ impl Director {
     // Stops the job on all hosts, and this process. Returns when this is continued.
     fn stop(&mut self) {
         self.send_all(&Frame::Pause(true));
+        self.pass_on();
+        self.pause_branches(true);
         let began = Instant::now();
         for remote in &mut self.remotes {
             let Some(channel) = &mut remote.channel else { continue };
@@ -220,7 +248,13 @@ impl Director {
         self.overdue_at = self.overdue_at.and_then(|at| at.checked_add(time));
         self.ending.put_off(time);
         self.remotes.iter_mut().filter_map(|remote| remote.channel.as_mut()).for_each(|channel| channel.forgive());
+        self.pause_branches(false);
         self.send_all(&Frame::Pause(false));
+    }
+
+    fn pause_branches(&mut self, pause: bool) {
+        let branches = self.remotes.iter_mut().filter(|remote| remote.state == State::Branch);
+        branches.for_each(|branch| branch.send(&Frame::Pause(pause)));
     }
 
     /// Whether a signal came that ends this process.

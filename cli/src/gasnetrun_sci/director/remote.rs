@@ -1,20 +1,18 @@
 //! One host as the launcher sees it: the command that reaches it, its agent, and how far that is.
 
-#![allow(unsafe_code)] // processes
-
 use super::super::place::Load;
+use super::super::reach::{Inherited, fate};
 use super::AGENT;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::{host, sys};
 use gasnet_sci::supervise::channel::{Channel, Frame, Hello};
 use gasnet_sci::supervise::header::Half;
-use gasnet_sci::supervise::signals::signal_name;
 use libc::pollfd;
 use std::ffi::OsString;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ExitStatus, Stdio};
+use std::os::unix::ffi::OsStringExt;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// The default command.
@@ -24,10 +22,8 @@ const RSH: &str = "ssh -o BatchMode=yes";
 pub struct Command {
     rsh: Option<Vec<String>>,
     launcher: OsString,
-    // The signals that are blocked while agents are started, except for those of this process's loop.
-    mask: sys::SignalSet,
-    // The limit on descriptors that agents inherit.
-    descriptors: (u64, u64),
+    // As this process was before it blocked the signals that it reads, and raised its limit on descriptors.
+    inherited: Inherited,
 }
 
 impl Command {
@@ -43,9 +39,8 @@ impl Command {
             ));
         }
         let rsh = config.hosts.rsh.as_ref().map(|text| text.split_whitespace().map(String::from).collect());
-        // The mask as it is now, before the launcher blocks the signals that it reads.
-        let mask = sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK);
-        let descriptors = sys::descriptor_limit();
+        let inherited = Inherited::now();
+        let descriptors = inherited.descriptors;
         let (needed, hard) = (hosts as u64 * 3 + 32, descriptors.1);
         if needed > hard {
             return Err(format!(
@@ -55,50 +50,49 @@ impl Command {
         if descriptors.0 < needed {
             sys::set_descriptor_limit((needed, hard));
         }
-        Ok(Command { rsh, launcher: launcher.into(), mask, descriptors })
+        Ok(Command { rsh, launcher: launcher.into(), inherited })
     }
 
-    // This host is reached without the command, unless the user has set one.
-    fn words(&self, name: &str) -> Option<Vec<String>> {
+    /// Whether this is the launcher's own host, which is reached without the command unless the user has set one.
+    pub fn is_own(&self, name: &str) -> bool {
         let own = host::name().to_string_lossy();
         let is_own = name == "localhost" || name == own || Some(name) == own.split('.').next();
+        self.rsh.is_none() && is_own
+    }
+
+    // What goes in front of the agent's command line.
+    fn way(&self, name: &str) -> Vec<String> {
         let default = || RSH.split(' ').map(String::from).collect();
-        match &self.rsh {
-            Some(words) => Some(words.clone()),
-            None if is_own => None,
-            None => Some(default()),
+        if self.is_own(name) {
+            return Vec::new();
         }
+        let mut words = self.rsh.clone().unwrap_or_else(default);
+        words.push(name.into());
+        words
+    }
+
+    fn agent(&self) -> [OsString; 2] {
+        [self.launcher.clone(), AGENT.into()]
     }
 
     /// What is run for a host.
     pub fn show(&self, name: &str) -> String {
-        let words = self.words(name).map_or(String::new(), |words| format!("{} {name} ", words.join(" ")));
+        let words = self.way(name).iter().map(|word| format!("{word} ")).collect::<String>();
         format!("{words}{} {AGENT}", self.launcher.to_string_lossy())
     }
 
+    fn words(&self, name: &str) -> Vec<OsString> {
+        self.way(name).into_iter().map(OsString::from).chain(self.agent()).collect()
+    }
+
+    /// What a branch on host `branch` runs for a host.
+    pub fn words_of_branch(&self, branch: &str, name: &str) -> Vec<Vec<u8>> {
+        let words = if name == branch { self.agent().into() } else { self.words(name) };
+        words.into_iter().map(OsString::into_vec).collect()
+    }
+
     fn start(&self, name: &str) -> std::io::Result<Child> {
-        let mut command = match self.words(name) {
-            None => std::process::Command::new(&self.launcher),
-            Some(words) => {
-                let mut command = std::process::Command::new(&words[0]);
-                command.args(&words[1..]).arg(name).arg(&self.launcher);
-                command
-            }
-        };
-        command.arg(AGENT).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A session of its own, so that signals of the terminal do not reach it: the launcher passes them on. It dies with the
-        // launcher; the agent behind it then finds the channel closed.
-        let (mask, descriptors) = (self.mask, self.descriptors);
-        let prepare = move || {
-            sys::set_descriptor_limit(descriptors);
-            mask.apply(libc::SIG_SETMASK);
-            // SAFETY: setsid takes no arguments.
-            unsafe { libc::setsid() };
-            sys::signal_at_parents_end(libc::SIGKILL)
-        };
-        // SAFETY: `prepare` makes async-signal-safe calls only.
-        unsafe { command.pre_exec(prepare) };
-        command.spawn()
+        self.inherited.start(&self.words(name))
     }
 }
 
@@ -113,6 +107,8 @@ pub enum State {
     Greeted,
     /// It has its part of the job.
     Running,
+    /// It has none: it reaches other hosts.
+    Branch,
     /// It has said that nothing is left, or it has gone.
     Over,
     /// No nodes are placed there.
@@ -129,6 +125,13 @@ pub struct Remote {
     /// What its nodes put, while they wait in a fence.
     pub bulletin: Option<(u32, Vec<(u32, Half)>)>,
     pub channel: Option<Channel>,
+    /// The branch through which it is reached, by its place in the list; `None`: by a command of the launcher's own.
+    pub through: Option<usize>,
+    /// Of a host that is reached through a branch: bytes that are to go, and whether its command is to be ended.
+    pub parting: Vec<u8>,
+    pub unwanted: bool,
+    // The same: how its command has ended, as the branch says.
+    gone: Option<String>,
     child: Option<Child>,
     status: Option<ExitStatus>,
     answer_by: Option<Instant>,
@@ -145,6 +148,10 @@ impl Remote {
             ranks: Vec::new(),
             bulletin: None,
             channel: None,
+            through: None,
+            parting: Vec::new(),
+            unwanted: false,
+            gone: None,
             child: None,
             status: None,
             answer_by: None,
@@ -164,6 +171,26 @@ impl Remote {
         self.state = State::Starting;
         self.answer_by = Some(Instant::now() + timeout);
         Ok(PipeReader::from(OwnedFd::from(stderr)))
+    }
+
+    /// The agent is being started by a branch.
+    pub fn start_through(&mut self, timeout: Duration) {
+        self.channel = Some(Channel::through());
+        self.state = State::Starting;
+        self.answer_by = Some(Instant::now() + timeout);
+    }
+
+    /// The branch says that the command has ended, or the branch itself has gone.
+    pub fn end_through(&mut self, how: String) {
+        self.gone.get_or_insert(how);
+        if let Some(channel) = &mut self.channel {
+            channel.end();
+        }
+    }
+
+    /// Whether a command of the launcher's own reaches it.
+    pub fn is_direct(&self) -> bool {
+        self.through.is_none()
     }
 
     pub fn is_over(&self) -> bool {
@@ -219,7 +246,9 @@ impl Remote {
     pub fn let_go(&mut self) {
         self.state = State::Over;
         self.bulletin = None;
-        self.channel = None;
+        if let Some(mut channel) = self.channel.take() {
+            self.parting.extend(channel.take_held());
+        }
     }
 
     /// Ends the channel, and the command at once. The agent ends when it sees that.
@@ -230,6 +259,7 @@ impl Remote {
 
     /// Kills the command.
     pub fn end(&mut self) {
+        self.unwanted = self.through.is_some() && self.gone.is_none();
         if self.status.is_none()
             && let Some(child) = &mut self.child
         {
@@ -239,6 +269,9 @@ impl Remote {
 
     /// Whether the command still runs.
     pub fn is_running(&mut self) -> bool {
+        if self.through.is_some() {
+            return self.gone.is_none();
+        }
         if self.status.is_none()
             && let Some(child) = &mut self.child
         {
@@ -250,16 +283,15 @@ impl Remote {
 
     /// How the command has ended; waits for that for a moment.
     pub fn fate(&mut self) -> String {
+        if self.through.is_some() {
+            return self.gone.clone().unwrap_or_else(|| fate(None));
+        }
         for _ in 0..60 {
             if !self.is_running() {
                 break;
             }
             sys::nap(Duration::from_millis(5));
         }
-        match self.status.map(|status| (status.code(), status.signal())) {
-            Some((Some(code), _)) => format!("ended with status {code}"),
-            Some((_, Some(signal))) => format!("was killed by signal {}", signal_name(signal)),
-            _ => "has closed its output".into(),
-        }
+        fate(self.status)
     }
 }

@@ -51,6 +51,15 @@ pub(super) const VARS: &[Var] = &[
         set: |c, v| put(&mut c.hosts.agent_conf, Some(Some(v.trim().to_string()).filter(|file| file != "none"))),
     },
     Var {
+        name: "GASNET_SCI_TREE",
+        aliases: &[],
+        default: "64",
+        doc: "as many hosts gasnetrun_sci reaches itself; if there are more, it divides them into as many groups, and the first host of \
+              each group reaches the others of the group",
+        form: "an integer, 1 or more",
+        set: |c, v| put(&mut c.hosts.tree, parse::integer(v, 1, u32::MAX.into())),
+    },
+    Var {
         name: "GASNET_SCI_NETWORK",
         aliases: &[],
         default: "auto",

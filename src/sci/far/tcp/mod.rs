@@ -5,7 +5,7 @@
 //! | `head` | the head of all that is sent |
 //! | `link`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
-//! | `serve` | what one thread at a time does for all links |
+//! | `serve`, `silence` | what one thread at a time does for all links: contacts, what has come, peers that are silent |
 //!
 //! Where this node listens, and how two nodes make sure of each other, is in `boot/contact`.
 //!
@@ -25,6 +25,7 @@ pub(crate) mod head;
 pub(crate) mod input;
 pub(crate) mod link;
 mod serve;
+mod silence;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -32,6 +33,7 @@ use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::boot::contact::{address, greet, greeting};
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
+use crate::os::tcp;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
@@ -61,6 +63,8 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
+/// How long a peer's system may owe a sign of life, unless a setting says otherwise.
+const SILENCE: Duration = Duration::from_secs(5);
 /// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
 /// that is in an epoll set costs 0.25 µs more per message, 5 % of a round trip of 8 bytes (2026-11, EPYC 9004 VM). A thorough
 /// look, which comes before every sleep, watches it again.
@@ -110,6 +114,7 @@ struct Receiving {
     /// Times in a row that the hot socket had something, without a thorough look; and the rank whose socket is not watched.
     streak: u32,
     out: Option<u32>,
+    silence: silence::Silence,
 }
 
 /// The wire.
@@ -130,6 +135,8 @@ pub struct Tcp {
     /// All sockets are watched at all times.
     watch_always: AtomicBool,
     told: Mutex<Told>,
+    /// How long a peer's system may owe a sign of life.
+    silence: Duration,
 }
 
 impl Tcp {
@@ -156,6 +163,7 @@ impl Tcp {
             kept: AtomicBool::new(false),
             watch_always: AtomicBool::new(false),
             told: Mutex::default(),
+            silence: SILENCE,
         })
     }
 
@@ -341,6 +349,7 @@ impl Wire for Tcp {
             r.looks = 0;
             self.take_newcomers(r);
             came |= self.look_around(r, sink);
+            self.look_for_silence(r, thorough);
             self.report_losses(r, sink);
         }
         r.misses = if came { 0 } else { r.misses.saturating_add(1) };
@@ -365,7 +374,7 @@ impl Wire for Tcp {
             open.retain(|(_, peer)| {
                 let Some(mut link) = peer.link.try_lock_until(end) else { return false };
                 let sent = link.unclog();
-                let waits = link.socket().is_some_and(|socket| net::unacknowledged(socket.as_fd()) > 0);
+                let waits = link.socket().is_some_and(|socket| tcp::is_under_way(socket.as_fd()));
                 sent.is_ok() && (link.has_unsent() || waits)
             });
             if open.is_empty() || Instant::now() >= end {
@@ -386,7 +395,7 @@ impl Wire for Tcp {
 
 /// The options of every connection. Keepalive finds a dead link that is idle, within about 4 s. There is no TCP_USER_TIMEOUT for a
 /// busy one: Linux also counts the time in which a peer that computes takes nothing (a window of zero), and would end the
-/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by the launcher's beats.
+/// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by `silence`.
 fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let alive =

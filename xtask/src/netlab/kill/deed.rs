@@ -43,6 +43,7 @@ pub enum Deed {
     /// There was no such process.
     Nobody,
     Cut,
+    CutPair,
     /// These processes of the second host, and its first.
     Stopped(Vec<Pid>),
 }
@@ -72,6 +73,11 @@ impl Deed {
                 set_dead(hosts.context("there are hosts")?, true);
                 Ok(Deed::Cut)
             }
+            Victim::Pair => {
+                let relay = hosts.context("there are hosts")?.relay.as_ref().context("it was asked for")?;
+                relay.set_dead(1, 2, true);
+                Ok(Deed::CutPair)
+            }
             Victim::Host => {
                 let host = second(hosts.context("there are hosts")?)?;
                 let all = host.processes().into_iter().chain([host.pid]);
@@ -97,7 +103,7 @@ impl Deed {
     pub fn undo(&self, bench: &Bench) {
         match self {
             Deed::Killed(..) | Deed::Nobody => {}
-            Deed::Cut => bench.hosts.iter().for_each(|hosts| set_dead(hosts, false)),
+            Deed::Cut | Deed::CutPair => bench.hosts.iter().for_each(|hosts| set_dead(hosts, false)),
             Deed::Stopped(all) => signal(all, Signal::CONT),
         }
     }
@@ -107,6 +113,7 @@ impl Deed {
             Deed::Killed(pid, role) => format!("SIGKILL for {role:?} {}", pid.as_raw_nonzero()),
             Deed::Nobody => "nobody to kill".into(),
             Deed::Cut => "the links of hB cut".into(),
+            Deed::CutPair => "the links between hB and hC cut".into(),
             Deed::Stopped(all) => format!("{} processes of hB stopped", all.len()),
         }
     }

@@ -16,6 +16,7 @@ fn line(victim: Victim, several_hosts: bool) -> Option<&'static str> {
         Victim::Link | Victim::Host if several_hosts => Some(
             r"heard.*\bh[A-Z]\b|(\bh[A-Z]\b|node [0-9]+/[0-9]+).*(lost|silent|no sign|unreachable|timed out|heard)",
         ),
+        Victim::Pair => Some(r"node [0-9]+/[0-9]+: lost the connection to node [0-9]+: .*(sign of life|timed out)"),
         Victim::Agent | Victim::Rsh | Victim::Link | Victim::Host => None,
     }
 }

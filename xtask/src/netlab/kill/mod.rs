@@ -32,10 +32,13 @@ pub enum Victim {
     Link,
     /// All processes of the second host are stopped.
     Host,
+    /// The links between the second and the third host. The launcher still reaches both.
+    Pair,
 }
 
 impl Victim {
-    const ALL: [Victim; 6] = [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host];
+    const ALL: [Victim; 7] =
+        [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host, Victim::Pair];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -45,21 +48,30 @@ impl Victim {
             Victim::Launcher => "launcher",
             Victim::Link => "link",
             Victim::Host => "host",
+            Victim::Pair => "pair",
         }
     }
 
-    fn needs_hosts(self) -> bool {
-        !matches!(self, Victim::Node | Victim::Launcher)
+    fn needs_hosts(self) -> usize {
+        match self {
+            Victim::Node | Victim::Launcher => 1,
+            Victim::Agent | Victim::Rsh | Victim::Link | Victim::Host => 2,
+            Victim::Pair => 3,
+        }
     }
 
-    /// The time in which a job must be over. Nodes that are leaving by themselves have a second of grace.
-    fn bound(self, phase: &str) -> Duration {
-        Duration::from_secs(if self.is_silent() { 6 } else { 1 } + u64::from(phase == "exit"))
+    /// Whether it matters in this phase: nodes that say nothing to each other do not miss what is between them.
+    fn matters_in(self, phase: &str) -> bool {
+        self != Victim::Pair || ["flood", "barrier"].contains(&phase)
     }
 
-    /// Whether nobody is told by the kernel.
-    fn is_silent(self) -> bool {
-        matches!(self, Victim::Link | Victim::Host)
+    /// The time in which a job must be over. Nodes that miss others leave two seconds to the launcher, which may know better.
+    fn bound(self) -> Duration {
+        Duration::from_secs(match self {
+            Victim::Node | Victim::Agent | Victim::Rsh | Victim::Launcher => 1,
+            Victim::Link | Victim::Host => 6,
+            Victim::Pair => 9,
+        })
     }
 }
 
@@ -87,7 +99,7 @@ pub fn command() -> Command {
                 .long("layout")
                 .default_value("2x2")
                 .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}")))
-                .help("hosts and nodes; 1x4 is one host, where only nodes and launchers can be killed"),
+                .help("hosts and nodes; 1x4 is one host, where only nodes and launchers can be killed; a pair needs three hosts"),
         )
         .arg(
             Arg::new("times")
@@ -130,10 +142,10 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let times = *matches.get_one::<u64>("times").context("it has a default")?;
     let build = matches.get_one::<String>("build").context("it has a default")?;
     let chosen = |id: &str, name: &str| matches.get_many::<String>(id).is_none_or(|mut all| all.any(|one| one == name));
-    let possible = |victim: &Victim| layout.several_hosts() || !victim.needs_hosts();
+    let possible = |victim: &Victim| layout.0.len() >= victim.needs_hosts();
     let victims: Vec<Victim> =
         Victim::ALL.into_iter().filter(possible).filter(|victim| chosen("victim", victim.name())).collect();
-    ensure!(!victims.is_empty(), "one host has no such victim");
+    ensure!(!victims.is_empty(), "the layout has no such victim");
     let phases: Vec<&str> = PHASES.into_iter().filter(|phase| chosen("phase", phase)).collect();
     let seed = seed_of(matches);
 
@@ -142,7 +154,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let bench = Bench::make(repo, layout, &Network::Relay(Vec::new(), seed))?;
     let (mut table, mut failed, mut passed) = (BTreeMap::new(), 0, 0);
     for &phase in &phases {
-        for &victim in &victims {
+        for &victim in victims.iter().filter(|victim| victim.matters_in(phase)) {
             let cell: &mut Cell = table.entry((victim, phase)).or_default();
             for number in 0..times {
                 let random = Rng::with_seed(seed.wrapping_add(number));
@@ -210,7 +222,7 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
             thread::sleep(Duration::from_millis(1));
         }
         report.took = at.elapsed();
-        if report.took > victim.bound(phase) {
+        if report.took > victim.bound() {
             report.wrong.push(format!("over after {} ms", report.took.as_millis()));
         }
         deed.undo(bench);
@@ -242,7 +254,7 @@ fn print_table(table: &BTreeMap<(Victim, &str), Cell>, victims: &[Victim], phase
     println!("|---|{}", "---|".repeat(phases.len()));
     for victim in victims {
         let cell = |phase: &&str| {
-            let cell = &table[&(*victim, *phase)];
+            let Some(cell) = table.get(&(*victim, *phase)) else { return "–".into() };
             format!("{} of {} ({})", cell.runs - cell.failed, cell.runs, cell.slowest.as_millis())
         };
         println!("| {} | {} |", victim.name(), phases.iter().map(cell).collect::<Vec<_>>().join(" | "));

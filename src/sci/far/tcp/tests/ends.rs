@@ -119,3 +119,35 @@ fn a_peer_that_asks_for_more_than_it_takes_is_lost() {
     let losses = node.losses.lock().clone();
     assert!(losses[0].1.0.contains("too many reads at once"), "{losses:?}");
 }
+
+/// A node that computes takes nothing until its system has no room; that system still answers.
+#[test]
+fn a_peer_that_takes_nothing_for_long_is_not_silent() {
+    const FRAMES: usize = 400;
+    let limit = Duration::from_millis(100);
+    let pair = Pair::new(wires(2).into_iter().map(|wire| wire.with_silence(limit)).collect());
+    let longest = vec![7; pair.nodes[0].wire.frame_max()];
+    pair.post(0, 1, b"there");
+    pair.until("a frame", || pair.came(1) == 1);
+    let node = &pair.nodes[0];
+    let start = Instant::now();
+    let mut sent = 0;
+    while start.elapsed() < 30 * limit {
+        sent += usize::from(sent < FRAMES && node.post(1, &longest) == Ok(true));
+        node.wire.progress(node, true);
+    }
+    assert!(node.losses.lock().is_empty(), "{:?}", node.losses.lock());
+    assert!(sent < FRAMES, "there was room for all: the peer was never full");
+    pair.until("what waits", || pair.came(1) == 1 + sent);
+}
+
+/// A peer that was killed takes nothing more. Its system resets the connection, because bytes had come that nobody had read.
+#[test]
+fn a_node_that_leaves_does_not_wait_for_a_peer_that_died() {
+    let (pair, second) = met();
+    let node = &pair.nodes[0];
+    let longest = vec![7; node.wire.frame_max()];
+    while node.post(1, &longest) == Ok(true) {} // more than both systems hold
+    drop(second);
+    node.wire.leave(Duration::from_secs(3600));
+}

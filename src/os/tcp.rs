@@ -1,0 +1,80 @@
+//! What the system knows of a TCP connection.
+//!
+//! Must not know: what is sent.
+
+#![allow(unsafe_code)] // system calls
+
+use super::{net, sys};
+use std::io::{self, Error};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// When a connection was active last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// So long ago the peer's system sent something, be it an acknowledgement alone.
+    pub heard: Duration,
+    /// So long ago bytes were sent, for the first time or again.
+    pub sent: Duration,
+    /// Questions whether the peer has room again that its system has not answered. The answer that there is none yet counts.
+    pub probes: u8,
+}
+
+/// What the system says of `fd`.
+///
+/// # Errors
+/// Those of getsockopt(2).
+pub fn activity(fd: BorrowedFd<'_>) -> io::Result<Activity> {
+    // The head of `struct tcp_info`, up to the last field that is read.
+    const PROBES: usize = 3;
+    const LAST_DATA_SENT: usize = 11;
+    const LAST_DATA_RECV: usize = 13;
+    const LAST_ACK_RECV: usize = 14;
+    let mut words = [0u32; LAST_ACK_RECV + 1];
+    let size = size_of_val(&words);
+    let mut len = size as libc::socklen_t;
+    // SAFETY: `words` has room for `len` bytes, and the call writes at most so many.
+    let result = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, words.as_mut_ptr().cast(), &raw mut len)
+    };
+    if result != 0 {
+        return Err(Error::last_os_error());
+    }
+    if (len as usize) < size {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let ago = |at: usize| Duration::from_millis(words[at].into());
+    Ok(Activity {
+        heard: ago(LAST_ACK_RECV).min(ago(LAST_DATA_RECV)),
+        sent: ago(LAST_DATA_SENT),
+        probes: words[0].to_ne_bytes()[PROBES],
+    })
+}
+
+/// Whether bytes that `fd` was given may still reach the peer's system, and have not. Of a connection that was reset, the count of
+/// such bytes stays as it was.
+pub fn is_under_way(fd: BorrowedFd<'_>) -> bool {
+    net::unacknowledged(fd) > 0 && sys::poll_one(fd, 0) & (libc::POLLHUP | libc::POLLERR) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_connection_that_was_just_used_was_active() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut theirs, _) = listener.accept().unwrap();
+        ours.write_all(b"x").unwrap();
+        theirs.read_exact(&mut [0]).unwrap();
+        theirs.write_all(b"y").unwrap();
+        ours.read_exact(&mut [0]).unwrap();
+        let activity = activity(ours.as_fd()).unwrap();
+        assert!(activity.heard < Duration::from_secs(60) && activity.sent < Duration::from_secs(60), "{activity:?}");
+        assert_eq!(activity.probes, 0);
+    }
+}

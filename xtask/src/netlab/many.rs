@@ -1,0 +1,111 @@
+//! Many nodes on a few hosts: how long a job takes to come up and go, and programs in which all nodes send to all others by messages
+//! and verify what came.
+
+use super::hosts::Network;
+use super::job::{self, Bench, Job, Layout, Outcome};
+use super::soak::faults;
+use crate::repo::Repo;
+use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command, value_parser};
+use std::time::{Duration, Instant};
+
+/// A job that does nothing but come up and go; and how often it is run, since the machine may have other work.
+const NOTHING: &str = "testhello";
+const TIMES: usize = 5;
+/// In which the fastest of them must be over: 64 nodes on 4 hosts take 0.4 s on two cores.
+const BOUND: Duration = Duration::from_secs(1);
+/// What is verified: random updates of a table by Shorts and by batches, as in RandomAccess and Graph500; Mediums from all to all.
+const PROGRAMS: [(&str, &[&str]); 3] = [
+    ("gups", &["-u", "1000", "-v", "sm"]),
+    ("ex-testalltoall", &["-random", "20", "1024"]),
+    ("testcoll", &[]),
+];
+
+pub fn command() -> Command {
+    Command::new("many")
+        .about("64 nodes on 4 hosts: time to come up and go; messages from all to all, verified")
+        .arg(
+            Arg::new("layout")
+                .long("layout")
+                .default_value("4x16")
+                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}"))),
+        )
+        .arg(
+            Arg::new("build")
+                .long("build")
+                .default_value("seq")
+                .value_parser(PossibleValuesParser::new(["seq", "parsync", "par"])),
+        )
+        .arg(
+            Arg::new("limit")
+                .long("limit")
+                .value_name("SECONDS")
+                .default_value("300")
+                .value_parser(value_parser!(u64))
+                .help("after which a job hangs"),
+        )
+}
+
+pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
+    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
+    let build = matches.get_one::<String>("build").context("it has a default")?;
+    let limit = Duration::from_secs(*matches.get_one::<u64>("limit").context("it has a default")?);
+    repo.make_stage()?;
+    let names: Vec<String> = PROGRAMS.iter().map(|(name, _)| *name).chain([NOTHING]).map(String::from).collect();
+    let directory = job::build(repo, build, &names)?;
+    let bench = Bench::make(repo, layout, &Network::Plain)?;
+    let play = |name: &str, arguments: &[&str]| -> Result<(Duration, bool)> {
+        let mut words = vec![directory.join(name).display().to_string()];
+        words.extend(arguments.iter().map(|word| (*word).to_owned()));
+        let mut job = bench.start(&words, &[])?;
+        let status = job.wait(job.start + limit)?;
+        let took = job.start.elapsed();
+        let good = judge(&bench, &mut job, name, status)?;
+        Ok((took, good))
+    };
+    let (mut good, mut fastest) = (true, Duration::MAX);
+    for _ in 0..TIMES {
+        let (took, right) = play(NOTHING, &[])?;
+        println!("{NOTHING}: {} ms", took.as_millis());
+        good &= right;
+        fastest = fastest.min(took);
+    }
+    if fastest > BOUND {
+        println!("FAILED: up and down in {} ms at best", fastest.as_millis());
+        good = false;
+    }
+    for (name, arguments) in PROGRAMS {
+        let (took, right) = play(name, arguments)?;
+        println!("{name} {}: {} ms", arguments.join(" "), took.as_millis());
+        good &= right;
+    }
+    println!("many: {}", if good { "passed" } else { "failed" });
+    Ok(good)
+}
+
+/// Whether a job ended as it should, and left nothing.
+fn judge(bench: &Bench, job: &mut Job, name: &str, status: Option<i32>) -> Result<bool> {
+    let until = Instant::now() + Duration::from_secs(2);
+    while status.is_some() && bench.alive() > 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut left = Vec::new();
+    if status.is_none() {
+        left.extend(bench.leftovers.marked.describe().lines().map(str::to_owned));
+    }
+    left.extend(bench.clear());
+    if status.is_none() {
+        let _ = job.child.kill(); // it may have ended just now
+        job.child.wait()?;
+    }
+    let outcome: Outcome = bench.outcome(status);
+    let wrong = faults(name, bench.layout.nodes(), &outcome);
+    if wrong.is_empty() && left.is_empty() {
+        return Ok(true);
+    }
+    println!("FAILED: {name}: {wrong:?}, status {status:?}");
+    outcome.err.lines().take(20).for_each(|line| println!("    err: {line}"));
+    left.iter().take(40).for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
+    Ok(false)
+}
