@@ -26,6 +26,7 @@ use crate::am::Am;
 use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
 use crate::am::source::{Args, Source};
+use crate::barrier::hosts::Hosts;
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
@@ -117,6 +118,11 @@ impl<A: Adapter> Cells<A> {
     #[inline(always)]
     pub fn rank(&self, member: usize) -> u32 {
         self.paths[member].rank
+    }
+
+    /// The members, host by host. `None`: all are on one host.
+    pub fn hosts(&self) -> Option<Hosts> {
+        self.reach.hosts(self.members(), |member| self.rank(member))
     }
 
     /// A member's region. `None`: words travel as messages.

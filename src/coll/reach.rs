@@ -3,6 +3,7 @@
 //!
 //! Must not know: how regions are connected, and what they contain.
 
+use crate::barrier::hosts::Hosts;
 use crate::base::error::Error;
 use crate::base::fatal;
 use crate::sci::Adapter;
@@ -15,12 +16,25 @@ pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> +
 pub struct MemberReach<A: Adapter> {
     maps: Box<[OnceLock<A::Remote>]>,
     connect: Option<Connect<A>>,
+    /// The host of each node; empty: all are on one.
+    hosts: Box<[u32]>,
 }
 
 impl<A: Adapter> MemberReach<A> {
     /// For a job of `nodes` nodes. Without `connect`, no region is mapped, and words and bytes travel as messages.
     pub fn new(nodes: u32, connect: Option<Connect<A>>) -> MemberReach<A> {
-        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect }
+        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect, hosts: [].into() }
+    }
+
+    /// The same, for nodes of several hosts. `hosts` has the host of each node.
+    pub fn on_hosts(self, hosts: Box<[u32]>) -> MemberReach<A> {
+        assert_eq!(hosts.len(), self.nodes());
+        MemberReach { hosts, ..self }
+    }
+
+    /// The hosts of some nodes, as a team's members are. `None`: all are on one host.
+    pub fn hosts(&self, members: usize, rank: impl Fn(usize) -> u32) -> Option<Hosts> {
+        if self.hosts.is_empty() { None } else { Hosts::new(members, |member| self.hosts[rank(member) as usize]) }
     }
 
     /// Number of nodes.

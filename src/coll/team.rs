@@ -19,6 +19,8 @@ use super::meeting::Meetings;
 use super::reach::MemberReach;
 use super::stage::Kept;
 use crate::am::Am;
+use crate::barrier::hosts::Hosts;
+use crate::barrier::plan::Plan;
 use crate::barrier::{ArrivalCells, Barrier};
 use crate::sci::Adapter;
 use crate::sync::ModeLock;
@@ -102,6 +104,8 @@ pub struct Team<A: Adapter> {
     pub images: Images,
     /// Equal on all members and different for all other teams: the creator's node, and the number of the team there.
     pub id: u64,
+    /// Its members, host by host. `None`: all are on one host.
+    pub hosts: Option<Hosts>,
     /// The barrier of a split team. The team of all nodes uses the job's.
     pub barrier: Barrier,
     /// Its meetings: barriers of GASNet-EX.
@@ -118,6 +122,9 @@ impl<A: Adapter> Team<A> {
     /// The caller keeps the contract of [`ModeLock::new`].
     pub unsafe fn new(threaded: bool, debug: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
         let window = cells.window();
+        let (me, members, hosts) = (cells.me(), cells.members(), cells.hosts());
+        let plan = hosts.as_ref().map_or_else(|| Plan::direct(me, members), |hosts| Plan::levels(me, hosts));
+        let meetings = Meetings::new(me, members, hosts.as_ref());
         let book = Book {
             next: Cell::new(1),
             retired: Cell::new(0),
@@ -131,9 +138,10 @@ impl<A: Adapter> Team<A> {
             cells,
             images,
             id,
+            hosts,
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            barrier: unsafe { Barrier::new(threaded) },
-            meetings: Meetings::default(),
+            barrier: unsafe { Barrier::new(threaded, plan) },
+            meetings,
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             audit: debug.then(|| unsafe { Audit::new(threaded) }),
             kept: Kept::default(),

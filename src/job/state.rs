@@ -11,6 +11,8 @@ use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
+use crate::barrier::hosts::Hosts;
+use crate::barrier::plan::Plan;
 use crate::base::config::{self, Config, Reported};
 use crate::base::error::Error;
 use crate::base::log;
@@ -227,8 +229,12 @@ impl Job {
         let waiter = Waiter::new(nodes, places.locals, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
+        let plan = match Hosts::new(nodes as usize, |node| places.host(node as u32)) {
+            Some(hosts) => Plan::levels(me as usize, &hosts),
+            None => Plan::direct(me as usize, nodes as usize),
+        };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
-        let barrier = unsafe { Barrier::new(client.threaded) };
+        let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
         boot.fence()?; // after this all nodes have read the environment
@@ -352,11 +358,20 @@ impl Job {
         // SAFETY: the client keeps to its thread mode (contract: core.md §5). If two threads make one at once, one is
         // dropped.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
-        self.am.set_background(|| coll.progress());
+        self.am.set_background(|| coll.progress()); // in a job of several hosts it is set (`serve_levels`)
         if self.client.debug {
             self.am.background(1); // so that polls compare what members call, even if no collective is under way
         }
         Ok(coll)
+    }
+
+    /// In a job of several hosts: polls carry on the barrier, where this node leads its host, besides collectives.
+    fn serve_levels(&'static self) {
+        if self.adapter.far().is_some() {
+            self.am.set_background(|| {
+                self.barrier.advance(&self.am) | self.coll.get().is_some_and(|coll| coll.progress())
+            });
+        }
     }
 
     /// The settings.

@@ -164,6 +164,7 @@ impl Job {
         }
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
+        self.serve_levels();
         // ORDERING: Release ↔ Acquire in `attached`: the job is complete before its pointer is seen.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
