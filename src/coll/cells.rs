@@ -13,8 +13,8 @@
 //! 5. A member retires numbers in order. It writes its progress to its credit word at least every quarter of the
 //!    window.
 //!
-//! With mapped memory a word is one remote store. In the reference implementation the word travels as an Active
-//! Message, whose handler stores it. All other rules are the same.
+//! With mapped memory a word is one remote store. To other hosts, and in the reference implementation, the word travels as
+//! an Active Message, whose handler stores it. All other rules are the same.
 //!
 //! Must not know: collectives.
 
@@ -123,6 +123,12 @@ impl<A: Adapter> Cells<A> {
     /// The members, host by host. `None`: all are on one host.
     pub fn hosts(&self) -> Option<Hosts> {
         self.reach.hosts(self.members(), |member| self.rank(member))
+    }
+
+    /// True if words to and from a member go by stores. Both members have the same answer.
+    #[inline]
+    pub fn maps(&self, member: usize) -> bool {
+        self.reach.maps(self.rank(member))
     }
 
     /// A member's region. `None`: words travel as messages.

@@ -11,6 +11,7 @@
 //! | `moves`, `recv`, `ways` | bytes between two members |
 //! | `cells` | words between members |
 //! | `select` | the choice of the algorithm |
+//! | `tree` | trees, which know hosts |
 //! | `progress` | polls the collectives under way |
 //!
 //! With mapped memory, receivers read bytes from the source in its segment, or through the sender's stage. In the
@@ -51,6 +52,7 @@ pub mod split;
 pub mod stage;
 pub mod tasks;
 pub mod team;
+pub mod tree;
 mod typed;
 mod ways;
 

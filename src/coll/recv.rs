@@ -103,7 +103,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         if self.into.len() <= INLINE || self.announced {
             return;
         }
-        if !coll.direct {
+        if !self.phase.cx.team.cells.maps(self.from) {
             self.hold();
             self.announce_landing();
         } else if self.land {

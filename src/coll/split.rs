@@ -107,7 +107,7 @@ impl<A: Mapped> Coll<A> {
             reduction: None,
             origin: None,
         };
-        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, each);
+        let algorithm = select::algorithm(Kind::GatherAll, self.form(team, Kind::GatherAll), each);
         let cx = Context::new(self, team.clone(), 1, None);
         self.block_on(mutual::gather_all(&cx, &call, algorithm));
         let mut words = vec![[0; WORDS]; members];

@@ -104,6 +104,8 @@ pub struct Team<A: Adapter> {
     pub images: Images,
     /// Equal on all members and different for all other teams: the creator's node, and the number of the team there.
     pub id: u64,
+    /// Words and bytes go by loads and stores between all members; else between some, or none.
+    pub direct: bool,
     /// Its members, host by host. `None`: all are on one host.
     pub hosts: Option<Hosts>,
     /// The barrier of a split team. The team of all nodes uses the job's.
@@ -125,6 +127,7 @@ impl<A: Adapter> Team<A> {
         let (me, members, hosts) = (cells.me(), cells.members(), cells.hosts());
         let plan = hosts.as_ref().map_or_else(|| Plan::direct(me, members), |hosts| Plan::levels(me, hosts));
         let meetings = Meetings::new(me, members, hosts.as_ref());
+        let direct = hosts.is_none() && cells.maps(me);
         let book = Book {
             next: Cell::new(1),
             retired: Cell::new(0),
@@ -138,6 +141,7 @@ impl<A: Adapter> Team<A> {
             cells,
             images,
             id,
+            direct,
             hosts,
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             barrier: unsafe { Barrier::new(threaded, plan) },

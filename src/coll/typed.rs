@@ -68,7 +68,10 @@ impl<A: Mapped> Coll<A> {
 
     /// Starts a call. Returns its event; 0: it is done. In a team of one it is always done.
     pub fn start(&'static self, team: TeamRef<A>, call: Call) -> Result<usize, Error> {
-        let short = call.kind == Kind::ReduceAll && !self.debug && is_short(team.members(), call.each);
+        let short = call.kind == Kind::ReduceAll
+            && !self.debug
+            && is_short(team.members(), call.each)
+            && !self.form(&team, Kind::ReduceAll).levels;
         let (true, Some(Combine::Operator(how))) = (short, call.reduction) else { return self.run(team, call, false) };
         let cx = Context::new(self, team, 1, None);
         let mut exchange = Exchange::new(cx, how, call.dst(0, call.each), &call.src(0, call.each));

@@ -89,7 +89,7 @@ pub struct Job {
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
-    /// Every node has mapped the segments of all others.
+    /// Every node has mapped the segments of all others of its host.
     all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
@@ -337,22 +337,24 @@ impl Job {
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
         // All members must make the same choice.
-        let all_mapped = self.all_mapped.get().copied().unwrap_or(false) && self.adapter.far().is_none();
-        let direct = self.config.native && all_mapped;
+        let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
         let connect: Connect<Host> = Box::new(|node| {
             restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
             Ok(segment.map(0, self.area.bytes(), Placement::Anywhere)?)
         });
+        let mut reach = MemberReach::new(self.nodes, direct.then_some(connect));
+        if self.adapter.far().is_some() {
+            reach = reach.on_hosts(self.rank, (0..self.nodes).map(|node| self.host(node)).collect());
+        }
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
             landings: self.landings.clone(),
-            reach: MemberReach::new(self.nodes, direct.then_some(connect)),
+            reach,
             area: self.area,
             threaded: self.client.threaded,
             debug: self.client.debug,
-            direct,
             mapped: direct && !self.client.everything,
         };
         // SAFETY: the client keeps to its thread mode (contract: core.md §5). If two threads make one at once, one is
