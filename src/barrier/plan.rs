@@ -112,7 +112,8 @@ mod tests {
             let me = mix(seed, step) % count;
             let stages = plans[me].stages();
             if at[me].0 != usize::MAX {
-                let due: Vec<u32> = at[me].1.iter().copied().filter(|from| cells[me][*from as usize].is_some()).collect();
+                let due: Vec<u32> =
+                    at[me].1.iter().copied().filter(|from| cells[me][*from as usize].is_some()).collect();
                 for from in due {
                     let told = cells[me][from as usize].take().unwrap();
                     knows[me].iter_mut().zip(told).for_each(|(mine, theirs)| *mine |= theirs);

@@ -354,7 +354,7 @@ pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<
 /// instead.
 pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> Option<Span> {
     let cx = phase.cx;
-    if !cx.team.cells.maps(to) {
+    if !phase.maps(to) {
         return None;
     }
     super::phase::until(|| cx.team.cells.landing(phase.seq, to).is_some()).await;

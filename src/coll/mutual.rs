@@ -7,7 +7,7 @@ use super::call::Call;
 use super::moves::{Send, To, all};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
-use super::rooted::{blocks, enter, gather_up, leave, pass_down};
+use super::rooted::{blocks, enter, gather_up, leave, near_radix, pass_down};
 use super::select::{Algorithm, DIRECT_MEMBERS};
 use super::span::{Buffer, Span};
 use super::tree::Order;
@@ -100,7 +100,7 @@ async fn gather_levels<A: Mapped>(ph: Phase<'_, A>, call: &Call) {
     let Some(hosts) = &cx.team.hosts else { return };
     let host = hosts.host(cx.me());
     let order = Order::of(hosts.of(host));
-    gather_up(&ph, call, &order, 2, &call.sources()).await;
+    gather_up(&ph, call, &order, near_radix(cx), &call.sources()).await;
     let leaders: Vec<usize> = hosts.leaders().map(|leader| leader as usize).collect();
     let part = |host: usize| blocks(cx, call, call.dst[0], hosts.of(host).iter().map(|m| *m as usize));
     let own = || part(host);
@@ -117,7 +117,7 @@ async fn gather_levels<A: Mapped>(ph: Phase<'_, A>, call: &Call) {
         }
         false => {}
     }
-    pass_down(ph, &order, 2, &call.dst(0, cx.team.images.total() * call.each), || ()).await;
+    pass_down(ph, &order, near_radix(cx), &call.dst(0, cx.team.images.total() * call.each), || ()).await;
 }
 
 /// Exchange.

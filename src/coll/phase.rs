@@ -151,6 +151,12 @@ impl<A: Mapped> Phase<'_, A> {
         self.cx.team.cells.body(self.seq, from, count)
     }
 
+    /// True if words and bytes to and from a member go by loads and stores.
+    #[inline]
+    pub fn maps(&self, member: usize) -> bool {
+        self.cx.team.direct || self.cx.team.cells.maps(member)
+    }
+
     /// Answers a member.
     #[inline]
     pub fn answer(&self, to: usize, what: Word, value: u32) {

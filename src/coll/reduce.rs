@@ -11,7 +11,7 @@ use super::combine::{Combine, Reduction};
 use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
-use super::rooted::{enter, leave, pass_down};
+use super::rooted::{enter, leave, near_radix, pass_down};
 use super::select::{self, Algorithm, DIRECT_MEMBERS};
 use super::span::{Buffer, Span};
 use super::tree::Order;
@@ -90,6 +90,11 @@ fn ascending<A: Mapped>(cx: &Context<A>) -> Order<'_> {
     Order::from(0, cx.members(), cx.team.hosts.as_ref().filter(|hosts| hosts.are_in_order()))
 }
 
+/// The radix of the trees in which members of one host combine.
+fn near_sum_radix<A: Mapped>(cx: &Context<A>, call: &Call) -> usize {
+    select::near_sum_radix(cx.team.cells.maps(cx.me()), call.each)
+}
+
 /// True if the hosts' leaders send their vectors directly to who combines them: they are few, or the vectors so long that they
 /// share the work.
 fn is_direct<A: Mapped>(cx: &Context<A>, call: &Call) -> bool {
@@ -103,7 +108,7 @@ async fn reduce_levels<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
-    let sum = sum_up(ph, call, how, (&Order::of(hosts.of(hosts.host(cx.me()))), 2)).await;
+    let sum = sum_up(ph, call, how, (&Order::of(hosts.of(hosts.host(cx.me()))), near_sum_radix(cx, call))).await;
     let last = cx.phase(1).await;
     let sum = sum.as_ref().map(Span::of);
     if cx.me() == root {
@@ -112,7 +117,8 @@ async fn reduce_levels<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
             leaders().filter(|m| *m != root).map(|from| Recv::lent(last, from, call.each)).collect();
         arrived(&mut Vec::new(), &mut recvs).await;
         let mut received = recvs.iter().map(Recv::bytes);
-        let operands: Vec<&Span> = leaders().filter_map(|m| if m == root { sum.as_ref() } else { received.next() }).collect();
+        let operands: Vec<&Span> =
+            leaders().filter_map(|m| if m == root { sum.as_ref() } else { received.next() }).collect();
         fold(how, &operands, &call.dst(0, call.each));
         recvs.iter().for_each(Recv::give_back);
     } else if let Some(sum) = sum {
@@ -206,7 +212,7 @@ async fn reduce_all_levels<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combin
     let host = hosts.host(cx.me());
     let order = Order::of(hosts.of(host));
     let ph = cx.phase(0).await;
-    let sum = sum_up(ph, call, how, (&order, 2)).await;
+    let sum = sum_up(ph, call, how, (&order, near_sum_radix(cx, call))).await;
     let last = cx.phase(1).await;
     let dst = call.dst(0, call.each);
     if let Some(sum) = &sum {
@@ -218,7 +224,7 @@ async fn reduce_all_levels<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combin
             join_all(ph, &circle, how, &sum, &dst).await;
         }
     }
-    pass_down(last, &order, 2, &dst, || ()).await;
+    pass_down(last, &order, near_radix(cx), &dst, || ()).await;
 }
 
 /// Each member combines its part of all vectors, and sends the result to all.

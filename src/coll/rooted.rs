@@ -22,7 +22,12 @@ use super::tree::Order;
 
 /// The order in which trees below `root` count this team's members.
 fn order<A: Mapped>(cx: &Context<A>, root: usize) -> Order<'_> {
-    Order::from(root, cx.members(), cx.team.hosts.as_ref())
+    Order::from(root, cx.members(), cx.team.hosts.as_ref()).near(near_radix(cx))
+}
+
+/// The radix of trees inside this member's host.
+pub fn near_radix<A: Mapped>(cx: &Context<A>) -> usize {
+    select::near_radix(cx.team.cells.maps(cx.me()))
 }
 
 /// With IN_ALLSYNC: each member tells the root that it has called, and the root waits for all.
@@ -136,6 +141,9 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, order: &Order<'
     let cx = ph.cx;
     let place = order.place(cx.me());
     let tree = order.tree(radix, place);
+    if let (Some(parent), []) = (tree.parent, &tree.children[..]) {
+        return recv(Recv::new(*ph, order.member(parent), own.clone())).await;
+    }
     let run = |first: usize, count: usize| (first..first + count).map(|place| order.member(place));
     // Blocks of this member's subtree, in tree order. The root's are in place; those of an inner member go through a
     // buffer.
@@ -150,8 +158,7 @@ async fn scatter_down<A: Mapped>(ph: &Phase<'_, A>, call: &Call, order: &Order<'
             Span::of(buffer).part(at, bytes(cx, call, run(first, count)))
         }
     };
-    let down =
-        |(first, count): &(usize, usize)| Send::new(*ph, To::One(order.member(*first)), part(*first, *count));
+    let down = |(first, count): &(usize, usize)| Send::new(*ph, To::One(order.member(*first)), part(*first, *count));
     all(tree.children.iter().rev().map(down).collect(), Vec::new(), || own.copy_from(&part(place, 1))).await;
 }
 
@@ -182,6 +189,9 @@ pub async fn gather_up<A: Mapped>(ph: &Phase<'_, A>, call: &Call, order: &Order<
     let cx = ph.cx;
     let place = order.place(cx.me());
     let tree = order.tree(radix, place);
+    if let (Some(parent), []) = (tree.parent, &tree.children[..]) {
+        return send(Send::new(*ph, To::One(order.member(parent)), own.clone())).await;
+    }
     let run = |first: usize, count: usize| (first..first + count).map(|place| order.member(place));
     let buffer = tree.parent.map(|_| Buffer::new(bytes(cx, call, run(place, tree.size))));
     let part = |first: usize, count: usize| match &buffer {

@@ -20,6 +20,16 @@ pub const PUSH: usize = 8 << 10;
 /// From this many bytes of a vector on, the members share the work of a reduction.
 pub const SHARED_REDUCE: usize = if cfg!(loom) { 1 << 20 } else { 16 << 10 };
 
+/// The radix of a tree inside a host. With mapped memory, members read from the leader's at the same time.
+pub const fn near_radix(mapped: bool) -> usize {
+    if mapped { 16 } else { 2 }
+}
+
+/// The radix of a tree inside a host by which vectors of `bytes` are combined. Long ones are combined by several members at a time.
+pub const fn near_sum_radix(mapped: bool, bytes: usize) -> usize {
+    if mapped && bytes <= SHARED_REDUCE { DIRECT_MEMBERS } else { 2 }
+}
+
 /// The pattern in which bytes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {

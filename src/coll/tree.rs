@@ -38,7 +38,11 @@ impl Tree {
 
 /// The order in which a tree counts members.
 #[derive(Clone, Copy)]
-pub struct Order<'a>(Kind<'a>);
+pub struct Order<'a> {
+    kind: Kind<'a>,
+    /// The radix of trees inside a host, if it is another one.
+    near: Option<usize>,
+}
 
 #[derive(Clone, Copy)]
 enum Kind<'a> {
@@ -53,20 +57,25 @@ enum Kind<'a> {
 impl<'a> Order<'a> {
     /// All `members` of a team, from `root` on. `hosts`: they are on several.
     pub fn from(root: usize, members: usize, hosts: Option<&'a Hosts>) -> Order<'a> {
-        let Some(hosts) = hosts else { return Order(Kind::Round { root, members }) };
+        let Some(hosts) = hosts else { return Order { kind: Kind::Round { root, members }, near: None } };
         let first = hosts.host(root);
         let start = hosts.start(first);
-        Order(Kind::Hosts { hosts, first, start, root: hosts.place(root) - start })
+        Order { kind: Kind::Hosts { hosts, first, start, root: hosts.place(root) - start }, near: None }
+    }
+
+    /// The same, where trees have another radix inside hosts. It changes nothing in teams on one host.
+    pub fn near(self, radix: usize) -> Order<'a> {
+        Order { near: Some(radix), ..self }
     }
 
     /// These members alone. The first is the root.
     pub fn of(members: &'a [u32]) -> Order<'a> {
-        Order(Kind::Group(members))
+        Order { kind: Kind::Group(members), near: None }
     }
 
     /// The member at a place.
     pub fn member(&self, place: usize) -> usize {
-        match self.0 {
+        match self.kind {
             Kind::Round { root, members } => (root + place) % members,
             Kind::Hosts { hosts, first, start, root } => {
                 let here = hosts.of(first);
@@ -81,7 +90,7 @@ impl<'a> Order<'a> {
 
     /// The place of a member, which is one of those counted.
     pub fn place(&self, member: usize) -> usize {
-        match self.0 {
+        match self.kind {
             Kind::Round { root, members } => (member + members - root) % members,
             Kind::Hosts { hosts, first, start, root } => {
                 let (here, place) = (hosts.of(first).len(), hosts.place(member));
@@ -96,7 +105,7 @@ impl<'a> Order<'a> {
 
     /// The part of the member at `place` in a tree of this radix.
     pub fn tree(&self, radix: usize, place: usize) -> Tree {
-        let (hosts, first, start) = match self.0 {
+        let (hosts, first, start) = match self.kind {
             Kind::Round { members, .. } => return Tree::new(radix, place, members),
             Kind::Group(members) => return Tree::new(radix, place, members.len()),
             Kind::Hosts { hosts, first, start, .. } => (hosts, first, start),
@@ -109,7 +118,7 @@ impl<'a> Order<'a> {
         };
         let at = (hosts.host(self.member(place)) + count - first) % count;
         let (base, end) = (begins(at), begins(at + 1));
-        let inner = Tree::new(radix, place - base, end - base);
+        let inner = Tree::new(self.near.unwrap_or(radix), place - base, end - base);
         let mut children: Vec<_> = inner.children.iter().map(|(child, size)| (base + child, *size)).collect();
         if place != base {
             return Tree { parent: inner.parent.map(|parent| base + parent), children, size: inner.size };
@@ -170,10 +179,13 @@ mod tests {
         ];
         for names in shapes {
             let hosts = Hosts::new(names.len(), |m| names[m]).unwrap();
-            for (radix, root) in [2, 3, 4].into_iter().flat_map(|radix| (0..names.len()).map(move |root| (radix, root))) {
+            for (radix, root) in [2, 3, 4].into_iter().flat_map(|radix| (0..names.len()).map(move |root| (radix, root)))
+            {
                 let order = Order::from(root, names.len(), Some(&hosts));
                 assert_eq!(order.member(0), root);
-                assert_eq!(check(&order, radix, names.len(), |m| names[m]), hosts.count() - 1);
+                for order in [order, order.near(16)] {
+                    assert_eq!(check(&order, radix, names.len(), |m| names[m]), hosts.count() - 1);
+                }
             }
         }
     }
