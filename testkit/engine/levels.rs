@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of the largest block.
-const MOST: usize = 40_000;
+const MOST: usize = 70_000;
 /// Bytes of a block: in one message, in two lines, ahead, by rounds, shared.
 const SIZES: [usize; 6] = [8, 80, 96, 3000, 5000, MOST];
 /// The hosts of the nodes of some jobs.
