@@ -10,6 +10,7 @@
 //! | `exchange` | short reductions to all |
 //! | `moves`, `recv`, `ways` | bytes between two members |
 //! | `cells` | words between members |
+//! | `book` | their sequence numbers |
 //! | `select` | the choice of the algorithm |
 //! | `tree` | trees, which know hosts |
 //! | `progress` | polls the collectives under way |
@@ -23,6 +24,7 @@
 
 pub mod area;
 pub mod audit;
+mod book;
 pub mod call;
 pub mod cells;
 pub mod combine;

@@ -8,6 +8,7 @@ use super::area::CHUNK;
 use super::call::Call;
 use super::cells::{WORDS, Word};
 use super::description::{Description, MEETING};
+use super::tasks::{Task, Work};
 use super::team::TeamRef;
 use super::{Coll, Mapped};
 use crate::am::corrupt::corrupt;
@@ -33,7 +34,9 @@ pub struct Context<A: Mapped> {
 
 impl<A: Mapped> Drop for Context<A> {
     fn drop(&mut self) {
-        self.team.retire(self.coll.am, self.first, self.count);
+        if self.team.retire(self.coll.am, self.first, self.count) {
+            self.coll.start_task(self.team.clone(), Task::new(Work::Follow));
+        }
     }
 }
 

@@ -137,6 +137,10 @@ impl<A: Mapped> Coll<A> {
         while Arc::strong_count(&team) > 2 {
             failed = self.am.wait_step(failed); // runs the team's collectives
         }
+        while team.lags() {
+            failed = self.am.wait_step(failed);
+            team.follow(self.am);
+        }
         while !team.stop_credits() {
             failed = self.am.wait_step(failed);
         }

@@ -27,6 +27,8 @@ pub enum Work {
     Future(Pin<Box<dyn Future<Output = ()> + Send>>),
     /// Waits for this meeting of the team.
     Meeting(u64),
+    /// Sends credits that wait for those of others.
+    Follow,
     /// Tells others of arrivals in the team's split-phase barrier.
     Arrivals,
 }
@@ -50,6 +52,7 @@ impl Task {
         match &mut self.work {
             Work::Future(future) => future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready(),
             Work::Meeting(number) => team.meetings.is_over(&team.cells, am, *number),
+            Work::Follow => team.follow(am),
             Work::Arrivals => {
                 team.barrier.advance(&Members(team, am));
                 !team.barrier.owes()
