@@ -8,10 +8,10 @@
 //!    the answer line, which the same member writes. A reader that sees the head sees them.
 //! 3. Bytes that a word announces elsewhere (in a segment or in the stage) are stored before it, behind a store
 //!    barrier.
-//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window. So no
+//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window, or a leader for it. So no
 //!    member reads what is overwritten, and no member that still writes for the older number is overtaken.
 //! 5. A member retires numbers in order. It writes its progress to its credit word at least every quarter of the
-//!    window.
+//!    window (`book.rs`).
 //!
 //! With mapped memory a word is one remote store. To other hosts, and in the reference implementation, the word travels as
 //! an Active Message, whose handler stores it. All other rules are the same.
