@@ -18,6 +18,8 @@ mod handlers;
 mod hostile;
 #[cfg(loom)]
 mod lent;
+#[cfg(not(loom))]
+mod levels;
 #[cfg(loom)]
 mod models;
 #[cfg(loom)]

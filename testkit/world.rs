@@ -11,6 +11,8 @@ use crate::am::segments::PeerSegment;
 use crate::am::wait::{Mode, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
+use crate::barrier::hosts::Hosts;
+use crate::barrier::plan::Plan;
 use crate::base::config::Config;
 use crate::base::error::Error;
 use crate::sci::heap::{Heap, HeapFabric};
@@ -82,6 +84,8 @@ pub(crate) struct Shape {
     pub acquainted: bool,
     /// The number of answered requests that every pair starts after.
     pub start: u32,
+    /// The host of each node; empty: all are on one. The barrier goes by it.
+    pub hosts: Vec<u32>,
     pub config: Config,
 }
 
@@ -99,6 +103,7 @@ impl Shape {
             threaded: false,
             acquainted: false,
             start: 0,
+            hosts: Vec::new(),
             config,
         }
     }
@@ -245,8 +250,13 @@ fn node<A: Adapter>(
         });
     }
     am.start_at(shape.start);
+    let hosts = Hosts::new(shape.hosts.len(), |node| shape.hosts[node]);
+    let plan = match &hosts {
+        Some(hosts) => Plan::levels(me as usize, hosts),
+        None => Plan::direct(me as usize, shape.nodes as usize),
+    };
     // SAFETY: without `threaded`, tests use a node on one thread at a time.
-    let barrier = unsafe { Barrier::new(shape.threaded) };
+    let barrier = unsafe { Barrier::new(shape.threaded, plan) };
     Node { me, am, barrier, bases: bases.to_vec(), maps, _regions: Vec::new(), _memory: Vec::new() }
 }
 

@@ -1,21 +1,32 @@
 //! The split-phase barrier: notify, wait, try, with names (contract: extended.md §8). It is for all nodes or for a
 //! team.
 //!
-//! Each member writes its arrival (phase, kind, name) into its own cell in every other member's region, and reads its
-//! own region only. [`ArrivalCells`] says where the cells are. No member forwards for another one. So a node that has
-//! notified may compute without polling, and the others' waits still complete.
+//! A member writes what it knows of arrivals (phase, kind, name) into its own cell in another member's region, and reads its
+//! own region only. [`ArrivalCells`] says where the cells are, [`Plan`] who writes for whom. On one host each member
+//! writes for every other one, and none forwards for another. So a node that has notified may compute without polling, and
+//! the others' waits still complete. On several hosts leaders forward for their hosts. So the first node of each host must
+//! poll, or the others' waits do not complete.
 //!
 //! There are two cells, by the phase's parity. A fast node may be one phase ahead of a slow one, but never two,
-//! because its wait for phase k needs every member's notify for phase k.
+//! because its wait for phase k needs every member's notify for phase k. A cell is written again two phases later. Then its
+//! reader has notified the phase between, so it has read the cell.
+//!
+//! A leader's part goes on in notify, wait and try, and in [`Barrier::advance`], which the job calls in polls while a leader
+//! has somebody to tell ([`ArrivalCells::owe`]). Each stage is told by one thread, outside the lock. Two threads may tell two
+//! stages at the same time, because these go to different members. The phase does not end before both are done.
 //!
 //! Must not know: messages. The caller decides how to wait, and what polls meanwhile.
 
 #![allow(unsafe_code)] // mapped cells
 
+pub mod hosts;
+pub mod plan;
+
 use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
+use plan::{Plan, Stage};
 use std::cell::Cell;
 
 /// C's `GASNET_BARRIERFLAG_ANONYMOUS`.
@@ -86,8 +97,24 @@ struct State {
     /// True after the first notify. `phase` alone would not show that, because it wraps to 0.
     begun: Cell<bool>,
     consensus: Cell<Consensus>,
-    /// Number of peers, from the first one on, whose arrivals are part of `consensus`.
-    arrived: Cell<usize>,
+    /// The stage of the plan.
+    stage: Cell<usize>,
+    /// Number of members that the stage hears, from the first one on, whose words are part of `consensus`.
+    heard: Cell<usize>,
+    /// Threads that are telling a stage but the first.
+    telling: Cell<u32>,
+    /// The cells have been told that later stages are to come.
+    owes: Cell<bool>,
+}
+
+/// What is to be done next in a phase.
+enum Next {
+    /// To tell a stage this word.
+    Tell { stage: usize, parity: usize, word: CellWord },
+    /// To wait for others.
+    Wait,
+    /// Nothing.
+    Over,
 }
 
 /// The members of a barrier, and the cells through which they see each other's arrivals.
@@ -101,6 +128,8 @@ pub trait ArrivalCells {
     fn arrive(&self, member: usize, parity: usize, word: u64);
     /// Another member's cell of `parity`, read with Acquire: the reader sees what that member stored before.
     fn arrival(&self, member: usize, parity: usize) -> u64;
+    /// While it is `true`, polls must call [`Barrier::advance`]. Called in turns, beginning with `true`.
+    fn owe(&self, _more: bool) {}
 }
 
 /// All nodes meet by cells in their control regions.
@@ -127,26 +156,34 @@ impl<A: Adapter> ArrivalCells for Am<A> {
         // ORDERING: Acquire ↔ Release in `arrive`: after the wait, this node sees what the peer stored before.
         self.control.word(self.layout.barrier(parity, member)).load(Ordering::Acquire)
     }
+
+    fn owe(&self, more: bool) {
+        self.background(if more { 1 } else { -1 });
+    }
 }
 
 /// A barrier's state at one member.
 pub struct Barrier {
+    plan: Plan,
     state: ModeLock<State>,
 }
 
 impl Barrier {
     /// # Safety
     /// The caller keeps the contract of [`ModeLock::new`].
-    pub unsafe fn new(threaded: bool) -> Barrier {
+    pub unsafe fn new(threaded: bool, plan: Plan) -> Barrier {
         let state = State {
             phase: Cell::new(0),
             pending: Cell::new(false),
             begun: Cell::new(false),
             consensus: Cell::new(Consensus::Anonymous),
-            arrived: Cell::new(0),
+            stage: Cell::new(0),
+            heard: Cell::new(0),
+            telling: Cell::new(0),
+            owes: Cell::new(false),
         };
         // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-        Barrier { state: unsafe { ModeLock::new(threaded, state) } }
+        Barrier { plan, state: unsafe { ModeLock::new(threaded, state) } }
     }
 
     /// Sets the state to that after `n` phases. All nodes must start with the same number.
@@ -166,36 +203,117 @@ impl Barrier {
             s.begun.set(true);
             let mine = Consensus::of(id, flags);
             s.consensus.set(mine);
-            s.arrived.set(0);
+            s.stage.set(0);
+            s.heard.set(0);
             Ok((phase, mine))
         })?;
         // This is outside the lock, because an arrival may be a message. That may have to wait, and run handlers
         // meanwhile.
-        for member in (0..cells.members()).filter(|m| *m != cells.me()) {
-            cells.arrive(member, phase as usize & 1, CellWord::new(phase, mine).0);
+        let stages = self.plan.stages();
+        tell(cells, &stages[0], phase as usize & 1, CellWord::new(phase, mine));
+        if stages.len() > 1 {
+            self.begin_levels(cells);
         }
         Ok(())
+    }
+
+    /// Goes on with the later stages, and has polls do so if others have not arrived.
+    #[cold]
+    fn begin_levels(&self, cells: &(impl ArrivalCells + ?Sized)) {
+        self.advance(cells);
+        self.state.with(|s| {
+            // Another thread's poll may have told the last stage meanwhile.
+            if s.stage.get() + 1 < self.plan.stages().len() {
+                s.owes.set(true);
+                cells.owe(true);
+            }
+        });
+    }
+
+    /// Does what others wait for, as far as it gets. True if it did anything. Any thread may call it outside handlers.
+    pub fn advance(&self, cells: &(impl ArrivalCells + ?Sized)) -> bool {
+        let mut did = false;
+        while let Next::Tell { stage, parity, word } =
+            self.state.with(|s| if s.pending.get() { self.look(cells, s) } else { Next::Wait })
+        {
+            self.tell_later(cells, stage, parity, word);
+            did = true;
+        }
+        did
+    }
+
+    /// True while polls must call [`Self::advance`].
+    pub fn owes(&self) -> bool {
+        self.plan.stages().len() > 1 && self.state.with(|s| s.owes.get())
     }
 
     /// Ends the phase if all members have arrived. The result then says whether this node's wait matches (extended.md
     /// §8.3). `None`: some have not arrived. `BadArg`: there was no notify.
     pub fn finished(&self, cells: &(impl ArrivalCells + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
-        self.state.with(|s| {
-            if !s.pending.get() {
-                return bad_arg(format_args!("a wait or try without a notify"));
+        loop {
+            let next = self.state.with(|s| {
+                if !s.pending.get() {
+                    return bad_arg(format_args!("a wait or try without a notify"));
+                }
+                let next = self.look(cells, s);
+                s.pending.set(!matches!(next, Next::Over));
+                Ok((next, s.consensus.get()))
+            })?;
+            match next {
+                (Next::Wait, _) => return Ok(None),
+                (Next::Tell { stage, parity, word }, _) => self.tell_later(cells, stage, parity, word),
+                (Next::Over, consensus) => {
+                    return Ok(Some(match consensus {
+                        Consensus::Mismatch => false,
+                        _ if flags & MISMATCH != 0 => false,
+                        _ if flags & ANONYMOUS != 0 => true,
+                        Consensus::Named(name) => name == id,
+                        Consensus::Anonymous => true,
+                    }));
+                }
             }
-            if !all_arrived(cells, s) {
-                return Ok(None);
-            }
-            s.pending.set(false);
-            Ok(Some(match s.consensus.get() {
-                Consensus::Mismatch => false,
-                _ if flags & MISMATCH != 0 => false,
-                _ if flags & ANONYMOUS != 0 => true,
-                Consensus::Named(name) => name == id,
-                Consensus::Anonymous => true,
-            }))
-        })
+        }
+    }
+
+    /// Takes the next step of a phase. The caller tells the stage that this returns.
+    #[inline]
+    fn look(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> Next {
+        let stages = self.plan.stages();
+        if !self.has_heard(cells, s) {
+            return Next::Wait;
+        }
+        let stage = s.stage.get() + 1;
+        if stage == stages.len() {
+            return if s.telling.get() == 0 { Next::Over } else { Next::Wait };
+        }
+        s.stage.set(stage);
+        s.heard.set(0);
+        s.telling.set(s.telling.get() + 1);
+        if stage + 1 == stages.len() && s.owes.replace(false) {
+            cells.owe(false);
+        }
+        let phase = s.phase.get();
+        Next::Tell { stage, parity: phase as usize & 1, word: CellWord::new(phase, s.consensus.get()) }
+    }
+
+    #[cold]
+    fn tell_later(&self, cells: &(impl ArrivalCells + ?Sized), stage: usize, parity: usize, word: CellWord) {
+        tell(cells, &self.plan.stages()[stage], parity, word);
+        self.state.with(|s| s.telling.set(s.telling.get() - 1));
+    }
+
+    /// True if all that the stage hears has come.
+    #[inline]
+    fn has_heard(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> bool {
+        let phase = s.phase.get();
+        let hear = &self.plan.stages()[s.stage.get()].hear;
+        while let Some(member) = hear.get(s.heard.get()) {
+            let word = CellWord(cells.arrival(*member as usize, phase as usize & 1));
+            let Some(arrival) = word.arrival(phase) else { return false };
+            s.consensus.set(s.consensus.get().and(arrival));
+            s.heard.set(s.heard.get() + 1);
+        }
+        true
     }
 
     /// Serves messages until all have arrived. The result is that of [`Self::finished`].
@@ -211,7 +329,7 @@ impl Barrier {
             if let Some(matches) = self.finished(cells, id, flags)? {
                 return Ok(matches);
             }
-            failed = am.wait_step_for(failed, || self.state.with(|s| all_arrived(cells, s)));
+            failed = am.wait_step_for(failed, || self.state.with(|s| self.has_heard(cells, s)));
         }
     }
 
@@ -235,18 +353,12 @@ impl Barrier {
     }
 }
 
-fn all_arrived(cells: &(impl ArrivalCells + ?Sized), s: &State) -> bool {
-    let phase = s.phase.get();
-    while s.arrived.get() < cells.members() {
-        let member = s.arrived.get();
-        if member != cells.me() {
-            let word = CellWord(cells.arrival(member, phase as usize & 1));
-            let Some(arrival) = word.arrival(phase) else { return false };
-            s.consensus.set(s.consensus.get().and(arrival));
-        }
-        s.arrived.set(member + 1);
+/// Tells the members of a stage.
+#[inline(always)]
+fn tell(cells: &(impl ArrivalCells + ?Sized), stage: &Stage, parity: usize, word: CellWord) {
+    for member in &stage.tell {
+        cells.arrive(*member as usize, parity, word.0);
     }
-    true
 }
 
 #[cfg(test)]

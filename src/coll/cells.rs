@@ -8,13 +8,13 @@
 //!    the answer line, which the same member writes. A reader that sees the head sees them.
 //! 3. Bytes that a word announces elsewhere (in a segment or in the stage) are stored before it, behind a store
 //!    barrier.
-//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window. So no
+//! 4. Lines of sequence number `s` are written only when every member has said that it retired `s` − window, or a leader for it. So no
 //!    member reads what is overwritten, and no member that still writes for the older number is overtaken.
 //! 5. A member retires numbers in order. It writes its progress to its credit word at least every quarter of the
-//!    window.
+//!    window (`book.rs`).
 //!
-//! With mapped memory a word is one remote store. In the reference implementation the word travels as an Active
-//! Message, whose handler stores it. All other rules are the same.
+//! With mapped memory a word is one remote store. To other hosts, and in the reference implementation, the word travels as
+//! an Active Message, whose handler stores it. All other rules are the same.
 //!
 //! Must not know: collectives.
 
@@ -26,6 +26,7 @@ use crate::am::Am;
 use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
 use crate::am::source::{Args, Source};
+use crate::barrier::hosts::Hosts;
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
@@ -117,6 +118,17 @@ impl<A: Adapter> Cells<A> {
     #[inline(always)]
     pub fn rank(&self, member: usize) -> u32 {
         self.paths[member].rank
+    }
+
+    /// The members, host by host. `None`: all are on one host.
+    pub fn hosts(&self) -> Option<Hosts> {
+        self.reach.hosts(self.members(), |member| self.rank(member))
+    }
+
+    /// True if words to and from a member go by stores. Both members have the same answer.
+    #[inline]
+    pub fn maps(&self, member: usize) -> bool {
+        self.reach.maps(self.rank(member))
     }
 
     /// A member's region. `None`: words travel as messages.

@@ -43,9 +43,7 @@ pub struct Setting<A: Mapped> {
     pub threaded: bool,
     /// The clients are debug clients.
     pub debug: bool,
-    /// Words and bytes go by loads and stores; otherwise by messages.
-    pub direct: bool,
-    /// Peers can read this node's segment.
+    /// Peers of this host can read this node's segment.
     pub mapped: bool,
 }
 
@@ -64,7 +62,6 @@ pub struct Coll<A: Mapped> {
     pub(crate) region: A::Local,
     pub(crate) reach: Arc<MemberReach<A>>,
     pub(crate) area: Area,
-    pub(crate) direct: bool,
     pub(crate) stage: Stage,
     pub(crate) landings: Arc<Landings>,
     pub(crate) heap: Heap,
@@ -111,7 +108,7 @@ impl<A: Mapped> Coll<A> {
     /// # Safety
     /// The caller keeps the contract of [`ModeLock::new`], with `setting.threaded`.
     pub unsafe fn new(setting: Setting<A>) -> Coll<A> {
-        let Setting { am, region, landings, reach, area, threaded, debug, direct, mapped } = setting;
+        let Setting { am, region, landings, reach, area, threaded, debug, mapped } = setting;
         let (images, reach) = (Images::One(reach.nodes()), Arc::new(reach));
         // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
         let all = unsafe { all_nodes(&region, &reach, area, 0, (threaded, debug), am.me(), images) };
@@ -119,7 +116,6 @@ impl<A: Mapped> Coll<A> {
             am,
             region,
             area,
-            direct,
             stage: Stage::new(area.buffers()),
             landings,
             heap: area.free_space(),
@@ -143,7 +139,7 @@ impl<A: Mapped> Coll<A> {
         }
     }
 
-    /// True if peers can read and write `[address, address + len)`.
+    /// True if peers of this host can read and write `[address, address + len)`.
     pub(crate) fn is_mapped(&self, address: usize, len: usize) -> bool {
         self.mapped && self.am.segments().is_segment(self.am.me(), address, len)
     }

@@ -10,7 +10,9 @@
 //! | `exchange` | short reductions to all |
 //! | `moves`, `recv`, `ways` | bytes between two members |
 //! | `cells` | words between members |
+//! | `book` | their sequence numbers |
 //! | `select` | the choice of the algorithm |
+//! | `tree` | trees, which know hosts |
 //! | `progress` | polls the collectives under way |
 //!
 //! With mapped memory, receivers read bytes from the source in its segment, or through the sender's stage. In the
@@ -22,6 +24,7 @@
 
 pub mod area;
 pub mod audit;
+mod book;
 pub mod call;
 pub mod cells;
 pub mod combine;
@@ -51,6 +54,7 @@ pub mod split;
 pub mod stage;
 pub mod tasks;
 pub mod team;
+pub mod tree;
 mod typed;
 mod ways;
 

@@ -1,7 +1,7 @@
 //! Moves bytes between two members, or from one to several. A [`Send`] and its [`Recv`]s take steps.
 //!
-//! The sender chooses one of the ways (`ways.rs`), with two exceptions. Where words travel as messages, everything that
-//! is too long for one message goes `BY_AM`. A `Send` that is made to push waits for the address that its `Recv`, made
+//! The sender chooses one of the ways (`ways.rs`), with two exceptions. To members to whom words travel as messages,
+//! everything that is too long for one message goes `BY_AM`, without a word before. A `Send` that is made to push waits for the address that its `Recv`, made
 //! to be pushed, gives.
 //!
 //! Must not know: which collective moves, and why.
@@ -109,6 +109,20 @@ impl<'a, A: Mapped> Send<'a, A> {
         }
     }
 
+    /// True if all receivers' memory is mapped. If it is for some only, these have been told that messages come.
+    fn maps_all(&self) -> bool {
+        let cx = self.phase.cx;
+        if cx.team.direct {
+            return true;
+        }
+        let near = || (0..self.receivers()).map(|i| self.receiver(i)).filter(|to| cx.team.cells.maps(*to));
+        let all = near().count() == self.receivers();
+        if !all {
+            near().for_each(|to| self.phase.send(to, HOW_BY_AM, &[]));
+        }
+        all
+    }
+
     fn send_all(&self, head: u32, body: &[u64]) {
         for i in 0..self.receivers() {
             self.phase.send(self.receiver(i), head, body);
@@ -154,7 +168,7 @@ impl<'a, A: Mapped> Send<'a, A> {
             self.state = State::Done;
             return true;
         }
-        if !coll.direct {
+        if !self.maps_all() {
             self.state = State::ByAm { receiver: 0, sent: 0, whole: None };
             return true;
         }
@@ -340,7 +354,7 @@ pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<
 /// instead.
 pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> Option<Span> {
     let cx = phase.cx;
-    if !cx.coll.direct {
+    if !phase.maps(to) {
         return None;
     }
     super::phase::until(|| cx.team.cells.landing(phase.seq, to).is_some()).await;

@@ -8,7 +8,7 @@ use super::area::CHUNK;
 use super::call::Call;
 use super::cells::{WORDS, Word};
 use super::description::{Description, MEETING};
-use super::select::DIRECT_MEMBERS;
+use super::tasks::{Task, Work};
 use super::team::TeamRef;
 use super::{Coll, Mapped};
 use crate::am::corrupt::corrupt;
@@ -34,7 +34,9 @@ pub struct Context<A: Mapped> {
 
 impl<A: Mapped> Drop for Context<A> {
     fn drop(&mut self) {
-        self.team.retire(self.coll.am, self.first, self.count);
+        if self.team.retire(self.coll.am, self.first, self.count) {
+            self.coll.start_task(self.team.clone(), Task::new(Work::Follow));
+        }
     }
 }
 
@@ -152,6 +154,12 @@ impl<A: Mapped> Phase<'_, A> {
         self.cx.team.cells.body(self.seq, from, count)
     }
 
+    /// True if words and bytes to and from a member go by loads and stores.
+    #[inline]
+    pub fn maps(&self, member: usize) -> bool {
+        self.cx.team.direct || self.cx.team.cells.maps(member)
+    }
+
     /// Answers a member.
     #[inline]
     pub fn answer(&self, to: usize, what: Word, value: u32) {
@@ -177,18 +185,16 @@ impl<A: Mapped> Phase<'_, A> {
         until(|| self.answered(from, what).is_some()).await
     }
 
-    /// Waits until all members have sent `what`. In small teams each member sends it to all. In large ones it goes in
-    /// rounds, to the member at a distance that doubles.
+    /// Waits until all members have sent `what`. In small teams on one host each member sends it to all; others have a plan.
     pub async fn wait_for_all(&self, what: Word) {
-        let (me, members) = (self.cx.me(), self.cx.members());
-        if members <= DIRECT_MEMBERS {
+        let Some(plan) = self.cx.team.meetings.plan() else {
             return self.wait_for_each(what).await;
-        }
-        let mut distance = 1;
-        while distance < members {
-            self.answer((me + distance) % members, what, 1);
-            self.wait_for((me + members - distance) % members, what).await;
-            distance *= 2;
+        };
+        for stage in plan.stages() {
+            stage.tell.iter().for_each(|to| self.answer(*to as usize, what, 1));
+            for from in &stage.hear {
+                self.wait_for(*from as usize, what).await;
+            }
         }
     }
 

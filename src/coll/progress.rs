@@ -9,7 +9,7 @@
 use super::area;
 use super::engine::{Coll, Mapped};
 use super::patience::Patience;
-use super::tasks::{Running, Task, Turn};
+use super::tasks::{Running, Task, Turn, Work};
 use super::team::TeamRef;
 use crate::base::error::Error;
 use crate::sync::Ordering;
@@ -89,6 +89,12 @@ impl<A: Mapped> Coll<A> {
         if n & 15 == 0 {
             self.am.poll();
         }
+    }
+
+    /// After a notify of a split team's barrier by which this member owes others something: polls see to that.
+    pub fn carry_on(&self, handle: usize) -> Result<(), Error> {
+        self.start_task(self.team(handle)?, Task::new(Work::Arrivals));
+        Ok(())
     }
 
     /// Starts a task that is not done.

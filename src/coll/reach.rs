@@ -3,6 +3,7 @@
 //!
 //! Must not know: how regions are connected, and what they contain.
 
+use crate::barrier::hosts::Hosts;
 use crate::base::error::Error;
 use crate::base::fatal;
 use crate::sci::Adapter;
@@ -15,12 +16,33 @@ pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> +
 pub struct MemberReach<A: Adapter> {
     maps: Box<[OnceLock<A::Remote>]>,
     connect: Option<Connect<A>>,
+    /// The host of each node; empty: all are on one.
+    hosts: Box<[u32]>,
+    /// This node's host. Regions of others are not mapped.
+    here: u32,
 }
 
 impl<A: Adapter> MemberReach<A> {
     /// For a job of `nodes` nodes. Without `connect`, no region is mapped, and words and bytes travel as messages.
     pub fn new(nodes: u32, connect: Option<Connect<A>>) -> MemberReach<A> {
-        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect }
+        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect, hosts: [].into(), here: 0 }
+    }
+
+    /// The same for node `me` in a job of several hosts. `hosts` has the host of each node. Regions of other hosts are not mapped.
+    pub fn on_hosts(self, me: u32, hosts: Box<[u32]>) -> MemberReach<A> {
+        assert_eq!(hosts.len(), self.nodes());
+        let here = hosts[me as usize];
+        MemberReach { hosts, here, ..self }
+    }
+
+    /// True if the region of node `rank` is mapped, or will be at the first contact.
+    pub fn maps(&self, rank: u32) -> bool {
+        self.connect.is_some() && self.hosts.get(rank as usize).is_none_or(|host| *host == self.here)
+    }
+
+    /// The hosts of some nodes, as a team's members are. `None`: all are on one host.
+    pub fn hosts(&self, members: usize, rank: impl Fn(usize) -> u32) -> Option<Hosts> {
+        if self.hosts.is_empty() { None } else { Hosts::new(members, |member| self.hosts[rank(member) as usize]) }
     }
 
     /// Number of nodes.
@@ -28,10 +50,10 @@ impl<A: Adapter> MemberReach<A> {
         self.maps.len()
     }
 
-    /// The region of node `rank`, which is below [`MemberReach::nodes`]. Connects it if necessary. `None`: no regions
-    /// are mapped. If connecting fails the job ends with a line, because a collective cannot leave out a member.
+    /// The region of node `rank`, which is below [`MemberReach::nodes`]. Connects it if necessary. `None`: it is not
+    /// mapped. If connecting fails the job ends with a line, because a collective cannot leave out a member.
     pub fn map(&self, rank: u32) -> Option<&A::Remote> {
-        let connect = self.connect.as_ref()?;
+        let connect = self.connect.as_ref().filter(|_| self.maps(rank))?;
         let lost = |error: Error| fatal(format_args!("no way to the collective region of node {rank}: {error}"));
         Some(self.maps[rank as usize].get_or_init(|| connect(rank).unwrap_or_else(lost)))
     }
@@ -66,5 +88,8 @@ mod tests {
         }
         assert_eq!(*ASKED.lock().unwrap(), [2, 1]);
         assert!(MemberReach::<Heap>::new(3, None).map(1).is_none());
+        let reach = reach.on_hosts(0, [4, 4, 7].into());
+        assert!(reach.map(1).is_some() && reach.map(2).is_none());
+        assert_eq!([0, 1, 2].map(|rank| reach.maps(rank)), [true, true, false]);
     }
 }

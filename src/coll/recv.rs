@@ -103,7 +103,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         if self.into.len() <= INLINE || self.announced {
             return;
         }
-        if !coll.direct {
+        if !self.phase.maps(self.from) {
             self.hold();
             self.announce_landing();
         } else if self.land {
@@ -119,6 +119,9 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let Some(head) = self.phase.head(self.from) else { return false };
         let count = (head >> HOW_BITS) as usize;
         let how = head & ((1 << HOW_BITS) - 1);
+        if !matches!(how, HOW_INLINE | HOW_BY_AM) && !self.phase.maps(self.from) {
+            self.phase.corrupt(self.from, "a collective's bytes in memory that is not mapped");
+        }
         if self.lend && matches!(how, HOW_PULL | HOW_AHEAD) && self.borrow(how) {
             return true;
         }

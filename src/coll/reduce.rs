@@ -6,15 +6,17 @@
 //! lets a mode be stronger).
 
 use super::Mapped;
-use super::call::Call;
+use super::call::{Call, Kind};
 use super::combine::{Combine, Reduction};
 use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
 use super::phase::{Context, Phase};
 use super::recv::Recv;
-use super::rooted::{Tree, enter, leave};
-use super::select::{self, Algorithm};
+use super::rooted::{enter, leave, near_radix, pass_down};
+use super::select::{self, Algorithm, DIRECT_MEMBERS};
 use super::span::{Buffer, Span};
+use super::tree::Order;
 use crate::am::region::LINE;
+use crate::barrier::hosts::Hosts;
 use smallvec::SmallVec;
 
 /// A buffer with a copy of `from`.
@@ -33,6 +35,8 @@ fn own(call: &Call, how: &Combine) -> Buffer {
 /// Reduction.
 pub async fn reduce<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, algorithm: Algorithm) {
     match algorithm {
+        Algorithm::Levels if is_direct(cx, call) => reduce_levels(cx, call, how).await,
+        Algorithm::Levels => reduce_up(cx, call, how, 2).await,
         Algorithm::Tree(radix) => reduce_up(cx, call, how, radix).await,
         Algorithm::Shared => reduce_shared(cx, call, how).await,
         _ => reduce_flat(cx, call, how).await,
@@ -64,16 +68,63 @@ fn in_order<'a, A: Mapped>(me: usize, members: usize, own: &'a Span, recvs: &'a 
     (0..members).map(|m| if m == me { own } else { recvs[(m + members - me - 1) % members].bytes() }).collect()
 }
 
-/// Combines up a tree rooted at member 0, whose subtrees are runs of members. Returns the sum there.
-async fn sum_up<A: Mapped>(ph: Phase<'_, A>, call: &Call, how: &Combine, radix: usize) -> Option<Buffer> {
-    let tree = Tree::new(radix, ph.cx.me(), ph.cx.members());
+/// Combines up a tree of those that `order` counts, whose subtrees are runs of members. Returns the sum at its root.
+async fn sum_up<A: Mapped>(
+    ph: Phase<'_, A>,
+    call: &Call,
+    how: &Combine,
+    (order, radix): (&Order<'_>, usize),
+) -> Option<Buffer> {
+    let tree = order.tree(radix, order.place(ph.cx.me()));
     let parts: Vec<Buffer> = tree.children.iter().map(|_| Buffer::new(call.each)).collect();
-    let part = |((first, _), part): (&(usize, usize), &Buffer)| Recv::new(ph, *first, Span::of(part));
+    let part = |((first, _), part): (&(usize, usize), &Buffer)| Recv::new(ph, order.member(*first), Span::of(part));
     all(Vec::new(), tree.children.iter().zip(&parts).map(part).collect(), || ()).await;
     let sum = parts.into_iter().fold(own(call, how), |sum, part| how.join(sum, part));
     let Some(parent) = tree.parent else { return Some(sum) };
-    send(Send::new(ph, To::One(parent), Span::of(&sum))).await;
+    send(Send::new(ph, To::One(order.member(parent)), Span::of(&sum))).await;
     None
+}
+
+/// The order of a tree of all members, from member 0 on. It goes by hosts if that keeps the order of members.
+fn ascending<A: Mapped>(cx: &Context<A>) -> Order<'_> {
+    Order::from(0, cx.members(), cx.team.hosts.as_ref().filter(|hosts| hosts.are_in_order()))
+}
+
+/// The radix of the trees in which members of one host combine.
+fn near_sum_radix<A: Mapped>(cx: &Context<A>, call: &Call) -> usize {
+    select::near_sum_radix(cx.team.cells.maps(cx.me()), call.each)
+}
+
+/// True if the hosts' leaders send their vectors directly to who combines them: they are few, or the vectors so long that they
+/// share the work.
+fn is_direct<A: Mapped>(cx: &Context<A>, call: &Call) -> bool {
+    let hosts = cx.team.hosts.as_ref().map_or(1, Hosts::count);
+    hosts <= DIRECT_MEMBERS || (call.kind == Kind::ReduceAll && call.each > select::SHARED_REDUCE)
+}
+
+/// Each host's leader combines the host's vectors, and the root those of the leaders.
+async fn reduce_levels<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
+    let Some(hosts) = &cx.team.hosts else { return };
+    let root = cx.team.images.owner(call.root).0;
+    let ph = cx.phase(0).await;
+    enter(&ph, call).await;
+    let sum = sum_up(ph, call, how, (&Order::of(hosts.of(hosts.host(cx.me()))), near_sum_radix(cx, call))).await;
+    let last = cx.phase(1).await;
+    let sum = sum.as_ref().map(Span::of);
+    if cx.me() == root {
+        let leaders = || hosts.leaders().map(|leader| leader as usize);
+        let mut recvs: Vec<_> =
+            leaders().filter(|m| *m != root).map(|from| Recv::lent(last, from, call.each)).collect();
+        arrived(&mut Vec::new(), &mut recvs).await;
+        let mut received = recvs.iter().map(Recv::bytes);
+        let operands: Vec<&Span> =
+            leaders().filter_map(|m| if m == root { sum.as_ref() } else { received.next() }).collect();
+        fold(how, &operands, &call.dst(0, call.each));
+        recvs.iter().for_each(Recv::give_back);
+    } else if let Some(sum) = sum {
+        send(Send::new(last, To::Only(root), sum)).await;
+    }
+    leave(&last, call).await;
 }
 
 /// Combines up a tree. The result then moves to the root.
@@ -81,7 +132,7 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, radix
     let root = cx.team.images.owner(call.root).0;
     let ph = cx.phase(0).await;
     enter(&ph, call).await;
-    let sum = sum_up(ph, call, how, radix).await;
+    let sum = sum_up(ph, call, how, (&ascending(cx), radix)).await;
     let last = cx.phase(1).await;
     match sum {
         Some(sum) if root == 0 => call.dst(0, call.each).copy_from(&Span::of(&sum)),
@@ -98,6 +149,8 @@ async fn reduce_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, radix
 /// same bits.
 pub async fn reduce_all<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, algorithm: Algorithm) {
     match algorithm {
+        Algorithm::Levels if is_direct(cx, call) => reduce_all_levels(cx, call, how).await,
+        Algorithm::Levels => reduce_all_up(cx, call, how, 2).await,
         Algorithm::Tree(radix) => reduce_all_up(cx, call, how, radix).await,
         Algorithm::Shared => reduce_all_shared(cx, call, how).await,
         _ => reduce_all_flat(cx, call, how).await,
@@ -109,47 +162,101 @@ async fn reduce_all_flat<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine)
     let ph = cx.phase(0).await;
     // The others may read the vector after the result is here, and the result may stand in its place.
     let kept = copied(&call.src(0, call.each));
-    let own = Span::of(&kept);
-    let mut sends = vec![Send::new(ph, To::Others, own.clone())];
-    let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, call.each)).collect();
+    join_all(ph, &Circle::of_all(cx), how, &Span::of(&kept), &call.dst(0, call.each)).await;
+}
+
+/// Members that combine their vectors, in this order, and the caller's number among them.
+struct Circle {
+    list: Vec<usize>,
+    at: usize,
+}
+
+impl Circle {
+    /// All members.
+    fn of_all<A: Mapped>(cx: &Context<A>) -> Circle {
+        Circle { list: (0..cx.members()).collect(), at: cx.me() }
+    }
+
+    /// The others, beginning with the next one.
+    fn others(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        let (at, count) = (self.at, self.list.len());
+        (1..count).map(move |d| self.list[(at + d) % count])
+    }
+}
+
+/// Each member of the circle gets all their vectors, and combines them.
+async fn join_all<A: Mapped>(ph: Phase<'_, A>, circle: &Circle, how: &Combine, own: &Span, dst: &Span) {
+    let mut sends = vec![Send::new(ph, To::List(circle.others().collect()), own.clone())];
+    let mut recvs: Vec<_> = circle.others().map(|from| Recv::lent(ph, from, own.len())).collect();
     arrived(&mut sends, &mut recvs).await;
-    fold(how, &in_order(cx.me(), cx.members(), &own, &recvs), &call.dst(0, call.each));
+    fold(how, &in_order(circle.at, circle.list.len(), own, &recvs), dst);
     recvs.iter().for_each(Recv::give_back);
     all(sends, Vec::new(), || ()).await;
 }
 
 /// Combines up a tree, and sends the result down a tree.
 async fn reduce_all_up<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine, radix: usize) {
-    let ph = cx.phase(0).await;
-    let sum = sum_up(ph, call, how, radix).await;
+    let (ph, order) = (cx.phase(0).await, ascending(cx));
+    let sum = sum_up(ph, call, how, (&order, radix)).await;
     let last = cx.phase(1).await;
-    let tree = Tree::new(radix, cx.me(), cx.members());
     let dst = call.dst(0, call.each);
-    match (&sum, tree.parent) {
-        (None, Some(parent)) => recv(Recv::new(last, parent, dst.clone())).await,
-        (Some(sum), _) => dst.copy_from(&Span::of(sum)),
-        (None, None) => {}
+    if let Some(sum) = &sum {
+        dst.copy_from(&Span::of(sum));
     }
-    let children = tree.children.iter().rev().map(|(first, _)| *first).collect();
-    send(Send::new(last, To::List(children), dst)).await;
+    pass_down(last, &order, radix, &dst, || ()).await;
+}
+
+/// Each host's leader combines the host's vectors. Leaders combine theirs, and send the result down their hosts.
+async fn reduce_all_levels<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
+    let Some(hosts) = &cx.team.hosts else { return };
+    let host = hosts.host(cx.me());
+    let order = Order::of(hosts.of(host));
+    let ph = cx.phase(0).await;
+    let sum = sum_up(ph, call, how, (&order, near_sum_radix(cx, call))).await;
+    let last = cx.phase(1).await;
+    let dst = call.dst(0, call.each);
+    if let Some(sum) = &sum {
+        let circle = Circle { list: hosts.leaders().map(|leader| leader as usize).collect(), at: host };
+        let sum = Span::of(sum);
+        if call.each > select::SHARED_REDUCE {
+            share_all(ph, last, &circle, call, how, (&sum, &dst)).await;
+        } else {
+            join_all(ph, &circle, how, &sum, &dst).await;
+        }
+    }
+    pass_down(last, &order, near_radix(cx), &dst, || ()).await;
 }
 
 /// Each member combines its part of all vectors, and sends the result to all.
 async fn reduce_all_shared<A: Mapped>(cx: &Context<A>, call: &Call, how: &Combine) {
-    let (me, members) = (cx.me(), cx.members());
     let ph = cx.phase(0).await;
     let last = cx.phase(1).await;
-    let parts = Parts::new(call, how, members);
-    let (vector, dst) = (call.src(0, call.each), call.dst(0, call.each));
-    let mut sends = cx.others().map(|to| Send::new(ph, To::One(to), parts.of(&vector, to))).collect();
-    let mut recvs: Vec<_> = cx.others().map(|from| Recv::lent(ph, from, parts.width(me))).collect();
-    let mut results: Vec<_> = cx.others().map(|from| Recv::new(last, from, parts.of(&dst, from))).collect();
+    let vectors = (&call.src(0, call.each), &call.dst(0, call.each));
+    share_all(ph, last, &Circle::of_all(cx), call, how, vectors).await;
+}
+
+/// Each member of the circle combines its part of all their vectors, and sends the result to all of them.
+async fn share_all<A: Mapped>(
+    ph: Phase<'_, A>,
+    last: Phase<'_, A>,
+    circle: &Circle,
+    call: &Call,
+    how: &Combine,
+    (vector, dst): (&Span, &Span),
+) {
+    let (at, count) = (circle.at, circle.list.len());
+    let parts = Parts::new(call, how, count);
+    let others = || (1..count).map(|d| (at + d) % count);
+    let member = |number: usize| circle.list[number];
+    let mut sends = others().map(|to| Send::new(ph, To::One(member(to)), parts.of(vector, to))).collect();
+    let mut recvs: Vec<_> = others().map(|from| Recv::lent(ph, member(from), parts.width(at))).collect();
+    let mut results: Vec<_> = others().map(|from| Recv::new(last, member(from), parts.of(dst, from))).collect();
     results.iter_mut().for_each(Recv::announce);
     arrived(&mut sends, &mut recvs).await;
-    let (own, into) = (parts.of(&vector, me), parts.of(&dst, me));
-    fold(how, &in_order(me, members, &own, &recvs), &into);
+    let (own, into) = (parts.of(vector, at), parts.of(dst, at));
+    fold(how, &in_order(at, count, &own, &recvs), &into);
     recvs.iter().for_each(Recv::give_back);
-    sends.push(Send::new(last, To::Others, into));
+    sends.push(Send::new(last, To::List(circle.others().collect()), into));
     all(sends, results, || ()).await;
 }
 

@@ -7,6 +7,7 @@ use super::cells::Word;
 use super::combine::Combine;
 use super::engine::{Coll, IMAGE, Mapped};
 use super::phase::Context;
+use super::select::Algorithm;
 use super::tasks::{Task, Work};
 use super::team::{Images, Team, TeamRef};
 use super::{mutual, reduce, rooted, select};
@@ -74,8 +75,16 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// The algorithm that a call uses.
-    fn algorithm(&self, team: &Team<A>, call: &Call) -> select::Algorithm {
-        select::algorithm(call.kind, self.direct, team.members(), call.each)
+    fn algorithm(&self, team: &Team<A>, call: &Call) -> Algorithm {
+        select::algorithm(call.kind, self.form(team, call.kind), call.each)
+    }
+
+    /// What the choice of an algorithm for this kind asks of the team.
+    #[inline]
+    pub(super) fn form(&self, team: &Team<A>, kind: Kind) -> select::Form {
+        let reduces = matches!(kind, Kind::Reduce | Kind::ReduceAll);
+        let levels = team.hosts.as_ref().is_some_and(|hosts| hosts.are_shared() && (!reduces || hosts.are_in_order()));
+        select::Form { mapped: team.direct, levels, members: team.members() }
     }
 
     /// Makes the call of one image. The last image of the node starts the collective for all of them.
@@ -138,9 +147,9 @@ impl<A: Mapped> Coll<A> {
 
 /// The number of sequence numbers that a collective takes: one for each time that two members may send each other a
 /// message.
-fn phases(call: &Call, algorithm: select::Algorithm) -> u32 {
+fn phases(call: &Call, algorithm: Algorithm) -> u32 {
     match (call.kind, algorithm) {
-        (Kind::Reduce | Kind::ReduceAll, select::Algorithm::Tree(_) | select::Algorithm::Shared) => 2, // to be combined; to the root
+        (Kind::Reduce | Kind::ReduceAll, Algorithm::Tree(_) | Algorithm::Shared | Algorithm::Levels) => 2, // to be combined; to the root
         _ => 1,
     }
 }

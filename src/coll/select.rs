@@ -1,5 +1,5 @@
 //! The one table that selects the algorithm of a collective: by its kind, the number of bytes, the number of members,
-//! and whether their memory is mapped.
+//! whether their memory is mapped, and whether they share several hosts.
 //!
 //! Sizes without a source are guesses that `testcollperf` confirms on two cores. Every member must make the same
 //! choice, so the table may not depend on anything that differs among members.
@@ -20,6 +20,16 @@ pub const PUSH: usize = 8 << 10;
 /// From this many bytes of a vector on, the members share the work of a reduction.
 pub const SHARED_REDUCE: usize = if cfg!(loom) { 1 << 20 } else { 16 << 10 };
 
+/// The radix of a tree inside a host. With mapped memory, members read from the leader's at the same time.
+pub const fn near_radix(mapped: bool) -> usize {
+    if mapped { 16 } else { 2 }
+}
+
+/// The radix of a tree inside a host by which vectors of `bytes` are combined. Long ones are combined by several members at a time.
+pub const fn near_sum_radix(mapped: bool, bytes: usize) -> usize {
+    if mapped && bytes <= SHARED_REDUCE { DIRECT_MEMBERS } else { 2 }
+}
+
 /// The pattern in which bytes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -31,12 +41,16 @@ pub enum Algorithm {
     Rounds,
     /// Each member combines a part, and the root collects the parts.
     Shared,
+    /// Inside each host, between the hosts' leaders, inside each host.
+    Levels,
 }
 
 /// One row. The first row that fits a call is used.
 struct Row {
     kind: Kind,
     mapped: Option<bool>,
+    /// Only for members of several hosts of which some share one.
+    levels: bool,
     members: usize,
     bytes: usize,
     algorithm: Algorithm,
@@ -45,12 +59,25 @@ struct Row {
 const ANY: usize = usize::MAX;
 
 const fn row(kind: Kind, mapped: Option<bool>, members: usize, bytes: usize, algorithm: Algorithm) -> Row {
-    Row { kind, mapped, members, bytes, algorithm }
+    Row { kind, mapped, levels: false, members, bytes, algorithm }
+}
+
+/// A row for members of several hosts.
+const fn levels(kind: Kind, bytes: usize, algorithm: Algorithm) -> Row {
+    Row { kind, mapped: None, levels: true, members: ANY, bytes, algorithm }
 }
 
 /// A row fits up to that number of members and bytes of a block. `mapped`: only with mapped memory, or only without;
 /// `None`: both.
 const TABLE: &[Row] = &[
+    // Few messages cross hosts, and bytes that all get cross once. Long blocks that one member gets cross once anyway, and then
+    // need no copy on their way.
+    levels(Kind::Broadcast, ANY, Algorithm::Tree(2)),
+    levels(Kind::Scatter, 4096, Algorithm::Tree(2)),
+    levels(Kind::Gather, 4096, Algorithm::Tree(2)),
+    levels(Kind::GatherAll, ANY, Algorithm::Levels),
+    levels(Kind::Reduce, ANY, Algorithm::Levels),
+    levels(Kind::ReduceAll, ANY, Algorithm::Levels),
     // With mapped memory all readers pull from the root at the same time. The root's stores take longer than the
     // three levels of a tree only if there are many members.
     row(Kind::Broadcast, Some(true), 16, ANY, Algorithm::Flat),
@@ -80,10 +107,27 @@ const TABLE: &[Row] = &[
     row(Kind::Scan, None, ANY, ANY, Algorithm::Flat),
 ];
 
-/// The algorithm for a collective with blocks (reductions: vectors) of `bytes` among `members`.
-pub fn algorithm(kind: Kind, mapped: bool, members: usize, bytes: usize) -> Algorithm {
-    let fits =
-        |r: &&Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped) && members <= r.members && bytes <= r.bytes;
+/// What the table asks of a team.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Members' memory is mapped.
+    pub mapped: bool,
+    /// The members are on several hosts, of which some have several members. Reductions: and each host's members follow one
+    /// another, because vectors are combined in the order of members.
+    pub levels: bool,
+    /// Number of members.
+    pub members: usize,
+}
+
+/// The algorithm for a collective with blocks (reductions: vectors) of `bytes`.
+pub fn algorithm(kind: Kind, form: Form, bytes: usize) -> Algorithm {
+    let fits = |r: &&Row| {
+        r.kind == kind
+            && r.mapped.is_none_or(|m| m == form.mapped)
+            && (form.levels || !r.levels)
+            && form.members <= r.members
+            && bytes <= r.bytes
+    };
     TABLE.iter().find(fits).map_or(Algorithm::Flat, |r| r.algorithm)
 }
 
@@ -96,7 +140,7 @@ mod tests {
         use Kind::*;
         for kind in [Broadcast, Scatter, Gather, GatherAll, Exchange, Reduce, Scan, ReduceAll] {
             for mapped in [false, true] {
-                let fits = |r: &Row| r.kind == kind && r.mapped.is_none_or(|m| m == mapped);
+                let fits = |r: &Row| r.kind == kind && !r.levels && r.mapped.is_none_or(|m| m == mapped);
                 assert!(TABLE.iter().any(|r| fits(r) && r.members == ANY && r.bytes == ANY), "{kind:?} {mapped}");
             }
         }
@@ -108,6 +152,7 @@ mod tests {
             let hides = |r: &Row| {
                 r.kind == row.kind
                     && (r.mapped.is_none() || r.mapped == row.mapped)
+                    && (row.levels || !r.levels)
                     && r.members >= row.members
                     && r.bytes >= row.bytes
             };

@@ -14,7 +14,7 @@ use super::combine::Reduction;
 use super::moves::{Send, To, all, send_inline};
 use super::phase::{Context, Phase};
 use super::recv::{Recv, receive_inline};
-use super::select::{self, Algorithm, DIRECT_MEMBERS, INLINE};
+use super::select::{self, Algorithm, DIRECT_MEMBERS, Form, INLINE};
 use super::span::{Buffer, Carried, Span};
 use super::team::{Images, TeamRef};
 use super::{Coll, Mapped};
@@ -85,10 +85,11 @@ impl<A: Mapped> Coll<A> {
         // implementation never sends.
         let longest = if call.kind == Kind::Gather { SHORT.min(select::PUSH - 1) } else { SHORT };
         let short = call.each <= longest && members <= most && call.root < members && call.kind != Kind::Scan;
-        if !short || !self.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
+        if !short || !team.direct || self.debug || call.has(flags::AGGREGATE) || team.images != Images::One(members) {
             return false;
         }
-        if select::algorithm(call.kind, true, members, call.each) != Algorithm::Flat || self.is_aggregate_open(team) {
+        let form = Form { mapped: true, levels: false, members };
+        if select::algorithm(call.kind, form, call.each) != Algorithm::Flat || self.is_aggregate_open(team) {
             return false;
         }
         perform(&Context::new(self, team.clone(), 1, None), call);

@@ -107,7 +107,7 @@ impl<A: Mapped> Coll<A> {
             reduction: None,
             origin: None,
         };
-        let algorithm = select::algorithm(Kind::GatherAll, self.direct, members, each);
+        let algorithm = select::algorithm(Kind::GatherAll, self.form(team, Kind::GatherAll), each);
         let cx = Context::new(self, team.clone(), 1, None);
         self.block_on(mutual::gather_all(&cx, &call, algorithm));
         let mut words = vec![[0; WORDS]; members];
@@ -136,6 +136,10 @@ impl<A: Mapped> Coll<A> {
         let mut failed = 0;
         while Arc::strong_count(&team) > 2 {
             failed = self.am.wait_step(failed); // runs the team's collectives
+        }
+        while team.lags() {
+            failed = self.am.wait_step(failed);
+            team.follow(self.am);
         }
         while !team.stop_credits() {
             failed = self.am.wait_step(failed);

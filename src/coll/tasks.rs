@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code)] // locks of the client's thread mode
 
-use super::team::{Team, TeamRef};
+use super::team::{Members, Team, TeamRef};
 use crate::am::Am;
 use crate::sci::Adapter;
 use crate::sync::ModeLock;
@@ -27,6 +27,10 @@ pub enum Work {
     Future(Pin<Box<dyn Future<Output = ()> + Send>>),
     /// Waits for this meeting of the team.
     Meeting(u64),
+    /// Sends credits that wait for those of others.
+    Follow,
+    /// Tells others of arrivals in the team's split-phase barrier.
+    Arrivals,
 }
 
 /// A collective that runs beside its caller.
@@ -48,6 +52,11 @@ impl Task {
         match &mut self.work {
             Work::Future(future) => future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready(),
             Work::Meeting(number) => team.meetings.is_over(&team.cells, am, *number),
+            Work::Follow => team.follow(am),
+            Work::Arrivals => {
+                team.barrier.advance(&Members(team, am));
+                !team.barrier.owes()
+            }
         }
     }
 

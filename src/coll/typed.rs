@@ -10,7 +10,6 @@ use super::combine::Combine;
 use super::description::{BARRIER, Description};
 use super::engine::{Coll, Mapped};
 use super::exchange::{Exchange, is_short};
-use super::meeting::Meetings;
 use super::phase::Context;
 use super::tasks::{Task, Work};
 use super::team::TeamRef;
@@ -34,9 +33,9 @@ impl<A: Mapped> Coll<A> {
             return self.meet_as(team, Description::without_data(BARRIER));
         }
         let number = team.meetings.arrive(&team.cells, self.am);
-        // In a large team only the thread that runs tasks may look (meeting.rs, rule 2).
+        // In a team with a plan only the thread that runs tasks may look (meeting.rs, rule 2).
         let is_over = || team.meetings.is_over(&team.cells, self.am, number);
-        if Meetings::are_direct(&team.cells) && (0..LOOKS).any(|_| is_over()) {
+        if team.meetings.are_direct() && (0..LOOKS).any(|_| is_over()) {
             self.serve_now_and_then();
             return Ok(0);
         }
@@ -58,7 +57,7 @@ impl<A: Mapped> Coll<A> {
 
     /// Waits for all members of the team.
     pub fn barrier_at_once(&'static self, team: TeamRef<A>) -> Result<(), Error> {
-        if self.debug || !Meetings::are_direct(&team.cells) {
+        if self.debug || !team.meetings.are_direct() {
             let event = self.barrier(team)?;
             return self.wait_for(|| event::test(event, Whose::Any));
         }
@@ -69,7 +68,10 @@ impl<A: Mapped> Coll<A> {
 
     /// Starts a call. Returns its event; 0: it is done. In a team of one it is always done.
     pub fn start(&'static self, team: TeamRef<A>, call: Call) -> Result<usize, Error> {
-        let short = call.kind == Kind::ReduceAll && !self.debug && is_short(team.members(), call.each);
+        let short = call.kind == Kind::ReduceAll
+            && !self.debug
+            && is_short(team.members(), call.each)
+            && !self.form(&team, Kind::ReduceAll).levels;
         let (true, Some(Combine::Operator(how))) = (short, call.reduction) else { return self.run(team, call, false) };
         let cx = Context::new(self, team, 1, None);
         let mut exchange = Exchange::new(cx, how, call.dst(0, call.each), &call.src(0, call.each));

@@ -11,6 +11,8 @@ use crate::am::wait::{self, Waiter};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
+use crate::barrier::hosts::Hosts;
+use crate::barrier::plan::Plan;
 use crate::base::config::{self, Config, Reported};
 use crate::base::error::Error;
 use crate::base::log;
@@ -87,7 +89,7 @@ pub struct Job {
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
-    /// Every node has mapped the segments of all others.
+    /// Every node has mapped the segments of all others of its host.
     all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
     kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
@@ -228,8 +230,12 @@ impl Job {
         let waiter = Waiter::new(nodes, places.locals, cores, config.spin);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
+        let plan = match Hosts::new(nodes as usize, |node| places.host(node as u32)) {
+            Some(hosts) => Plan::levels(me as usize, &hosts),
+            None => Plan::direct(me as usize, nodes as usize),
+        };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
-        let barrier = unsafe { Barrier::new(client.threaded) };
+        let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
         boot.fence()?; // after this all nodes have read the environment
@@ -332,32 +338,43 @@ impl Job {
     #[cold]
     fn make_coll(&'static self) -> Result<&'static Coll<Host>, Error> {
         // All members must make the same choice.
-        let all_mapped = self.all_mapped.get().copied().unwrap_or(false) && self.adapter.far().is_none();
-        let direct = self.config.native && all_mapped;
+        let direct = self.config.native && self.all_mapped.get().copied().unwrap_or(false);
         let connect: Connect<Host> = Box::new(|node| {
             restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
             Ok(segment.map(0, self.area.bytes(), Placement::Anywhere)?)
         });
+        let mut reach = MemberReach::new(self.nodes, direct.then_some(connect));
+        if self.adapter.far().is_some() {
+            reach = reach.on_hosts(self.rank, (0..self.nodes).map(|node| self.host(node)).collect());
+        }
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),
             landings: self.landings.clone(),
-            reach: MemberReach::new(self.nodes, direct.then_some(connect)),
+            reach,
             area: self.area,
             threaded: self.client.threaded,
             debug: self.client.debug,
-            direct,
             mapped: direct && !self.client.everything,
         };
         // SAFETY: the client keeps to its thread mode (contract: core.md §5). If two threads make one at once, one is
         // dropped.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
-        self.am.set_background(|| coll.progress());
+        self.am.set_background(|| coll.progress()); // in a job of several hosts it is set (`serve_levels`)
         if self.client.debug {
             self.am.background(1); // so that polls compare what members call, even if no collective is under way
         }
         Ok(coll)
+    }
+
+    /// In a job of several hosts: polls carry on the barrier, where this node leads its host, besides collectives.
+    fn serve_levels(&'static self) {
+        if self.adapter.far().is_some() {
+            self.am.set_background(|| {
+                self.barrier.advance(&self.am) | self.coll.get().is_some_and(|coll| coll.progress())
+            });
+        }
     }
 
     /// The settings.

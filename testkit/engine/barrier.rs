@@ -3,12 +3,13 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::plan::mix;
-use super::world::{Kit, Node, Shape, nodes, run};
+use super::world::{Kit, Node, Shape, Watchdog, nodes, run};
 use crate::barrier::{ANONYMOUS, MISMATCH};
 use crate::base::error::is_bad_arg as is_bad;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, RemoteMap};
+use crate::sync::{AtomicU32, Ordering};
 use crate::testkit::far::Far;
 
 /// Bytes that a node writes to the next one before each notify.
@@ -44,21 +45,28 @@ fn value(phase: u32, from: u32) -> u8 {
     mix(&[9, phase.into(), from.into()]) as u8
 }
 
-fn phases<A: Adapter>(node: &Node<A>, count: u32) {
+/// With `notes`, nodes also check that what the one before has stored is there. Stores to far nodes are only ordered with those of the
+/// same node, so they need not be: a leader's word may come first.
+fn phases<A: Adapter>(node: &Node<A>, count: u32, notes: bool) {
     let nodes = node.bases.len() as u32;
     let next = (node.me + 1) % nodes;
     let before = (node.me + nodes - 1) % nodes;
     for phase in 1..=count {
         // The writer may be one phase ahead of the reader.
         let place = phase as usize % 2 * 1024;
-        let map = node.maps[next as usize].as_ref().unwrap();
-        map.fill(place, value(phase, node.me), NOTE).unwrap();
+        if notes {
+            let map = node.maps[next as usize].as_ref().unwrap();
+            map.fill(place, value(phase, node.me), NOTE).unwrap();
+        }
         let (id, flags) = arrival(phase, node.me);
         node.barrier.notify(&node.am, id, flags).unwrap();
         let expected = outcome(phase, nodes);
         let matches = node.barrier.wait(&node.am, &node.am, id, flags).unwrap();
         assert_eq!(matches, expected.is_ok(), "phase {phase}");
         assert_eq!(node.barrier.result().unwrap(), expected.unwrap_or(None), "phase {phase}");
+        if !notes {
+            continue;
+        }
         let own = node.bases[node.me as usize] + place;
         for at in own..own + NOTE {
             // SAFETY: a byte of this node's segment. The writer stores here again only after our next notify.
@@ -72,26 +80,37 @@ fn phases<A: Adapter>(node: &Node<A>, count: u32) {
     }
 }
 
-fn all_phases<A: Kit>() {
+/// The hosts of the nodes of some jobs.
+const HOSTS: [&[u32]; 6] =
+    [&[0, 1], &[0, 1, 1, 2, 2, 2], &[0, 1, 2], &[0, 1, 2, 3, 4], &[0, 1, 2, 0, 1, 0], &[0, 0, 0, 1, 2, 2, 3]];
+
+fn on(hosts: &[u32]) -> Shape {
+    Shape { hosts: hosts.to_vec(), ..Shape::new(hosts.len() as u32, 4) }
+}
+
+fn all_phases<A: Kit>(levels_with_notes: bool) {
     for seed in 0..A::SEEDS {
         for nodes in [2, 3, 6] {
-            run(&Shape::new(nodes, 4), A::kit(nodes, seed), |node| phases(node, 80));
+            run(&Shape::new(nodes, 4), A::kit(nodes, seed), |node| phases(node, 80, true));
+        }
+        for hosts in HOSTS {
+            run(&on(hosts), A::kit(hosts.len() as u32, seed), |node| phases(node, 40, levels_with_notes));
         }
     }
 }
 
 #[test]
 fn what_was_stored_before_notify_is_seen_after_wait_and_names_agree() {
-    all_phases::<Heap>();
-    all_phases::<Reorder<Heap>>();
-    all_phases::<Far<Heap>>();
+    all_phases::<Heap>(true);
+    all_phases::<Reorder<Heap>>(true);
+    all_phases::<Far<Heap>>(false);
 }
 
 #[test]
 fn the_count_of_phases_comes_round() {
     let wrap = |node: &Node<Heap>| {
         node.barrier.start_at(0x3fff_ffff - 5);
-        phases(node, 12);
+        phases(node, 12, true);
     };
     run(&Shape::new(3, 4), Heap::kit(3, 0), wrap);
 }
@@ -108,6 +127,87 @@ fn a_node_that_has_notified_need_not_poll() {
     nodes[1].barrier.notify(&nodes[1].am, 2, 0).unwrap();
     assert_eq!(nodes[0].barrier.finished(&nodes[0].am, 1, 0), Ok(Some(true)));
     assert_eq!(nodes[2].barrier.finished(&nodes[2].am, 0, ANONYMOUS), Ok(Some(true)));
+}
+
+/// Nodes whose polls carry on the barrier, as `Job` has it. The nodes are not freed: the polls keep them.
+fn served(shape: &Shape) -> &'static [Node<Heap>] {
+    let nodes: &'static [Node<Heap>] = nodes(shape, &Heap::kit(shape.nodes, 0)).leak();
+    for node in nodes {
+        node.am.set_background(|| node.barrier.advance(&node.am));
+    }
+    nodes
+}
+
+fn polls<'a>(nodes: impl Iterator<Item = &'a Node<Heap>> + Clone) {
+    for node in (0..8).flat_map(|_| nodes.clone()) {
+        node.am.poll();
+    }
+}
+
+#[test]
+fn a_leader_that_has_notified_and_polls_need_not_wait() {
+    for hosts in HOSTS {
+        let nodes = served(&on(hosts));
+        for phase in 1..=6 {
+            // Each time another node is the last to notify, and what all give but one is named alike.
+            let last = phase as usize % nodes.len();
+            let others = nodes.iter().filter(|node| node.me as usize != last);
+            others.clone().for_each(|node| node.barrier.notify(&node.am, 7, 0).unwrap());
+            polls(others.clone());
+            for node in others {
+                assert_eq!(node.barrier.finished(&node.am, 7, 0), Ok(None), "{hosts:?}: {last} has not notified");
+            }
+            let name = if phase % 2 == 0 { 7 } else { 8 };
+            nodes[last].barrier.notify(&nodes[last].am, name, 0).unwrap();
+            polls(nodes.iter());
+            // Nobody has looked at the barrier itself: the polls told all that others need.
+            for node in nodes.iter().rev() {
+                assert!(!node.barrier.owes());
+                assert_eq!(node.barrier.finished(&node.am, 7, 0), Ok(Some(name == 7)), "{hosts:?}: node {}", node.me);
+            }
+        }
+    }
+}
+
+#[test]
+fn tries_in_a_loop_end_on_several_hosts() {
+    let names = |phase: u32, me: u32| if phase % 3 == 2 && me == 4 { (5, 0) } else { (4, ANONYMOUS * (me % 2)) };
+    run(&on(&[0, 1, 1, 2, 2, 2]), Heap::kit(6, 0), |node| {
+        for phase in 0..50 {
+            let (id, flags) = names(phase, node.me);
+            node.barrier.notify(&node.am, id, flags).unwrap();
+            let matches = loop {
+                node.am.poll();
+                match node.barrier.finished(&node.am, id, flags).unwrap() {
+                    Some(matches) => break matches,
+                    None => std::thread::yield_now(),
+                }
+            };
+            assert_eq!(matches, phase % 3 != 2, "phase {phase}");
+        }
+    });
+}
+
+#[test]
+fn threads_that_poll_carry_a_leader_s_part_beside_the_one_that_waits() {
+    let shape = Shape { threaded: true, ..on(&[0, 0, 1, 1, 2, 3]) };
+    let nodes = served(&shape);
+    let _watch = Watchdog::start();
+    let running = AtomicU32::new(nodes.len() as u32);
+    std::thread::scope(|scope| {
+        for node in nodes {
+            scope.spawn(|| {
+                phases(node, 60, true);
+                running.fetch_sub(1, Ordering::Relaxed);
+            });
+            scope.spawn(|| {
+                while running.load(Ordering::Relaxed) > 0 {
+                    node.am.poll();
+                    std::thread::yield_now();
+                }
+            });
+        }
+    });
 }
 
 #[test]

@@ -427,3 +427,67 @@ fn loom_what_was_stored_before_notify_is_seen_after_wait_over_three_phases() {
     }
     model((0, false), phases, phases);
 }
+
+/// Node 0 leads nodes 0 and 1 of one host; node 2 is another host's.
+fn two_hosts(threaded: bool) -> Arc<Vec<Node<Heap>>> {
+    let mut shape = Shape { threaded, hosts: vec![0, 0, 1], ..Shape::new(3, 2) };
+    shape.config.spin = Some(3);
+    Arc::new(made(&shape, Bells::Silent))
+}
+
+fn finish(node: &Node<Heap>) {
+    while node.barrier.finished(&node.am, 1, 0).unwrap().is_none() {
+        thread::yield_now();
+    }
+}
+
+/// Node 1's arrival reaches node 2 by node 0 alone.
+#[test]
+fn loom_what_was_stored_before_notify_is_seen_behind_a_leader_that_forwards() {
+    explore(|| {
+        let made = two_hosts(false);
+        let (leader, far) = (made.clone(), made.clone());
+        let meet = |node: &Node<Heap>| {
+            node.barrier.notify(&node.am, 1, 0).unwrap();
+            finish(node);
+        };
+        let leader = thread::spawn(move || act(&leader[0], meet));
+        let far = thread::spawn(move || {
+            act(&far[2], |node| {
+                meet(node);
+                // Relaxed: the barrier orders it.
+                assert_eq!(node.segment().word(0).load(Ordering::Relaxed), 7);
+            })
+        });
+        act(&made[1], |node| {
+            node.maps[2].as_ref().unwrap().store(0, &[7]);
+            meet(node);
+        });
+        leader.join().unwrap();
+        far.join().unwrap();
+    });
+}
+
+/// Two threads carry a leader's stages. When its wait ends, all has been told.
+#[test]
+fn loom_a_leader_s_wait_ends_behind_all_that_its_threads_tell() {
+    explore(|| {
+        let made = two_hosts(true);
+        (1..3).for_each(|n| act(&made[n], |node| node.barrier.notify(&node.am, 1, 0).unwrap()));
+        let other = made.clone();
+        let polls = thread::spawn(move || {
+            act(&other[0], |node| {
+                node.barrier.advance(&node.am);
+            })
+        });
+        act(&made[0], |node| {
+            node.barrier.notify(&node.am, 1, 0).unwrap();
+            finish(node);
+            assert!(!node.barrier.owes());
+            for told in &made[1..] {
+                assert_eq!(told.barrier.finished(&told.am, 1, 0), Ok(Some(true)));
+            }
+        });
+        polls.join().unwrap();
+    });
+}

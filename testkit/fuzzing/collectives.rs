@@ -102,7 +102,6 @@ fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec
             area,
             threaded: false,
             debug,
-            direct,
             mapped: direct,
         };
         // SAFETY: one thread.

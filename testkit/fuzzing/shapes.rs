@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::scene::{Seat, seats};
-use crate::coll::rooted::Tree;
+use crate::coll::tree::Tree;
 use crate::coll::team::Images;
 use crate::coll::{Kind, select};
 use crate::testkit::world::Shape;
@@ -99,7 +99,9 @@ fn strided(input: &mut Input<'_>) {
 fn ways(input: &mut Input<'_>) {
     let (members, place) = (input.below(2000) + 1, input.below(2000));
     if let Some(kind) = Kind::from_number(input.u8().into()) {
-        let _ = select::algorithm(kind, input.u8() & 1 == 0, members, input.any() as usize);
+        let bits = input.u8();
+        let form = select::Form { mapped: bits & 1 == 0, levels: bits & 2 != 0, members };
+        let _ = select::algorithm(kind, form, input.any() as usize);
     }
     let place = place % members;
     let tree = Tree::new(2 + input.below(7), place, members);

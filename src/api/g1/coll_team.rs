@@ -82,7 +82,13 @@ fn image_barrier(handle: usize, flags: c_int) -> Result<Option<(&'static ImageBa
 }
 
 fn notify(handle: usize, id: c_int, flags: c_int) -> Result<(), Error> {
-    let notify = || with_barrier(handle, |barrier, cells| barrier.notify(cells, id, flags as u32));
+    let notify = || {
+        let owes = with_barrier(handle, |barrier, cells| {
+            barrier.notify(cells, id, flags as u32)?;
+            Ok(barrier.owes())
+        })?;
+        if owes && handle != ALL { coll()?.carry_on(handle) } else { Ok(()) }
+    };
     match image_barrier(handle, flags)? {
         None => notify(),
         Some((image_barrier, images)) => image_barrier.arrive(images, notify),

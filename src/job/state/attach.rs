@@ -122,9 +122,9 @@ impl Job {
         Some((base, len, here))
     }
 
-    /// True if every node will map the segments of all others: all nodes have the same settings.
+    /// True if every node will map the segments of all others of its host: all nodes have the same settings.
     fn may_map_all(&self) -> bool {
-        self.config.unmapped == Unmapped::No && self.adapter.far().is_none()
+        self.config.unmapped == Unmapped::No
     }
 
     /// True if the memory of `node` is not mapped here, nor reached by the kernel.
@@ -164,11 +164,12 @@ impl Job {
         }
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
+        self.serve_levels();
         // ORDERING: Release ↔ Acquire in `attached`: the job is complete before its pointer is seen.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
 
-    /// Whether every node has mapped the segments of all others. After the fence behind [`Self::make_segments`].
+    /// Whether every node has mapped the segments of all others of its host. After the fence behind [`Self::make_segments`].
     fn is_all_reached(&self) -> Result<bool, Error> {
         let mut maps_all = true;
         for node in 0..self.nodes {
@@ -189,7 +190,8 @@ impl Job {
         let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
-            p as u32 == self.rank || segment.len == 0 || segment.map.as_ref().is_some_and(|map| map.memory().is_some())
+            let is_peer = p as u32 != self.rank && !self.adapter.is_far(NodeId(p as u16));
+            !is_peer || segment.len == 0 || segment.map.as_ref().is_some_and(|map| map.memory().is_some())
         };
         let maps_all = segments.iter().enumerate().all(is_reached);
         self.boot.put(REACHED, &[maps_all.into()])?;

@@ -1,0 +1,174 @@
+//! Whom a member tells of an arrival, and whom it hears, until it knows that all have arrived.
+//!
+//! A plan has stages. A stage begins when all that the stages before it hear has come. It tells what is known by then; after the
+//! last stage that is the knowledge of all members. Knowledge merges, and what comes twice does no harm. In a plan each member tells
+//! another one at most once.
+//!
+//! | plan | stages |
+//! |---|---|
+//! | direct | one: tells all others, hears all others |
+//! | rounds | dissemination: in round `r` tells the member 2^r ahead, hears the one 2^r behind |
+//! | levels, leader of a host | hears the host's others; tells and hears other leaders, directly or in rounds; tells the host's others |
+//! | levels, another member | one: tells its leader, hears its leader |
+//!
+//! With levels only leaders' words cross hosts. Others' arrivals go on when a leader looks, so it must poll.
+//!
+//! Must not know: what is told, and by what means.
+
+use super::hosts::Hosts;
+
+/// The most hosts whose leaders tell each other directly. They send no more words than in rounds, and all at once.
+const DIRECT_HOSTS: usize = 3;
+
+/// What a member does at a time.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Whom it tells what it knows.
+    pub tell: Box<[u32]>,
+    /// Whom it then hears.
+    pub hear: Box<[u32]>,
+}
+
+/// The part of one member.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Plan(Box<[Stage]>);
+
+impl Plan {
+    /// All tell all.
+    pub fn direct(me: usize, members: usize) -> Plan {
+        let others: Box<[u32]> = (0..members as u32).filter(|m| *m as usize != me).collect();
+        Plan([Stage { tell: others.clone(), hear: others }].into())
+    }
+
+    /// Rounds of doubling distance.
+    pub fn rounds(me: usize, members: usize) -> Plan {
+        let list: Vec<u32> = (0..members as u32).collect();
+        Plan(rounds(me, &list).collect())
+    }
+
+    /// Hosts by their leaders.
+    pub fn levels(me: usize, hosts: &Hosts) -> Plan {
+        let host = hosts.host(me);
+        let (leader, others) = (hosts.of(host)[0], &hosts.of(host)[1..]);
+        if leader as usize != me {
+            return Plan([Stage { tell: [leader].into(), hear: [leader].into() }].into());
+        }
+        let leaders: Vec<u32> = hosts.leaders().collect();
+        let mut stages = Vec::new();
+        if !others.is_empty() {
+            stages.push(Stage { tell: [].into(), hear: others.into() });
+        }
+        if leaders.len() <= DIRECT_HOSTS {
+            let rest: Box<[u32]> = leaders.iter().copied().filter(|l| *l != leader).collect();
+            stages.push(Stage { tell: rest.clone(), hear: rest });
+        } else {
+            stages.extend(rounds(host, &leaders));
+        }
+        if !others.is_empty() {
+            stages.push(Stage { tell: others.into(), hear: [].into() });
+        }
+        Plan(stages.into())
+    }
+
+    /// The stages, in their order. There is at least one, unless the team has one member.
+    #[inline(always)]
+    pub fn stages(&self) -> &[Stage] {
+        &self.0
+    }
+}
+
+/// Rounds among the members of `list`, for the one at `at`.
+fn rounds(at: usize, list: &[u32]) -> impl Iterator<Item = Stage> {
+    let count = list.len();
+    let distances = std::iter::successors(Some(1), |distance| Some(2 * distance)).take_while(move |d| *d < count);
+    distances.map(move |distance| Stage {
+        tell: [list[(at + distance) % count]].into(),
+        hear: [list[(at + count - distance) % count]].into(),
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern that matters here.
+    fn mix(seed: u64, step: u64) -> usize {
+        let x = (seed << 32 | step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as usize
+    }
+
+    /// Runs the plans of all members, whose words arrive late and in an order that `seed` says. Checks what each member knows in
+    /// the end. Returns how many words each member sent to members of which `is_far` is true.
+    fn play(plans: &[Plan], seed: u64, is_far: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+        let count = plans.len();
+        let mut knows: Vec<Vec<bool>> = (0..count).map(|me| (0..count).map(|m| m == me).collect()).collect();
+        let mut at: Vec<(usize, Vec<u32>)> = vec![(usize::MAX, Vec::new()); count]; // the stage, and whom it still hears
+        let mut cells: Vec<Vec<Option<Vec<bool>>>> = vec![vec![None; count]; count];
+        let mut sent = vec![0; count];
+        let mut step = 0;
+        while at.iter().zip(plans).any(|((stage, _), plan)| *stage != plan.stages().len()) {
+            step += 1;
+            assert!(step < 200_000, "nobody gets on");
+            let me = mix(seed, step) % count;
+            let stages = plans[me].stages();
+            if at[me].0 != usize::MAX {
+                let due: Vec<u32> =
+                    at[me].1.iter().copied().filter(|from| cells[me][*from as usize].is_some()).collect();
+                for from in due {
+                    let told = cells[me][from as usize].take().unwrap();
+                    knows[me].iter_mut().zip(told).for_each(|(mine, theirs)| *mine |= theirs);
+                    at[me].1.retain(|m| *m != from);
+                }
+            }
+            while at[me].0 != stages.len() && at[me].1.is_empty() {
+                at[me].0 = at[me].0.wrapping_add(1);
+                let Some(stage) = stages.get(at[me].0) else { break };
+                for to in &stage.tell {
+                    sent[me] += usize::from(is_far(me, *to as usize));
+                    assert!(cells[*to as usize][me].replace(knows[me].clone()).is_none(), "told twice");
+                }
+                at[me].1 = stage.hear.to_vec();
+            }
+        }
+        assert!(knows.iter().flatten().all(|knows| *knows), "somebody knows too little");
+        assert!(cells.iter().flatten().all(Option::is_none), "a word that nobody heard");
+        sent
+    }
+
+    #[test]
+    fn in_every_plan_all_hear_of_all() {
+        for count in [1, 2, 3, 5, 8, 17] {
+            for seed in 0..5 {
+                play(&(0..count).map(|me| Plan::direct(me, count)).collect::<Vec<_>>(), seed, |_, _| false);
+                play(&(0..count).map(|me| Plan::rounds(me, count)).collect::<Vec<_>>(), seed, |_, _| false);
+            }
+        }
+    }
+
+    #[test]
+    fn with_levels_only_leaders_words_cross_hosts_and_few_of_them() {
+        let blocks = |sizes: &[usize]| -> Vec<u32> {
+            (0..).zip(sizes).flat_map(|(host, size)| std::iter::repeat_n(host, *size)).collect()
+        };
+        let shapes = [
+            (blocks(&[1, 1]), 1),
+            (blocks(&[1, 2, 3]), 2),
+            (blocks(&[1, 1, 1]), 2),
+            (blocks(&[8, 8]), 1),
+            (blocks(&[2, 1, 4, 1, 3]), 3),
+            (blocks(&[1; 9]), 4),
+            (vec![0, 1, 2, 0, 1, 2, 2, 3, 0], 2),
+        ];
+        for (names, most) in shapes {
+            let hosts = Hosts::new(names.len(), |m| names[m]).unwrap();
+            let plans: Vec<_> = (0..names.len()).map(|me| Plan::levels(me, &hosts)).collect();
+            for seed in 0..20 {
+                let far = play(&plans, seed, |a, b| names[a] != names[b]);
+                for (me, words) in far.iter().enumerate() {
+                    let leads = hosts.leaders().any(|leader| leader as usize == me);
+                    assert!(*words <= if leads { most } else { 0 }, "{names:?}: node {me} sent {words}");
+                }
+            }
+        }
+    }
+}
