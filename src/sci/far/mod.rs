@@ -45,10 +45,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wire::{Lost, Sink, Wire};
 
-/// Time between two looks at the network, while it is quiet. A look takes 0.1 to 0.25 µs, and what a near peer has sent meanwhile
-/// waits for its end. With a look in 128 polls, which may be 1.5 µs, a Short there and back between two nodes of a host took
-/// 12 % more than in a job on one host (2026-11, EPYC 9004 VM). The first message after a quiet time waits for so long at most.
-const QUIET: Duration = Duration::from_micros(16);
+/// Time between two looks at the network, while it is quiet. A look takes 0.1 to 0.3 µs, and what a near peer has sent meanwhile
+/// waits for its end: one in 16 round trips of a Short within a host made them 12 % longer (2026-11, EPYC 9004 VM). A message after
+/// a quiet time, which is longer than 0.2 ms, waits for so long at most; a wait that is about to give up the core looks at once.
+const QUIET: Duration = Duration::from_micros(50);
 /// Polls in vain between two looks at the clock, which take 25 ns, while the network is quiet.
 const CLOCK: u32 = 16;
 /// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
