@@ -10,10 +10,16 @@
 
 typedef gasnet_team_handle_t team;
 
+/* Two halves of a word are a map x -> ax + b modulo 2^16. One map after the other: it is associative and does not commute. */
+static unsigned after(unsigned left, unsigned right) {
+  unsigned a = (left >> 16) * (right >> 16), b = (left & 0xffff) * (right >> 16) + (right & 0xffff);
+  return a << 16 | (b & 0xffff);
+}
+
 static void sum(void *results, size_t n, const void *left, size_t left_count, const void *right, size_t size, int flags, int arg) {
   size_t i;
   (void)left_count, (void)size, (void)flags, (void)arg;
-  for (i = 0; i < n; i++) ((unsigned *)results)[i] = ((const unsigned *)left)[i] * 3 + ((const unsigned *)right)[i];
+  for (i = 0; i < n; i++) ((unsigned *)results)[i] = after(((const unsigned *)left)[i], ((const unsigned *)right)[i]);
 }
 static gasnet_coll_fn_entry_t table[1] = {{sum, GASNET_COLL_NONCOMM}};
 
@@ -74,7 +80,7 @@ static void use(const expected *e, size_t n, unsigned salt) {
     gasnet_coll_reduce(e->t, root, b, a, 0, 0, sizeof *a, n, 0, 0, LOCALLY);
     for (i = 0; i < n && e->rank == root; i++) {
       unsigned want = word(e->node[0], 1, salt) + (unsigned)i;
-      for (k = 1; k < s; k++) want = want * 3 + word(e->node[k], 1, salt) + (unsigned)i;
+      for (k = 1; k < s; k++) want = after(want, word(e->node[k], 1, salt) + (unsigned)i);
       if (!CHECK(b[i] == want, "reduce to rank %u: %u, expected %u", root, b[i], want)) break;
     }
   }

@@ -11,6 +11,10 @@
 //! several hosts it tells those of its host; a leader vouches to other leaders for its host, and to its host for all others. So a
 //! leader sends some credits when it hears others', in its polls ([`Team::follow`]).
 //!
+//! A credit may stay less than a quarter of the window behind what it vouches for. So members know what the others of their host
+//! have retired up to a quarter of the window, leaders what another host has up to two, and others what another host has up to
+//! three. The last quarter is for the numbers in use.
+//!
 //! Must not know: collectives.
 
 use super::area;
@@ -30,6 +34,8 @@ struct Group {
     hear: Box<[u32]>,
     /// The number last told.
     credited: Cell<u32>,
+    /// How many quarters of the window that may at most stay behind what this member has retired itself.
+    quarters: u32,
 }
 
 /// The state of sequence numbers: handed out, usable, retired.
@@ -57,21 +63,25 @@ pub struct Book {
 impl Book {
     /// The book of member `me`. `hosts`: the members are on several.
     pub fn new(me: usize, members: usize, window: u32, hosts: Option<&Hosts>) -> Book {
-        let group =
-            |tell: Vec<u32>, hear: Vec<u32>| Group { tell: tell.into(), hear: hear.into(), credited: Cell::new(0) };
+        let group = |tell: Vec<u32>, hear: Vec<u32>, quarters| Group {
+            tell: tell.into(),
+            hear: hear.into(),
+            credited: Cell::new(0),
+            quarters,
+        };
         let but_me = |list: &mut dyn Iterator<Item = u32>| list.filter(|m| *m as usize != me).collect::<Vec<u32>>();
         let groups = match hosts {
-            None => smallvec![group(but_me(&mut (0..members as u32)), Vec::new())],
+            None => smallvec![group(but_me(&mut (0..members as u32)), Vec::new(), 1)],
             Some(hosts) => {
                 let here = hosts.of(hosts.host(me));
                 let near = but_me(&mut here.iter().copied());
                 if here[0] as usize != me {
-                    smallvec![group(near, Vec::new())]
+                    smallvec![group(near, Vec::new(), 1)]
                 } else {
                     let far = but_me(&mut hosts.leaders());
-                    let mut groups = smallvec![group(far.clone(), near.clone())];
+                    let mut groups = smallvec![group(far.clone(), near.clone(), 2)];
                     if !near.is_empty() {
-                        groups.push(group(near, far));
+                        groups.push(group(near, far, 3));
                     }
                     groups
                 }
@@ -156,13 +166,15 @@ impl<A: Adapter> Team<A> {
         })
     }
 
-    /// True if others have not been told of numbers that were retired here. Then this member must not leave the team.
+    /// True if others wait to be told of numbers that were retired here. Then this member must not leave the team.
     pub fn lags(&self) -> bool {
         self.book.with(|book| self.is_behind(book))
     }
 
     fn is_behind(&self, book: &Book) -> bool {
-        !book.has_stopped.get() && book.retired.get().wrapping_sub(book.credited.get()) >= self.quarter()
+        let is_late =
+            |group: &Group| book.retired.get().wrapping_sub(group.credited.get()) >= group.quarters * self.quarter();
+        !book.has_stopped.get() && book.groups.iter().any(is_late)
     }
 
     /// Sends the others no more credits, because their blocks may be given to other teams. Returns false if a thread

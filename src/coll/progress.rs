@@ -134,6 +134,8 @@ impl<A: Mapped> Coll<A> {
         self.tasks.incoming.with(|incoming| {
             for (team, task) in incoming.borrow_mut().drain(..) {
                 match teams.iter_mut().find(|r| std::ptr::eq(&*r.team, &*team)) {
+                    // The others may wait for it, however many there are.
+                    Some(found) if task.is_service() => found.tasks.push_front(task),
                     Some(found) => found.tasks.push_back(task),
                     None => teams.push(Running { team, tasks: VecDeque::from([task]) }),
                 }

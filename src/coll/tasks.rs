@@ -60,6 +60,11 @@ impl Task {
         }
     }
 
+    /// True if it is no collective, but something that collectives of others may wait for.
+    pub fn is_service(&self) -> bool {
+        matches!(self.work, Work::Follow | Work::Arrivals)
+    }
+
     /// Counts the task as done.
     pub fn finish(self) {
         let Task { work, counting } = self;
