@@ -55,6 +55,10 @@ const EXIT: &str = "testexit";
 const EXIT_ARGUMENTS: [&str; 3] = ["-s", "exit", "5"];
 const EXIT_STATUS: i32 = 5;
 
+/// Each update of one of its variants is two round trips, and each frame that is lost there costs 0.2 s: the 8,000 that it makes
+/// elsewhere take longer than it allows itself.
+const UPDATES: [&str; 2] = ["-u", "1000"];
+
 const BUILDS: [&str; 2] = ["seq", "par"];
 /// How long processes may take to end after the job.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -152,6 +156,7 @@ fn arguments(repo: &Repo) -> Result<BTreeMap<&'static str, Vec<String>>> {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
     let mut all: BTreeMap<_, Vec<String>> = PROGRAMS.into_iter().zip(text.lines().map(words)).collect();
     all.insert(EXIT, EXIT_ARGUMENTS.map(str::to_owned).to_vec());
+    all.insert("gups", UPDATES.map(str::to_owned).to_vec());
     Ok(all)
 }
 
