@@ -129,7 +129,8 @@ pub fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
     };
     let mut found = Vec::new();
     let bad = r"CHECK\(|: FAIL \(|\bERROR\b";
-    if matches(bad, &outcome.out) + matches(bad, &outcome.err) > 0 {
+    let fatal = matches("FATAL ERROR", &outcome.err); // the library gives up, for example because it has lost a connection
+    if matches(bad, &outcome.out) + matches(bad, &outcome.err) > fatal {
         found.push(Fault::WrongBytes);
     }
     let (status, pattern, ends) = match program {
@@ -293,6 +294,8 @@ mod tests {
     #[test]
     fn wrong_bytes_are_wrong_whatever_the_end() {
         assert_eq!(of("testam", Some(1), "", "t.c:5: CHECK(a == b) failed"), [Fault::WrongBytes]);
+        let lost = "*** FATAL ERROR: node 0/4: lost the connection to node 2: it is gone; ending the job";
+        assert_eq!(of("coarray", Some(134), "", lost), [Fault::Ended]);
         assert_eq!(of("ex-testrma", None, "0> ERROR: a get", ""), [Fault::WrongBytes, Fault::Hang]);
     }
 
