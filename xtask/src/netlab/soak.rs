@@ -55,9 +55,8 @@ const EXIT: &str = "testexit";
 const EXIT_ARGUMENTS: [&str; 3] = ["-s", "exit", "5"];
 const EXIT_STATUS: i32 = 5;
 
-/// Each update of one of its variants is two round trips, and each frame that is lost there costs 0.2 s: the 8,000 that it makes
-/// elsewhere take longer than it allows itself.
-const UPDATES: [&str; 2] = ["-u", "1000"];
+/// Programs that make so many round trips that they would not be through in their time: each frame that is lost costs 0.2 s.
+const SHORTER: [(&str, &[&str]); 2] = [("gups", &["-u", "1000"]), ("ex-testrma", &["2"])];
 
 const BUILDS: [&str; 2] = ["seq", "par"];
 /// How long processes may take to end after the job.
@@ -157,7 +156,7 @@ fn arguments(repo: &Repo) -> Result<BTreeMap<&'static str, Vec<String>>> {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
     let mut all: BTreeMap<_, Vec<String>> = PROGRAMS.into_iter().zip(text.lines().map(words)).collect();
     all.insert(EXIT, EXIT_ARGUMENTS.map(str::to_owned).to_vec());
-    all.insert("gups", UPDATES.map(str::to_owned).to_vec());
+    all.extend(SHORTER.map(|(name, words)| (name, words.iter().map(|word| (*word).to_owned()).collect())));
     Ok(all)
 }
 
