@@ -17,7 +17,7 @@ const TIMES: usize = 5;
 const BOUND: Duration = Duration::from_secs(1);
 /// What is verified: random updates of a table by Shorts and by batches, as in RandomAccess and Graph500; Mediums from all to all.
 const PROGRAMS: [(&str, &[&str]); 2] =
-    [("gups", &["-u", "1000", "-v", "sm"]), ("ex-testalltoall", &["-random", "20", "1024"]), ("testcoll", &[])];
+    [("gups", &["-u", "1000", "-v", "sm"]), ("ex-testalltoall", &["-random", "20", "1024"])];
 
 pub fn command() -> Command {
     Command::new("many")
