@@ -426,7 +426,12 @@ impl Director {
     // The job has failed, and not by a node's doing.
     fn fail(&mut self, code: u8, line: String) {
         let now = Instant::now();
-        if !self.ending.was_asked() {
+        // The end was orderly until now: what was asked to leave has not, or nobody will know.
+        let is_orderly = self.ending.was_asked() && self.requested.is_none() && self.code == Some(0);
+        if is_orderly {
+            self.report(&line);
+        }
+        if is_orderly || !self.ending.was_asked() {
             self.record(code);
         }
         self.ending.crash(now, u32::MAX, line);

@@ -269,6 +269,30 @@ fn an_agent_that_is_stopped_is_silent_and_ends_the_job() {
     expect_line(&outcome, &["nothing was heard of host ", "2 s (GASNET_SCI_LINK_TIMEOUT)"]);
 }
 
+/// The job ends in good order, and its nodes have been asked to leave.
+#[test]
+fn a_host_that_is_lost_while_the_job_ends_is_named() {
+    let start = hosted(4, "join attach fence ready @0:exit:0 ignore:QUIT spin").with_env("SCI_MARK", "late");
+    let mut found = Vec::new();
+    let outcome = driver::run_watched(start, |out| {
+        if found.is_empty() && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
+            found = agents("SCI_MARK=late\0");
+            // The nodes have a second until they are asked, and much longer until they are killed.
+            let stat = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            let parent = |pid: &i32| -> i32 {
+                stat(pid).rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap()
+            };
+            let guards: Vec<i32> = found.iter().copied().filter(|pid| !found.contains(&parent(pid))).collect();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(2500));
+                guards.iter().for_each(|pid| _ = gasnet_sci::os::sys::kill(*pid, libc::SIGKILL));
+            });
+        }
+    });
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    expect_line(&outcome, &["agent ", "ending the job"]);
+}
+
 #[test]
 fn a_launcher_that_is_killed_leaves_nothing_on_any_host() {
     for script in ["join attach daemon fence ready spin", "join ignore:QUIT fence ready sleep", "daemon ready spin"] {

@@ -63,6 +63,8 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
+/// Probes of keepalive in that time, at most: Linux takes 127.
+const PROBES_MOST: u64 = 100;
 /// How long a peer's system may owe a sign of life, unless a setting says otherwise.
 const SILENCE: Duration = Duration::from_secs(5);
 /// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
@@ -240,7 +242,7 @@ impl Tcp {
                 Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
                 _ => {}
             }
-            prepare(&socket)?;
+            prepare(&socket, self.silence)?;
             Ok(Arc::new(high(socket.into())?))
         };
         match begin() {
@@ -393,15 +395,20 @@ impl Wire for Tcp {
     }
 }
 
-/// The options of every connection. Keepalive finds a dead link that is idle, within about 4 s. There is no TCP_USER_TIMEOUT for a
+/// The options of every connection. Keepalive finds a dead link that is idle, after `silence`. There is no TCP_USER_TIMEOUT for a
 /// busy one: Linux also counts the time in which a peer that computes takes nothing (a window of zero), and would end the
 /// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by `silence`.
-fn prepare(socket: &Socket) -> io::Result<()> {
+fn prepare(socket: &Socket, silence: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
-    let alive =
-        TcpKeepalive::new().with_time(Duration::from_secs(1)).with_interval(Duration::from_secs(1)).with_retries(3);
+    // A probe each second, behind the first second; less often only if there were too many for the system.
+    let seconds = (silence.as_secs_f64().round() as u64).clamp(2, 30_000);
+    let interval = seconds.div_ceil(PROBES_MOST);
+    let retries = (seconds / interval - 1).max(1) as u32;
+    let interval = Duration::from_secs(interval);
+    let alive = TcpKeepalive::new().with_time(interval).with_interval(interval).with_retries(retries);
     socket.set_tcp_keepalive(&alive)?;
-    let _ = net::limit_retransmission(socket.as_fd(), Duration::from_secs(1)); // Linux 6.15
+    // Linux 6.15. It gives a connection up after about 14 of these, which must not be before `silence` is over.
+    let _ = net::limit_retransmission(socket.as_fd(), (silence / 6).max(Duration::from_secs(1)));
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
     Ok(())
 }

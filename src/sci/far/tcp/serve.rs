@@ -33,7 +33,7 @@ impl Tcp {
             self.make_place(r);
             let socket = socket
                 .set_nonblocking(true)
-                .and_then(|()| prepare(&SockRef::from(&socket)))
+                .and_then(|()| prepare(&SockRef::from(&socket), self.silence))
                 .and_then(|()| high(socket));
             if let Ok(socket) = socket {
                 self.watch(r, Greeting::accepted(Arc::new(socket), from, &self.who));
