@@ -107,16 +107,6 @@ struct State {
     owes: Cell<bool>,
 }
 
-/// What is to be done next in a phase.
-enum Next {
-    /// To tell a stage this word.
-    Tell { stage: usize, parity: usize, word: CellWord },
-    /// To wait for others.
-    Wait,
-    /// Nothing.
-    Over,
-}
-
 /// The members of a barrier, and the cells through which they see each other's arrivals.
 pub trait ArrivalCells {
     /// Number of members.
@@ -231,11 +221,10 @@ impl Barrier {
     }
 
     /// Does what others wait for, as far as it gets. True if it did anything. Any thread may call it outside handlers.
+    #[cold]
     pub fn advance(&self, cells: &(impl ArrivalCells + ?Sized)) -> bool {
         let mut did = false;
-        while let Next::Tell { stage, parity, word } =
-            self.state.with(|s| if s.pending.get() { self.look(cells, s) } else { Next::Wait })
-        {
+        while let Some((stage, parity, word)) = self.state.with(|s| self.next(cells, s)) {
             self.tell_later(cells, stage, parity, word);
             did = true;
         }
@@ -250,41 +239,32 @@ impl Barrier {
     /// Ends the phase if all members have arrived. The result then says whether this node's wait matches (extended.md
     /// §8.3). `None`: some have not arrived. `BadArg`: there was no notify.
     pub fn finished(&self, cells: &(impl ArrivalCells + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
-        loop {
-            let next = self.state.with(|s| {
-                if !s.pending.get() {
-                    return bad_arg(format_args!("a wait or try without a notify"));
-                }
-                let next = self.look(cells, s);
-                s.pending.set(!matches!(next, Next::Over));
-                Ok((next, s.consensus.get()))
-            })?;
-            match next {
-                (Next::Wait, _) => return Ok(None),
-                (Next::Tell { stage, parity, word }, _) => self.tell_later(cells, stage, parity, word),
-                (Next::Over, consensus) => {
-                    return Ok(Some(match consensus {
-                        Consensus::Mismatch => false,
-                        _ if flags & MISMATCH != 0 => false,
-                        _ if flags & ANONYMOUS != 0 => true,
-                        Consensus::Named(name) => name == id,
-                        Consensus::Anonymous => true,
-                    }));
-                }
-            }
+        if self.plan.stages().len() > 1 {
+            self.advance(cells);
         }
+        self.state.with(|s| {
+            if !s.pending.get() {
+                return bad_arg(format_args!("a wait or try without a notify"));
+            }
+            if !self.has_heard(cells, s) || s.stage.get() + 1 != self.plan.stages().len() || s.telling.get() != 0 {
+                return Ok(None);
+            }
+            s.pending.set(false);
+            Ok(Some(match s.consensus.get() {
+                Consensus::Mismatch => false,
+                _ if flags & MISMATCH != 0 => false,
+                _ if flags & ANONYMOUS != 0 => true,
+                Consensus::Named(name) => name == id,
+                Consensus::Anonymous => true,
+            }))
+        })
     }
 
-    /// Takes the next step of a phase. The caller tells the stage that this returns.
-    #[inline]
-    fn look(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> Next {
-        let stages = self.plan.stages();
-        if !self.has_heard(cells, s) {
-            return Next::Wait;
-        }
-        let stage = s.stage.get() + 1;
-        if stage == stages.len() {
-            return if s.telling.get() == 0 { Next::Over } else { Next::Wait };
+    /// Takes the next step of a phase: the stage that the caller then tells, and what. `None`: there is none now.
+    fn next(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> Option<(usize, usize, CellWord)> {
+        let (stages, stage) = (self.plan.stages(), s.stage.get() + 1);
+        if !s.pending.get() || stage == stages.len() || !self.has_heard(cells, s) {
+            return None;
         }
         s.stage.set(stage);
         s.heard.set(0);
@@ -293,7 +273,7 @@ impl Barrier {
             cells.owe(false);
         }
         let phase = s.phase.get();
-        Next::Tell { stage, parity: phase as usize & 1, word: CellWord::new(phase, s.consensus.get()) }
+        Some((stage, phase as usize & 1, CellWord::new(phase, s.consensus.get())))
     }
 
     #[cold]
