@@ -2,11 +2,12 @@
 //! clock in nanoseconds.
 //!
 //! Invariants: the source is chosen once per process, and so is the duration of a tick. Conversions are exact
-//! multiples of it. The header reads the counter itself, so `counter` must stay the same instruction as there.
+//! multiples of it. The header reads the counter itself, so `sys::counter` must stay the same instruction as there.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
 use crate::base::config::Config;
+use crate::os::sys::counter;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -168,13 +169,6 @@ fn first_flags() -> Option<String> {
     std::io::BufReader::new(file).lines().map_while(Result::ok).find(|line| line.starts_with("flags"))
 }
 
-/// The counter. The header reads it too.
-#[cfg(target_arch = "x86_64")]
-fn counter() -> u64 {
-    // SAFETY: every x86-64 cpu has the instruction, and Linux allows it in user programs.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
 /// Ticks per second, if the cpu says so.
 #[cfg(target_arch = "x86_64")]
 fn known_rate() -> Option<u64> {
@@ -184,14 +178,6 @@ fn known_rate() -> Option<u64> {
 #[cfg(target_arch = "aarch64")]
 fn trusted() -> bool {
     true // the architecture demands it of the virtual counter
-}
-
-#[cfg(target_arch = "aarch64")]
-fn counter() -> u64 {
-    let count;
-    // SAFETY: reads a register that Linux opens to user programs. The barrier keeps the reading in its place.
-    unsafe { std::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) count, options(nostack, preserves_flags)) };
-    count
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -205,11 +191,6 @@ fn known_rate() -> Option<u64> {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn trusted() -> bool {
     false
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn counter() -> u64 {
-    nanos()
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -9,6 +9,7 @@
 //! | `remote` | the maps that record, and transfers |
 //! | `record` | the body of a frame |
 //! | `apply` | the target's side, with its checks |
+//! | `quiet` | when polls look at a quiet network |
 //! | `wire` | what carries frames and bytes; `tcp`, `ofi` |
 //! | `thread` | serves the network while the client computes |
 //!
@@ -27,6 +28,7 @@ pub mod apply;
 #[cfg(all(test, not(loom)))]
 pub mod conformance;
 pub mod ofi;
+mod quiet;
 pub mod record;
 pub mod remote;
 pub mod tcp;
@@ -36,21 +38,16 @@ pub mod wire;
 use crate::base::fatal;
 use crate::os::sys;
 use crate::sci::SegmentId;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, spin_loop};
+use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
 use parking_lot::{Mutex, MutexGuard};
+use quiet::Quiet;
 use record::Kind;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wire::{Lost, Sink, Wire};
 
-/// Time between two looks at the network, while it is quiet. A look takes 0.1 to 0.3 µs, and what a near peer has sent meanwhile
-/// waits for its end: one in 16 round trips of a Short within a host made them 12 % longer (2026-11, EPYC 9004 VM). A message after
-/// a quiet time, which is longer than 0.2 ms, waits for so long at most; a wait that is about to give up the core looks at once.
-const QUIET: Duration = Duration::from_micros(50);
-/// Polls in vain between two looks at the clock, which take 25 ns, while the network is quiet.
-const CLOCK: u32 = 16;
 /// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
 const WARM: u32 = 1024;
 /// How long after the loss of a peer this node waits for its supervisor to end the job.
@@ -101,10 +98,7 @@ pub struct Far {
     lanes: Box<[OnceLock<Box<Lane>>]>,
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
-    /// Polls without a look, modulo 2³²; and when the last look at a quiet network was, in nanoseconds since `start`.
-    skipped: AtomicU32,
-    looked: AtomicU64,
-    start: Instant,
+    quiet: Quiet,
     /// Looks by client threads, modulo 2³².
     looks: AtomicU32,
     /// Stages that a flush could not send.
@@ -132,9 +126,7 @@ impl Far {
             payload,
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
-            skipped: AtomicU32::new(0),
-            looked: AtomicU64::new(0),
-            start: Instant::now(),
+            quiet: Quiet::default(),
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             gone: Mutex::default(),
@@ -270,27 +262,11 @@ impl Far {
     /// True if anything came.
     #[inline]
     pub fn progress(&self, thorough: bool) -> bool {
-        // Relaxed, all: hints; threads may lose counts, which only moves a look.
-        let warm = self.warm.load(Ordering::Relaxed);
-        if warm == 0 && !thorough {
-            let skipped = self.skipped.load(Ordering::Relaxed).wrapping_add(1);
-            self.skipped.store(skipped, Ordering::Relaxed); // Relaxed: as above
-            if !skipped.is_multiple_of(CLOCK) || !self.is_time() {
-                return false;
-            }
+        let warm = self.warm.load(Ordering::Relaxed); // Relaxed: a hint
+        if warm != 0 || thorough {
+            return self.look(warm, thorough);
         }
-        self.look(warm, thorough)
-    }
-
-    /// True if the last look at the quiet network was long ago; then the next one is now.
-    #[inline(never)]
-    fn is_time(&self) -> bool {
-        let now = self.start.elapsed().as_nanos() as u64;
-        let is_time = now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= QUIET.as_nanos() as u64;
-        if is_time {
-            self.looked.store(now, Ordering::Relaxed); // Relaxed, both: a hint
-        }
-        is_time
+        self.quiet.turn().is_some_and(|next| self.look(next + 1, false))
     }
 
     #[inline(never)]
