@@ -2,8 +2,8 @@
 
 use super::Input;
 use super::scene::{Seat, seats};
-use crate::coll::tree::Tree;
 use crate::coll::team::Images;
+use crate::coll::tree::Tree;
 use crate::coll::{Kind, select};
 use crate::testkit::world::Shape;
 use crate::vis::shape::{Indexed, Levels, Piece, Run, Section, What, indexed_runs, joined, vector_runs};
