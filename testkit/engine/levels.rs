@@ -160,11 +160,11 @@ unsafe extern "C" fn function(
 ) {
     for i in 0..count {
         // SAFETY: the operands have `count` elements.
-        let l = unsafe { left.cast::<u64>().add(i).read() };
+        let l = unsafe { left.cast::<u64>().wrapping_add(i).read() };
         // SAFETY: as above.
-        let r = unsafe { right.cast::<u64>().add(i).read() };
+        let r = unsafe { right.cast::<u64>().wrapping_add(i).read() };
         // SAFETY: as above.
-        unsafe { results.cast::<u64>().add(i).write(after(l, r)) };
+        unsafe { results.cast::<u64>().wrapping_add(i).write(after(l, r)) };
     }
 }
 
