@@ -369,6 +369,9 @@ static long descriptors(void) {
   return n;
 }
 static void item110_come_and_go(int many) {
+  const char *network = gasnet_getenv("GASNET_SCI_NETWORK");
+  /* tcp;ofi_rxm touches the pages of its pool of buffers one after the other, 12 MiB until it has had all of them. */
+  long room = network && strncmp(network, "ofi", 3) == 0 ? 16384 : 2048;
   long files = 0, memory = 0;
   test_barrier();
   for (generation = 0; generation < many; generation++) {
@@ -377,7 +380,7 @@ static void item110_come_and_go(int many) {
   }
   test_barrier();
   CHECK(descriptors() == files, "%ld descriptors after a quarter of the threads, %ld after all", files, descriptors());
-  CHECK(test_resident_kib() < memory + 2048, "%ld KiB after a quarter of %d threads, %ld after all", memory, many,
+  CHECK(test_resident_kib() < memory + room, "%ld KiB after a quarter of %d threads, %ld after all", memory, many,
         test_resident_kib());
   check_requests();
 }
