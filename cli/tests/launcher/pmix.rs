@@ -1,6 +1,8 @@
 //! Jobs under Open MPI's mpirun. Without it the tests say so and pass, unless `CI_TEST_PMIX` demands it (ci/test and ci/pmix set it).
 
 use super::driver::{Outcome, Start, Victim, run};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,11 +17,27 @@ fn started(nodes: u32, hosts: &str, script: &str) -> Start {
             Start::alone(script).under(&["sh", "-c", &shell])
         }
     };
-    start.under(&[nodes.to_string().as_str()]).under(&MPIRUN)
+    start.under(&[nodes.to_string().as_str()]).under(&MPIRUN).with_env("TMPDIR", &folder().to_string_lossy())
+}
+
+/// mpirun's directory for files. It leaves an empty one there.
+fn folder() -> PathBuf {
+    std::env::temp_dir().join(format!("mpirun-{}", std::process::id()))
+}
+
+/// One test at a time, and the directory as long as it runs.
+struct Turn {
+    _one: MutexGuard<'static, ()>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(folder());
+    }
 }
 
 /// One test at a time: each has a few processes that spin, and mpirun's. `None`, with a line, if there is no mpirun.
-fn mpirun() -> Option<MutexGuard<'static, ()>> {
+fn mpirun() -> Option<Turn> {
     static ONE: Mutex<()> = Mutex::new(());
     let path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&path).any(|folder| folder.join(MPIRUN[0]).is_file()) {
@@ -27,7 +45,9 @@ fn mpirun() -> Option<MutexGuard<'static, ()>> {
         println!("skipped: mpirun is not installed");
         return None;
     }
-    Some(ONE.lock().unwrap_or_else(PoisonError::into_inner))
+    let turn = Turn { _one: ONE.lock().unwrap_or_else(PoisonError::into_inner) };
+    fs::create_dir_all(folder()).expect("a directory for mpirun");
+    Some(turn)
 }
 
 fn expect(nodes: u32, hosts: &str, script: &str, status: i32) -> Outcome {
