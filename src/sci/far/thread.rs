@@ -7,7 +7,7 @@
 
 use super::{Far, FarSink};
 use crate::os::{signal, sys};
-use crate::sync::Ordering;
+use crate::sync::{AtomicBool, Ordering};
 use std::io;
 use std::thread::Builder;
 use std::time::Duration;
@@ -18,6 +18,8 @@ const ASIDE: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(200);
 /// The same for a wire without a descriptor to wait for.
 const BLIND: Duration = Duration::from_micros(100);
+/// Between two looks while another thread of this node blocks.
+const BESIDE: Duration = Duration::from_millis(1);
 /// Bytes of its stack.
 const STACK: usize = 256 << 10;
 
@@ -27,6 +29,31 @@ impl Far {
         self.wire.watch_always();
         let builder = Builder::new().name("sci-net".into()).stack_size(STACK);
         signal::with_all_blocked(|| builder.spawn(move || self.serve(wake))).map(drop)
+    }
+
+    /// Calls `act`, which blocks without a poll, and serves the network meanwhile. So what this node has sent before reaches its peers,
+    /// also those with which the contact is still being made.
+    ///
+    /// # Errors
+    /// There can be no thread; then `act` was not called.
+    pub fn serve_beside<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
+        let over = AtomicBool::new(false);
+        let serve = || {
+            while !over.load(Ordering::Relaxed) {
+                self.look(0, true); // Relaxed, above: the scope's end orders all else
+                match self.wire.descriptor() {
+                    Some(fd) => sys::await_readable(&[fd], BESIDE),
+                    None => sys::nap(BLIND),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let builder = Builder::new().name("sci-net".into()).stack_size(STACK);
+            signal::with_all_blocked(|| builder.spawn_scoped(scope, serve))?;
+            let result = act();
+            over.store(true, Ordering::Relaxed); // Relaxed: as above
+            Ok(result)
+        })
     }
 
     fn serve(&self, wake: impl Fn()) -> ! {
