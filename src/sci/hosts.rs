@@ -76,13 +76,14 @@ impl Hosts {
         }
     }
 
-    /// Starts a thread that serves the network while the client computes. Call it once, if there is a far half.
-    pub fn start_thread(&self) -> Result<(), SciError> {
+    /// Starts the thread that serves the network while the client computes or blocks: `always`, or only as long as something of this
+    /// node waits. Call it once. A job on one host has none.
+    pub fn start_thread(&self, always: bool) -> Result<(), SciError> {
         let Some(far) = self.far() else { return Ok(()) };
         let own = PeerInterrupt::new(self.bell(self.node(), self.near.bell(self.node())?));
         let error =
             |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
-        far.start_thread(move || own.trigger_if_armed()).map_err(error)
+        far.start_thread(always, move || own.trigger_if_armed()).map_err(error)
     }
 
     fn bell(&self, node: NodeId, near: ShmBell) -> HostsBell {

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for a stranger to prove that it belongs to the job.
+/// Time to prove that it belongs to the job, for somebody at an address where no node of it lives.
 pub const STRANGER: Duration = Duration::from_secs(2);
 
 /// Of which kinds of refusals a line was printed. One of each kind is enough.
@@ -79,6 +79,8 @@ pub struct Greeting {
     pub to: Option<u32>,
     /// Of an acceptor: where it comes from.
     pub from: Option<SocketAddr>,
+    /// Of an acceptor: it is perhaps a node of the job. Such a node greets late, or never, if its program computes.
+    pub may_be_node: bool,
     /// When it began.
     pub since: Instant,
     stage: Stage,
@@ -95,8 +97,12 @@ impl Greeting {
     }
 
     /// A connection of somebody.
-    pub fn accepted(socket: Arc<TcpStream>, from: SocketAddr, who: &Identity) -> Greeting {
-        Greeting { from: Some(from), ..Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout)) }
+    pub fn accepted(socket: Arc<TcpStream>, from: SocketAddr, who: &Identity, may_be_node: bool) -> Greeting {
+        Greeting {
+            from: Some(from),
+            may_be_node,
+            ..Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout))
+        }
     }
 
     fn new(socket: Arc<TcpStream>, stage: Stage, mine: Hello) -> Greeting {
@@ -104,6 +110,7 @@ impl Greeting {
             socket,
             to: None,
             from: None,
+            may_be_node: false,
             since: Instant::now(),
             stage,
             mine,

@@ -6,7 +6,7 @@
 
 use crate::boot::contact::address::{self, Endpoint};
 use crate::boot::contact::greet::Refusal;
-use crate::boot::contact::greeting::{Greeting, Identity, STRANGER, Step, Told};
+use crate::boot::contact::greeting::{Greeting, Identity, Step, Told};
 use crate::os::sys;
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -74,11 +74,7 @@ impl Hub {
             let mut ready = ready.into_iter();
             greetings.retain_mut(|greeting| match ready.next() {
                 Some(true) => self.step(greeting, &mut met, &mut told),
-                _ if greeting.since.elapsed() < STRANGER => true,
-                _ => {
-                    told.tell(greeting.from, Refusal::Silent);
-                    false
-                }
+                _ => true, // nobody hurries a host that is busy
             });
             self.accept(&mut greetings, others + STRANGERS, &mut told)?;
         }
@@ -93,7 +89,7 @@ impl Hub {
                         told.tell(greetings.remove(0).from, Refusal::Crowd);
                     }
                     if socket.set_nonblocking(true).is_ok() {
-                        greetings.push(Greeting::accepted(Arc::new(socket), from, &self.who));
+                        greetings.push(Greeting::accepted(Arc::new(socket), from, &self.who, true));
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),

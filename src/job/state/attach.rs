@@ -40,7 +40,7 @@ impl Job {
         let forget = |_: &Error| self.am.handlers().forget(entries);
         self.make_segments(size, hook).inspect_err(forget)?;
         self.start();
-        self.fence()?;
+        self.boot.fence()?;
         let maps_all = self.is_all_reached()?;
         assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         Ok(())
@@ -55,7 +55,7 @@ impl Job {
         // What attach will find out, because all nodes have the same settings.
         assert!(self.all_mapped.set(self.may_map_all()).is_ok(), "opened once");
         self.start();
-        self.fence()
+        Ok(self.boot.fence()?)
     }
 
     /// Creates and exchanges the segments of a job that is [open](Self::open). Blocks until all nodes call, and serves messages
@@ -71,7 +71,7 @@ impl Job {
         // Messages flow already, and a fence serves none: all nodes must be here before the first fence.
         self.coll()?.meet();
         self.make_segments(size, hook)?;
-        self.fence()?;
+        self.boot.fence()?;
         if !self.is_all_reached()? && self.may_map_all() {
             return Err(Error::resource("a node could not map the segments of all others"));
         }
@@ -157,9 +157,7 @@ impl Job {
 
     /// From here on clients may call everything.
     fn start(&'static self) {
-        if self.config.hosts.progress_thread
-            && let Err(error) = self.adapter.start_thread()
-        {
+        if let Err(error) = self.adapter.start_thread(self.config.hosts.progress_thread) {
             log::advise(&format!("no thread for the network, calls serve it: {error}"));
         }
         signals::install_at_attach(&self.config);
@@ -180,25 +178,13 @@ impl Job {
         Ok(maps_all)
     }
 
-    /// Waits for all nodes, once the network is in use: what nodes have told each other before must still arrive.
-    fn fence(&self) -> Result<(), Error> {
-        match self.adapter.far() {
-            Some(far) => {
-                let served = far.serve_beside(|| self.boot.fence());
-                served.map_err(|error| Error::resource(format_args!("no thread for the network: {error}")))??;
-                Ok(())
-            }
-            None => Ok(self.boot.fence()?),
-        }
-    }
-
     /// Creates this node's segment and connects the others. Returns the place of its own one, and all segments by
     /// rank.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
         let own = self.create_segment(size)?;
         boot::put_words(&*self.boot, SEGMENT, &[own.base as u64, own.len as u64, u64::from(std::process::id())])?;
-        self.fence()?;
+        self.boot.fence()?;
         let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {

@@ -11,7 +11,7 @@
 //! | `apply` | the target's side, with its checks |
 //! | `quiet` | when polls look at a quiet network |
 //! | `wire` | what carries frames and bytes; `tcp`, `ofi` |
-//! | `thread` | serves the network while the client computes |
+//! | `thread` | serves the network while the client computes or blocks |
 //!
 //! Rules:
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
@@ -101,8 +101,11 @@ pub struct Far {
     quiet: Quiet,
     /// Looks by client threads, modulo 2³².
     looks: AtomicU32,
-    /// Stages that a flush could not send.
+    /// Some stage has records that a flush did not send.
     unsent: AtomicBool,
+    /// There is a thread that sends what waits, and how to call it.
+    is_helped: AtomicBool,
+    call: thread::Call,
     gone: Mutex<Vec<Gone>>,
     any_lost: AtomicBool,
 }
@@ -129,6 +132,8 @@ impl Far {
             quiet: Quiet::default(),
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
+            is_helped: AtomicBool::new(false),
+            call: thread::Call::default(),
             gone: Mutex::default(),
             any_lost: AtomicBool::new(false),
         }))
@@ -171,7 +176,7 @@ impl Far {
     }
 
     /// Sends what is recorded for `peer`, as far as there is room now. In a flood some flushes go out together: with a later one,
-    /// or with the next poll, which a sender makes for room at the latest.
+    /// with the next poll, or by the thread. Without a thread there are no floods.
     pub fn flush(&self, peer: u32) {
         let lane = self.lane(peer);
         let mut stage = lane.stage.lock();
@@ -180,14 +185,32 @@ impl Far {
         }
         let unanswered = lane.unanswered.load(Ordering::Relaxed) + 1; // Relaxed: a hint
         lane.unanswered.store(unanswered, Ordering::Relaxed); // Relaxed: as above
-        if unanswered > FLOOD && !unanswered.is_multiple_of(BATCH) && stage.len() < ENOUGH {
-            self.unsent.store(true, Ordering::Relaxed); // Relaxed: progress looks at each stage under its lock
-            return;
+        let is_flood = unanswered > FLOOD && self.is_helped.load(Ordering::Relaxed); // Relaxed: set once
+        if is_flood && !unanswered.is_multiple_of(BATCH) && stage.len() < ENOUGH {
+            return self.keep(stage);
         }
-        if !stage.is_empty() && !self.post(peer, &mut stage) {
-            self.unsent.store(true, Ordering::Relaxed); // Relaxed: progress looks at each stage under its lock
+        if !self.post(peer, &mut stage) {
+            self.keep(stage);
+        } else if self.wire.is_busy() {
+            self.call.call();
         }
         self.warm.store(WARM, Ordering::Relaxed); // Relaxed: a hint; an answer is probably on its way
+    }
+
+    /// Leaves what is in `stage` to the next poll, or to the thread. The caller has it locked until here, so that nobody who sends
+    /// all stages takes it for an empty one.
+    fn keep(&self, stage: MutexGuard<'_, Stage>) {
+        // Relaxed, all: a stage is looked at under its lock. Who said it before has called.
+        if !self.unsent.load(Ordering::Relaxed) {
+            self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
+            self.call.call();
+        }
+        drop(stage);
+    }
+
+    /// True while something of this node waits to be sent or answered, which only a look at the network can move.
+    fn is_waiting(&self) -> bool {
+        self.unsent.load(Ordering::Relaxed) || self.wire.is_busy() // Relaxed: the caller has the lock of the call
     }
 
     /// A poll begins: what it stores goes out when it is over ([`Far::release`]). False: it is a poll in a poll.
@@ -255,6 +278,7 @@ impl Far {
         // Relaxed, both: a stage is looked at under its lock.
         if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) && !self.flush_all() {
             self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
+            self.call.call(); // the thread may have seen it unset
         }
     }
 
@@ -280,13 +304,12 @@ impl Far {
         came
     }
 
-    /// Sends all stages, as far as there is room now. False: there was not enough. A stage that another thread has is left to it.
+    /// Sends all stages, as far as there is room now. False: there was not enough, or another thread has a stage.
     fn flush_all(&self) -> bool {
         let mut sent = true;
         for (peer, lane) in (0..).zip(&self.lanes) {
-            if let Some(mut stage) = lane.get().and_then(|lane| lane.stage.try_lock()) {
-                sent &= self.post(peer, &mut stage);
-            }
+            let Some(lane) = lane.get() else { continue };
+            sent &= lane.stage.try_lock().is_some_and(|mut stage| self.post(peer, &mut stage));
         }
         sent
     }

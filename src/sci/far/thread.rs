@@ -1,76 +1,153 @@
-//! A thread that serves the network while the client computes (GASNET_SCI_PROGRESS=thread): it stores what peers have sent, and
-//! answers their gets. It runs no handlers, so a SEQ client stays one with a single thread of its own.
+//! The thread that serves the network while the client computes or blocks. It stores what peers have sent and answers their gets, but
+//! runs no handlers, so a SEQ client stays one with a single thread of its own.
 //!
-//! While client threads poll, the thread keeps out of their way: it looks once in a while whether they still do.
+//! | setting | the thread works |
+//! |---|---|
+//! | GASNET_SCI_PROGRESS=poll | only as long as something of this node waits to be sent, or to be answered: a flood keeps messages back, a contact is being made, a socket is full. So what a client has sent leaves within about [`TICK`], even if it never polls again |
+//! | GASNET_SCI_PROGRESS=thread | always |
+//!
+//! While client threads look at the network, the thread keeps out of their way.
 //!
 //! Must not know: what is stored.
 
 use super::{Far, FarSink};
 use crate::os::{signal, sys};
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::Ordering;
+use parking_lot::{Condvar, Mutex};
 use std::io;
 use std::thread::Builder;
 use std::time::Duration;
 
-/// How long it leaves the network to client threads that poll.
-const ASIDE: Duration = Duration::from_millis(1);
-/// Its longest sleep, after which it looks at clocks: contacts that take too long, peers that were lost.
-const LONGEST: Duration = Duration::from_millis(200);
+/// What waits is left to client threads for so long.
+const TICK: Duration = Duration::from_millis(1);
+/// The longest sleep of a thread that always works, after which it looks for what waits, and at clocks: contacts that take too long,
+/// peers that were lost.
+const LONGEST: Duration = Duration::from_millis(5);
 /// The same for a wire without a descriptor to wait for.
 const BLIND: Duration = Duration::from_micros(100);
-/// Between two looks while another thread of this node blocks.
-const BESIDE: Duration = Duration::from_millis(1);
 /// Bytes of its stack.
 const STACK: usize = 256 << 10;
 
+/// Wakes the thread when something waits.
+#[derive(Default)]
+pub(super) struct Call {
+    /// The thread was called, and has not found since that nothing waits.
+    is_called: Mutex<bool>,
+    called: Condvar,
+}
+
+impl Call {
+    /// Something waits. Said after it can be seen.
+    pub(super) fn call(&self) {
+        let mut is_called = self.is_called.lock();
+        if !std::mem::replace(&mut *is_called, true) {
+            self.called.notify_one();
+        }
+    }
+
+    /// Returns as soon as `waits` is true. It is asked under the lock, so nothing that begins to wait is overlooked.
+    fn wait(&self, waits: impl Fn() -> bool) {
+        let mut is_called = self.is_called.lock();
+        *is_called = waits();
+        self.called.wait_while(&mut is_called, |is_called| !*is_called);
+    }
+}
+
 impl Far {
     /// Starts the thread. `wake` wakes client threads that sleep. It never ends: the process takes it along.
-    pub fn start_thread(&'static self, wake: impl Fn() + Send + 'static) -> io::Result<()> {
-        self.wire.watch_always();
+    pub fn start_thread(&'static self, always: bool, wake: impl Fn() + Send + 'static) -> io::Result<()> {
+        if always {
+            self.wire.watch_always();
+        }
         let builder = Builder::new().name("sci-net".into()).stack_size(STACK);
-        signal::with_all_blocked(|| builder.spawn(move || self.serve(wake))).map(drop)
+        signal::with_all_blocked(|| builder.spawn(move || self.serve(always, wake)))?;
+        self.is_helped.store(true, Ordering::Relaxed); // Relaxed: before it is seen, floods go out one by one
+        Ok(())
     }
 
-    /// Calls `act`, which blocks without a poll, and serves the network meanwhile. So what this node has sent before reaches its peers,
-    /// also those with which the contact is still being made.
-    ///
-    /// # Errors
-    /// There can be no thread; then `act` was not called.
-    pub fn serve_beside<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
-        let over = AtomicBool::new(false);
-        let serve = || {
-            while !over.load(Ordering::Relaxed) {
-                self.look(0, true); // Relaxed, above: the scope's end orders all else
-                match self.wire.descriptor() {
-                    Some(fd) => sys::await_readable(&[fd], BESIDE),
-                    None => sys::nap(BLIND),
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            let builder = Builder::new().name("sci-net".into()).stack_size(STACK);
-            signal::with_all_blocked(|| builder.spawn_scoped(scope, serve))?;
-            let result = act();
-            over.store(true, Ordering::Relaxed); // Relaxed: as above
-            Ok(result)
-        })
-    }
-
-    fn serve(&self, wake: impl Fn()) -> ! {
+    fn serve(&self, always: bool, wake: impl Fn()) -> ! {
         loop {
+            if !always {
+                self.call.wait(|| self.is_waiting());
+            }
             let before = self.looks.load(Ordering::Relaxed); // Relaxed: a hint, here and below
-            match self.wire.descriptor() {
+            match self.wire.descriptor().filter(|_| always) {
                 Some(fd) => sys::await_readable(&[fd], LONGEST),
-                None => sys::nap(BLIND),
+                None => sys::nap(if always { BLIND } else { TICK }),
             }
             if self.looks.load(Ordering::Relaxed) != before {
-                sys::nap(ASIDE);
+                sys::nap(TICK);
                 continue;
             }
+            self.settle();
             if self.wire.progress(&FarSink(self), true) {
                 wake();
             }
             self.look_for_losses();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::record::Kind;
+    use super::super::tcp::Tcp;
+    use super::super::wire::{Lost, Sink, Wire};
+    use super::*;
+    use crate::boot::contact::address::Endpoint;
+    use crate::sci::SegmentId;
+    use crate::sync::AtomicU64;
+    use std::net::Ipv4Addr;
+    use std::time::Instant;
+
+    /// Counts the frames' bytes.
+    struct Count(AtomicU64);
+
+    impl Sink for Count {
+        fn frame(&self, _: u32, frame: &[u8]) {
+            self.0.fetch_add(frame.len() as u64, Ordering::Relaxed); // Relaxed: one thread
+        }
+        fn place(&self, _: u32, _: u64, _: usize, _: bool) -> Option<*mut u8> {
+            None
+        }
+        fn lost(&self, _: u32, Lost(why): &Lost) {
+            panic!("lost: {why}");
+        }
+    }
+
+    /// The contact must be made, and the last messages of a flood are kept back.
+    #[test]
+    fn what_a_node_has_sent_leaves_although_it_never_looks_at_the_network() {
+        const FLUSHES: u64 = 30;
+        let wire = |me| {
+            let here = Endpoint { address: Ipv4Addr::LOCALHOST.into(), ports: 0..=0 };
+            Tcp::new(me, 2, 1, [9; 16], here).unwrap()
+        };
+        let (ours, theirs) = (wire(0), wire(1));
+        let addresses = vec![ours.address(), theirs.address()];
+        ours.set_peers(addresses.clone());
+        theirs.set_peers(addresses);
+        let far = Far::new(2, Box::new(ours), SegmentId(1));
+        far.start_thread(false, || ()).unwrap();
+        let (came, start) = (Count(AtomicU64::new(0)), Instant::now());
+        let mut sent = 0;
+        for round in 1..=3 {
+            for _ in 0..FLUSHES {
+                far.record(1, SegmentId(1), 0, Kind::Bytes, &[b"x"]);
+                far.flush(1);
+            }
+            let one = (super::super::record::HEAD + 1) as u64;
+            sent += FLUSHES * one;
+            while came.0.load(Ordering::Relaxed) < sent {
+                theirs.progress(&came, true); // Relaxed, above: as in `frame`
+                assert!(
+                    start.elapsed() < Duration::from_secs(20),
+                    "round {round}: {} of {sent}",
+                    came.0.load(Ordering::Relaxed)
+                );
+            }
+            std::thread::sleep(5 * TICK); // the thread waits for the next call
+        }
+        assert_eq!(came.0.load(Ordering::Relaxed), sent);
     }
 }

@@ -9,7 +9,7 @@ use super::{AGAIN, CONTACT, Contact, GREETING, LISTENER, Receiving, STRANGERS, T
 use crate::sci::far::wire::Sink;
 use crate::sync::Ordering;
 use socket2::SockRef;
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,19 +36,25 @@ impl Tcp {
                 .and_then(|()| prepare(&SockRef::from(&socket), self.silence))
                 .and_then(|()| high(socket));
             if let Ok(socket) = socket {
-                self.watch(r, Greeting::accepted(Arc::new(socket), from, &self.who));
+                let may_be_node = self.lives_at(from.ip());
+                self.watch(r, Greeting::accepted(Arc::new(socket), from, &self.who, may_be_node));
             }
         }
     }
 
-    /// Makes place for another stranger.
+    /// True if a node of the job has this address.
+    fn lives_at(&self, address: IpAddr) -> bool {
+        self.addresses.get().is_some_and(|all| all.iter().flatten().any(|node| node.ip() == address))
+    }
+
+    /// Makes place for another stranger. All nodes may come at once, and greet late.
     fn make_place(&self, r: &mut Receiving) {
         let strangers = || r.greetings.iter().filter(|(_, greeting)| greeting.to.is_none());
-        if strangers().count() < STRANGERS {
+        if strangers().count() < self.peers.len() + STRANGERS {
             return;
         }
-        let first =
-            strangers().min_by_key(|(_, greeting)| (!greeting.is_nameless(), greeting.since)).map(|(key, _)| *key);
+        let rank = |greeting: &Greeting| (greeting.may_be_node, !greeting.is_nameless(), greeting.since);
+        let first = strangers().min_by_key(|(_, greeting)| rank(greeting)).map(|(key, _)| *key);
         if let Some(greeting) = first.and_then(|key| r.greetings.remove(&key)) {
             self.tell(greeting.from, Refusal::Crowd);
         }
@@ -78,7 +84,7 @@ impl Tcp {
             },
             Step::Ended(why) => match greeting.to {
                 Some(rank) => self.failed(r, rank, &greeting, was_connecting, &why),
-                None if greeting.is_nameless() => self.tell(greeting.from, Refusal::Gone),
+                None if greeting.is_nameless() && !greeting.may_be_node => self.tell(greeting.from, Refusal::Gone),
                 None => {} // a node that prefers another connection, or that has ended
             },
         }
@@ -259,9 +265,9 @@ impl Tcp {
 
     fn look_at_clock(&self, r: &mut Receiving) {
         let now = Instant::now();
-        // A peer that computes greets late; the system has made the connection, and tells if the peer dies.
+        // A node that computes greets late; the system has made the connection, and tells if the node dies.
         let is_late = |g: &Greeting| match g.to {
-            None => now.duration_since(g.since) > STRANGER,
+            None => !g.may_be_node && now.duration_since(g.since) > STRANGER,
             Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
         };
         let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();

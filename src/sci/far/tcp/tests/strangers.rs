@@ -113,6 +113,34 @@ fn slow_strangers_have_their_time_and_no_more() {
     meets(&pair);
 }
 
+/// A node whose program computes has connected, and greets when it polls again.
+#[test]
+fn a_node_that_is_late_is_no_stranger() {
+    let pair = pair(2);
+    let (computes, other) = (&pair.nodes[1], &pair.nodes[0]);
+    assert_eq!(computes.post(0, b"begun"), Ok(true));
+    let end = Instant::now() + super::super::greeting::STRANGER + Duration::from_millis(500);
+    while Instant::now() < end {
+        other.wire.progress(other, true);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(other.wire.receiving.lock().greetings.len(), 1, "the connection waits");
+    assert!(!is_told(other, Refusal::Silent));
+    pair.until("the frame", || pair.came(0) == 1);
+    // One that goes before it has greeted has ended, and is not told either.
+    let gone = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    gone.bind(&SocketAddr::new(here().address, 0).into()).unwrap();
+    gone.connect(&address_of(other).into()).unwrap();
+    while other.wire.receiving.lock().greetings.is_empty() {
+        other.wire.progress(other, true);
+    }
+    drop(gone);
+    while !other.wire.receiving.lock().greetings.is_empty() {
+        other.wire.progress(other, true);
+    }
+    assert!(!is_told(other, Refusal::Gone));
+}
+
 /// They stay and say nothing. A node gets in before their time is over: the oldest ones make place.
 #[test]
 fn a_thousand_silent_strangers_keep_no_node_out() {
@@ -125,5 +153,5 @@ fn a_thousand_silent_strangers_keep_no_node_out() {
     meets(&pair);
     assert!(is_told(&pair.nodes[0], Refusal::Crowd));
     let held = pair.nodes[0].wire.receiving.lock().greetings.len();
-    assert!(held <= STRANGERS, "{held}");
+    assert!(held <= STRANGERS + pair.nodes.len(), "{held}");
 }
