@@ -290,7 +290,7 @@ impl Far {
         if warm != 0 || thorough {
             return self.look(warm, thorough);
         }
-        self.quiet.turn().is_some_and(|next| self.look(next + 1, false))
+        self.quiet.turn().is_some_and(|next| self.look(next, false))
     }
 
     #[inline(never)]
@@ -300,6 +300,9 @@ impl Far {
         self.settle();
         let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };
         self.warm.store(next, Ordering::Relaxed); // Relaxed: as in `progress`
+        if next == 0 && warm != 0 {
+            self.quiet.begin();
+        }
         self.look_for_losses();
         came
     }
