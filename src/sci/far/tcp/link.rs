@@ -27,6 +27,9 @@ use std::sync::Arc;
 const STREAM_MOST: usize = 256 << 10;
 /// Bytes that the socket has not sent, from which on no bulk is added.
 const UNSENT_MOST: usize = 256 << 10;
+/// Bytes of bulk that go in one call if the socket has sent all. Gets of 1 MiB 3.7 -> 5.3 GB/s, with one piece a call (2026-11, EPYC
+/// 9004 VM).
+const AT_ONCE: usize = 4 * PIECE;
 /// Long writes and data that wait, at most.
 const BULK_MOST: usize = 1024;
 /// Transfers under way, at most, so that what is kept of them is bounded: 100 KiB for a peer. A peer that asks for more reads at once
@@ -135,9 +138,9 @@ impl Link {
         self.pump()
     }
 
-    /// Forgets all. Who waits for a transfer waits for ever, until the job ends.
+    /// Forgets all but what the wire has noted. Who waits for a transfer waits for ever, until the job ends.
     pub fn close(&mut self) {
-        *self = Link::default();
+        *self = Link { noted: self.noted, ..Link::default() };
     }
 
     /// True if only progress can move something on.
@@ -391,27 +394,35 @@ impl Link {
             if !self.stream.is_empty() {
                 return Ok(());
             }
-            while self.stream_bytes < PIECE && self.take_bulk() {}
+            let most = self.leave_for_bulk();
+            while self.stream_bytes < most && self.take_bulk() {}
             if self.stream.is_empty() {
                 return Ok(());
             }
         }
     }
 
-    /// Moves one piece of bulk into the stream, if it may go.
-    fn take_bulk(&mut self) -> bool {
-        let Some(socket) = &self.socket else { return false };
-        if self.begun.is_some() {
-            return false; // its caller waits, and asks whether the stream is empty
-        }
-        let Some(Bulk { memory: Memory { at, len }, write }) = self.bulk.pop_front() else { return false };
+    /// So many bytes of bulk may go into the stream, which is empty.
+    fn leave_for_bulk(&mut self) -> usize {
+        // The caller of a write that has begun waits, and asks whether the stream is empty.
+        let (None, Some(socket), Some(first)) = (self.begun, &self.socket, self.bulk.front()) else { return 0 };
         // To ask is a system call, 0.3 µs. One small piece needs no leave.
-        let is_small = len <= SMALL && self.bulk.is_empty() && !self.clogged;
-        if self.stream.is_empty() && !is_small && net::unsent(socket.as_fd()) > UNSENT_MOST {
-            self.bulk.push_front(Bulk { memory: Memory { at, len }, write });
-            self.clogged = true; // it is asked for room, so that progress looks again
-            return false;
+        if first.memory.len <= SMALL && self.bulk.len() == 1 && !self.clogged {
+            return PIECE;
         }
+        match net::unsent(socket.as_fd()) {
+            0 => AT_ONCE,
+            1..=UNSENT_MOST => PIECE,
+            _ => {
+                self.clogged = true; // it is asked for room, so that progress looks again
+                0
+            }
+        }
+    }
+
+    /// Moves one piece of bulk into the stream. False: there is none.
+    fn take_bulk(&mut self) -> bool {
+        let Some(Bulk { memory: Memory { at, len }, write }) = self.bulk.pop_front() else { return false };
         let piece = len.min(PIECE);
         match write {
             Some((offset, done)) => {
