@@ -152,7 +152,7 @@ impl Job {
     }
 
     fn build(joined: Joined, config: Config, report: Vec<Reported>, client: Client) -> Result<Job, Error> {
-        let Joined { boot, memory, .. } = joined;
+        let Joined { boot, memory } = joined;
         let (me, nodes) = (boot.rank(), boot.size());
         let rank =
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;

@@ -6,7 +6,7 @@
 
 use std::ffi::CStr;
 use std::io::{self, Error};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
@@ -154,28 +154,6 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     // SAFETY: the list that getifaddrs made; nothing refers to it any more.
     unsafe { libc::freeifaddrs(first) };
     Ok(list)
-}
-
-/// Makes a connection fail when the other side has been silent for about `time`: its host is gone, or the way to it.
-///
-/// # Errors
-/// The system's.
-pub fn notice_silence(stream: &TcpStream, time: Duration) -> io::Result<()> {
-    let seconds = time.as_secs().clamp(1, 1000) as i32;
-    for (level, option, value) in [
-        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 1),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 1),
-        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, seconds.min(127)), // its most; the last one decides
-        (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 1000 * seconds),
-    ] {
-        let size = size_of_val(&value) as libc::socklen_t;
-        // SAFETY: `value` is an integer of that size.
-        if unsafe { libc::setsockopt(stream.as_raw_fd(), level, option, (&raw const value).cast(), size) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)] // system calls
 
 use super::{net, sys};
+use socket2::TcpKeepalive;
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
@@ -49,6 +50,17 @@ pub fn activity(fd: BorrowedFd<'_>) -> io::Result<Activity> {
         sent: ago(LAST_DATA_SENT),
         probes: words[0].to_ne_bytes()[PROBES],
     })
+}
+
+/// Options that make an idle connection fail when the peer's system has been silent for `silence`: a probe each second, behind the first
+/// second, and less often only if there were too many for the system.
+pub fn keepalive(silence: Duration) -> TcpKeepalive {
+    const PROBES_MOST: u64 = 100; // Linux takes 127
+    let seconds = (silence.as_secs_f64().round() as u64).clamp(2, 30_000);
+    let interval = seconds.div_ceil(PROBES_MOST);
+    let retries = (seconds / interval - 1).max(1) as u32;
+    let interval = Duration::from_secs(interval);
+    TcpKeepalive::new().with_time(interval).with_interval(interval).with_retries(retries)
 }
 
 /// Whether bytes that `fd` was given may still reach the peer's system, and have not. Of a connection that was reset, the count of

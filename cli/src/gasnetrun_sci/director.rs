@@ -312,7 +312,7 @@ impl Director {
         let mut set = vec![entry(&self.signals, libc::POLLIN)];
         self.output.interests(&mut set);
         let zeroth = self.remotes.iter().position(|remote| remote.state == State::Running && remote.ranks.contains(&0));
-        if let Some(_at) = zeroth {
+        if zeroth.is_some() {
             self.input.interests(&mut set);
         }
         let mut dues = vec![self.ending.next(), self.overdue_at, self.output.next()];

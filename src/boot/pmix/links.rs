@@ -12,9 +12,10 @@
 
 use super::meeting::Met;
 use crate::base::log;
-use crate::os::{net, sys};
+use crate::os::{sys, tcp};
 use crate::supervise::JobHeader;
 use crate::sync::{AtomicU32, Ordering};
+use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
@@ -48,7 +49,9 @@ impl Link {
     pub fn new((host, stream): Met, silence: Duration) -> io::Result<Link> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        net::notice_silence(&stream, silence)?;
+        let socket = SockRef::from(&*stream);
+        socket.set_tcp_keepalive(&tcp::keepalive(silence))?;
+        socket.set_tcp_user_timeout(Some(silence.max(Duration::from_secs(1))))?; // the thread at the other end always reads
         Ok(Link { host, stream, leaves: false })
     }
 }

@@ -32,8 +32,7 @@ mod tests;
 use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::boot::contact::{address, greet, greeting};
 use crate::os::net::{self, Epoll};
-use crate::os::sys;
-use crate::os::tcp;
+use crate::os::{sys, tcp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
@@ -41,7 +40,7 @@ use greeting::{Greeting, Identity, Told};
 use input::Input;
 use link::Link;
 use parking_lot::{Mutex, MutexGuard};
-use socket2::{Domain, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Socket, Type};
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -63,8 +62,6 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
-/// Probes of keepalive in that time, at most: Linux takes 127.
-const PROBES_MOST: u64 = 100;
 /// How long a peer's system may owe a sign of life, unless a setting says otherwise.
 const SILENCE: Duration = Duration::from_secs(5);
 /// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
@@ -400,13 +397,7 @@ impl Wire for Tcp {
 /// connection to a healthy peer. A host that falls silent while bytes are under way is noticed by `silence`.
 fn prepare(socket: &Socket, silence: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
-    // A probe each second, behind the first second; less often only if there were too many for the system.
-    let seconds = (silence.as_secs_f64().round() as u64).clamp(2, 30_000);
-    let interval = seconds.div_ceil(PROBES_MOST);
-    let retries = (seconds / interval - 1).max(1) as u32;
-    let interval = Duration::from_secs(interval);
-    let alive = TcpKeepalive::new().with_time(interval).with_interval(interval).with_retries(retries);
-    socket.set_tcp_keepalive(&alive)?;
+    socket.set_tcp_keepalive(&tcp::keepalive(silence))?;
     // Linux 6.15. It gives a connection up after about 14 of these, which must not be before `silence` is over.
     let _ = net::limit_retransmission(socket.as_fd(), (silence / 6).max(Duration::from_secs(1)));
     let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
