@@ -187,14 +187,14 @@ impl<A: Adapter> Am<A> {
         if node == self.me {
             return Reach::Own;
         }
-        let Some((payload, everything)) = self.segments().get(node) else { return Reach::Far };
+        let Some((payload, everything)) = self.segments().get(node) else { return Reach::Messages };
         match (&payload.map, payload.pid) {
             (Some(map), _) => {
-                map.memory().map_or(Reach::Adapter, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
+                map.memory().map_or(Reach::Network, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
             }
             (None, _) if payload.len == 0 && !everything => Reach::Mapped(0),
             (None, Some(pid)) => Reach::Kernel(pid),
-            (None, None) => Reach::Far,
+            (None, None) => Reach::Messages,
         }
     }
 

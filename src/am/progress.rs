@@ -123,7 +123,8 @@ impl<A: Adapter> Am<A> {
     /// Sets the function for background work. Polls call it outside handlers while there is any work; it returns true if it did
     /// something.
     pub fn set_background(&self, work: impl Fn() -> bool + Send + Sync + 'static) {
-        let _ = self.work.set(Box::new(work)); // by one engine, once
+        // The first call counts: `serve_levels` in a job of several hosts, else the collectives.
+        let _ = self.work.set(Box::new(work));
     }
 
     /// Adds `change` to the number of pieces of background work.

@@ -6,6 +6,7 @@
 //! | starter of the nodes | implementation | put and get | fence |
 //! |---|---|---|---|
 //! | `gasnetrun_sci`, `gasnet_init` (forks), or none (one node) | [`Shared`] | in the head of the job's memory | a counter |
+//! | `gasnetrun_sci`, on several hosts | [`Shared`] | as above | a counter on each host; the last node asks the agent, and the launcher releases all |
 //! | a launcher that speaks PMIx, on one host | [`Shared`] | as above | as above |
 //! | the same, on several hosts | [`pmix::Exchange`] | one value of PMIx per node and round | PMIx's |
 //! | a test, as threads of its own | `Memory` | in a table | a condition variable |

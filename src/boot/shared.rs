@@ -1,9 +1,10 @@
-//! The exchange through the head of the job's memory, which all nodes of this host have mapped.
+//! The exchange through the head of the job's memory on this host. On several hosts the fence brings what the nodes of the others put
+//! (`supervise/header/hosts`).
 
 use super::{BootError, Bootstrap, Key, board};
 use crate::supervise::{JobHeader, exit};
 
-/// One node of a job whose nodes share memory: forked, or started by the launcher.
+/// One node of a job that gasnetrun_sci or gasnet_init started, or PMIx on one host.
 pub struct Shared {
     header: JobHeader,
     rank: u32,

@@ -15,8 +15,8 @@
 //! | `tree` | trees, which know hosts |
 //! | `progress` | polls the collectives under way |
 //!
-//! With mapped memory, receivers read bytes from the source in its segment, or through the sender's stage. In the
-//! reference implementation words and bytes are Active Messages, and trees and rounds replace direct transfers.
+//! With mapped memory, receivers read bytes from the source in its segment, or through the sender's stage. To members on other
+//! hosts, and in the reference implementation, words and bytes are Active Messages, and trees and rounds replace direct transfers.
 //!
 //! Budget of a short blocking broadcast: no allocation, no lock in SEQ, one line stored for each receiver.
 //!

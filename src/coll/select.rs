@@ -1,5 +1,5 @@
 //! The one table that selects the algorithm of a collective: by its kind, the number of bytes, the number of members,
-//! whether their memory is mapped, and whether they share several hosts.
+//! whether their memory is mapped, and whether they are on several hosts of which one at least has several members.
 //!
 //! Sizes without a source are guesses that `testcollperf` confirms on two cores. Every member must make the same
 //! choice, so the table may not depend on anything that differs among members.
@@ -35,7 +35,7 @@ pub const fn near_sum_radix(mapped: bool, bytes: usize) -> usize {
 pub enum Algorithm {
     /// Directly between the root and each member, or between all pairs.
     Flat,
-    /// Over a tree of this radix.
+    /// Over a tree of this radix. On several hosts that is the radix between hosts; inside a host it is [`near_radix`].
     Tree(usize),
     /// In rounds of doubling distance.
     Rounds,
@@ -49,7 +49,7 @@ pub enum Algorithm {
 struct Row {
     kind: Kind,
     mapped: Option<bool>,
-    /// Only for members of several hosts of which some share one.
+    /// Only for members on several hosts of which one at least has several members.
     levels: bool,
     members: usize,
     bytes: usize,

@@ -1,6 +1,6 @@
 //! The job in a node: the wiring of the layers ([`state`]), what this host allows, and the job's environment.
 //!
-//! One job is one memfd that every node inherits. It never is a file with a name. Its head is the [`JobHeader`]; what
+//! Each host of a job has one memfd, which its nodes inherit, or under PMIx open. It never is a file with a name. Its head is the [`JobHeader`]; what
 //! follows at [`crate::boot::JobMemory::fabric_offset`] belongs to the SCI fabric.
 
 pub mod environment;

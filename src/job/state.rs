@@ -128,7 +128,8 @@ impl Job {
         }
     }
 
-    /// Joins the job and connects the control and command regions of all nodes. Blocks until all nodes are up.
+    /// Joins the job, makes this node's regions and agrees with the other nodes. Regions of peers are connected at the first contact.
+    /// Blocks until all nodes are up.
     pub fn init(client: Client) -> Result<(), Error> {
         if Job::get().is_ok() {
             return Err(Error::not_init("gasnet_init was called before"));
@@ -155,7 +156,7 @@ impl Job {
         let Joined { boot, memory } = joined;
         let (me, nodes) = (boot.rank(), boot.size());
         let rank =
-            u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; SCI has 65,536 node ids")))?;
+            u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; a job has 65,535 at most")))?;
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
         near.set_membarrier(config.membarrier);
         let places = Places::of(&memory, &config, client.everything);

@@ -14,12 +14,12 @@ pub enum Reach {
     Own,
     /// Loads and stores of this process reach it. The number is what to add to an address of the owner's.
     Mapped(usize),
-    /// The reads and writes of its adapter reach it, but no address of this process does.
-    Adapter,
+    /// It is on another host: the network moves bytes there, but no address of this process reaches it.
+    Network,
     /// The kernel copies to and from the process with this id.
     Kernel(i32),
     /// Messages alone.
-    Far,
+    Messages,
 }
 
 impl Reach {
@@ -29,7 +29,7 @@ impl Reach {
         match self {
             Reach::Own => Some(0),
             Reach::Mapped(offset) => Some(offset),
-            Reach::Adapter | Reach::Kernel(_) | Reach::Far => None,
+            Reach::Network | Reach::Kernel(_) | Reach::Messages => None,
         }
     }
 }

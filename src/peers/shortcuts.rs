@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_not_mapped_is_a_call_and_syncs_are() {
-        for far in [Reach::Far, Reach::Kernel(7), Reach::Adapter] {
+        for far in [Reach::Messages, Reach::Kernel(7), Reach::Network] {
             let reaches = [Reach::Mapped(0), Reach::Own, far, Reach::Mapped(0), Reach::Mapped(0x2000)];
             let shortcuts = Shortcuts::decide(&all(), reaches.into_iter());
             assert_eq!((shortcuts.window, &shortcuts.offsets[..]), (2, &[0, 0, FAR, 0, 0x2000][..]), "{far:?}");

@@ -22,7 +22,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A node's door to all nodes of its job. Cheap to clone.
+/// A node's access to all nodes of its job. Cheap to clone.
 #[derive(Clone)]
 pub struct Hosts {
     near: Shm,

@@ -311,8 +311,9 @@ impl Director {
         let now = Instant::now();
         let mut set = vec![entry(&self.signals, libc::POLLIN)];
         self.output.interests(&mut set);
-        let zeroth = self.remotes.iter().position(|remote| remote.state == State::Running && remote.ranks.contains(&0));
-        if zeroth.is_some() {
+        let host_of_node_0 =
+            self.remotes.iter().position(|remote| remote.state == State::Running && remote.ranks.contains(&0));
+        if host_of_node_0.is_some() {
             self.input.interests(&mut set);
         }
         let mut dues = vec![self.ending.next(), self.overdue_at, self.output.next()];
@@ -330,7 +331,7 @@ impl Director {
         if set[0].revents != 0 {
             self.take_signals();
         }
-        if let Some(at) = zeroth
+        if let Some(at) = host_of_node_0
             && let Some(bytes) = self.input.read(&set)
         {
             self.remotes[at].send(&Frame::Input(bytes));
@@ -398,10 +399,7 @@ impl Director {
                 }
                 let code = self.code;
                 self.send_all(&Frame::Ask(code));
-                // Agents that have no nodes yet just end.
-                let idle =
-                    |remote: &&mut Remote| matches!(remote.state, State::Waiting | State::Starting | State::Greeted);
-                self.remotes.iter_mut().filter(idle).for_each(Remote::abandon);
+                self.abandon_idle();
             }
             Step::Kill => {
                 self.killed_at = Some(Instant::now());
@@ -447,7 +445,7 @@ impl Director {
         }
     }
 
-    // Ends all nodes that have joined, and all that wait for them. Halves of all nodes are there.
+    // Releases the fence once the agents of all hosts with nodes have reported the same generation: sends them what all nodes put.
     fn pass_fence(&mut self) {
         let running = || self.remotes.iter().filter(|remote| !remote.ranks.is_empty());
         let Some(generation) =

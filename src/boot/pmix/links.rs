@@ -73,7 +73,7 @@ impl Links {
     /// There is no thread, or no table of descriptors for it.
     pub fn start(self) -> io::Result<()> {
         let (ready, is_ready) = std::sync::mpsc::channel();
-        std::thread::Builder::new().name("gasnet-sci links".into()).spawn(move || {
+        std::thread::Builder::new().name("sci-links".into()).spawn(move || {
             let kept: Vec<_> = self.links.iter().map(|link| link.stream.as_raw_fd()).collect();
             let own = sys::own_descriptors(&[&kept[..], &[self.memory]].concat());
             if own.is_ok() {

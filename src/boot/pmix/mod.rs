@@ -5,7 +5,8 @@
 //!
 //! 1. Every process publishes the key of its host (`hosts`), node 0 the job's secret. All compute the number of each
 //!    node's host.
-//! 2. The first node of each host makes the memory and publishes where it is. In a job of several hosts it also publishes where the other hosts can connect (`meeting`).
+//! 2. The first node of each host makes the memory and publishes where it is. In a job of several hosts it also publishes
+//!    where the other hosts can connect (`meeting`).
 //! 3. The others open it. They publish whether they need help, and those who do get a copy of the descriptor.
 //!
 //! Signals, standard streams and deaths are the launcher's business. What else a supervisor does is in `watch`.

@@ -52,7 +52,7 @@ pub struct Watch {
 pub fn start(watch: Watch) -> io::Result<()> {
     // Blocked for the new thread, which inherits the mask.
     let mask = SignalSet::all_but_faults().apply(libc::SIG_SETMASK);
-    let started = std::thread::Builder::new().name("gasnet-sci watch".into()).spawn(move || watch.run());
+    let started = std::thread::Builder::new().name("sci-watch".into()).spawn(move || watch.run());
     mask.apply(libc::SIG_SETMASK);
     started?;
     exit::set_departure(depart);

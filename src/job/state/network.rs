@@ -16,10 +16,11 @@ use crate::sci::far::tcp::Tcp;
 use crate::sci::far::wire::{ADDRESS, Wire};
 use std::time::Duration;
 
-/// The key of a node's address: the first letter of its wire, one byte of length, then as many bytes, then zeros.
+/// The key of a node's address: the first letter of its wire's name, by which nodes see that they use different wires (t: tcp, o: ofi;
+/// a new wire needs another letter), one byte of length, then as many bytes, then zeros.
 const WIRE: Key = Key::new("wire");
 
-/// Opens this node's door to other hosts, as the settings say.
+/// Opens this node's network to other hosts, as the settings say.
 ///
 /// # Errors
 /// What does not work, or which limit stands against connections to `far` nodes.

@@ -16,9 +16,10 @@
 //! Rules:
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
 //!    nothing to do.
-//! 2. A stage is sent when its peer is to be woken ([`Far::flush`]), and when it is full. What a poll makes ([`Far::hold`]) is
-//!    sent when the poll ends, as one frame per peer. Sending a full stage waits for room, and lets the wire work meanwhile, which
-//!    runs no handlers. So a store never fails.
+//! 2. [`Far::flush`] sends a stage when its peer is to be woken. Three things put that off: inside a poll it goes when the poll ends,
+//!    one frame per peer ([`Far::hold`]), unless it has [`ENOUGH`] bytes; in a flood each [`BATCH`]th flush sends; and the wire may
+//!    have no room. What stays behind is sent by the next look ([`Far::settle`]) or by the thread. Only a full stage makes a store
+//!    wait. It lets the wire work meanwhile, which runs no handlers. So a store never fails.
 //! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
 //!    [`Far::progress`] does when nobody has for `GRACE`.
 //!
@@ -180,7 +181,7 @@ impl Far {
     pub fn flush(&self, peer: u32) {
         let lane = self.lane(peer);
         let mut stage = lane.stage.lock();
-        if stage.len() < ENOUGH && is_held(peer) {
+        if stage.len() < ENOUGH && hold_back(peer) {
             return;
         }
         let unanswered = lane.unanswered.load(Ordering::Relaxed) + 1; // Relaxed: a hint
@@ -200,7 +201,7 @@ impl Far {
     /// Leaves what is in `stage` to the next poll, or to the thread. The caller has it locked until here, so that nobody who sends
     /// all stages takes it for an empty one.
     fn keep(&self, stage: MutexGuard<'_, Stage>) {
-        // Relaxed, all: a stage is looked at under its lock. Who said it before has called.
+        // Relaxed, all: a stage is looked at under its lock. The thread that set it first has called the helper.
         if !self.unsent.load(Ordering::Relaxed) {
             self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
             self.call.call();
@@ -354,8 +355,8 @@ impl Far {
     }
 }
 
-/// Notes that the stage of `peer` is to be sent at the end of this thread's poll. False: it runs none, or keeps enough back.
-fn is_held(peer: u32) -> bool {
+/// Keeps the stage of `peer` for the end of this thread's poll. False: there is no poll, or too many peers are kept back.
+fn hold_back(peer: u32) -> bool {
     HOLDING.with(|held| {
         let (mut list, len) = (held.list.get(), held.len.get());
         if !held.on.get() || list[..len].contains(&peer) {

@@ -1,9 +1,9 @@
 //! When polls look at a network that has been quiet.
 //!
 //! A look is a system call, and what a near peer has sent meanwhile waits for its end: looks of both nodes each 50 µs made round trips
-//! of a Short within a host 9 % longer (2026-11, EPYC 9004 VM). So polls in a loop look once in [`QUIET`], and more seldom the longer
-//! the network has been quiet: what comes then waits for an eighth of the time that it was waited for anyway, and not for more than
-//! eight times [`QUIET`]. But a client that computes between its polls makes few of them, and the header makes 16 without a call of the
+//! of a Short within a host 9 % longer (2026-11, EPYC 9004 VM). So polls in a loop look each [`QUIET`] at first. The longer
+//! the network has been quiet, the rarer they look: after an eighth of that time, but at least each 8 × [`QUIET`]. So what comes waits
+//! at most an eighth longer than it was already waited for. But a client that computes between its polls makes few of them, and the header makes 16 without a call of the
 //! library. After a pause that is longer than [`QUIET`] the next [`NEXT`] polls look, and each of them is a call.
 //!
 //! Time is counted in the processor's ticks, which take 8 ns to read, the system's clock 22 ns. Where the ticks of two processors
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const QUIET: Duration = Duration::from_micros(50);
 /// Polls that look after a pause.
 const NEXT: u32 = 32;
-/// A look comes after this part of the time in which nothing came, if that is longer, up to so many times [`QUIET`].
+/// The time between looks is the quiet time divided by this. It is never below [`QUIET`], nor above this many times [`QUIET`].
 const PART: u64 = 8;
 /// The rate of the ticks is known well enough after this time.
 const MEASURED: Duration = Duration::from_micros(100);
@@ -54,7 +54,7 @@ impl Quiet {
         self.began.store(sys::counter(), Ordering::Relaxed); // Relaxed: a hint
     }
 
-    /// Counts a poll. `None`: it need not look. Else it looks, and so do the next ones, until there are that many.
+    /// Counts a poll. `None`: it need not look. `Some(0)`: this one looks. `Some(n)`: `n` polls look, this one included.
     #[inline]
     pub fn turn(&self) -> Option<u32> {
         let now = sys::counter();

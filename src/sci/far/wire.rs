@@ -6,7 +6,8 @@
 //! 1. Frames to one peer arrive once, whole, in the order in which they were posted.
 //! 2. Bytes of a [`Wire::write`] with [`Kept::Now`] are in place before [`Sink::frame`] gets a frame that was posted to the same
 //!    peer after it.
-//! 3. No call waits for another node.
+//! 3. No call waits for another node, but [`Wire::leave`], which waits for peers' systems, for `time` at most. A write with
+//!    [`Kept::Now`] takes several calls.
 //! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer. What no
 //!    wire of ours sends ends the link: [`Sink::lost`].
 //! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds

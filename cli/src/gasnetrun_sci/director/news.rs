@@ -1,7 +1,7 @@
 //! What agents and the user tell the launcher.
 
-use super::Director;
 use super::remote::State;
+use super::{Director, Remote};
 use gasnet_sci::am::region::LAYOUT_VERSION;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{self, Frame, Hello};
@@ -148,7 +148,7 @@ impl Director {
                 let line = format!("host {}: {line}; ending the job", self.remotes[at].name);
                 self.fail(status.max(1), line);
             }
-            (Frame::Signal(signal), State::Running) => self.take_signal(signal, false),
+            (Frame::Signal(signal), State::Running) => self.take_signal(signal),
             (Frame::Done(code), State::Running) => {
                 if let Some(code) = code {
                     self.record(code);
@@ -191,26 +191,26 @@ impl Director {
 
     // --- the user --------------------------------------------------------------------------------
 
-    fn next_signal(&mut self) -> Option<(i32, bool)> {
+    fn next_signal(&mut self) -> Option<i32> {
         loop {
-            let info = sys::read_signal(self.signals.as_fd())?;
-            if info.ssi_signo as i32 != libc::SIGCHLD {
-                return Some((info.ssi_signo as i32, info.ssi_code == libc::SI_KERNEL));
+            let signal = sys::read_signal(self.signals.as_fd())?.ssi_signo as i32;
+            if signal != libc::SIGCHLD {
+                return Some(signal);
             }
         }
     }
 
     pub(super) fn take_signals(&mut self) {
-        while let Some((signal, _)) = self.next_signal() {
+        while let Some(signal) = self.next_signal() {
             match signal {
                 libc::SIGTSTP => self.stop(),
-                _ => self.take_signal(signal, true),
+                _ => self.take_signal(signal),
             }
         }
     }
 
     // A signal for the job: it came to this process, or to an agent.
-    fn take_signal(&mut self, signal: i32, _here: bool) {
+    fn take_signal(&mut self, signal: i32) {
         if matches!(signal, libc::SIGUSR1 | libc::SIGUSR2) {
             return self.send_all(&Frame::Signal(signal));
         }
@@ -222,12 +222,13 @@ impl Director {
         }
         // A stopped node does not notice that it must end.
         self.send_all(&Frame::Signal(libc::SIGCONT));
-        // Agents that have no nodes yet just end.
-        for remote in &mut self.remotes {
-            if matches!(remote.state, State::Waiting | State::Starting | State::Greeted) {
-                remote.abandon();
-            }
-        }
+        self.abandon_idle();
+    }
+
+    // Agents that have no nodes yet just end.
+    pub(super) fn abandon_idle(&mut self) {
+        let idle = |remote: &&mut Remote| matches!(remote.state, State::Waiting | State::Starting | State::Greeted);
+        self.remotes.iter_mut().filter(idle).for_each(Remote::abandon);
     }
 
     // Stops the job on all hosts, and this process. Returns when this is continued.
@@ -260,7 +261,7 @@ impl Director {
     /// Whether a signal came that ends this process.
     pub(super) fn ends_by_signal(&mut self) -> bool {
         let mut ends = false;
-        while let Some((signal, _)) = self.next_signal() {
+        while let Some(signal) = self.next_signal() {
             match signal {
                 libc::SIGUSR1 | libc::SIGUSR2 => {}
                 libc::SIGTSTP => sys::raise(libc::SIGSTOP),

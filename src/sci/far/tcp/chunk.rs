@@ -1,10 +1,13 @@
-//! The pieces of what is sent next: bytes of the library's own, and memory of others that is sent from where it lies.
+//! The pieces of what is sent next, and the calls that send them: bytes of the library's own, and memory of others that is sent from
+//! where it lies.
 //!
 //! Must not know: what the bytes are.
 
 #![allow(unsafe_code)] // clients' memory, until it is sent
 
-use std::io::IoSlice;
+use socket2::SockRef;
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::TcpStream;
 
 /// Memory that stays as it is until it is sent.
 #[derive(Clone, Copy)]
@@ -58,6 +61,30 @@ impl Chunk {
         match self {
             Chunk::Own(bytes, sent) => *sent == bytes.len(),
             Chunk::Theirs(memory) => memory.len == 0,
+        }
+    }
+}
+
+/// As [`send`], of one piece.
+pub fn send_one(socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match SockRef::from(socket).send_with_flags(bytes, libc::MSG_NOSIGNAL) {
+            Ok(sent) => return Ok(sent),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Bytes that the system took; 0 if it has no room.
+pub fn send(socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    loop {
+        match SockRef::from(socket).send_vectored_with_flags(slices, libc::MSG_NOSIGNAL) {
+            Ok(sent) => return Ok(sent),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -11,14 +11,13 @@
 
 #![allow(unsafe_code)] // clients' memory, until it is sent
 
-use super::chunk::{Chunk, Memory};
+use super::chunk::{Chunk, Memory, send, send_one};
 use super::head::{HEAD, Head, Kind, PIECE, WANTS_ACK};
 use crate::os::net;
 use crate::sci::far::wire::Done;
 use crate::sync::{AtomicU64, Ordering};
-use socket2::SockRef;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, IoSlice};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -481,28 +480,4 @@ impl Link {
 fn raise(count: &AtomicU64) {
     // ORDERING: Release ↔ Acquire of a reader of the count: it sees the bytes of a read. Of a write, the peer has stored them.
     count.fetch_add(1, Ordering::Release);
-}
-
-/// As [`send`], of one piece.
-fn send_one(socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
-    loop {
-        match SockRef::from(socket).send_with_flags(bytes, libc::MSG_NOSIGNAL) {
-            Ok(sent) => return Ok(sent),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Bytes that the system took; 0 if it has no room.
-fn send(socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    loop {
-        match SockRef::from(socket).send_vectored_with_flags(slices, libc::MSG_NOSIGNAL) {
-            Ok(sent) => return Ok(sent),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
-            Err(error) => return Err(error),
-        }
-    }
 }

@@ -1,9 +1,10 @@
 //! Notices that the system of a peer no longer answers, although bytes for it are under way: its host is gone, or the way to it.
 //!
-//! Keepalive finds that out only while nothing is under way, and TCP_USER_TIMEOUT also counts the time in which a peer that computes
-//! takes nothing. But that peer's system answers what it gets, also the question whether there is room again: at least each second, for
-//! Linux leaves out answers within half a second of another one (tcp_invalid_ratelimit). So what counts here is the time since the
-//! first thing that was sent and that no sign of life has followed; and it must be longer than that.
+//! The time that counts begins with the first thing that this node sent and that no sign of life has followed. Keepalive sees this on
+//! idle connections only. TCP_USER_TIMEOUT would also count the time in which a peer that computes takes nothing. Such a peer is not
+//! silent: its system acknowledges what it gets, and answers the question whether there is room again. Linux leaves out an answer
+//! within half a second of another one (tcp_invalid_ratelimit), so a healthy system is heard about once a second. The limit must be
+//! longer than that.
 //!
 //! Must not know: what is sent.
 
