@@ -6,7 +6,7 @@
  * The programs do not poll while they send, because a request that waits must serve other messages meanwhile. */
 #include "testcoream.h"
 
-enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP };
+enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP, HIDX_ASK, HIDX_ANSWER };
 enum { HIDX_WINDOW = 211, HIDX_WINDOW_MEDIUM, HIDX_WINDOW_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_DONE_LONG, HIDX_TOTAL };
 
 #define WINDOW 16   /* requests in flight per peer */
@@ -163,6 +163,33 @@ static void item42_floods(void) {
     for (i = 0; i < nodes; i++) flood((me + i) % nodes, n);
   GASNET_BLOCKUNTIL(all_handled(count) && answered >= (long)nodes * count / 2);
   check_no_more("all to all", count);
+}
+
+/* All ask all others at once for the longest Medium, many times: replies wait for room in handlers, while the peer does too. */
+static void ask_h(gasnet_token_t token) {
+  core_source(token);
+  GASNET_SAFE(gasnet_AMReplyMedium0(token, HIDX_ANSWER, buffer, floodbytes));
+}
+static void answer_h(gasnet_token_t token, void *buf, size_t nbytes) {
+  gasnet_node_t from = core_source(token);
+  CHECK(nbytes == floodbytes, "%lu bytes", (unsigned long)nbytes);
+  if (TEST_COUNT(&answered) % 8 == 1) check_flood(buf, nbytes, from);
+}
+
+static void item42_answers_both_ways(void) {
+  const long count = 24;
+  gasnet_node_t i;
+  int n;
+  long round;
+  core_fill(buffer, floodbytes, me + 1000);
+  for (round = 0; round < 5 * factor; round++) {
+    forget();
+    for (n = 0; n < count; n++)
+      for (i = 1; i < nodes; i++) GASNET_SAFE(gasnet_AMRequestShort0((me + i) % nodes, HIDX_ASK));
+    GASNET_BLOCKUNTIL(answered >= count * ((long)nodes - 1));
+  }
+  test_barrier();
+  CHECK(answered == count * ((long)nodes - 1), "%ld answers", answered);
 }
 
 /* ---- a node that only sends, to a peer that keeps up or to itself, also serves the others ---- */
@@ -380,6 +407,8 @@ int main(int argc, char **argv) {
                                          {HIDX_FLOOD, (void (*)())flood_h},
                                          {HIDX_FLOOD_BACK, (void (*)())flood_back_h},
                                          {HIDX_STOP, (void (*)())stop_h},
+                                         {HIDX_ASK, (void (*)())ask_h},
+                                         {HIDX_ANSWER, (void (*)())answer_h},
                                          {HIDX_WINDOW, (void (*)())window_short_h},
                                          {HIDX_WINDOW_LONG, (void (*)())window_long_h},
                                          {HIDX_WINDOW_MEDIUM, (void (*)())window_medium_h},
@@ -416,6 +445,7 @@ int main(int argc, char **argv) {
   item40_functions_differ();
   item41_loopback();
   item42_floods();
+  item42_answers_both_ways();
   sending_serves_others();
   item43_ping_pong();
   item44_window();

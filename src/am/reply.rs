@@ -118,7 +118,8 @@ impl<A: Adapter> Am<A> {
         Meta::new(self.layout.sequence(token.index()), handler, args.count(), carry, len)
     }
 
-    /// Takes `len` bytes of the reply ring at `peer`. Runs replies while there is no room.
+    /// Takes `len` bytes of the reply ring at `peer`. Runs replies while there is no room. What they and this poll have stored goes out
+    /// then: others may wait for it before they give room.
     #[inline(always)]
     pub(crate) fn reply_space(&self, inbox: &Inbox<A>, peer: usize, len: usize) -> Span {
         let from = &inbox.from[peer];
@@ -138,8 +139,9 @@ impl<A: Adapter> Am<A> {
                 return span;
             }
             failed = self.waiter.step(failed, &self.interrupt, true, |look| {
-                let came = self.adapter.progress(look != Look::Glance);
-                inbox.poll_replies(self) || came || (look == Look::Last && room().is_some())
+                let came = self.adapter.progress(look != Look::Glance) | inbox.poll_replies(self);
+                self.adapter.settle();
+                came || (look == Look::Last && room().is_some())
             });
         }
     }

@@ -158,7 +158,10 @@ struct Branch {
 /// Serves the launcher until it needs this branch no more. `silence`: how long it may say nothing. `guard`: readable when this
 /// process's guard is dead.
 pub fn serve(launcher: Channel, silence: Duration, guard: Option<&PipeReader>) {
-    let mut branch = Branch { launcher, silence, paused: false, inherited: Inherited::now(), reached: Vec::new() };
+    let inherited = Inherited::now();
+    let hard = inherited.descriptors.1;
+    sys::set_descriptor_limit((hard, hard)); // three for each host; what this process starts gets what it has inherited
+    let mut branch = Branch { launcher, silence, paused: false, inherited, reached: Vec::new() };
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN); // pipes of commands that have ended
     while branch.turn(guard) {}
     branch.clear_up();

@@ -81,8 +81,9 @@ impl Hub {
         Ok(met)
     }
 
+    // Some at a time: who connects as fast as this node accepts keeps nobody waiting.
     fn accept(&self, greetings: &mut Vec<Greeting>, most: usize, told: &mut Told) -> Result<(), String> {
-        loop {
+        for _ in 0..STRANGERS {
             match self.listener.accept() {
                 Ok((socket, from)) => {
                     if greetings.len() >= most {
@@ -98,15 +99,16 @@ impl Hub {
                 Err(e) => return Err(format!("accept: {e}")),
             }
         }
+        Ok(())
     }
 
     // Something has come. False: this greeting is over.
     fn step(&self, greeting: &mut Greeting, met: &mut Vec<Met>, told: &mut Told) -> bool {
         let refusal = match greeting.step(&self.who) {
             Step::Wait => return true,
-            Step::Asked(host) if met.iter().any(|(known, _)| *known == host) => Refusal::Rank(host),
             Step::Asked(host) => match greeting.welcome(&self.who) {
                 Step::Sure(_) => {
+                    met.retain(|(known, _)| *known != host); // it has proved itself twice: it gave up the first connection
                     met.push((host, greeting.socket.clone()));
                     return false;
                 }

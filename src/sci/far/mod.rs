@@ -223,13 +223,19 @@ impl Far {
     /// The poll is over that [`Far::hold`] began.
     #[inline(never)]
     pub fn release(&self) {
+        HOLDING.with(|held| held.on.set(false));
+        self.send_held();
+    }
+
+    /// Sends what a poll of this thread has kept back.
+    fn send_held(&self) {
         let kept = HOLDING.with(|held| {
-            held.on.set(false);
             let len = held.len.take();
-            (len > 0).then(|| (held.list.get(), len))
+            (len > 0).then(|| (held.list.get(), len, held.on.take()))
         });
-        if let Some((list, len)) = kept {
+        if let Some((list, len, on)) = kept {
             list[..len].iter().for_each(|peer| self.flush(*peer));
+            HOLDING.with(|held| held.on.set(on));
         }
     }
 
@@ -273,13 +279,18 @@ impl Far {
         }
     }
 
-    /// Sends what floods have kept back.
+    /// Sends what floods, and a poll of this thread, have kept back. A poll that waits calls it: the peer may wait for that.
     #[inline]
     pub fn settle(&self) {
+        self.send_held();
         // Relaxed, both: a stage is looked at under its lock.
-        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) && !self.flush_all() {
-            self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
-            self.call.call(); // the thread may have seen it unset
+        if self.unsent.load(Ordering::Relaxed) && self.unsent.swap(false, Ordering::Relaxed) {
+            if !self.flush_all() {
+                self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
+            }
+            if self.is_waiting() {
+                self.call.call(); // the thread may have looked while nothing seemed to wait
+            }
         }
     }
 
@@ -299,11 +310,12 @@ impl Far {
         self.looks.store(self.looks.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed); // Relaxed, both: a hint
         let came = self.wire.progress(&FarSink(self), thorough);
         self.settle();
-        let next = if came || self.wire.is_busy() { WARM } else { warm.saturating_sub(1) };
+        let next = match warm {
+            _ if came || self.wire.is_busy() => WARM,
+            1 => self.quiet.begin(),
+            _ => warm.saturating_sub(1),
+        };
         self.warm.store(next, Ordering::Relaxed); // Relaxed: as in `progress`
-        if next == 0 && warm != 0 {
-            self.quiet.begin();
-        }
         self.look_for_losses();
         came
     }
@@ -327,6 +339,9 @@ impl Far {
     /// Something was sent that will be answered.
     fn expect(&self) {
         self.warm.store(WARM, Ordering::Relaxed); // Relaxed: a hint
+        if self.wire.is_busy() {
+            self.call.call();
+        }
     }
 
     fn look_for_losses(&self) {
@@ -351,7 +366,7 @@ impl Far {
             self.wire.progress(&FarSink(self), true);
             spin_loop();
         }
-        self.wire.leave(end.saturating_duration_since(Instant::now()));
+        self.wire.leave(&FarSink(self), end.saturating_duration_since(Instant::now()));
     }
 }
 

@@ -3,11 +3,12 @@
 //! A look is a system call, and what a near peer has sent meanwhile waits for its end: looks of both nodes each 50 µs made round trips
 //! of a Short within a host 9 % longer (2026-11, EPYC 9004 VM). So polls in a loop look each [`QUIET`] at first. The longer
 //! the network has been quiet, the rarer they look: after an eighth of that time, but at least each 8 × [`QUIET`]. So what comes waits
-//! at most an eighth longer than it was already waited for. But a client that computes between its polls makes few of them, and the header makes 16 without a call of the
-//! library. After a pause that is longer than [`QUIET`] the next [`NEXT`] polls look, and each of them is a call.
+//! at most an eighth longer than it was already waited for. But a client that computes between its polls makes few of them, and the header makes up to 64 without a call of
+//! the library. After a pause that is longer than [`QUIET`] the next [`NEXT`] polls look, and each of them is a call; so do the
+//! next ones, as long as there are pauses.
 //!
 //! Time is counted in the processor's ticks, which take 8 ns to read, the system's clock 22 ns. Where the ticks of two processors
-//! differ, there are looks too many.
+//! differ, there are some looks too many or too few.
 //!
 //! Must not know: what a look does.
 
@@ -21,8 +22,12 @@ const QUIET: Duration = Duration::from_micros(50);
 const NEXT: u32 = 32;
 /// The time between looks is the quiet time divided by this. It is never below [`QUIET`], nor above this many times [`QUIET`].
 const PART: u64 = 8;
+/// There are pauses between [`NEXT`] polls if all together take so many times [`QUIET`]. In a loop they take 10 µs.
+const PAUSES: u64 = 4;
 /// The rate of the ticks is known well enough after this time.
 const MEASURED: Duration = Duration::from_micros(100);
+/// The most ticks in [`QUIET`]: of a clock of 20 GHz. Two processors' ticks may differ by anything.
+const LIMIT_MOST: u128 = 1 << 20;
 
 /// When polls looked.
 pub struct Quiet {
@@ -49,9 +54,22 @@ impl Default for Quiet {
 }
 
 impl Quiet {
-    /// The network is quiet from now on.
-    pub fn begin(&self) {
-        self.began.store(sys::counter(), Ordering::Relaxed); // Relaxed: a hint
+    /// The last poll of those that look anyway is over. 0: the network is quiet from now on. Else so many more polls look, because there
+    /// are pauses between them: headers must not poll by themselves then, for up to 64 of their polls are no call of the library.
+    #[cold]
+    pub fn begin(&self) -> u32 {
+        let now = sys::counter();
+        self.measure(now);
+        self.begin_at(now)
+    }
+
+    fn begin_at(&self, now: u64) -> u32 {
+        // Relaxed, all: hints.
+        let (limit, before) = (self.limit.load(Ordering::Relaxed), self.polled.load(Ordering::Relaxed));
+        self.polled.store(now, Ordering::Relaxed); // Relaxed: as above
+        self.looked.store(now, Ordering::Relaxed); // Relaxed: as above
+        self.began.store(now, Ordering::Relaxed); // Relaxed: as above
+        if now.wrapping_sub(before) >= PAUSES * limit { NEXT } else { 0 }
     }
 
     /// Counts a poll. `None`: it need not look. `Some(0)`: this one looks. `Some(n)`: `n` polls look, this one included.
@@ -81,10 +99,10 @@ impl Quiet {
 
     #[cold]
     fn measure(&self, now: u64) {
-        let passed = self.start.1.elapsed();
+        let (passed, ticks) = (self.start.1.elapsed(), now.saturating_sub(self.start.0));
         if passed >= MEASURED {
-            let ticks = u128::from(now.wrapping_sub(self.start.0)) * QUIET.as_nanos() / passed.as_nanos();
-            self.limit.store(ticks as u64, Ordering::Relaxed); // Relaxed: a hint
+            let limit = u128::from(ticks) * QUIET.as_nanos() / passed.as_nanos();
+            self.limit.store(limit.min(LIMIT_MOST) as u64, Ordering::Relaxed); // Relaxed: a hint
         }
     }
 }
@@ -110,6 +128,17 @@ mod tests {
         assert_eq!(quiet.turn_at(201_500), Some(NEXT), "a pause");
         assert_eq!(quiet.turn_at(202_000), None);
         assert!(quiet.turn_at(100).is_some(), "another processor's ticks");
+    }
+
+    #[test]
+    fn polls_with_pauses_between_them_go_on_looking() {
+        let quiet = Quiet::default();
+        quiet.limit.store(1000, Ordering::Relaxed);
+        assert_eq!(quiet.turn_at(50_000), Some(NEXT));
+        assert_eq!(quiet.begin_at(50_000 + 32 * 3000), NEXT, "a pause of 3000 before each of them");
+        assert_eq!(quiet.begin_at(150_000), NEXT);
+        assert_eq!(quiet.begin_at(150_200), 0, "in a loop");
+        assert_eq!(quiet.turn_at(150_300), None);
     }
 
     #[test]

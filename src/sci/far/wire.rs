@@ -108,7 +108,7 @@ pub trait Wire: Send + Sync {
     }
 
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
-    fn leave(&self, _time: Duration) {}
+    fn leave(&self, _sink: &dyn Sink, _time: Duration) {}
 
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none now, so a node that sleeps
     /// must look now and then. Asked for before each sleep, after a thorough progress.

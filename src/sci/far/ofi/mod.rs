@@ -283,7 +283,7 @@ impl Wire for OfiWire {
         came
     }
 
-    fn leave(&self, time: Duration) {
+    fn leave(&self, _: &dyn Sink, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
             let mut engine = self.engine.lock();

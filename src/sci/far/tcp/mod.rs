@@ -365,9 +365,18 @@ impl Wire for Tcp {
         self.busy.load(Ordering::Relaxed) != 0 || self.kept.load(Ordering::Relaxed) // Relaxed, both: hints
     }
 
-    fn leave(&self, time: Duration) {
+    fn leave(&self, sink: &dyn Sink, time: Duration) {
         let end = Instant::now() + time;
         let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
+        let is_waiting = |peer: &Peer| {
+            let is_begun = matches!(*peer.contact.lock(), Contact::Begun(_));
+            is_begun && peer.link.lock().has_unsent()
+        };
+        while known().any(|(_, peer)| is_waiting(peer)) && Instant::now() < end {
+            if !self.progress(sink, true) {
+                sys::nap(Duration::from_micros(50));
+            }
+        }
         let mut open: Vec<(u32, &Peer)> =
             known().filter(|(_, peer)| matches!(*peer.contact.lock(), Contact::Made)).map(|(r, p)| (r, &**p)).collect();
         for (_, peer) in &open {

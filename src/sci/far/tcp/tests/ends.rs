@@ -47,7 +47,7 @@ fn a_peer_that_leaves_is_not_lost() {
     let node = &pair.nodes[0];
     let longest = vec![7; second.wire.frame_max()];
     assert_eq!(second.post(0, &longest), Ok(true));
-    let leaver = std::thread::spawn(move || second.wire.leave(Duration::from_secs(60)));
+    let leaver = std::thread::spawn(move || second.wire.leave(&second, Duration::from_secs(60)));
     work_until(node, || !node.left.lock().is_empty());
     leaver.join().unwrap();
     assert!(node.frames().iter().any(|(peer, frame)| (*peer, frame) == (1, &longest)), "what it had posted has come");
@@ -56,6 +56,19 @@ fn a_peer_that_leaves_is_not_lost() {
         node.wire.progress(node, true);
     }
     assert_eq!((&*node.left.lock(), node.losses.lock().len()), (&vec![1], 0));
+}
+
+/// The contact has begun, and nothing more.
+#[test]
+fn what_a_node_sent_first_of_all_arrives_although_it_leaves_at_once() {
+    let mut pair = pair(2);
+    let second = pair.nodes.pop().unwrap();
+    let node = &pair.nodes[0];
+    assert_eq!(second.post(0, b"first"), Ok(true));
+    let leaver = std::thread::spawn(move || second.wire.leave(&second, Duration::from_secs(60)));
+    work_until(node, || !node.left.lock().is_empty());
+    leaver.join().unwrap();
+    assert_eq!(node.frames(), [(1, b"first".to_vec())]);
 }
 
 #[test]
@@ -149,5 +162,5 @@ fn a_node_that_leaves_does_not_wait_for_a_peer_that_died() {
     let longest = vec![7; node.wire.frame_max()];
     while node.post(1, &longest) == Ok(true) {} // more than both systems hold
     drop(second);
-    node.wire.leave(Duration::from_secs(3600));
+    node.wire.leave(node, Duration::from_secs(3600));
 }
