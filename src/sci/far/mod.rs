@@ -17,7 +17,7 @@
 //! 1. Stores to one peer arrive in their order, whichever map they went through: one stage, one stream. So a store barrier has
 //!    nothing to do.
 //! 2. [`Far::flush`] sends a stage when its peer is to be woken. Three things put that off: inside a poll it goes when the poll ends,
-//!    one frame per peer ([`Far::hold`]), unless it has [`ENOUGH`] bytes; in a flood each [`BATCH`]th flush sends; and the wire may
+//!    one frame per peer ([`Far::hold`]), unless it has `ENOUGH` bytes; in a flood each `BATCH`th flush sends; and the wire may
 //!    have no room. What stays behind is sent by the next look ([`Far::settle`]) or by the thread. Only a full stage makes a store
 //!    wait. It lets the wire work meanwhile, which runs no handlers. So a store never fails.
 //! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
