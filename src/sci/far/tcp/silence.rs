@@ -1,10 +1,10 @@
-//! Notices that the system of a peer no longer answers, although bytes for it are under way: its host is gone, or the way to it.
+//! Notices that the system of a peer no longer answers: its host is gone, or the way to it.
 //!
-//! The time that counts begins with the first thing that this node sent and that no sign of life has followed. Keepalive sees this on
-//! idle connections only. TCP_USER_TIMEOUT would also count the time in which a peer that computes takes nothing. Such a peer is not
-//! silent: its system acknowledges what it gets, and answers the question whether there is room again. Linux leaves out an answer
-//! within half a second of another one (tcp_invalid_ratelimit), so a healthy system is heard about once a second. The limit must be
-//! longer than that.
+//! The time that counts begins with the first thing that this node sent and that no sign of life has followed; on an idle connection
+//! keepalive sends something each second. TCP_USER_TIMEOUT would also count the time in which a peer that computes takes
+//! nothing. Such a peer is not silent: its system acknowledges what it gets, and answers the question whether there is room again.
+//! Linux leaves out an answer within half a second of another one (tcp_invalid_ratelimit), so a healthy system is heard about once a
+//! second. The limit must be longer than that.
 //!
 //! Must not know: what is sent.
 
@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// Between two looks at all connections: a system call for each.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
 /// The same while a peer owes a sign of life.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Progress that is not thorough between two looks at the clock.
