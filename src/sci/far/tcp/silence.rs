@@ -15,9 +15,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// Between two looks at all connections: a system call for each.
-const LOOK: Duration = Duration::from_millis(500);
-/// The same while a peer owes a sign of life.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+const LOOK: Duration = Duration::from_millis(250);
 /// Progress that is not thorough between two looks at the clock.
 const CALLS: u32 = 256;
 
@@ -78,7 +76,7 @@ impl Tcp {
             let seconds = self.silence.as_secs_f64();
             self.lose(rank, format!("no sign of life from {host} for {seconds} s (GASNET_SCI_LINK_TIMEOUT)"));
         }
-        silence.next = Some(now + if owed.is_empty() { LOOK } else { LOOK_AGAIN });
+        silence.next = Some(now + LOOK);
         silence.owed = owed;
     }
 }
