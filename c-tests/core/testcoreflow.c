@@ -6,7 +6,8 @@
  * The programs do not poll while they send, because a request that waits must serve other messages meanwhile. */
 #include "testcoream.h"
 
-enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP, HIDX_ASK, HIDX_ANSWER };
+enum { HIDX_COUNT = 201, HIDX_COUNT_BULK, HIDX_PING, HIDX_PONG, HIDX_DIFFERENT, HIDX_FLOOD, HIDX_FLOOD_BACK, HIDX_STOP,
+       HIDX_ASK, HIDX_ANSWER };
 enum { HIDX_WINDOW = 211, HIDX_WINDOW_MEDIUM, HIDX_WINDOW_LONG, HIDX_DONE, HIDX_DONE_BULK, HIDX_DONE_LONG, HIDX_TOTAL };
 
 #define WINDOW 16   /* requests in flight per peer */

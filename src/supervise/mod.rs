@@ -1,7 +1,8 @@
 //! The processes of a job and their end: who starts them, what they print, how they leave, and who cleans up.
 //!
 //! Every node has a supervisor above it: the launcher, an agent, or the process that forked at init. A job of one without
-//! launcher has none; under PMIx a thread stands in for it (`boot/pmix/watch`). Supervisor and nodes look at the same records in the head of the job's memory.
+//! launcher has none; under PMIx a thread stands in for it (`boot/pmix/watch`). Supervisor and nodes look at the same records
+//! in the head of the job's memory.
 //!
 //! In a job of several hosts each host has such a supervisor, the agent, and the launcher above them judges. They talk over a
 //! channel: `channel` (frames), `supervisor/agent` (the agent's side), `relay` (the nodes' output on its way).

@@ -3,8 +3,11 @@
 //!
 //! | setting | the thread works |
 //! |---|---|
-//! | GASNET_SCI_PROGRESS=poll | only as long as something of this node waits to be sent, or to be answered: a flood keeps messages back, a contact is being made, a socket is full. So what a client has sent leaves within about [`TICK`], even if it never polls again |
+//! | GASNET_SCI_PROGRESS=poll | only as long as something of this node waits to be sent or answered |
 //! | GASNET_SCI_PROGRESS=thread | always |
+//!
+//! Something waits when a flood keeps messages back, a contact is being made, or a socket is full. The thread then sends it within
+//! about [`TICK`], even if the client never polls again.
 //!
 //! While client threads look at the network, the thread keeps out of their way.
 //!
