@@ -75,9 +75,9 @@ put() {
 
 exports() { nm -D --defined-only "$target/$profile/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
 
-# Makes archive $1 from cargo's with the names on standard input, unless it is newer than what it is made from.
-make_archive() { # OUT
-  local from=$target/$profile/libgasnet_sci.a names
+# Makes archive $1 from cargo's, in directory $2, with the names on standard input, unless it is newer than what it is made from.
+make_archive() { # OUT [DIRECTORY]
+  local from=${2:-$target/$profile}/libgasnet_sci.a names
   [ "$1" -nt "$from" ] && [ "$1" -nt ci/archive ] && return
   names=$(mktemp) || die "no temporary file"
   cat >"$names"
@@ -113,6 +113,22 @@ make_stage() {
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
   for file in gasnetrun_sci gasnet-sci; do put "$target/$profile/$file" "$stage/bin/$file"; done
   chmod +x "$stage"/bin/*
+}
+
+# Builds the library for timing mode (docs/timing.md) and the command whose nodes are in it, in a target directory of their own, and
+# puts them beside the stage's library, under the same names.
+make_timed_stage() {
+  local from=$target/timed/$profile to=$stage/lib/gasnet-sci/timed soname
+  soname=$(readlink "$stage/lib/libgasnet_sci.so")
+  [ -e "$from/libgasnet_sci.so" ] || say "building the $profile library for timing mode (two or three minutes) ..."
+  CARGO_TARGET_DIR=$target/timed cargo build --profile "$profile" --features timed --quiet </dev/null ||
+    die "the $profile build for timing mode failed"
+  mkdir -p "$to"
+  put "$from/libgasnet_sci.so" "$to/$soname"
+  [ "$(readlink "$to/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$to/libgasnet_sci.so"
+  put "$from/gasnet-sci" "$to/gasnet-sci"
+  chmod +x "$to/gasnet-sci"
+  make_archive "$stage/lib/libgasnet_sci_timed.a" "$from" < <(exports)
 }
 
 # The rest finds anything that a run leaves behind. An environment variable, which its processes inherit, marks a run.

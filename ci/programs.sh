@@ -40,6 +40,7 @@ testval          |               |
 testalign        |               |
 testslice        |               |
 testmemset       |               |
+testneighbour    |               |
 testnb           |               |
 testqueue        |               |
 testtry          |               |
@@ -98,6 +99,7 @@ ex-testqueue     | 1 64 16K      |
 ex-testslice     | 100000 3 50   |
 ex-testreadonly  |               |
 ex-testratomic   | 60            |
+ex-testrows      |               |
 ex-testfaddperf  | -a 300        |
 ex-testsplit     |               |
 ex-testteam      | 2000          |

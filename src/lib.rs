@@ -28,7 +28,6 @@ pub mod supervise;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod tools;
-#[cfg(not(loom))]
 pub mod trace;
 pub mod verbs;
 #[cfg(not(loom))]

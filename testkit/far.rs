@@ -14,8 +14,9 @@
 
 #![allow(unsafe_code)] // the bytes of a payload
 
+use crate::sci::delayed::{Store, Waiting};
 use crate::sci::dma::{DmaTarget, Queue};
-use crate::sci::reorder::{Random, Store, Waiting};
+use crate::sci::reorder::Random;
 use crate::sci::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -179,7 +180,7 @@ impl<M: RemoteMap> RemoteMap for FarMap<M> {
     fn store(&self, offset: usize, words: &[u64]) {
         crate::sci::words_index(offset, words.len(), self.len());
         for (i, word) in words.iter().enumerate() {
-            self.send(offset + i * 8, Store::Word(*word));
+            self.send(offset + i * 8, Store::Words(vec![*word]));
         }
     }
 

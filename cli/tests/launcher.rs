@@ -21,6 +21,10 @@ mod hosts;
 mod hosts_tree;
 #[path = "launcher/left_behind.rs"]
 mod left_behind;
+#[path = "launcher/map.rs"]
+mod map;
+#[path = "launcher/matrix.rs"]
+mod matrix;
 #[path = "launcher/node.rs"]
 mod node;
 #[path = "launcher/output.rs"]
@@ -166,9 +170,9 @@ fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
         ("nonsense", "seven fields"),
         ("99,0,2,100,101,abc,0", "version"),
-        ("5,5,2,100,101,abc,0", "rank 5"),
-        ("5,0,2,300,301,abc,0", "descriptor 300"),
-        ("5,0,2,0,0,abc,0", "memory"),
+        ("6,5,2,100,101,abc,0", "rank 5"),
+        ("6,0,2,300,301,abc,0", "descriptor 300"),
+        ("6,0,2,0,0,abc,0", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");

@@ -147,7 +147,6 @@ pub(crate) fn ring_offset(word: u64, len: usize, source: u32) -> usize {
 /// Tells traces and statistics that a handler is about to run on a payload of `bytes`.
 #[inline(always)]
 pub(crate) fn record_handler(token: &Token, bytes: usize) {
-    #[cfg(not(loom))]
     if crate::trace::is_on() {
         use crate::trace::TracedOp;
         let reply = matches!(token.kind(), Kind::Reply | Kind::LoopReply);
@@ -157,6 +156,4 @@ pub(crate) fn record_handler(token: &Token, bytes: usize) {
             bytes,
         );
     }
-    #[cfg(loom)]
-    let _ = (token, bytes);
 }

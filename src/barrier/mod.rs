@@ -26,6 +26,7 @@ use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
+use crate::trace::{self, TracedOp};
 use plan::{Plan, Stage};
 use std::cell::Cell;
 
@@ -116,6 +117,8 @@ pub trait ArrivalCells {
     /// Writes this member's cell of `parity` at another member. Everything stored before becomes visible first. Wakes
     /// that member if it sleeps.
     fn arrive(&self, member: usize, parity: usize, word: u64);
+    /// Records that this member is about to tell another one in a stage but the first.
+    fn record(&self, _member: usize) {}
     /// Another member's cell of `parity`, read with Acquire: the reader sees what that member stored before.
     fn arrival(&self, member: usize, parity: usize) -> u64;
     /// While it is `true`, polls must call [`Barrier::advance`]. Called in turns, beginning with `true`.
@@ -140,6 +143,11 @@ impl<A: Adapter> ArrivalCells for Am<A> {
         peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
         peer.bell.trigger_if_armed();
         self.adapter.settle(); // this node may compute for long after a notify
+    }
+
+    // The first stage is not recorded here. While something is recorded, the job's plan has nobody in it (`job::state`).
+    fn record(&self, member: usize) {
+        trace::event(TracedOp::BarrierTell, member as u32, size_of::<CellWord>());
     }
 
     fn arrival(&self, member: usize, parity: usize) -> u64 {
@@ -278,7 +286,9 @@ impl Barrier {
 
     #[cold]
     fn tell_later(&self, cells: &(impl ArrivalCells + ?Sized), stage: usize, parity: usize, word: CellWord) {
-        tell(cells, &self.plan.stages()[stage], parity, word);
+        let stage = &self.plan.stages()[stage];
+        stage.tell.iter().for_each(|member| cells.record(*member as usize));
+        tell(cells, stage, parity, word);
         self.state.with(|s| s.telling.set(s.telling.get() - 1));
     }
 

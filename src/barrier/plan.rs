@@ -70,6 +70,13 @@ impl Plan {
         Plan(stages.into())
     }
 
+    /// The same plan behind a stage in which this member tells and hears nobody. All that it tells then belongs to later stages,
+    /// which [`super::Barrier`] tells in a way that may record; the first stage has no point, so that it costs nothing.
+    pub fn with_later_stages_only(self) -> Plan {
+        let nothing = Stage { tell: [].into(), hear: [].into() };
+        Plan(std::iter::once(nothing).chain(self.0).collect())
+    }
+
     /// The stages, in their order. There is at least one, unless the team has one member.
     #[inline(always)]
     pub fn stages(&self) -> &[Stage] {

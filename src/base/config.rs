@@ -12,11 +12,14 @@ mod rows;
 mod settings;
 mod survey;
 pub mod table;
+mod timing;
 pub mod tune;
 #[cfg(not(loom))]
 mod unknown;
 /// The variable in which the launcher passes a node its place in the job. A person never sets it.
 pub const HANDOFF: &str = "GASNET_SCI_BOOT";
+/// The variable in which the launcher passes its nodes where their parts of the traffic matrix go. A person never sets it.
+pub const PARTS: &str = "GASNET_SCI_MATRIX_PARTS";
 
 pub use heap::Heap;
 pub use hosts::{Hosts, Network};
@@ -26,6 +29,7 @@ pub use read::{ConfigError, Reported, variable};
 pub use rows::VARS;
 pub use settings::{Config, Dma, Unmapped, Var};
 pub use survey::{Setting, Survey, environment};
+pub use timing::TimingMode;
 pub use tune::Tuned;
 #[cfg(not(loom))]
 pub use unknown::unknown_here;

@@ -6,12 +6,14 @@
 
 use super::member::{Joined, enter};
 use crate::base::config::Config;
-pub use crate::base::config::HANDOFF;
+pub use crate::base::config::{HANDOFF, PARTS};
 use crate::base::log;
 use crate::os::{layout, sys};
 use crate::supervise::JobHeader;
 use crate::supervise::header::VERSION;
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
 
 // Not in the table of settings, because it is a message from one process to another and is read exactly once.
 pub(super) fn take_handoff() -> Option<String> {
@@ -28,6 +30,30 @@ pub(super) fn take_handoff() -> Option<String> {
 pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd, unrandomised: bool) -> String {
     let (nodes, cookie) = (header.nodes(), header.cookie());
     format!("{VERSION},{rank},{nodes},{memory},{lifeline},{cookie:x},{}", u8::from(unrandomised))
+}
+
+/// The value of [`PARTS`] for the nodes of the job `cookie`, whose parts of the traffic matrix go to `directory`. It has the job in it,
+/// because programs that a node starts inherit the variable, and a job of their own must not write there.
+pub fn parts(directory: &Path, cookie: u64) -> PathBuf {
+    directory.join(format!("{cookie:016x}"))
+}
+
+/// The file for the part of node `rank` of a job. `parts` is the value of [`PARTS`], whatever bytes are in it.
+pub fn part(parts: &Path, rank: u32) -> PathBuf {
+    let mut name: OsString = parts.into();
+    name.push(format!(".{rank}.json"));
+    name.into()
+}
+
+/// The file for this node's part, if the launcher of its own job wants one.
+pub fn own_part(cookie: u64, rank: u32) -> Option<PathBuf> {
+    #[allow(clippy::disallowed_methods)] // a message from the launcher, as the hand-off is
+    let value = std::env::var_os(PARTS)?;
+    part_of(Path::new(&value), cookie, rank)
+}
+
+fn part_of(value: &Path, cookie: u64, rank: u32) -> Option<PathBuf> {
+    (value.parent().map(|directory| parts(directory, cookie))? == value).then(|| part(value, rank))
 }
 
 /// The fields of a hand-off.
@@ -92,4 +118,22 @@ fn adopt(number: u32, what: &str) -> Result<OwnedFd, String> {
     // SAFETY: it is open, as the call above has shown. The hand-off was taken out of the environment, so it has no
     // other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_part_goes_where_the_launcher_of_the_same_job_says() {
+        let directory = Path::new(OsStr::from_bytes(b"/a%b/\xff,c"));
+        let value = parts(directory, 0xab);
+        let file = part_of(&value, 0xab, 3).unwrap();
+        assert_eq!(file, directory.join("00000000000000ab.3.json"));
+        for other in [part_of(&value, 0xac, 3), part_of(Path::new(""), 0, 3), part_of(directory, 0xab, 3)] {
+            assert_eq!(other, None);
+        }
+    }
 }

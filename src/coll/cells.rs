@@ -16,6 +16,9 @@
 //! With mapped memory a word is one remote store. To other hosts, and in the reference implementation, the word travels as
 //! an Active Message, whose handler stores it. All other rules are the same.
 //!
+//! Stores are recorded (`trace`). While something is recorded no map is kept in its path, so each store takes the way of a first
+//! contact, where the point is. Otherwise points cost nothing.
+//!
 //! Must not know: collectives.
 
 #![allow(unsafe_code)] // client memory and mapped regions
@@ -30,6 +33,7 @@ use crate::barrier::hosts::Hosts;
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
+use crate::trace::{self, TracedOp};
 use std::sync::{Arc, OnceLock};
 
 /// Words of the answer line.
@@ -45,6 +49,11 @@ pub enum Word {
     Landing = 3,
 }
 
+/// What a word is recorded as. It is known when the code is compiled, so that callers need not pass it.
+const BARRIER: bool = true;
+const COLLECTIVE: bool = false;
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
 /// Offset of the landing's address in the answer line.
 const ADDRESS: usize = 32;
 /// Offset in the answer line of those words of a message that do not fit into its own line. The processor fetches the
@@ -143,9 +152,26 @@ impl<A: Adapter> Cells<A> {
 
     #[cold]
     #[inline(never)]
-    fn connect<'a>(&self, path: &'a CellPath<A>) -> Option<&'a A::Remote> {
+    fn connect<'a>(&'a self, path: &'a CellPath<A>) -> Option<&'a A::Remote> {
         let map = self.reach.map(path.rank)?;
-        Some(path.map.get_or_init(|| map.clone()))
+        if trace::is_on() { Some(map) } else { Some(path.map.get_or_init(|| map.clone())) }
+    }
+
+    /// A member's region, for an access to `bytes` bytes of it. `None`: words travel as messages.
+    #[inline(always)]
+    pub fn map_for(&self, op: TracedOp, member: usize, bytes: usize) -> Option<&A::Remote> {
+        let path = &self.paths[member];
+        match path.map.get() {
+            Some(map) => Some(map),
+            None => self.record_and_connect(op, path, bytes),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_and_connect<'a>(&'a self, op: TracedOp, path: &'a CellPath<A>, bytes: usize) -> Option<&'a A::Remote> {
+        trace::event(op, path.rank, bytes);
+        self.connect(path)
     }
 
     /// The most collectives under way at a time.
@@ -169,8 +195,9 @@ impl<A: Adapter> Cells<A> {
     pub fn send(&self, am: &Am<A>, to: usize, seq: u32, head: u32, body: &[u64]) {
         let path = &self.paths[to];
         let at = path.base + self.block.message(seq, self.me);
+        let map = self.map_for(TracedOp::CollCell, to, WORD + size_of_val(body));
         let (body, rest) = body.split_at(body.len().min(LINE_WORDS));
-        match self.map(to) {
+        match map {
             Some(map) => {
                 if !rest.is_empty() {
                     map.store(at + LINE + REST, rest);
@@ -194,13 +221,14 @@ impl<A: Adapter> Cells<A> {
     /// Sends a message that has only a head. It arrives after all Active Messages that were sent before.
     pub fn send_behind(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
         let path = &self.paths[to];
+        trace::event(TracedOp::CollCell, path.rank, WORD);
         self.post(am, path.rank, path.base + self.block.message(seq, self.me), &[word(seq, head)]);
     }
 
     /// Changes the head of a message that was sent before.
     #[inline]
     pub fn update(&self, am: &Am<A>, to: usize, seq: u32, head: u32) {
-        self.put(am, to, self.block.message(seq, self.me), word(seq, head));
+        self.put::<COLLECTIVE>(am, to, self.block.message(seq, self.me), word(seq, head));
     }
 
     /// The head of `from`'s message; `None` until it has come.
@@ -233,7 +261,7 @@ impl<A: Adapter> Cells<A> {
     /// Writes a word of the answer line at member `to`.
     #[inline]
     pub fn answer(&self, am: &Am<A>, to: usize, seq: u32, what: Word, value: u32) {
-        self.put(am, to, self.block.answer(seq, self.me) + 8 * what as usize, word(seq, value));
+        self.put::<COLLECTIVE>(am, to, self.block.answer(seq, self.me) + 8 * what as usize, word(seq, value));
     }
 
     /// The answer word `what` of `from`; `None` until it has come.
@@ -246,7 +274,7 @@ impl<A: Adapter> Cells<A> {
 
     /// Gives a member the address where it may put bytes; 0: nowhere.
     pub fn land(&self, am: &Am<A>, to: usize, seq: u32, address: usize) {
-        self.put(am, to, self.block.answer(seq, self.me) + ADDRESS, address as u64);
+        self.put::<COLLECTIVE>(am, to, self.block.answer(seq, self.me) + ADDRESS, address as u64);
         self.answer(am, to, seq, Word::Landing, 1);
     }
 
@@ -259,7 +287,7 @@ impl<A: Adapter> Cells<A> {
 
     /// Tells a member that this one has retired all numbers up to `retired`.
     pub fn credit(&self, am: &Am<A>, to: usize, retired: u32) {
-        self.put(am, to, self.block.credit(self.me), u64::from(retired));
+        self.put::<COLLECTIVE>(am, to, self.block.credit(self.me), u64::from(retired));
     }
 
     /// The number up to which `from` has said that it retired all.
@@ -271,7 +299,7 @@ impl<A: Adapter> Cells<A> {
 
     /// Writes our barrier cell at a member.
     pub fn arrive(&self, am: &Am<A>, to: usize, parity: usize, arrival: u64) {
-        self.put(am, to, self.block.barrier(parity, self.me), arrival);
+        self.put::<BARRIER>(am, to, self.block.barrier(parity, self.me), arrival);
     }
 
     /// The barrier cell that `from` has written here.
@@ -283,7 +311,7 @@ impl<A: Adapter> Cells<A> {
     /// Tells a member, in the word of this parity, in how many meetings this one has arrived.
     #[inline]
     pub fn meet(&self, am: &Am<A>, to: usize, parity: usize, count: u64) {
-        self.put(am, to, self.block.meeting(parity, self.me), count);
+        self.put::<BARRIER>(am, to, self.block.meeting(parity, self.me), count);
     }
 
     /// What `from` has said in the word of this parity.
@@ -297,10 +325,12 @@ impl<A: Adapter> Cells<A> {
     pub fn describe(&self, am: &Am<A>, to: usize, seq: u32, words: &[u64]) {
         let path = &self.paths[to];
         let at = path.base + self.block.description(seq, self.me);
-        match self.map(to) {
+        match self.map_for(TracedOp::CollCell, to, size_of_val(words)) {
             Some(map) => {
                 map.store(at + 8, &words[1..]);
-                self.put(am, to, at - path.base, words[0]);
+                map.barrier(); // rule 3
+                map.publish(at, words[0]);
+                am.peers.post(path.rank as usize).bell.trigger_if_armed();
             }
             None => {
                 for (i, line) in words.chunks(8).enumerate().rev() {
@@ -318,9 +348,10 @@ impl<A: Adapter> Cells<A> {
     }
 
     #[inline]
-    fn put(&self, am: &Am<A>, to: usize, offset: usize, word: u64) {
+    fn put<const KIND: bool>(&self, am: &Am<A>, to: usize, offset: usize, word: u64) {
         let path = &self.paths[to];
-        match self.map(to) {
+        let op = if KIND == BARRIER { TracedOp::BarrierTell } else { TracedOp::CollCell };
+        match self.map_for(op, to, WORD) {
             Some(map) => {
                 map.barrier(); // rule 3
                 map.publish(path.base + offset, word);

@@ -20,6 +20,7 @@ use crate::am::library::COLL_DATA;
 use crate::am::region::{LINE, MAX_MEDIUM};
 use crate::am::source::{Args, Source};
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
+use crate::trace::{self, TracedOp};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -272,6 +273,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         let map =
             cx.coll.am.segments().map(rank).filter(|_| cx.coll.am.segments().holds(rank, address, self.from.len()));
         let Some((map, base)) = map else { self.phase.corrupt(to, "a collective's landing outside the segment") };
+        trace::event(TracedOp::CollMove, rank, n);
         self.from.fill(written, n, |piece, at, n| {
             // SAFETY: the span's maker promised that the piece is readable.
             let result = unsafe { map.write(address - base + written + at, piece as *const u8, n) };
@@ -324,6 +326,7 @@ impl<'a, A: Mapped> Send<'a, A> {
         // SAFETY: the span's maker promised that it is readable; it is in one piece.
         let source = unsafe { Source::new(from.address().unwrap_or(0) as *const u8, from.len()) };
         let rank = self.phase.cx.team.cells.rank(to);
+        trace::event(TracedOp::CollMove, rank, from.len());
         if let Err(error) = self.phase.cx.coll.am.request_medium(rank, COLL_DATA, source, args) {
             crate::base::fatal(format_args!("collective: {error}"));
         }
@@ -350,7 +353,7 @@ pub async fn arrived<A: Mapped>(sends: &mut Vec<Send<'_, A>>, recvs: &mut [Recv<
     .await
 }
 
-/// The memory, as mapped here, where `to` wants `len` bytes; `to` has a [`Recv::landed`] for them. `None`: send them
+/// The memory, as mapped here, where `to` wants `len` bytes, which the caller writes; `to` has a [`Recv::landed`] for them. `None`: send them
 /// instead.
 pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> Option<Span> {
     let cx = phase.cx;
@@ -365,7 +368,9 @@ pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> O
         phase.corrupt(to, "a collective's landing outside the segment")
     };
     // SAFETY: inside the map, which lives as long as the job; the receiver has asked for bytes there.
-    map.memory().map(|memory| unsafe { Span::one(memory as usize + (address - base), len) })
+    let there = map.memory().map(|memory| unsafe { Span::one(memory as usize + (address - base), len) })?;
+    trace::event(TracedOp::CollMove, rank, len);
+    Some(there)
 }
 
 /// Tells `to` that its bytes are at the address that it gave.

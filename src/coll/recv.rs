@@ -13,6 +13,7 @@ use super::span::{Buffer, Span};
 use super::ways::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSHED, HOW_STAGED, STEP};
 use crate::am::region::LINE;
 use crate::sci::{RemoteMap, RemoteRead};
+use crate::trace::{self, TracedOp};
 
 /// Takes the bytes from the message that `from` has sent.
 #[inline]
@@ -133,6 +134,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
             }
             HOW_AHEAD => {
                 let (map, offset) = self.region_part(self.into.len());
+                self.record(self.into.len());
                 read(map, offset, &self.into, 0, self.into.len());
                 true
             }
@@ -151,6 +153,11 @@ impl<'a, A: Mapped> Recv<'a, A> {
             HOW_PUSHED if self.land && self.announced => true,
             _ => self.phase.corrupt(self.from, "a collective's message of an unknown kind"),
         }
+    }
+
+    /// Records that this member reads `len` bytes of the sender's memory.
+    fn record(&self, len: usize) {
+        trace::event(TracedOp::CollGet, self.phase.cx.team.cells.rank(self.from), len);
     }
 
     fn announce_landing(&mut self) {
@@ -199,6 +206,9 @@ impl<'a, A: Mapped> Recv<'a, A> {
         // back, or until the number is retired.
         self.lent = map.memory().map(|memory| unsafe { Span::one(memory as usize + offset, len) });
         self.answer = how == HOW_PULL;
+        if self.lent.is_some() {
+            self.record(len);
+        }
         self.lent.is_some()
     }
 
@@ -206,6 +216,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let coll = self.phase.cx.coll;
         let (map, offset) = self.source();
         let n = STEP.min(self.into.len() - self.got);
+        self.record(n);
         read(map, offset + self.got, &self.into, self.got, n);
         coll.moved();
         self.got += n;
@@ -222,6 +233,7 @@ impl<'a, A: Mapped> Recv<'a, A> {
         let filled = filled.min(len.div_ceil(CHUNK));
         while self.got < filled * CHUNK && self.got < len {
             let n = CHUNK.min(len - self.got);
+            self.record(n);
             read(map, stage + self.got / CHUNK % CHUNKS * CHUNK, &self.into, self.got, n);
             self.phase.cx.coll.moved();
             self.got += n;

@@ -4,6 +4,7 @@
 
 use crate::base::config::{Config, Unmapped};
 use crate::boot::JobMemory;
+use crate::sci::IS_TIMED;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -32,7 +33,7 @@ impl Places {
         let real: Vec<u32> = header.records().iter().map(|record| record.host()).collect();
         let hosts = numbered(split(&real, config.hosts.split));
         let is_one = hosts.iter().all(|host| *host == 0);
-        let supernodes = match everything || config.unmapped != Unmapped::No {
+        let supernodes = match everything || config.unmapped != Unmapped::No || IS_TIMED {
             true => Supernodes::Apart,
             false if is_one => Supernodes::Blocks(config.supernode_max),
             false => Supernodes::Listed(supernodes(&hosts, config.supernode_max).into()),

@@ -52,7 +52,8 @@ impl Topology {
         Self::read_below(Path::new("/sys/devices/system"), sys::usable_cpus())
     }
 
-    fn read_below(root: &Path, usable: Vec<usize>) -> Topology {
+    /// Reads a copy of /sys/devices/system that lies at `root`, for a process that may use the CPUs `usable`.
+    pub fn read_below(root: &Path, usable: Vec<usize>) -> Topology {
         let list = |file: String| fs::read_to_string(root.join(file)).ok().map(|text| parse_list(&text));
         let mut numa = Vec::new();
         for id in list("node/online".into()).unwrap_or_default() {
@@ -92,11 +93,11 @@ impl Topology {
                 let mut cpus: Vec<usize> = self.cores.iter().flatten().copied().collect();
                 cpus.sort_unstable();
                 self.blocks(&cpus, each, nodes, "CPUs")
-                    .map(|blocks| blocks.map(|block| self.place(block.to_vec())).collect())
+                    .map(|blocks| blocks.map(|block| self.binding(block.to_vec())).collect())
             }
             Bind::Cores(each) => self
                 .blocks(&self.cores, each, nodes, "cores")
-                .map(|blocks| blocks.map(|block| self.place(block.concat())).collect()),
+                .map(|blocks| blocks.map(|block| self.binding(block.concat())).collect()),
             Bind::Numa => {
                 let numa = |rank: usize| &self.numa[rank * self.numa.len() / nodes];
                 let place = |rank| Binding { cpus: numa(rank).cpus.clone(), memory: Some(numa(rank).id) };
@@ -119,8 +120,8 @@ impl Topology {
         Ok(all.chunks(each).take(nodes))
     }
 
-    // On a host with one NUMA node, memory needs no choice.
-    fn place(&self, cpus: Vec<usize>) -> Binding {
+    /// These CPUs, with memory from their NUMA node. On a host with one NUMA node, memory needs no choice.
+    pub fn binding(&self, cpus: Vec<usize>) -> Binding {
         let home = self.numa.iter().find(|node| cpus.iter().all(|cpu| node.cpus.contains(cpu)));
         Binding { cpus, memory: home.filter(|_| self.numa.len() > 1).map(|node| node.id) }
     }
@@ -137,13 +138,18 @@ impl Binding {
     }
 }
 
-/// Reads a list as the kernel writes it: `0-3,8,10-11`.
+/// The most entries of a list, and the bound of its numbers. No system has as many CPUs or NUMA nodes.
+const MOST_LISTED: usize = 1 << 16;
+
+/// Reads a list as the kernel writes it: `0-3,8,10-11`. Ranges that go beyond all systems are left out, for a list may come from a file
+/// of the user's.
 pub fn parse_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some(low.trim().parse().ok()?..=high.trim().parse().ok()?)
+        let number = |text: &str| text.trim().parse().ok().filter(|number| *number < MOST_LISTED);
+        Some(number(low)?..=number(high)?)
     };
-    text.trim().split(',').filter_map(range).flatten().collect()
+    text.trim().split(',').filter_map(range).flatten().take(MOST_LISTED).collect()
 }
 
 /// Writes a list in the shortest form: `0-3,8`.
@@ -231,6 +237,8 @@ mod tests {
     fn lists_are_read_and_written_as_the_kernel_does() {
         assert_eq!(parse_list("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
         assert_eq!(parse_list("\n"), [0usize; 0]);
+        assert_eq!(parse_list("0-18446744073709551615,7,65536"), [7]);
+        assert_eq!(parse_list(&"0-65535,".repeat(9)).len(), 65536);
         assert_eq!(format_list(&[8, 0, 1, 2, 3, 11, 10]), "0-3,8,10-11");
     }
 }

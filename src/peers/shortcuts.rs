@@ -33,7 +33,7 @@ pub struct Conditions {
     pub native: bool,
     /// All memory of a node is its segment (GASNET_SEGMENT_EVERYTHING).
     pub everything: bool,
-    /// Calls are recorded (GASNET_TRACEFILE, GASNET_STATSFILE).
+    /// Calls are recorded (GASNET_TRACEFILE, GASNET_STATSFILE, GASNET_SCI_MATRIX).
     pub traced: bool,
     /// Calls are counted (GASNET_SCI_STATS).
     pub counted: bool,

@@ -273,6 +273,8 @@ pub trait Interrupt: Send + Sync {
 pub trait RemoteInterrupt: Clone + Send + Sync {
     /// Wakes the peer if it is armed; otherwise one look at a cached line. Call after publishing.
     fn trigger_if_armed(&self);
+    /// True if [`RemoteInterrupt::trigger_if_armed`] would wake the peer.
+    fn is_armed(&self) -> bool;
     /// Wakes the peer.
     fn trigger(&self);
     /// The word that is not 0 while the peer is armed, if a look at it, behind a compiler fence, is all that

@@ -40,8 +40,21 @@ fn reorder_pair() -> [Reorder<Heap>; 2] {
     })
 }
 
+/// Nodes in timing mode, as the profile `name` has it, over `inner`.
+#[cfg(feature = "timed")]
+fn timed<A: Adapter>(inner: [A; 2], name: &str) -> [timed::Timed<A>; 2] {
+    let hardware = crate::sci::model::Parameters::of(name).unwrap();
+    let topology = crate::sci::model::Topology::Ring(2);
+    let links = timed::links::Links::own(topology.links() as usize);
+    inner.map(|node| {
+        let setup =
+            timed::Setup { hardware: hardware.clone(), topology, positions: [0, 1].into(), links: links.clone() };
+        timed::Timed::new(node, setup)
+    })
+}
+
 macro_rules! suites {
-    ($($adapter:ident: $pair:path;)*) => { $(
+    ($($adapter:ident: $pair:expr;)*) => { $(
         mod $adapter {
             use super::*;
 
@@ -49,7 +62,8 @@ macro_rules! suites {
                 ($module:ident::$name:ident) => {
                     #[test]
                     fn $name() {
-                        super::$module::$name($pair());
+                        let pair = $pair;
+                        super::$module::$name(pair());
                     }
                 };
             }
@@ -87,6 +101,22 @@ suites! {
     on_shm: shm_pair;
     on_heap: heap_pair;
     on_reorder: reorder_pair;
+}
+
+#[cfg(feature = "timed")]
+suites! {
+    on_heap_count: || timed(heap_pair(), "count");
+    on_heap_scipos: || timed(heap_pair(), "scipos");
+    on_heap_d312: || timed(heap_pair(), "d312");
+    on_heap_d312_deck: || timed(heap_pair(), "d312-deck");
+    on_heap_d339: || timed(heap_pair(), "d339");
+    on_heap_d339_2004: || timed(heap_pair(), "d339-2004");
+    on_shm_count: || timed(shm_pair(), "count");
+    on_shm_scipos: || timed(shm_pair(), "scipos");
+    on_shm_d312: || timed(shm_pair(), "d312");
+    on_shm_d312_deck: || timed(shm_pair(), "d312-deck");
+    on_shm_d339: || timed(shm_pair(), "d339");
+    on_shm_d339_2004: || timed(shm_pair(), "d339-2004");
 }
 
 /// Node 0's segment `ID`, available, its own map, and node 1's connection and whole map.

@@ -76,6 +76,13 @@ impl Hosts {
         }
     }
 
+    /// This node leaves in good order: what it has sent to other hosts arrives there.
+    pub fn leave(&self) {
+        if let Some(far) = self.far() {
+            far.leave(Duration::from_millis(800));
+        }
+    }
+
     /// Starts the thread that serves the network while the client computes or blocks: `always`, or only as long as something of this
     /// node waits. Call it once. A job on one host has none.
     pub fn start_thread(&self, always: bool) -> Result<(), SciError> {
@@ -232,6 +239,13 @@ impl RemoteInterrupt for HostsInterrupt {
         match self {
             HostsInterrupt::Near(near) => near.trigger_if_armed(),
             HostsInterrupt::Far { far, peer } => far.flush(*peer),
+        }
+    }
+
+    fn is_armed(&self) -> bool {
+        match self {
+            HostsInterrupt::Near(near) => near.is_armed(),
+            HostsInterrupt::Far { .. } => true,
         }
     }
 

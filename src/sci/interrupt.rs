@@ -251,6 +251,13 @@ impl<P> PeerInterrupt<P> {
 impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     #[inline(always)]
     fn trigger_if_armed(&self) {
+        if self.is_armed() {
+            self.ring();
+        }
+    }
+
+    #[inline(always)]
+    fn is_armed(&self) -> bool {
         if self.0.senders_fence() {
             // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too
             // early.
@@ -261,9 +268,7 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
             compiler_fence(Ordering::SeqCst);
         }
         // Relaxed: nothing is read on account of it.
-        if self.0.bell().sleepers.load(Ordering::Relaxed) != 0 {
-            self.ring();
-        }
+        self.0.bell().sleepers.load(Ordering::Relaxed) != 0
     }
 
     #[inline(never)]

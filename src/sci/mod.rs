@@ -11,6 +11,8 @@ pub mod cma;
 #[cfg(all(test, not(loom)))]
 mod conformance;
 pub mod copy;
+#[cfg(all(any(test, feature = "timed"), not(loom)))]
+pub(crate) mod delayed;
 pub mod dma;
 pub mod engine;
 mod error;
@@ -26,6 +28,7 @@ pub mod hosts;
 pub mod interrupt;
 #[cfg(not(loom))]
 mod mapping;
+pub mod model;
 mod pio;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod reorder;
@@ -35,6 +38,8 @@ pub mod segment;
 #[cfg(not(loom))]
 pub mod shm;
 mod storage;
+#[cfg(all(feature = "timed", not(loom)))]
+pub mod timed;
 pub mod window;
 
 pub use adapter::{
@@ -50,5 +55,11 @@ pub(crate) use pio::{check_range, half_index, packet_index, word_index, words_in
 #[cfg(loom)]
 pub type Host = heap::Heap;
 /// The adapter that the library is built with.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, feature = "timed")))]
 pub type Host = hosts::Hosts;
+/// The adapter of the library for timing mode.
+#[cfg(all(feature = "timed", not(loom)))]
+pub type Host = timed::Timed<hosts::Hosts>;
+
+/// True in the library for timing mode: nothing may go round the adapter, so each node is a supernode of its own.
+pub const IS_TIMED: bool = cfg!(feature = "timed");

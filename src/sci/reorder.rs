@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code)] // mapped memory, system calls
 
+use super::delayed::{Store, Waiting};
 use super::dma::{DmaTarget, Queue};
 use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
@@ -181,7 +182,7 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
     fn store(&self, offset: usize, words: &[u64]) {
         super::pio::words_index(offset, words.len(), self.len());
         for (i, word) in words.iter().enumerate() {
-            self.push(offset + i * 8, Store::Word(*word));
+            self.push(offset + i * 8, Store::Words(vec![*word]));
         }
     }
 
@@ -223,40 +224,6 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
     fn barrier(&self) {
         self.unmap.0.0.lock().deliver_all();
         self.inner.barrier();
-    }
-}
-
-/// One store that is under way.
-pub(crate) enum Store {
-    Word(u64),
-    Packet(u64, Vec<u64>),
-    Publish(u64),
-    Publish32(u32),
-    Bytes(Vec<u8>),
-}
-
-/// A store, and where it goes.
-pub(crate) struct Waiting<M> {
-    pub(crate) map: M,
-    pub(crate) offset: usize,
-    pub(crate) store: Store,
-}
-
-impl<M: RemoteMap> Waiting<M> {
-    /// Puts it in place.
-    pub(crate) fn deliver(self) {
-        let (map, offset) = (self.map, self.offset);
-        match self.store {
-            Store::Word(word) => map.store(offset, &[word]),
-            Store::Packet(head, body) => map.packet(offset, head, &body),
-            Store::Publish(value) => map.publish(offset, value),
-            Store::Publish32(value) => map.publish32(offset, value),
-            Store::Bytes(bytes) => {
-                // SAFETY: a vector's bytes.
-                let result = unsafe { map.write(offset, bytes.as_ptr(), bytes.len()) };
-                result.expect("checked when it was stored");
-            }
-        }
     }
 }
 

@@ -14,7 +14,7 @@ pub use pipes::Channel;
 use super::header::{HALF, Half, Phase};
 
 /// Version of the channel: of its frames and their bodies. The agent's first frame holds it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
 /// Bytes of a frame's head.
@@ -120,6 +120,8 @@ pub enum Frame {
     Said(u32, Vec<u8>),
     /// Branch: the command for this host has ended, and how. Launcher: end it.
     Gone(u32, String),
+    /// Agent, when its nodes have ended: bytes of a node's part of the traffic matrix; none: that was all of it.
+    Part(u32, Vec<u8>),
 }
 
 /// Writes the body of a frame.
@@ -349,6 +351,11 @@ impl Frame {
                 w.bytes(how.as_bytes());
                 24
             }
+            Frame::Part(rank, bytes) => {
+                w.word(*rank);
+                w.0.extend_from_slice(bytes);
+                25
+            }
         }
     }
 
@@ -413,6 +420,7 @@ impl Frame {
             22 => Frame::Through(r.word()?, r.rest().into()),
             23 => Frame::Said(r.word()?, r.rest().into()),
             24 => Frame::Gone(r.word()?, r.text()?),
+            25 => Frame::Part(r.word()?, r.rest().into()),
             _ => return None,
         };
         r.0.is_empty().then_some(frame)

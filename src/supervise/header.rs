@@ -5,7 +5,7 @@
 //! see `header/hosts.rs`.
 //!
 //! Rules:
-//! 1. The creator fills in magic, version, nodes, cookie and each node's host before any other process has the descriptor.
+//! 1. The creator fills in magic, version, nodes, cookie, and host and position of each node before any other process has the descriptor.
 //! 2. Only a node itself writes the pid, phase and exit code of its record. The phase never goes back.
 //! 3. The exit word takes a first code. Later a non-zero code may replace a zero one; nothing else changes it.
 //! 4. A bulletin has two halves. Between its fences number f and f + 1 a node writes half f mod 2 of its own, and
@@ -27,7 +27,7 @@ pub use hosts::Half;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Version of the layout. The launcher passes it to the nodes.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Number of words in half of a node's bulletin.
 pub const HALF: usize = 14;
 /// Number of CPUs that can be told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
@@ -97,6 +97,8 @@ pub struct NodeRecord {
     exit_code: AtomicU32,
     // The number of the node's host.
     host: AtomicU32,
+    // The node's position in a topology plus one; 0: none was given.
+    position: AtomicU32,
 }
 
 #[cfg(not(loom))]
@@ -150,6 +152,16 @@ impl NodeRecord {
     /// Notes the node's host. Call it before there are nodes (rule 1).
     pub fn set_host(&self, host: u32) {
         self.host.store(host, Ordering::Relaxed); // Relaxed: rule 1
+    }
+
+    /// The position in a topology that a map gave the node, if there was one.
+    pub fn position(&self) -> Option<u32> {
+        self.position.load(Ordering::Relaxed).checked_sub(1) // Relaxed: rule 1
+    }
+
+    /// Notes the node's position. Call it before there are nodes (rule 1).
+    pub fn set_position(&self, position: u32) {
+        self.position.store(position.saturating_add(1), Ordering::Relaxed); // Relaxed: rule 1
     }
 
     /// The code given to [`NodeRecord::set_exiting`].

@@ -1,7 +1,7 @@
 //! The process above the nodes: the launcher, or the process that forked. It runs one loop over signals, output and
 //! deadlines until every node has ended. Then it returns the job's status. It never touches the nodes' segments.
 
-use super::channel::{End, How};
+use super::channel::{End, Frame, How};
 use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
 use super::outlet::Outlet;
@@ -48,14 +48,19 @@ pub struct Options {
     pub guard: Option<PipeReader>,
     /// In a job of several hosts: the channel to the launcher.
     pub link: Option<Link>,
+    /// With a link: makes what the launcher is told when all nodes have ended.
+    pub farewell: Option<Farewell>,
 }
+
+/// See [`Options::farewell`].
+pub type Farewell = Box<dyn FnOnce() -> Vec<Frame>>;
 
 impl Options {
     /// The options for a job that forked at init.
     pub fn new(prefix: &'static str) -> Options {
         let exit_time = Duration::from_secs(10);
-        let (exec_errors, time_limit, guard, link) = (None, None, None, None);
-        Options { prefix, exit_time, exec_errors, time_limit, tag: false, prompts: 0, guard, link }
+        let (exec_errors, time_limit, guard, link, farewell) = (None, None, None, None, None);
+        Options { prefix, exit_time, exec_errors, time_limit, tag: false, prompts: 0, guard, link, farewell }
     }
 }
 

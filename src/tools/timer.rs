@@ -37,6 +37,8 @@ struct Sample {
 
 struct Start {
     source: Source,
+    /// How many times as slow as the hardware timing mode makes everything. The clocks run as slowly.
+    slowness: u32,
     first: Sample,
 }
 
@@ -49,7 +51,8 @@ fn start() -> &'static Start {
         let config =
             Config::from_env().map_or_else(|error| crate::base::fatal(format_args!("{error}")), |(config, _)| config);
         let source = if config.ticks_by_clock || !trusted() { Source::Clock } else { Source::Counter };
-        Start { source, first: sample() }
+        let slowness = if cfg!(feature = "timed") { config.timing.scale } else { 1 };
+        Start { source, slowness, first: sample() }
     })
 }
 
@@ -68,9 +71,12 @@ pub fn ticks() -> u64 {
 
 /// Nanoseconds per tick times 2^[`SHIFT`]. The first call may take as long as `BASE`.
 pub fn factor() -> u64 {
-    *FACTOR.get_or_init(|| match source() {
-        Source::Clock => 1 << SHIFT,
-        Source::Counter => known_rate().map_or_else(measured_factor, |hertz| ratio(1_000_000_000, hertz)),
+    *FACTOR.get_or_init(|| {
+        let factor = match source() {
+            Source::Clock => 1 << SHIFT,
+            Source::Counter => known_rate().map_or_else(measured_factor, |hertz| ratio(1_000_000_000, hertz)),
+        };
+        factor / u64::from(start().slowness)
     })
 }
 

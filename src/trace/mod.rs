@@ -1,5 +1,5 @@
-//! Traces and statistics: what this node does, as it happens and in total (contract: environment.md §2.2, tools.md
-//! §13).
+//! Traces, statistics and the traffic matrix: what this node does, as it happens, in total, and with which node (contract:
+//! environment.md §2.2, tools.md §13).
 //!
 //! They are always compiled in. While nothing is recorded, each point costs one relaxed load and a branch that is not
 //! taken. Then transfers of mapped memory, which the header does inline, do not come here at all. While something is
@@ -9,18 +9,22 @@
 
 #![forbid(unsafe_code)]
 
+mod matrix;
 mod op;
 mod sink;
 pub mod source;
 mod totals;
 
+pub use matrix::{KINDS, Place};
 pub use op::TracedOp;
 pub(crate) use sink::Sink;
 
 use crate::base::config::{Config, Mask, Record};
+use crate::base::error::Error;
 use crate::base::log;
 use crate::os::sys;
 use crate::sync::fixed::{AtomicBool, AtomicU64, Ordering};
+use matrix::Matrix;
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -50,6 +54,7 @@ struct State {
     trace: Option<Recording>,
     stats: Option<Recording>,
     totals: Totals,
+    matrix: Option<Matrix>,
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -67,12 +72,23 @@ fn state() -> Option<&'static State> {
     STATE.get().filter(|state| state.pid == sys::pid())
 }
 
+/// Whether node `node` will record anything, unless its files cannot be written.
+pub fn is_wanted(config: &Config, node: u32) -> bool {
+    let observe = &config.observe;
+    let records = |record: &Record| record.file.is_some() && record.nodes.contains(node);
+    records(&observe.trace) || records(&observe.stats) || observe.matrix.is_some() || observe.part.is_some()
+}
+
 /// Opens the files that the settings ask for. Called in init, when the rank is known. Node 0 calls it before the other nodes
 /// pass init's last fence, because it empties the files that all nodes write to.
-pub fn open(config: &Config, node: u32, first: bool) {
+///
+/// # Errors
+/// There can be no traffic matrix. Without trace or statistics the job runs all the same, after a line.
+pub fn open(config: &Config, place: Place, first: bool) -> Result<(), Error> {
     if STATE.get().is_some() {
-        return;
+        return Ok(());
     }
+    let node = place.node;
     let way = |record: &Record, flush: bool| {
         let name = record.file.as_ref().filter(|_| record.nodes.contains(node))?;
         match Sink::open(name, node, flush) {
@@ -87,14 +103,24 @@ pub fn open(config: &Config, node: u32, first: bool) {
     let names = || [&observe.trace, &observe.stats].into_iter().filter_map(|record| record.file.as_deref());
     let late = node != 0 && names().any(|name| !name.contains('%'));
     if first == late {
-        return;
+        return Ok(());
     }
     if node == 0 {
         names().for_each(sink::empty);
     }
     let (trace, stats) = (way(&observe.trace, observe.flush), way(&observe.stats, false));
-    if trace.is_none() && stats.is_none() {
-        return;
+    let matrix = match (&observe.part, &observe.matrix) {
+        (Some(file), _) => Some(
+            Matrix::part(file.clone(), place)
+                .map_err(|why| Error::resource(format_args!("traffic matrix: {}: {why}", file.display())))?,
+        ),
+        (None, Some(name)) => Some(
+            Matrix::new(name, place).map_err(|why| Error::resource(format_args!("GASNET_SCI_MATRIX={name}: {why}")))?,
+        ),
+        (None, None) => None,
+    };
+    if trace.is_none() && stats.is_none() && matrix.is_none() {
+        return Ok(());
     }
     let begin = sys::clock_ns();
     let state = State {
@@ -105,9 +131,11 @@ pub fn open(config: &Config, node: u32, first: bool) {
         trace,
         stats,
         totals: Totals::default(),
+        matrix,
     };
     let _ = STATE.set(state); // one thread runs init
     ON.store(true, Ordering::Relaxed); // Relaxed: see `is_on`
+    Ok(())
 }
 
 /// Letters of the trace and of the statistics, as bits. 0 if nothing is recorded.
@@ -144,7 +172,7 @@ pub fn event(op: TracedOp, node: u32, bytes: usize) {
     }
 }
 
-/// Sends a message by the expression `$send`. `$words` are its arguments, for the trace of data.
+/// Sends a message to `$node` by the expression `$send`. `$words` are its arguments, for the trace of data.
 ///
 /// This is a macro so that the captures of the second copy of `$send`, which records, are made where that copy is
 /// called, off the hot path. The hot path has only the test (callgrind: 4 instructions of 100 to 180; with functions
@@ -152,7 +180,7 @@ pub fn event(op: TracedOp, node: u32, bytes: usize) {
 macro_rules! message {
     ($op:expr, $node:expr, $bytes:expr, $words:expr, $send:expr) => {
         if crate::trace::is_on() {
-            crate::trace::message_recorded($op, $node, $bytes, move || $words, move || $send)
+            crate::trace::message_recorded($op, move || $node, $bytes, move || $words, move || $send)
         } else {
             $send
         }
@@ -176,19 +204,46 @@ macro_rules! moved {
     };
 }
 
-pub(crate) use {message, moved, timed};
+/// As [`message`], for a `$send` that may be refused if `$may`. If `$refused` says so of its result, nothing is recorded; so it is
+/// recorded afterwards.
+macro_rules! offered_message {
+    ($op:expr, $node:expr, $bytes:expr, $words:expr, $may:expr, $refused:expr, $send:expr) => {
+        if crate::trace::is_on() {
+            if $may {
+                crate::trace::offered_message_recorded($op, $node, $bytes, move || $words, $refused, move || $send)
+            } else {
+                crate::trace::message_recorded($op, move || $node, $bytes, move || $words, move || $send)
+            }
+        } else {
+            $send
+        }
+    };
+}
+
+/// As [`moved`], for a `$body` that may be refused if `$may`, see [`offered_message`].
+macro_rules! offered_move {
+    ($op:expr, $node:expr, $bytes:expr, $may:expr, $refused:expr, $body:expr) => {
+        if crate::trace::is_on() {
+            crate::trace::offered_move_recorded($op, $node, $bytes, $may, $refused, move || $body)
+        } else {
+            $body
+        }
+    };
+}
+
+pub(crate) use {message, moved, offered_message, offered_move, timed};
 
 /// See [`message`].
 #[cold]
 #[inline(never)]
 pub(crate) fn message_recorded<'a, R>(
     op: TracedOp,
-    node: u32,
+    node: impl FnOnce() -> u32,
     bytes: usize,
     words: impl FnOnce() -> &'a [u64],
     send: impl FnOnce() -> R,
 ) -> R {
-    record(op, node, bytes, None);
+    record(op, node(), bytes, None);
     arguments(op, words());
     send()
 }
@@ -211,6 +266,47 @@ pub(crate) fn moved_recorded<R>(op: TracedOp, node: u32, bytes: usize, body: imp
     }
     record(op, node, bytes, None);
     body()
+}
+
+/// See [`offered_message`].
+#[cold]
+#[inline(never)]
+pub(crate) fn offered_message_recorded<'a, R>(
+    op: TracedOp,
+    node: u32,
+    bytes: usize,
+    words: impl FnOnce() -> &'a [u64],
+    refused: impl FnOnce(&R) -> bool,
+    send: impl FnOnce() -> R,
+) -> R {
+    let result = send();
+    if !refused(&result) {
+        record(op, node, bytes, None);
+        arguments(op, words());
+    }
+    result
+}
+
+/// See [`offered_move`].
+#[cold]
+#[inline(never)]
+pub(crate) fn offered_move_recorded<R>(
+    op: TracedOp,
+    node: u32,
+    bytes: usize,
+    may: bool,
+    refused: impl FnOnce(&R) -> bool,
+    body: impl FnOnce() -> R,
+) -> R {
+    if !may {
+        return moved_recorded(op, node, bytes, body);
+    }
+    let begin = op.has_time().then(sys::clock_ns);
+    let result = body();
+    if !refused(&result) {
+        record(op, node, bytes, begin.map(|begin| sys::clock_ns() - begin));
+    }
+    result
 }
 
 /// Records an operation with its duration, which ends when the result is dropped.
@@ -249,6 +345,9 @@ fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
     }
     if state.stats.as_ref().is_some_and(|way| way.mask().has(op.letter())) {
         state.totals.add(op, bytes as u64, ns);
+    }
+    if let Some(matrix) = &state.matrix {
+        matrix.add(op, node, bytes as u64);
     }
     if state.trace.as_ref().is_some_and(|way| way.mask().has(op.letter())) {
         let peer = if node == NO_NODE { String::new() } else { format!(" node={node}") };
@@ -317,6 +416,15 @@ pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
         state.totals.clear();
     }
     way.sink.flush(PATIENCE);
+}
+
+/// Writes this node's part of the traffic matrix. For a node that leaves in good order.
+pub fn write_matrix() {
+    let Some(state) = state() else { return };
+    let seconds = (sys::clock_ns() - state.begin) as f64 / 1e9;
+    if let Some(Err(problem)) = state.matrix.as_ref().map(|matrix| matrix.write(seconds)) {
+        log::error(format_args!("no traffic matrix: {problem}"));
+    }
 }
 
 /// Writes out the lines that are held back. For a process that ends, in whatever state: it waits for other threads

@@ -139,6 +139,14 @@ ops! {
     BarrierTry = b'B' "BARRIER_TRY" Time;
     /// Barrier, notify and wait in one call.
     Barrier = b'B' "BARRIER" Time;
+    /// The word of a barrier that tells another node what has arrived. What is waited for are such words.
+    BarrierTell = b'B' "BARRIER_TELL" Bytes;
+    /// A word or a line that a collective writes for another node.
+    CollCell = b'W' "COLL_CELL" Bytes;
+    /// Bytes of a collective that this node writes to another one, or sends there.
+    CollMove = b'W' "COLL_MOVE" Bytes;
+    /// Bytes of a collective that this node reads from another one.
+    CollGet = b'W' "COLL_GET" Bytes;
     /// Atomic operation on a word, with an event or without.
     Atomic = b'R' "AD_OP" Bytes;
     /// Wait for a handler-safe lock that another thread holds. A free lock is taken inline and not recorded.

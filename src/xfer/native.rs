@@ -19,6 +19,12 @@ fn released() -> Result<bool, Error> {
     Ok(true)
 }
 
+/// What was stored through `map` is in place, and before what this thread stores later: a barrier is at least that fence.
+fn arrived(map: &impl RemoteMap) -> Result<bool, Error> {
+    map.barrier();
+    Ok(true)
+}
+
 fn acquired() -> Result<bool, Error> {
     // ORDERING: Acquire ↔ the release of the put whose bytes were read.
     fence(Ordering::Acquire);
@@ -42,7 +48,7 @@ where
         Some((map, base)) => {
             // SAFETY: `Source` promises that its bytes are readable for its length.
             unsafe { map.write(address - base, source.ptr(), source.len()) }?;
-            released()
+            arrived(map)
         }
         None => am.write_unmapped(node, address, source),
     }
@@ -87,7 +93,7 @@ where
         Some((map, _)) if map.is_far() => Ok(false),
         Some((map, base)) => {
             map.fill(address - base, byte, len)?;
-            released()
+            arrived(map)
         }
         None => Ok(false), // one message sets any length; process_vm_writev would carry every byte
     }

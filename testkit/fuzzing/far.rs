@@ -147,7 +147,7 @@ fn greeting(input: &mut Input<'_>) {
         secret: sys::random().to_ne_bytes().repeat(2).try_into().expect("16"),
     };
     let (ours, mut theirs) = connection();
-    let mut greeting = Greeting::accepted(ours, SocketAddr::from(([127, 0, 0, 1], 9)), &who, false);
+    let mut greeting = Greeting::accepted(ours, SocketAddr::from(([127, 0, 0, 1], 9)), &who);
     let mut bytes = Hello::new(1, 0, LAYOUT).bytes();
     for _ in 0..input.below(8) {
         bytes[input.below(HELLO)] = input.u8();

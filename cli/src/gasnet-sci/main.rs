@@ -7,11 +7,17 @@ mod info;
 mod jobs;
 #[path = "../shared/man.rs"]
 mod man;
+#[path = "../shared/map.rs"]
+mod map;
 mod network;
 mod page;
+mod place;
 #[path = "../shared/registry.rs"]
 mod registry;
 mod report;
+#[cfg(not(feature = "timed"))]
+#[path = "../shared/timed.rs"]
+mod timed;
 mod tune;
 
 use gasnet_sci::base::config::table;
@@ -25,6 +31,7 @@ fn main() -> ExitCode {
         Some(("bench", options)) => bench::run(options),
         Some(("bench-node", options)) => bench::node::run(options),
         Some(("page", options)) => page::run(options),
+        Some(("place", options)) => place::run(options),
         Some(("tune", options)) => tune::run(options),
         Some(("jobs", _)) => jobs::list(),
         Some(("kill", options)) => jobs::kill(options),

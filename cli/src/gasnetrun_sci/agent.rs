@@ -188,7 +188,8 @@ fn prepare(start: Start) -> Result<Part, Stop> {
     // With the registration first, of two jobs that come at once one at least sees the other.
     let registered = registry::register(&entry);
     limits.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;
-    let job = Job::prepare(start.order.clone(), start.file.clone(), start.zeroth.clone(), ranks, &config)?;
+    let (order, mapping) = (start.order.clone(), start.mapping.clone());
+    let job = Job::prepare(order, mapping, start.file.clone(), start.zeroth.clone(), ranks, &config)?;
     if start.order.verbose {
         job.show();
     }
@@ -220,7 +221,7 @@ fn adopt_environment(block: &[u8]) {
 }
 
 impl Part {
-    fn run(self, mut channel: Channel, guard: Option<io::PipeReader>) -> Result<i32, String> {
+    fn run(mut self, mut channel: Channel, guard: Option<io::PipeReader>) -> Result<i32, String> {
         let nodes = self.start.order.nodes;
         let made = JobHeader::create(nodes).map_err(|error| format!("no memory for the job: {error}"));
         let (memory, header): (OwnedFd, JobHeader) = match made {
@@ -229,6 +230,12 @@ impl Part {
         };
         header.set_memory_number(memory.as_raw_fd());
         header.set_hosts(self.start.host, &self.start.hosts, self.start.secret);
+        self.job.hand_positions(&header);
+        if self.start.matrix
+            && let Err(stop) = self.job.make_parts(&header)
+        {
+            return refuse(&mut channel, stop.text().to_string());
+        }
         let mut stdin = None;
         if header.is_local(0) {
             match io::pipe().and_then(|(read, write)| sys::redirect(read.as_fd(), 0).map(|()| write)) {
@@ -241,9 +248,13 @@ impl Part {
             Err(stop) => return refuse(&mut channel, stop.text().to_string()),
         };
         let timeout = Duration::from_secs_f64(self.config.hosts.link_timeout);
+        let ranks = self.start.ranks();
+        let farewell =
+            self.job.take_parts().map(|parts| Box::new(move || parts.frames(&ranks)) as supervisor::Farewell);
         let options = supervisor::Options {
             exec_errors: Some(exec_errors),
             guard,
+            farewell,
             link: Some(Link::new(channel, timeout, stdin)),
             ..supervisor::Options::new(NAME)
         };

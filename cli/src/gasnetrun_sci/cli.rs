@@ -38,6 +38,15 @@ pub fn command() -> Command {
                 .help("bind each node to a core of its own, or to a NUMA node with its memory"),
         )
         .arg(
+            value("map", "FILE")
+                .conflicts_with_all(["bind", "cpus"])
+                .help("put each node where FILE says: a line for each, as RANK PLACE; see below"),
+        )
+        .arg(
+            value("matrix", "FILE")
+                .help("write to FILE what each node did with each other one: operations and bytes by kind, as JSON"),
+        )
+        .arg(
             Arg::new("aslr")
                 .long("aslr")
                 .action(ArgAction::SetTrue)
@@ -98,6 +107,11 @@ all goes over stdin and stdout of that command. This host, by its name or as loc
 GASNET_SCI_RSH is set. The program runs in the same directory and with the same environment on all hosts. Where an agent, a host or the
 network fails, the job ends on all hosts; a host that is silent for GASNET_SCI_LINK_TIMEOUT counts as failed, and so does a launcher
 that SIGSTOP stops for so long. gasnet-sci jobs lists the jobs on a host, gasnet-sci kill ends one.
+
+Map: a line of the file of --map is RANK PLACE; # begins a comment. PLACE is core:K (the K-th core that may be used, from 0), cpu:LIST
+(CPUs by the system's numbers), numa:K (a NUMA node, with its memory), or pos:K (a position of a topology; the node is not bound).
+HOST/ in front of it names a host of the job; then all lines name one, and --place is not given. Each rank has one line, and no CPU or
+position is given twice. 'gasnet-sci place' writes such files. With -t the launcher shows what would be bound.
 
 Limits of a host: /etc/gasnet-sci/agent.conf has lines such as 'users = ann, bob' (who may run nodes for jobs of several hosts), 'jobs =
 4', 'processes = 64' and 'cpus = 32' (the most at a time, for each user; a node counts as a CPU, or as -c K CPUs). The file that

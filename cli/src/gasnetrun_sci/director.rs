@@ -4,12 +4,13 @@
 use super::cli::NAME;
 use super::debugger;
 use super::hosts::Host;
+use super::mapping::Mapping;
+use super::matrix::Wanted;
 use super::options::{Hosts, Order, Output as Destination};
-use super::place::{self, Load, Place};
+use super::place::{self, Place};
 use super::registry::{self, Entry, Role};
-use super::start::Start;
 use super::stop::Stop;
-use gasnet_sci::base::config::{Config, environment};
+use gasnet_sci::base::config::Config;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{Frame, WINDOW};
 use gasnet_sci::supervise::ending::{Ending, Step};
@@ -32,6 +33,7 @@ mod news;
 mod next;
 mod remote;
 mod show;
+mod tell;
 mod tree;
 
 /// The argument that makes this program an agent.
@@ -44,12 +46,24 @@ const REAPING: Duration = Duration::from_secs(11);
 const FED: i32 = 1 << 24;
 
 /// Runs the job and returns the launcher's exit status.
-pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config) -> Result<i32, Stop> {
+pub fn launch(
+    mut order: Order,
+    mapping: Option<Mapping>,
+    file: PathBuf,
+    zeroth: OsString,
+    config: &Config,
+) -> Result<i32, Stop> {
     let stop = |problem: String| Stop::new(1, format!("{NAME}: {problem}"));
     let Some(Hosts { source, place, wanted }) = order.hosts.take() else {
         return Err(stop("there are no hosts".into()));
     };
-    let hosts = place::candidates(&source.read().map_err(stop)?, wanted, &place).map_err(stop)?;
+    let listed = source.read().map_err(stop)?;
+    let place = match mapping.as_ref().map_or(Ok(None), |mapping| mapping.hosts(&listed)).map_err(stop)? {
+        Some(_) if place != Place::Block => return Err(stop("--map names hosts, so there can be no --place".into())),
+        Some(by_map) => by_map,
+        None => place,
+    };
+    let hosts = place::candidates(&listed, wanted, &place).map_err(stop)?;
     let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
     if debug.is_some_and(|debug| debug.on_terminal().is_some()) {
         return Err(stop(
@@ -70,11 +84,12 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
     let most = config.hosts.tree as usize;
     let command = Command::new(config, hosts.len().min(most + 1)).map_err(stop)?;
     if order.verbose {
-        show::show(&order, &file, &hosts, map.as_deref(), &command, most);
+        show::show(&order, mapping.as_ref(), &file, &hosts, map.as_deref(), &command, most);
     }
     if order.dry {
         return Ok(0);
     }
+    let matrix = order.matrix.take().map(|file| Wanted::new(&file, order.nodes)).transpose().map_err(stop)?;
     let entry = Entry {
         id: sys::random(),
         role: Role::Launcher,
@@ -83,8 +98,9 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
         cpus: 0,
         program: file.display().to_string(),
     };
-    let plan = Plan { order, file, zeroth, place, map, id: entry.id };
+    let plan = Plan { order, mapping, file, zeroth, place, map, id: entry.id };
     let mut director = Director::new(plan, hosts, command, config).map_err(|error| stop(error.to_string()))?;
+    director.matrix = matrix;
     director.registered = registry::register(&entry);
     director.leave_out_unused();
     director.grow(most);
@@ -94,6 +110,8 @@ pub fn launch(mut order: Order, file: PathBuf, zeroth: OsString, config: &Config
 // The job as the user wants it.
 struct Plan {
     order: Order,
+    // Where the user wants each node.
+    mapping: Option<Mapping>,
     file: PathBuf,
     zeroth: OsString,
     place: Place,
@@ -129,6 +147,8 @@ struct Director {
     joined: bool,
     // Until an agent has ended: those that are left remove it if this process is killed.
     registered: Option<registry::Registered>,
+    // The traffic matrix, if there is to be one.
+    matrix: Option<Wanted>,
 }
 
 impl Director {
@@ -173,6 +193,7 @@ impl Director {
             killed_at: None,
             joined: false,
             registered: None,
+            matrix: None,
         })
     }
 
@@ -194,6 +215,7 @@ impl Director {
             self.tell();
             self.turn();
         }
+        self.write_matrix();
         self.clear_up();
         self.status()
     }
@@ -238,70 +260,6 @@ impl Director {
         let stderr = self.remotes[at].start(&self.command, self.start_timeout)?;
         let tag = format!("{NAME}: {}: ", self.remotes[at].name);
         let _ = self.output.add_pipe(stderr, 1, tag, false);
-        Ok(())
-    }
-
-    // Tells all agents their parts, once all have answered.
-    fn tell(&mut self) {
-        let waits = |remote: &Remote| matches!(remote.state, State::Waiting | State::Starting);
-        if self.told || self.ending.has_begun() || self.remotes.iter().any(waits) {
-            return;
-        }
-        self.told = true;
-        if let Err(problem) = self.place_and_tell() {
-            self.fail(1, problem);
-        }
-    }
-
-    fn place_and_tell(&mut self) -> Result<(), String> {
-        let map = match self.plan.map.take() {
-            Some(map) => map,
-            None => {
-                let loads: Vec<Load> = self.remotes[..self.hosts.len()].iter().map(Remote::load).collect();
-                place::place(&self.plan.place, self.plan.order.nodes, &self.hosts, false, None, &loads)?
-            }
-        };
-        if self.plan.place == Place::Next {
-            next::write(&self.hosts[map[map.len() - 1] as usize].name);
-        }
-        // Hosts without nodes have no number.
-        let mut numbers = vec![None; self.hosts.len()];
-        let used = (0..self.hosts.len()).filter(|at| map.contains(&(*at as u32)));
-        for (number, at) in (0..).zip(used) {
-            numbers[at] = Some(number);
-            let here = (0..).zip(&map).filter(|(_, of)| **of as usize == at);
-            self.remotes[at].ranks = here.map(|(rank, _)| rank).collect();
-        }
-        let hosts: Vec<u32> = map.iter().map(|at| numbers[*at as usize].unwrap_or(0)).collect();
-        let directory = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
-        let secret = || sys::secret().map_err(|error| format!("no random bytes for the job's secret: {error}"));
-        let mut start = Start {
-            id: self.plan.id,
-            secret: [secret()?, secret()?],
-            host: 0,
-            hosts,
-            directory,
-            environment: environment(),
-            umask: current_umask(),
-            ignored: self.ignored,
-            file: self.plan.file.clone(),
-            zeroth: self.plan.zeroth.clone(),
-            order: self.plan.order.clone(),
-        };
-        for (remote, number) in self.remotes.iter_mut().zip(numbers) {
-            match number {
-                Some(number) => {
-                    start.host = number;
-                    remote.send(&Frame::Start(start.encode()));
-                    remote.state = State::Running;
-                }
-                None if remote.state == State::Greeted => {
-                    remote.send(&Frame::Kill);
-                    remote.let_go();
-                }
-                None => {}
-            }
-        }
         Ok(())
     }
 
@@ -472,10 +430,4 @@ fn fed(rank: u32, stream: u8) -> i32 {
 
 fn entry(fd: &impl AsRawFd, events: i16) -> pollfd {
     pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
-}
-
-fn current_umask() -> u32 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let value = text.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("Umask:")?.trim(), 8).ok());
-    value.unwrap_or(0o077)
 }

@@ -5,10 +5,13 @@
 use super::cli::NAME;
 use super::debugger;
 use super::director;
+use super::mapping::Mapping;
+use super::matrix::{self, Parts, Wanted};
 use super::options::{Order, Output};
 use super::program::{self, NOT_EXECUTABLE};
 use super::registry::{self, Entry, Role};
 use super::stop::{Stop, advise};
+use super::timing;
 use gasnet_sci::base::config::{Config, tune};
 use gasnet_sci::boot::{HANDOFF, handoff};
 use gasnet_sci::job::limits;
@@ -28,17 +31,29 @@ use std::time::Duration;
 const DAYS: Duration = Duration::from_secs(100 * 86400);
 
 /// Runs the job and returns the launcher's exit status.
-pub fn launch(order: Order) -> Result<i32, Stop> {
+pub fn launch(mut order: Order) -> Result<i32, Stop> {
     // This comes before anything else is opened. Otherwise a pipe could get the number of a closed stdout, and what
     // the nodes print would go into it.
     spawn::fill_standard_descriptors().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?;
     let (file, zeroth) = program::find(&order.program)?;
     let config = Config::from_env().map_err(|error| Stop::new(1, format!("{NAME}: {error}")))?.0;
-    if order.hosts.is_some() {
-        return director::launch(order, file, zeroth, &config);
+    let stop = |problem: String| Stop::new(1, format!("{NAME}: {problem}"));
+    // A name without the node's number in the variable means the same as the option.
+    let (own, joined) = config.observe.matrix.iter().partition::<Vec<_>, _>(|name| name.contains('%'));
+    if let (Some(file), [own]) = (&order.matrix, &own[..]) {
+        let (file, variable) = (file.display(), matrix::VARIABLE);
+        return Err(stop(format!(
+            "--matrix {file} and {variable}={own}: the nodes write one of them; leave out the other"
+        )));
     }
+    order.matrix = order.matrix.or(joined.first().map(PathBuf::from));
+    let mapping = order.map.as_ref().map(|file| Mapping::read(file, order.nodes)).transpose().map_err(stop)?;
+    if order.hosts.is_some() {
+        return director::launch(order, mapping, file, zeroth, &config);
+    }
+    mapping.as_ref().map_or(Ok(()), Mapping::check_own).map_err(stop)?;
     let ranks = (0..order.nodes).collect();
-    let job = Job::prepare(order, file, zeroth, ranks, &config)?;
+    let mut job = Job::prepare(order, mapping, file, zeroth, ranks, &config)?;
     if job.order.verbose {
         job.show();
     }
@@ -47,7 +62,8 @@ pub fn launch(order: Order) -> Result<i32, Stop> {
         return Ok(0);
     }
     job.prepare_files()?;
-    job.run(&config)
+    let wanted = job.order.matrix.as_ref().map(|file| Wanted::new(file, job.order.nodes)).transpose().map_err(stop)?;
+    job.run(&config, wanted)
 }
 
 // The tune file of this installation, for the nodes' environment; `None` if the user names one, or if there is none.
@@ -67,7 +83,14 @@ fn tune_file(config: &Config) -> Option<OsString> {
 
 // --- binding -------------------------------------------------------------------------------------
 
-fn places(order: &Order, nodes: usize) -> Result<Vec<Binding>, Stop> {
+// Where each of the nodes `ranks` is bound; `None`: nowhere. Empty: none is.
+fn places(order: &Order, mapping: Option<&Mapping>, ranks: &[u32]) -> Result<Vec<Option<Binding>>, Stop> {
+    if let Some(mapping) = mapping {
+        return mapping
+            .bindings(&Topology::read(), ranks)
+            .map_err(|problem| Stop::new(1, format!("{NAME}: {problem}")));
+    }
+    let nodes = ranks.len();
     if order.bind == Bind::None {
         return Ok(Vec::new());
     }
@@ -88,7 +111,7 @@ fn places(order: &Order, nodes: usize) -> Result<Vec<Binding>, Stop> {
     } else if let Some(quota) = cgroup::cpus().filter(|quota| nodes as f64 > quota.ceil()) {
         advise(&format!("--bind: the cgroup's quota is {quota} CPUs for {nodes} nodes"));
     }
-    Ok(places)
+    Ok(places.into_iter().map(Some).collect())
 }
 
 // --- addresses -----------------------------------------------------------------------------------
@@ -133,11 +156,16 @@ pub struct Job {
     zeroth: OsString,
     /// The ranks of the nodes on this host, in order.
     ranks: Vec<u32>,
-    /// Where each of them is bound.
-    places: Vec<Binding>,
+    /// Where each of them is bound; `None`: nowhere. Empty: none is.
+    places: Vec<Option<Binding>>,
+    mapping: Option<Mapping>,
+    /// Where the nodes write their parts of the traffic matrix, if there is to be one.
+    parts: Option<Parts>,
     debug: Option<debugger::Plan>,
     /// Value of [`tune::VARIABLE`] for the nodes' environment, if it must be set.
     tune_file: Option<OsString>,
+    /// Value of [`timing::LOADER`] for the nodes, if they are in timing mode.
+    timed: Option<OsString>,
     addresses: Addresses,
 }
 
@@ -152,16 +180,18 @@ impl Job {
     /// Finds out how the nodes `ranks` run here. Changes this process: its nodes inherit how addresses are chosen.
     pub fn prepare(
         order: Order,
+        mapping: Option<Mapping>,
         file: PathBuf,
         zeroth: OsString,
         ranks: Vec<u32>,
         config: &Config,
     ) -> Result<Job, Stop> {
-        let places = places(&order, ranks.len())?;
+        let places = places(&order, mapping.as_ref(), &ranks)?;
         let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
         let tune_file = tune_file(config);
+        let timed = timing::library_path(config, order.nodes)?;
         let addresses = Addresses::choose(&order);
-        Ok(Job { order, file, zeroth, ranks, places, debug, tune_file, addresses })
+        Ok(Job { order, file, zeroth, ranks, places, mapping, parts: None, debug, tune_file, timed, addresses })
     }
 
     /// Tells the user what is run.
@@ -173,8 +203,14 @@ impl Job {
         }
         advise(&format!("addresses of functions and static data: {}", self.addresses));
         for (rank, place) in self.ranks.iter().zip(&self.places) {
-            let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
-            advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
+            match (place, &self.mapping) {
+                (Some(place), _) => {
+                    let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
+                    advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
+                }
+                (None, Some(mapping)) => advise(&format!("node {rank}: {}, not bound", mapping.place(*rank))),
+                (None, None) => {}
+            }
         }
         for rank in self.ranks.iter().copied() {
             let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
@@ -193,12 +229,36 @@ impl Job {
         format!("node {rank} of {}: {}", self.order.nodes, self.order.program.to_string_lossy())
     }
 
-    fn run(&self, config: &Config) -> Result<i32, Stop> {
+    /// Makes the place for the nodes' parts of the traffic matrix. This process must be the one that outlives them.
+    pub fn make_parts(&mut self, header: &JobHeader) -> Result<(), Stop> {
+        self.parts =
+            Some(Parts::create(header.cookie()).map_err(|problem| Stop::new(1, format!("{NAME}: {problem}")))?);
+        Ok(())
+    }
+
+    /// Takes what was made, for the end of the job.
+    pub fn take_parts(&mut self) -> Option<Parts> {
+        self.parts.take()
+    }
+
+    /// Tells all nodes their positions. Call it before there are nodes.
+    pub fn hand_positions(&self, header: &JobHeader) {
+        for (rank, position) in (0..).zip(self.mapping.iter().flat_map(Mapping::positions)) {
+            position.into_iter().for_each(|position| header.record(rank).set_position(position));
+        }
+    }
+
+    fn run(&mut self, config: &Config, mut wanted: Option<Wanted>) -> Result<i32, Stop> {
         let nodes = self.order.nodes;
         let is_entered = registry::is_sessions();
-        let guard = guard::split(if is_entered { registry::tidy } else { || () });
+        let leaves_files = is_entered || wanted.is_some();
+        let guard = guard::split(if leaves_files { registry::tidy } else { || () });
         let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
+        if wanted.is_some() {
+            self.make_parts(&header)?;
+        }
         header.set_memory_number(memory.as_raw_fd());
+        self.hand_positions(&header);
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
             // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.
@@ -226,7 +286,16 @@ impl Job {
             program: self.file.display().to_string(),
         };
         let registered = is_entered.then(|| registry::register(&entry));
-        let status = supervisor::run(header, children, options);
+        let mut status = supervisor::run(header, children, options);
+        if let (Some(parts), Some(wanted)) = (self.take_parts(), &mut wanted) {
+            wanted.collect(&parts);
+            if !wanted.is_in_vain(status)
+                && let Err(problem) = wanted.write()
+            {
+                advise(&problem);
+                status = status.max(1);
+            }
+        }
         drop(registered);
         sys::exit_now(status)
     }
@@ -337,12 +406,19 @@ impl Job {
             // SAFETY: this process has one thread.
             unsafe { std::env::set_var(tune::VARIABLE, file) };
         }
+        if let Some(parts) = &self.parts {
+            parts.hand_over();
+        }
+        if let Some(path) = &self.timed {
+            // SAFETY: this process has one thread.
+            unsafe { std::env::set_var(timing::LOADER, path) };
+        }
         if self.debug.as_ref().is_some_and(|debug| debug.waits(rank)) {
             // SAFETY: this process has one thread.
             unsafe { std::env::set_var("GASNET_FREEZE", "1") };
         }
         let at = self.ranks.iter().position(|own| *own == rank);
-        if let Some(place) = at.and_then(|at| self.places.get(at)) {
+        if let Some(place) = at.and_then(|at| self.places.get(at)?.as_ref()) {
             let what = || format!("cannot be bound to CPUs {}", format_list(&place.cpus));
             place.enter().map_err(|error| format!("{}: {error}", what()))?;
         }

@@ -19,6 +19,10 @@ mod launch;
 mod limits;
 #[path = "../shared/man.rs"]
 mod man;
+#[path = "../shared/map.rs"]
+mod map;
+mod mapping;
+mod matrix;
 mod options;
 mod place;
 mod program;
@@ -27,6 +31,9 @@ mod reach;
 mod registry;
 mod start;
 mod stop;
+#[path = "../shared/timed.rs"]
+mod timed;
+mod timing;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -58,7 +65,8 @@ fn write_man() -> i32 {
             "GASNET_SCI_AGENT_CONF",
             "GASNET_SCI_TREE",
         ];
-        let others = ["GASNET_SCI_NODES", "GASNET_VERBOSEENV"];
+        let others =
+            ["GASNET_SCI_NODES", "GASNET_SCI_MATRIX", "GASNET_VERBOSEENV", "GASNET_SCI_TIMING", "GASNET_SCI_TOPOLOGY"];
         name.starts_with("GASNET_EXIT") || others.contains(&name) || hosts.contains(&name)
     };
     match man::page(cli::command(), wanted, "gasnet-sci").and_then(|page| io::stdout().write_all(&page)) {

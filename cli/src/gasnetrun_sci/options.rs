@@ -8,6 +8,7 @@ use super::stop::{Stop, advise};
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Bind;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The command line in a form that can be carried out.
@@ -20,6 +21,10 @@ pub struct Order {
     /// Too few CPUs are an error only with `--bind`. With this set they are none, because other launchers take `-c`
     /// as a wish.
     pub bind_is_wish: bool,
+    /// The file that says where each node runs.
+    pub map: Option<PathBuf>,
+    /// The file for the traffic matrix.
+    pub matrix: Option<PathBuf>,
     /// Nodes keep address space layout randomisation.
     pub aslr: bool,
     pub output: Output,
@@ -107,6 +112,8 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
         hosts,
         bind,
         bind_is_wish: word.is_none(),
+        map: file(found, "map")?,
+        matrix: file(found, "matrix")?,
         aslr: found.get_flag("aslr"),
         output: output(found, nodes)?,
         time_limit: found.get_one::<f64>("timeout").map(|seconds| Duration::from_secs_f64(*seconds)),
@@ -116,6 +123,13 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
         program: program.clone(),
         arguments: arguments.to_vec(),
     })
+}
+
+fn file(found: &ArgMatches, option: &str) -> Result<Option<PathBuf>, String> {
+    match found.get_one::<String>(option) {
+        Some(name) if name.is_empty() => Err(format!("--{option} needs a name")),
+        name => Ok(name.map(PathBuf::from)),
+    }
 }
 
 fn hosts(found: &ArgMatches, wanted: Option<u32>) -> Result<Option<Hosts>, String> {

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The exit status that shells use for a program that does not exist.
-const NOT_FOUND: u8 = 127;
+pub const NOT_FOUND: u8 = 127;
 /// The exit status that shells use for a program that cannot be executed.
 pub const NOT_EXECUTABLE: u8 = 126;
 

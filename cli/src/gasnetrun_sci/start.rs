@@ -1,5 +1,6 @@
 //! What the launcher tells the agent of a host: the body of the frame START. It is read with as little trust as any frame.
 
+use super::mapping::Mapping;
 use super::options::{Debug, Order, Output};
 use gasnet_sci::os::topology::Bind;
 use gasnet_sci::supervise::channel::{Reader, Writer};
@@ -24,6 +25,10 @@ pub struct Start {
     pub umask: u32,
     /// A bit for each signal that the launcher ignores.
     pub ignored: u64,
+    /// Whether the nodes write parts of a traffic matrix, which the agent sends.
+    pub matrix: bool,
+    /// The map of the nodes.
+    pub mapping: Option<Mapping>,
     pub file: PathBuf,
     pub zeroth: OsString,
     pub order: Order,
@@ -42,6 +47,12 @@ impl Start {
         w.bytes(&self.environment);
         w.word(self.umask);
         w.long(self.ignored);
+        w.byte(u8::from(self.matrix));
+        w.byte(u8::from(self.mapping.is_some()));
+        if let Some(Mapping { name, text, .. }) = &self.mapping {
+            w.bytes(name.as_bytes());
+            w.bytes(text.as_bytes());
+        }
         w.bytes(self.file.as_os_str().as_bytes());
         w.bytes(self.zeroth.as_bytes());
         let order = &self.order;
@@ -84,7 +95,11 @@ impl Start {
             return None;
         }
         let (directory, environment) = (text(r.bytes()?), r.bytes()?.to_vec());
-        let (umask, ignored) = (r.word()?, r.long()?);
+        let (umask, ignored, matrix) = (r.word()?, r.long()?, r.flag()?);
+        let mapping = match r.flag()? {
+            false => None,
+            true => Some(Mapping::parse(r.text()?, r.text()?, nodes).ok()?),
+        };
         // Words of a command line have no zero bytes.
         let word = |r: &mut Reader<'_>| {
             r.bytes().filter(|bytes| !bytes.contains(&0)).map(|bytes| OsString::from_vec(bytes.into()))
@@ -116,6 +131,8 @@ impl Start {
             hosts: None,
             bind,
             bind_is_wish,
+            map: None,
+            matrix: None,
             aslr,
             output,
             time_limit: None,
@@ -126,7 +143,21 @@ impl Start {
             arguments,
         };
         let (directory, file) = (directory.into(), file.into());
-        let start = Start { id, secret, host, hosts, directory, environment, umask, ignored, file, zeroth, order };
+        let start = Start {
+            id,
+            secret,
+            host,
+            hosts,
+            directory,
+            environment,
+            umask,
+            ignored,
+            matrix,
+            mapping,
+            file,
+            zeroth,
+            order,
+        };
         r.0.is_empty().then_some(start)
     }
 
@@ -148,6 +179,8 @@ mod tests {
             hosts: None,
             bind: [Bind::None, Bind::Cores(3), Bind::Cpus(2), Bind::Numa][number as usize % 4],
             bind_is_wish: number & 4 != 0,
+            map: None,
+            matrix: None,
             aslr: number & 8 != 0,
             output,
             time_limit: None,
@@ -157,6 +190,7 @@ mod tests {
             program: text.clone(),
             arguments: vec![text.clone(), "".into(), text.clone()],
         };
+        let map = (0..order.nodes).map(|rank| format!("{rank} pos:{rank}\n")).collect();
         Start {
             id: number,
             secret: [number, !number],
@@ -166,6 +200,8 @@ mod tests {
             environment: bytes,
             umask: number as u32,
             ignored: number,
+            matrix: number & 32 != 0,
+            mapping: (number & 64 != 0).then(|| Mapping::parse("m".into(), map, order.nodes).unwrap()),
             file: PathBuf::from(text.clone()),
             zeroth: text,
             order,

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the process of an entry is to its job.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +99,57 @@ fn checked(path: PathBuf) -> Option<PathBuf> {
     own.then_some(path)
 }
 
+/// A directory for files of this process. It goes away with this, or when the process has been killed, as an entry does.
+pub struct Scratch(PathBuf, i32);
+
+/// The beginning of the names of such directories. After it come the process and its start.
+const SCRATCH: &str = ".scratch-";
+/// For so long making one is tried. Each failure takes another process that ends at that moment.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Scratch {
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A node that was forked has a copy.
+        if sys::pid() == self.1 {
+            let _ = fs::remove_dir_all(&self.0);
+            let _ = self.0.parent().map(fs::remove_dir); // as for an entry
+        }
+    }
+}
+
+/// Makes a [`Scratch`], one for a process.
+pub fn scratch() -> std::io::Result<Scratch> {
+    let none = || std::io::Error::other("there is none that only this user can write to");
+    scratch_in(&directory().ok_or_else(none)?)
+}
+
+fn scratch_in(directory: &Path) -> std::io::Result<Scratch> {
+    let pid = sys::pid();
+    let path = directory.join(format!("{SCRATCH}{pid}-{}", began(pid).unwrap_or(0)));
+    let start = Instant::now();
+    loop {
+        // The last entry of another process may take it along at any time.
+        let _ = DirBuilder::new().mode(0o700).create(directory);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
+            made => return made.map(|()| Scratch(path, pid)),
+        }
+    }
+}
+
+// Whether the process of this directory has gone.
+fn is_stale_scratch(name: &str) -> bool {
+    let numbers = name.strip_prefix(SCRATCH).and_then(|rest| rest.split_once('-'));
+    let owner = numbers.and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse().ok()?)));
+    owner.is_some_and(|(pid, start): (i32, u64)| began(pid) != Some(start))
+}
+
 // When process `pid` began, in the kernel's clock. `None`: it has ended, though its parent may not have noticed yet.
 fn began(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -169,7 +220,12 @@ pub fn list() -> Vec<Found> {
 fn list_in(directory: &Path) -> Vec<Found> {
     let mut all = Vec::new();
     for file in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if file.file_name().to_string_lossy().starts_with('.') {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        if is_stale_scratch(&name) {
+            let _ = fs::remove_dir_all(file.path());
+        }
+        if name.starts_with('.') {
             continue;
         }
         let Ok(text) = fs::read_to_string(file.path()) else { continue };
@@ -185,6 +241,7 @@ fn list_in(directory: &Path) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gasnet_sci::sync::{AtomicBool, Ordering};
 
     fn entry(id: u64, program: &str) -> Entry {
         Entry { id, role: Role::Agent, nodes: 2, all: 8, cpus: 2, program: program.into() }
@@ -203,6 +260,39 @@ mod tests {
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         drop(registered);
         assert!(!directory.exists(), "the last entry takes the directory along");
+    }
+
+    #[test]
+    fn files_of_a_process_live_as_long_as_it() {
+        let directory = std::env::temp_dir().join(format!("gasnet-sci-scratch-{}", sys::pid()));
+        let directory = checked(directory).unwrap();
+        let own = scratch_in(&directory).unwrap();
+        let stale = directory.join(format!("{SCRATCH}4194303-1"));
+        fs::create_dir(&stale).unwrap();
+        fs::write(stale.join("0.json"), "half").unwrap();
+        fs::write(own.path().join("0.json"), "half").unwrap();
+        assert!(list_in(&directory).is_empty());
+        assert!(!stale.exists() && own.path().join("0.json").exists());
+        drop(own);
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn files_find_a_place_while_others_take_the_directory_along() {
+        let directory = std::env::temp_dir().join(format!("gasnet-sci-race-{}", sys::pid()));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Relaxed: it only ends the loop.
+                while !is_over.load(Ordering::Relaxed) {
+                    let _ = fs::remove_dir(&directory);
+                }
+            });
+            let made: Vec<_> = (0..100).map(|_| scratch_in(&directory).map(drop)).collect();
+            is_over.store(true, Ordering::Relaxed); // Relaxed: as above
+            assert!(made.iter().all(Result::is_ok), "{made:?}");
+        });
+        let _ = fs::remove_dir(directory);
     }
 
     #[test]

@@ -213,3 +213,23 @@ fn the_program_is_searched_as_path_then_here_then_in_path() {
         assert_eq!((outcome.status, outcome.out.as_str()), (0, out), "{program}: {outcome:?}");
     }
 }
+
+#[test]
+fn timing_mode_needs_a_profile_that_exists_and_the_library_for_it() {
+    let told = |variable: &str, value: &str, needle: &str| {
+        let start =
+            Start::launcher(&["-n", "2", "true"]).with_env("GASNET_SCI_TIMING", "d339").with_env(variable, value);
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{value}");
+        let line = outcome.err.strip_suffix('\n').unwrap_or(&outcome.err);
+        assert!(
+            line.starts_with("gasnetrun_sci: ") && !line.contains('\n') && line.contains(needle),
+            "{value}: {line}"
+        );
+    };
+    told("GASNET_SCI_TIMING", "d340", "'d340' is not off, count");
+    told("GASNET_SCI_TIMING", "d339,speed=1", "no parameter 'speed'");
+    told("GASNET_SCI_TOPOLOGY", "mesh:4", "'mesh:4' is not ring:N");
+    told("GASNET_SCI_TOPOLOGY", "ring:1", "1 positions for 2 nodes");
+    told("GASNET_SCI_TIMING", "d339", "lib/gasnet-sci/timed/libgasnet_sci.so"); // no installation is around this command
+}

@@ -308,5 +308,13 @@ unsafe fn now(
 ) -> c_int {
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     let args = unsafe { Args::from_raw(args, numargs as usize) };
-    trace::message!(op, node, bytes, args.words(), must(name, || send(args).map(|sent| c_int::from(!sent))))
+    trace::offered_message!(
+        op,
+        node,
+        bytes,
+        args.words(),
+        true,
+        |refused: &c_int| *refused != 0,
+        must(name, || send(args).map(|sent| c_int::from(!sent)))
+    )
 }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::objects::{self, gasneti_sci_tm_t};
-use super::rma::NO_OP;
+use super::rma::{NO_OP, is_refused};
 use crate::api::g1::coll::coll;
 use crate::api::g1::{reach, rma};
 use crate::api::must;
@@ -172,20 +172,40 @@ pub unsafe extern "C" fn gasneti_sci_ad_op(
         if fetches && result.is_null() {
             return bad_arg(format_args!("NULL for the place of the result"));
         }
-        trace::event(TracedOp::Atomic, node, operation.kind.bytes());
-        let on = rma::engines()?;
+        let flags = Flags(flags & Flags::IMMEDIATE.0);
         // SAFETY: the caller promises a writable place for an opcode that fetches.
         let fetch = unsafe { Fetch::new(if fetches { result.cast() } else { null_mut() }) };
-        let (at, flags) = ((Target::node(node), addr as usize), Flags(flags & Flags::IMMEDIATE.0));
-        let how = if implicit == 0 {
-            How::Event(Local::AtReturn)
-        } else {
-            reach::note_implicit();
-            How::Implicit(set(operation.verb, fetches), Local::AtReturn)
-        };
-        let begin = |c| atomic::start(on.am, on.rma.is_native(), at, operation, fetch, flags, c);
-        Ok(on.transfer(how, begin)?.unwrap_or(NO_OP))
+        let at = (Target::node(node), addr as usize);
+        let may = flags.0 != 0;
+        trace::offered_move!(
+            TracedOp::Atomic,
+            node,
+            operation.kind.bytes(),
+            may,
+            is_refused,
+            start(at, operation, (fetch, fetches), flags, implicit != 0)
+        )
     })
+}
+
+/// Starts an operation, and returns what its call does.
+#[inline(always)]
+fn start(
+    at: (Target, usize),
+    operation: Operation,
+    (fetch, fetches): (Fetch, bool),
+    flags: Flags,
+    implicit: bool,
+) -> Result<usize, Error> {
+    let on = rma::engines()?;
+    let how = if implicit {
+        reach::note_implicit();
+        How::Implicit(set(operation.verb, fetches), Local::AtReturn)
+    } else {
+        How::Event(Local::AtReturn)
+    };
+    let begin = |c| atomic::start(on.am, on.rma.is_native(), at, operation, fetch, flags, c);
+    Ok(on.transfer(how, begin)?.unwrap_or(NO_OP))
 }
 
 /// The category of an implicit operation: SET is a put, GET a get, the rest is neither.

@@ -257,11 +257,13 @@ fn send(
     }
     let op = if is_long { TracedOp::RequestLong } else { TracedOp::RequestMedium };
     let node = own.node.get();
-    trace::message!(
+    trace::offered_message!(
         op,
         node,
         source.len(),
         args.words(),
+        flags.0 & Flags::IMMEDIATE.0 != 0,
+        |sent: &Result<bool, Error>| matches!(sent, Ok(false)),
         match (is_long, own.lent.get()) {
             (true, _) => am.send_long(node, handler, source, dest, args, flags),
             (false, Some(index)) => {

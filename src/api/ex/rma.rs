@@ -92,6 +92,11 @@ impl What {
     }
 }
 
+/// Whether an operation was refused, for the recorder.
+pub(super) fn is_refused(root: &Result<usize, Error>) -> bool {
+    matches!(root, Ok(NO_OP))
+}
+
 /// Starts to move `what` between this process and `rank` of `tm`. Returns the root event, 0 if it is complete or has none, or
 /// `NO_OP`.
 ///
@@ -112,11 +117,17 @@ unsafe fn start(
     }
     // SAFETY: the caller promises a team or a pair.
     let node = unsafe { objects::jobrank(tm, rank) }?;
-    let timed = how == How::Blocking;
-    let _recorded = timed.then(|| trace::span(op, node, what.bytes()));
-    if !timed {
-        trace::event(op, node, what.bytes());
-    }
+    let may = flags & Flags::IMMEDIATE.0 != 0;
+    // SAFETY: as the caller promises.
+    trace::offered_move!(op, node, what.bytes(), may, is_refused, unsafe { start_at(node, how, flags, what) })
+}
+
+/// As [`start`], to or from a node.
+///
+/// # Safety
+/// The local side is as for [`start`].
+#[inline(always)]
+unsafe fn start_at(node: u32, how: How, flags: u32, what: What) -> Result<usize, Error> {
     let (on, to, flags) = (engines()?, Target::node(node), Flags(flags & Flags::IMMEDIATE.0));
     if matches!(how, How::Implicit(..)) {
         reach::note_implicit();

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::objects::{self, gasneti_sci_tm_t};
-use super::rma::NO_OP;
+use super::rma::{NO_OP, is_refused};
 use crate::am::Am;
 use crate::api::constants::*;
 use crate::api::g1::reach;
@@ -167,8 +167,9 @@ unsafe fn transfer<'a>(call: Call, describe: impl FnOnce() -> Result<Shape<'a>, 
             shape.check(engines()?.am, call.verb, node)?;
         }
         let op = OPS[call.verb as usize][call.form()];
+        let may = call.flags & Flags::IMMEDIATE.0 != 0;
         // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-        trace::moved!(op, node, shape.total(), unsafe { start(call, node, &shape, armed) })
+        trace::offered_move!(op, node, shape.total(), may, is_refused, unsafe { start(call, node, &shape, armed) })
     })
 }
 

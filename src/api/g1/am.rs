@@ -21,7 +21,7 @@ use std::ffi::{c_int, c_void};
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
     let send = |args: Args<'_>| Job::attached()?.am().request_short(node, handler, args);
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { message(TracedOp::RequestShort, "gasnet_AMRequestShort", (node, 0), args, numargs, send) }
+    unsafe { message(TracedOp::RequestShort, "gasnet_AMRequestShort", (|| node, 0), args, numargs, send) }
 }
 
 /// Medium request: `nbytes` (up to `GASNETI_SCI_MAX_MEDIUM`) bytes from `src`, free for reuse at return.
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
         Job::attached()?.am().request_medium(node, handler, source, args)
     };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { message(TracedOp::RequestMedium, "gasnet_AMRequestMedium", (node, nbytes), args, numargs, send) }
+    unsafe { message(TracedOp::RequestMedium, "gasnet_AMRequestMedium", (|| node, nbytes), args, numargs, send) }
 }
 
 /// Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`.
@@ -68,10 +68,10 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
         Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
     };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { message(TracedOp::RequestLong, "gasnet_AMRequestLong", (node, nbytes), args, numargs, send) }
+    unsafe { message(TracedOp::RequestLong, "gasnet_AMRequestLong", (|| node, nbytes), args, numargs, send) }
 }
 
-/// Sends a message to `node` with `bytes` of payload; records it if messages are traced or counted.
+/// Sends a message to the node that `node` finds, with `bytes` of payload; records it if messages are recorded.
 ///
 /// # Safety
 /// Behind `args` stand as many readable words as `numargs` arguments take.
@@ -79,14 +79,14 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
 unsafe fn message(
     op: TracedOp,
     name: &'static str,
-    (node, bytes): (u32, usize),
+    (node, bytes): (impl FnOnce() -> u32, usize),
     args: *const u64,
     numargs: u32,
     send: impl FnOnce(Args<'_>) -> Result<(), Error>,
 ) -> c_int {
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     let args = unsafe { Args::from_raw(args, numargs as usize) };
-    trace::message!(op, node, bytes, args.words(), status(name, || send(args)))
+    trace::message!(op, node(), bytes, args.words(), status(name, || send(args)))
 }
 
 /// # Safety
@@ -98,6 +98,15 @@ pub(in crate::api) unsafe fn token<'a>(raw: *mut c_void) -> Result<&'a Token, Er
         Some(token) => Ok(token),
         None => bad_arg(format_args!("{raw:p} is not a token")),
     }
+}
+
+/// The node that a reply goes to, for records. A token that is none has no node; sending then fails.
+///
+/// # Safety
+/// As [`Token::from_raw`].
+unsafe fn requester(raw: *mut c_void) -> u32 {
+    // SAFETY: as the caller promises.
+    unsafe { token(raw) }.map_or(NO_NODE, Token::source)
 }
 
 /// Short reply to the request of `token`. Allowed once, in that request's handler. Contract: core.md §9.5.
@@ -116,8 +125,10 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
         let token = unsafe { self::token(token) }?;
         Job::attached()?.am().reply_short(token, handler, args)
     };
+    // SAFETY: the caller promises that the token is NULL or was given to a handler.
+    let node = || unsafe { requester(token) };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { message(TracedOp::ReplyShort, "gasnet_AMReplyShort", (NO_NODE, 0), args, numargs, send) }
+    unsafe { message(TracedOp::ReplyShort, "gasnet_AMReplyShort", (node, 0), args, numargs, send) }
 }
 
 /// Medium reply. `src` is free for reuse at return, and may be the buffer of the request.
@@ -140,8 +151,10 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
         let token = unsafe { self::token(token) }?;
         Job::attached()?.am().reply_medium(token, handler, source, args)
     };
+    // SAFETY: the caller promises that the token is NULL or was given to a handler.
+    let node = || unsafe { requester(token) };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { message(TracedOp::ReplyMedium, "gasnet_AMReplyMedium", (NO_NODE, nbytes), args, numargs, send) }
+    unsafe { message(TracedOp::ReplyMedium, "gasnet_AMReplyMedium", (node, nbytes), args, numargs, send) }
 }
 
 /// Long reply to `dest_addr` in the requester's segment.
@@ -165,8 +178,10 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
         let token = unsafe { self::token(token) }?;
         Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
     };
+    // SAFETY: the caller promises that the token is NULL or was given to a handler.
+    let node = || unsafe { requester(token) };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { message(TracedOp::ReplyLong, "gasnet_AMReplyLong", (NO_NODE, nbytes), args, numargs, send) }
+    unsafe { message(TracedOp::ReplyLong, "gasnet_AMReplyLong", (node, nbytes), args, numargs, send) }
 }
 
 /// Stores the sender's rank of the message of `token` to `*node`. Allowed in its handler, any number of times.

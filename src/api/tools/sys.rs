@@ -273,7 +273,7 @@ pub extern "C" fn gasneti_sci_performance_warnings(client: u32) -> *const c_char
         (GASNETI_SCI_WARN_MALLOC, "debug malloc (GASNET_DEBUGMALLOC)"),
         (GASNETI_SCI_WARN_TIMER, "timers by system call"),
         (8, "a library without optimisation"),
-        (16, "tracing or statistics (GASNET_TRACEFILE, GASNET_STATSFILE)"),
+        (16, "tracing or statistics (GASNET_TRACEFILE, GASNET_STATSFILE, GASNET_SCI_MATRIX)"),
     ];
     let lines: String =
         warnings.iter().filter(|(bit, _)| all & bit != 0).map(|(_, what)| format!("        {what}\n")).collect();

@@ -157,12 +157,13 @@ pub extern "C" fn gasneti_sci_stats_dump(reset: c_int) {
     trace::dump(call_client, &[], reset != 0);
 }
 
-/// Writes the last lines and the statistics. The node's exit calls it.
+/// Writes the last lines, the statistics and the traffic matrix. The node's exit calls it.
 pub(in crate::api) fn at_exit() {
     state::report_at_exit(|counters| {
         trace::note(b'I', format_args!("exit"));
         trace::dump(call_client, counters, false);
     });
+    trace::write_matrix();
     trace::flush();
     crate::tools::heap::report_at_exit(crate::base::log::identity().0);
 }

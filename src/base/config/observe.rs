@@ -3,6 +3,7 @@
 //! Must not know: the variables.
 
 use super::NodeSet;
+use std::path::PathBuf;
 
 /// These settings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,6 +12,11 @@ pub struct Observe {
     pub trace: Record,
     /// The statistics: totals per kind of operation, at exit.
     pub stats: Record,
+    /// The traffic matrix: what this node does with each other one, at exit. The file's name; `%` in it stands for the node.
+    /// `None`: none is written.
+    pub matrix: Option<String>,
+    /// The file that the launcher wants for this node's part of the job's matrix, instead of `matrix`. Known when the node has joined.
+    pub part: Option<PathBuf>,
     /// Whether each line of the trace is written at once.
     pub flush: bool,
     /// Whether transfers of a node with itself are left out.

@@ -154,7 +154,7 @@ mod tests {
             let unmapped = with(&[("GASNET_SCI_UNMAPPED", word)]).unwrap().unmapped;
             (0..5).filter(|peer| *peer != 2 && unmapped.hides(2, *peer)).collect::<Vec<u32>>()
         };
-        assert_eq!(hidden("no"), []);
+        assert!(hidden("no").is_empty());
         assert_eq!(hidden("odd"), [1, 3]);
         assert_eq!(hidden("Higher"), [3, 4]);
         assert_eq!(hidden("all"), [0, 1, 3, 4]);

@@ -7,11 +7,13 @@ mod heap;
 mod hosts;
 mod job;
 mod observe;
+mod timing;
 
 use super::Var;
 
 /// The table of all variables.
-pub const VARS: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
+pub const VARS: &[Var] = &joined::<{ ALMOST.len() + timing::VARS.len() }>(ALMOST, timing::VARS);
+const ALMOST: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
 const MOST: &[Var] = &joined::<{ MORE.len() + observe::VARS.len() }>(MORE, observe::VARS);
 const MORE: &[Var] = &joined::<{ FIRST.len() + hosts::VARS.len() }>(FIRST, hosts::VARS);
 const FIRST: &[Var] = &joined::<{ job::VARS.len() + coll::VARS.len() }>(job::VARS, coll::VARS);

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which variables there are, where their values come from, which code uses them.
 
-use super::{Heap, Hosts, NodeSet, Observe, SignalSet, yes_no};
+use super::{Heap, Hosts, NodeSet, Observe, SignalSet, TimingMode, yes_no};
 
 /// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,8 @@ pub struct Config {
     pub heap: Heap,
     /// Jobs on several hosts.
     pub hosts: Hosts,
+    /// Timing mode.
+    pub timing: TimingMode,
     /// Bytes of a node's stage buffers for collectives.
     pub coll_scratch: u64,
 }
@@ -179,6 +181,7 @@ impl Default for Config {
             observe: Observe::default(),
             heap: Heap::default(),
             hosts: Hosts::default(),
+            timing: TimingMode::default(),
             coll_scratch: 2 << 20,
         }
     }

@@ -8,7 +8,7 @@ const PREFIX: &str = "GASNET_SCI_";
 /// The prefix of all known names. Our prefix in front of a general name is a mistake too.
 const FAMILY: &str = "GASNET_";
 /// Variables that are not settings, and so not in the table: the launcher passes them to nodes.
-const INTERNAL: &[&str] = &[super::HANDOFF];
+const INTERNAL: &[&str] = &[super::HANDOFF, super::PARTS];
 
 /// The variables in `environment` that have our prefix but that nothing reads. Each comes with the known name that
 /// the user probably meant, or `None` if no known name is near.

@@ -97,12 +97,8 @@ impl Greeting {
     }
 
     /// A connection of somebody.
-    pub fn accepted(socket: Arc<TcpStream>, from: SocketAddr, who: &Identity, may_be_node: bool) -> Greeting {
-        Greeting {
-            from: Some(from),
-            may_be_node,
-            ..Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout))
-        }
+    pub fn accepted(socket: Arc<TcpStream>, from: SocketAddr, who: &Identity) -> Greeting {
+        Greeting { from: Some(from), ..Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout)) }
     }
 
     fn new(socket: Arc<TcpStream>, stage: Stage, mine: Hello) -> Greeting {

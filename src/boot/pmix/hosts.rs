@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn hosts_are_numbered_in_the_order_of_their_first_nodes() {
         assert_eq!(numbers(&["b", "b", "a", "b", "c", "a"]), [0, 0, 1, 0, 2, 1]);
-        assert_eq!(numbers::<u8>(&[]), []);
+        assert!(numbers::<u8>(&[]).is_empty());
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Hub {
                         told.tell(greetings.remove(0).from, Refusal::Crowd);
                     }
                     if socket.set_nonblocking(true).is_ok() {
-                        greetings.push(Greeting::accepted(Arc::new(socket), from, &self.who, true));
+                        greetings.push(Greeting::accepted(Arc::new(socket), from, &self.who));
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),

@@ -12,7 +12,7 @@ use crate::base::error::{Error, bad_arg};
 use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
+use crate::sci::{Adapter, Host, IS_TIMED, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
 use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and the node's process id.
@@ -124,7 +124,7 @@ impl Job {
 
     /// True if every node will map the segments of all others of its host: all nodes have the same settings.
     fn may_map_all(&self) -> bool {
-        self.config.unmapped == Unmapped::No
+        self.config.unmapped == Unmapped::No && !IS_TIMED
     }
 
     /// True if the memory of `node` is not mapped here, nor reached by the kernel.

@@ -79,7 +79,9 @@ impl Far {
                 None => sys::nap(if always { BLIND } else { TICK }),
             }
             if self.looks.load(Ordering::Relaxed) != before {
-                sys::nap(TICK);
+                if always {
+                    sys::nap(TICK); // the descriptor may have ended the sleep at once
+                }
                 continue;
             }
             self.settle();

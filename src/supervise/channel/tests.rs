@@ -51,6 +51,7 @@ fn frame() -> impl Strategy<Value = Frame> {
         (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Through(host, bytes)),
         (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Said(host, bytes)),
         (any::<u32>(), ".*").prop_map(|(host, how)| Frame::Gone(host, how)),
+        (any::<u32>(), bytes()).prop_map(|(rank, bytes)| Frame::Part(rank, bytes)),
     ]
 }
 

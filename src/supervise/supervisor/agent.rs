@@ -256,9 +256,13 @@ impl Supervisor {
         true
     }
 
-    // Says that nothing is left here, and waits until the launcher has it, or is silent.
+    // Says what is to be said at the end, and that nothing is left here, and waits until the launcher has it, or is silent.
     pub(super) fn tell_done(&mut self) {
+        let farewell = self.options.farewell.take();
         let Some(link) = &mut self.link else { return };
+        if let Some(farewell) = farewell.filter(|_| !link.lost) {
+            farewell().iter().for_each(|frame| link.send(frame));
+        }
         link.send(&Frame::Done(self.header.exit_code()));
         link.channel.borrow_mut().forgive();
         loop {

@@ -13,6 +13,7 @@ mod played;
 mod result;
 mod table;
 mod tcp;
+mod timing;
 mod tricks;
 
 pub use plan::SECTIONS;
@@ -27,8 +28,20 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 11] =
-    ["native", "ref", "par", "threads", "crowd", "silent", "played", "start", "hosts", "near-of-two", "near-of-one"];
+pub const JOBS: [&str; 12] = [
+    "timed",
+    "native",
+    "ref",
+    "par",
+    "threads",
+    "crowd",
+    "silent",
+    "played",
+    "start",
+    "hosts",
+    "near-of-two",
+    "near-of-one",
+];
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
@@ -37,6 +50,16 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         Some(only) => only.map(String::as_str).collect(),
         None => SECTIONS.to_vec(),
     };
+    if let Some(profile) = options.get_one::<String>("timing") {
+        let wanted: Vec<&str> = timing::SECTIONS.into_iter().filter(|section| sections.contains(section)).collect();
+        if wanted.is_empty() {
+            return Err(io::Error::other(format!("--timing measures the sections {}", timing::SECTIONS.join(", "))));
+        }
+        return write(&timing::run(profile, options, &wanted)?, options);
+    }
+    if sections == ["sci"] {
+        return Err(io::Error::other("the section sci needs --timing PROFILE"));
+    }
     let cores: Vec<usize> = Topology::read().cores.iter().map(|cpus| cpus[0]).collect();
     if cores.len() < plan::CROWD_CORES {
         return Err(io::Error::other(format!("bench needs {} cores, {} may be used", plan::CROWD_CORES, cores.len())));
@@ -53,23 +76,27 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     let mut results = measure(&settings, &|section| sections.contains(&section))?;
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
     let report = Report { version: 1, host: Host::look(cores.len()), tricks: Tricks::look()?, rounds, results };
+    write(&report, options)
+}
 
+/// Prints the result, or writes it to the files that the options name.
+fn write(report: &Report, options: &ArgMatches) -> io::Result<()> {
     let json_file = options.get_one::<PathBuf>("json");
     if let Some(path) = json_file {
-        crate::page::write_file(path, &format!("{}\n", serde_json::to_string_pretty(&report)?))?;
+        crate::page::write_file(path, &format!("{}\n", serde_json::to_string_pretty(report)?))?;
     }
     if let Some(path) = options.get_one::<PathBuf>("html") {
-        crate::page::write_results(&serde_json::to_string(&report)?, path)?;
+        crate::page::write_results(&serde_json::to_string(report)?, path)?;
     }
     let mut out: Box<dyn Write> = match options.get_one::<String>("out") {
         Some(file) => Box::new(File::create(file).map_err(|error| io::Error::other(format!("{file}: {error}")))?),
         None => Box::new(io::stdout().lock()),
     };
     if options.contains_id("json") && json_file.is_none() {
-        serde_json::to_writer_pretty(&mut out, &report)?;
+        serde_json::to_writer_pretty(&mut out, report)?;
         writeln!(out)
     } else {
-        table::write(&mut out, &report)
+        table::write(&mut out, report)
     }
 }
 

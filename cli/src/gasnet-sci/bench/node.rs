@@ -5,6 +5,7 @@ use super::memory;
 use super::plan::{self, Batch, Job, Measure};
 use super::{played, tcp};
 use clap::ArgMatches;
+use gasnet_sci::base::config::Config;
 use gasnet_sci::os::sys;
 use gasnet_sci::os::topology::Topology;
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     if job != Job::Threads {
         sys::bind_to_cpus(&cpus)?;
     }
-    let pair = matches!(job, Job::Native | Job::Reference | Job::Par);
+    let pair = matches!(job, Job::Timed | Job::Native | Job::Reference | Job::Par);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 }, matches!(job, Job::Par | Job::Threads))?;
     match job {
         Job::Start(_) | Job::Played(_) | Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne => {}
@@ -61,6 +62,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         Job::Threads => {
             let cores = Topology::read().cores;
             node.threads_on(&cores.iter().map(|cpus| cpus[0]).collect::<Vec<_>>());
+            rounds(&node, &measures, number("rounds"), budget, asked)?;
+        }
+        Job::Timed => {
+            sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
             rounds(&node, &measures, number("rounds"), budget, asked)?;
         }
         Job::Native | Job::Reference | Job::Par => {
@@ -109,11 +114,19 @@ fn print(line: &impl Serialize) -> io::Result<()> {
     Ok(())
 }
 
+/// How many times as slow as the hardware this job is in timing mode.
+fn slowness() -> f64 {
+    match cfg!(feature = "timed") {
+        true => Config::from_env().map_or(1.0, |(config, _)| config.timing.scale.into()),
+        false => 1.0,
+    }
+}
+
 // Nanoseconds per operation. A first run fills the caches with what the batch uses.
 fn run_batch(node: &Node, (kernel, n, bytes): Batch) -> f64 {
     node.barrier();
     kernel.run(node, n / 8 + 3, bytes);
-    kernel.run(node, n, bytes) / n as f64
+    kernel.run(node, n, bytes) / n as f64 / slowness()
 }
 
 /// What node 0 makes of the nodes' figures.

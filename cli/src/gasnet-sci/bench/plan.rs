@@ -4,14 +4,15 @@
 
 mod ex;
 mod hosts;
+mod timed;
 
 pub use hosts::ONE_HOST;
 
 use super::kernels::{self as k, Kernel};
 
 /// Sections, in the order of the result.
-pub const SECTIONS: [&str; 11] =
-    ["limit", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "hosts", "start", "memory"];
+pub const SECTIONS: [&str; 12] =
+    ["limit", "sci", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "hosts", "start", "memory"];
 
 /// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;
@@ -26,6 +27,8 @@ pub const PLAYED: u32 = 1024;
 pub enum Job {
     /// Two nodes, each on a core of its own, with the Extended API's native implementation.
     Native,
+    /// Two nodes in timing mode, each on a core of its own.
+    Timed,
     /// The same with the reference implementation, over messages.
     Reference,
     /// As `Native`, of a client that may have threads.
@@ -52,6 +55,7 @@ impl Job {
     /// The name that the nodes' command line uses.
     pub fn name(self) -> &'static str {
         match self {
+            Job::Timed => "timed",
             Job::Native => "native",
             Job::Reference => "ref",
             Job::Par => "par",
@@ -68,7 +72,7 @@ impl Job {
 
     /// The inverse of `name`.
     pub fn parse(name: &str, nodes: u32) -> Option<Job> {
-        let fixed = [Job::Native, Job::Reference, Job::Par, Job::Threads, Job::NearOfTwo, Job::NearOfOne];
+        let fixed = [Job::Timed, Job::Native, Job::Reference, Job::Par, Job::Threads, Job::NearOfTwo, Job::NearOfOne];
         let sized = [Job::Crowd, Job::Silent, Job::Played, Job::Start, Job::Hosts].map(|job| job(nodes));
         let all = fixed.into_iter().chain(sized);
         all.into_iter().find(|job: &Job| job.name() == name)
@@ -77,7 +81,7 @@ impl Job {
     /// Number of nodes.
     pub fn nodes(self) -> u32 {
         match self {
-            Job::Native | Job::Reference | Job::Par | Job::Threads => 2,
+            Job::Timed | Job::Native | Job::Reference | Job::Par | Job::Threads => 2,
             Job::NearOfTwo | Job::NearOfOne => 4,
             Job::Crowd(n) | Job::Silent(n) | Job::Played(n) | Job::Start(n) | Job::Hosts(n) => n,
         }
@@ -256,6 +260,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             collectives(&mut plan);
             ex::rows(&mut plan);
         }
+        Job::Timed => timed::rows(&mut plan),
         Job::Reference => transfers(&mut plan, false),
         Job::Par => par(&mut plan),
         Job::Threads => {

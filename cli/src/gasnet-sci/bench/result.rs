@@ -61,6 +61,9 @@ pub struct Row {
     pub ratio: Option<f64>,
     /// What the ratio should be, or the median where there is no ratio.
     pub target: Option<f64>,
+    /// Where a figure comes from that was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
 }
 
 impl Row {
@@ -88,6 +91,7 @@ impl Row {
             limit_median: None,
             ratio: None,
             target,
+            how: None,
         }
     }
 

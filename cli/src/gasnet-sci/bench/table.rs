@@ -26,7 +26,12 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
-    let who = if row.who == "gasnet-sci ref" { " (ref)" } else { "" };
+    let who = match row.who {
+        "gasnet-sci ref" => " (ref)",
+        "model" => " (model)",
+        "document" => " (document)",
+        _ => "",
+    };
     let name = format!("{}{who}", row.operation);
     let bytes = if row.bytes > 0 { row.bytes.to_string() } else { String::new() };
     write!(out, "{name:<52} {:>5} {bytes:>8} ", row.nodes)?;
@@ -35,7 +40,10 @@ fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
         let ratio = row.ratio.map_or(String::new(), figure);
         write!(out, " {ratio:>8} of {} {}", figure(value), limit)?;
     }
-    writeln!(out)
+    match &row.how {
+        Some(how) => writeln!(out, " {how}"),
+        None => writeln!(out),
+    }
 }
 
 // The rows that have a target, and whether they reach it.

@@ -1,12 +1,14 @@
-//! The page: one HTML file that loads nothing from elsewhere.
+//! The page of results.
 
 use super::compare::{self, Cell, Verdict};
 use super::curves::{self, Chart, Section};
 use super::model::{Bench, Row};
+use super::shell;
 use super::show::{self, escape};
 use super::svg;
 use std::fmt::Write;
 
+const TITLE: &str = "how fast";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -24,25 +26,18 @@ pub fn page(bench: &Bench) -> String {
         section(&mut body, part);
     }
     everything(&mut body, bench);
-    body.push_str("</main>");
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>gasnet-sci: how fast</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}\n<div id=\"tip\" hidden></div>\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    body.push_str("</main><div id=\"tip\" hidden></div>");
+    shell::document(TITLE, STYLE, &body, &[SCRIPT])
 }
 
 // --- head ----------------------------------------------------------------------------------------
 
 fn header(out: &mut String, bench: &Bench, sections: &[Section], goals: bool, peers: bool) {
     let host = &bench.host;
-    out.push_str("<header><div class=\"top\"><h1>gasnet-sci <span>how fast</span></h1>");
-    out.push_str("<button id=\"theme\" type=\"button\">light / dark</button></div>");
     let _ = write!(
         out,
-        "<p class=\"host\">{} · {} cores · Linux {} · gasnet-sci {} · medians of {} rounds</p>",
+        "<header>{}<p class=\"host\">{} · {} cores · Linux {} · gasnet-sci {} · medians of {} rounds</p>",
+        shell::top(TITLE),
         escape(&host.cpu),
         host.cores,
         escape(&host.kernel),

@@ -1,12 +1,6 @@
 "use strict";
 (function () {
-  const root = document.documentElement;
   const tip = document.getElementById("tip");
-
-  document.getElementById("theme").addEventListener("click", function () {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  });
 
   // Shows the values of all lines at the size that is nearest to the pointer.
   function show(chart, event) {

@@ -1,5 +1,6 @@
 //! The end of the launcher: what is still printed, what still runs, and the status.
 
+use super::super::matrix::Wanted;
 use super::remote::Remote;
 use super::{Director, entry, fed};
 use gasnet_sci::os::sys;
@@ -39,6 +40,17 @@ impl Director {
             if set[0].revents != 0 && self.ends_by_signal() {
                 return; // the user did not want to wait for the slow reader
             }
+        }
+    }
+
+    // Joins the parts that the agents have sent.
+    pub(super) fn write_matrix(&mut self) {
+        let status = self.status();
+        let wanted = self.matrix.as_ref().filter(|wanted| !wanted.is_in_vain(status));
+        if let Some(Err(problem)) = wanted.map(Wanted::write) {
+            self.report(&problem);
+            self.failed = true;
+            self.record(1);
         }
     }
 

@@ -149,6 +149,9 @@ impl Director {
                 self.fail(status.max(1), line);
             }
             (Frame::Signal(signal), State::Running) => self.take_signal(signal),
+            (Frame::Part(rank, bytes), State::Running) if is_own(rank) => {
+                self.matrix.iter_mut().for_each(|matrix| matrix.bring(rank, &bytes));
+            }
             (Frame::Done(code), State::Running) => {
                 if let Some(code) = code {
                     self.record(code);

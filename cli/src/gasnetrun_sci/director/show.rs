@@ -1,6 +1,7 @@
 //! What a launcher says of its job before it starts anything.
 
 use super::super::hosts::Host;
+use super::super::mapping::Mapping;
 use super::super::options::Order;
 use super::super::stop::advise;
 use super::remote::Command;
@@ -9,7 +10,15 @@ use gasnet_sci::os::topology::format_list;
 use std::path::Path;
 
 /// Prints which nodes run on which hosts, and by which commands.
-pub fn show(order: &Order, file: &Path, hosts: &[Host], map: Option<&[u32]>, command: &Command, most: usize) {
+pub fn show(
+    order: &Order,
+    mapping: Option<&Mapping>,
+    file: &Path,
+    hosts: &[Host],
+    map: Option<&[u32]>,
+    command: &Command,
+    most: usize,
+) {
     let is_used = |at: &usize| map.is_none_or(|map| map.contains(&(*at as u32))) && !command.is_own(&hosts[*at].name);
     let used: Vec<usize> = (0..hosts.len()).filter(is_used).collect();
     let groups = tree::groups(&used, most);
@@ -26,5 +35,9 @@ pub fn show(order: &Order, file: &Path, hosts: &[Host], map: Option<&[u32]>, com
             None => "nodes by its load".into(),
         };
         advise(&format!("host {}: {nodes}, by {}{from}", host.name, command.show(&host.name)));
+    }
+    // Which CPUs these are each agent says, when it starts.
+    for (mapping, rank) in mapping.iter().flat_map(|mapping| (0..order.nodes).map(move |rank| (mapping, rank))) {
+        advise(&format!("node {rank}: {}", mapping.place(rank)));
     }
 }

@@ -117,6 +117,14 @@ pub(super) const VARS: &[Var] = &[
         set: |c, v| put(&mut c.observe.stats.nodes, NodeSet::parse(v)),
     },
     Var {
+        name: "GASNET_SCI_MATRIX",
+        aliases: &[],
+        default: "",
+        doc: "file for the traffic matrix at exit: what each node did with each other one; % is the node's number. Without % gasnetrun_sci joins the nodes' parts in this one file, as with --matrix",
+        form: "a file name",
+        set: |c, v| Some(v.trim()).filter(|name| !name.is_empty()).map(|name| c.observe.matrix = Some(name.into())),
+    },
+    Var {
         name: "GASNET_FS_SYNC",
         aliases: &[],
         default: "no",

@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)] // clients' memory, until it is sent
 
-use super::chunk::{Chunk, Memory, send, send_one};
+use super::chunk::{Chunk, Memory, send};
 use super::head::{HEAD, Head, Kind, PIECE, WANTS_ACK};
 use crate::os::net;
 use crate::sci::far::wire::Done;
@@ -235,10 +235,8 @@ impl Link {
             && !self.clogged
             && let Some(socket) = &self.socket
         {
-            sent = match body {
-                [] => send_one(socket, head)?, // 0.1 µs less than a list of one
-                _ => send(socket, &[IoSlice::new(head), IoSlice::new(body)])?,
-            };
+            let both = [IoSlice::new(head), IoSlice::new(body)];
+            sent = send(socket, if body.is_empty() { &both[..1] } else { &both })?;
             self.clogged = sent < head.len() + body.len();
         }
         if sent < head.len() + body.len() {
@@ -453,10 +451,7 @@ impl Link {
             let count = self.stream.len().min(slices.len());
             slices.iter_mut().zip(&self.stream).for_each(|(slice, chunk)| *slice = chunk.slice());
             let wanted: usize = slices[..count].iter().map(|slice| slice.len()).sum();
-            let mut sent = match &slices[..count] {
-                [one] => send_one(socket, one)?,
-                many => send(socket, many)?,
-            };
+            let mut sent = send(socket, &slices[..count])?;
             self.stream_bytes -= sent;
             self.clogged = sent < wanted;
             while sent > 0

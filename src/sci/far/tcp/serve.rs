@@ -36,8 +36,9 @@ impl Tcp {
                 .and_then(|()| prepare(&SockRef::from(&socket), self.silence))
                 .and_then(|()| high(socket));
             if let Ok(socket) = socket {
-                let may_be_node = self.lives_at(from.ip());
-                self.watch(r, Greeting::accepted(Arc::new(socket), from, &self.who, may_be_node));
+                let mut greeting = Greeting::accepted(Arc::new(socket), from, &self.who);
+                greeting.may_be_node = self.lives_at(from.ip());
+                self.watch(r, greeting);
             }
         }
     }

@@ -1,0 +1,355 @@
+// Checks that the browser makes of pages of gasnet-sci place, for ci/place, which puts the pages into frames of one document. The
+// results are elements that --dump-dom shows: "ok WHAT" or "WHAT" for each check, separated by ";", and what Rust is to read next.
+//
+// Frames: wide, narrow (scripts run), plain (no scripts); look-* are looked at only; later-dragged and later-edited are pages that
+// Rust made of what was saved, and EARLIER has the figures that the page had then.
+"use strict";
+addEventListener("load", function () {
+  const results = [];
+  const check = (what, good, found) => results.push(good ? "ok " + what : what + ": " + found);
+  const frame = (id) => document.getElementById(id);
+  const near = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
+  const coded = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+  function out(id, text) {
+    document.body.append(Object.assign(document.createElement("pre"), { id, textContent: text }));
+  }
+
+  // A page as a user has it: elements, figures with all digits, mouse and keys.
+  function open(id) {
+    const view = frame(id).contentWindow;
+    const page = frame(id).contentDocument;
+    const one = (selector) => page.querySelector(selector);
+    const all = (selector) => [...page.querySelectorAll(selector)];
+    const answer = JSON.parse(one("#placement").textContent);
+    const value = (key) => Number(one('[data-now="' + key + '"]').dataset.value);
+    const tile = (kind, number) => one('[data-kind="' + kind + '"][data-number="' + number + '"]');
+    const middle = (element) => {
+      const box = element.getBoundingClientRect();
+      return { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+    };
+    const slot = (position) => one('.slot[data-position="' + position + '"] > rect');
+    const figures = () => ({
+      ranks: answer.mappings[0].at.map((_, rank) => value("place:" + rank)),
+      segments: answer.segments ? answer.segments.names.map((_, number) => value("segment:" + number)) : [],
+      cost: Number(one("#total").dataset.value), row: value("cost"), writes: value("writes"), reads: value("reads"),
+      busiest: Number(one("#busiest").dataset.value),
+      nodes: answer.mappings[0].at.map((_, rank) => [value("writes:" + rank), value("reads:" + rank)]),
+      links: all('[data-now^="bytes:"]').map((cell) => [Number(cell.dataset.now.slice(6)), Number(cell.dataset.value)]),
+    });
+    function drag(kind, number, position, pointerType = "mouse") {
+      const from = middle(tile(kind, number));
+      const to = middle(slot(position));
+      const send = (target, type, at) =>
+        target.dispatchEvent(new view.PointerEvent(type, { ...at, bubbles: true, cancelable: true, button: 0, pointerType, pointerId: 1 }));
+      send(tile(kind, number), "pointerdown", from);
+      for (const part of [0.3, 0.7, 1]) {
+        const at = { clientX: from.clientX + part * (to.clientX - from.clientX), clientY: from.clientY + part * (to.clientY - from.clientY) };
+        send(view, "pointermove", at);
+      }
+      send(view, "pointerup", to);
+    }
+    const key = (element, name, more = {}) =>
+      element.dispatchEvent(new view.KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...more }));
+    const click = (selector) => one(selector).click();
+    const set = (input, text) => {
+      input.value = text;
+      input.dispatchEvent(new view.Event("change", { bubbles: true }));
+    };
+    return { view, page, one, all, answer, value, tile, middle, slot, figures, drag, key, click, set };
+  }
+
+  // The figures of a page against those of Rust for the mapping of number `number` in its answer.
+  function compare(what, figures, answer, number) {
+    const mapping = answer.mappings[number];
+    const segments = answer.segments ? answer.segments.mappings[number].at : [];
+    check(what + ": positions", String([figures.ranks, figures.segments]) === String([mapping.at, segments]), figures.ranks + " instead of " + mapping.at);
+    for (const part of ["cost", "writes", "reads"]) {
+      check(what + ": " + part, near(figures[part], mapping[part]), figures[part] + " instead of " + mapping[part]);
+    }
+    check(what + ": the table has the total", figures.row === figures.cost, figures.row + " beside " + figures.cost);
+    const wrongNodes = figures.nodes.filter((node, rank) => !node.every((ns, part) => near(ns, mapping.nodes[rank][part])));
+    check(what + ": costs of nodes", wrongNodes.length === 0, wrongNodes.length + " are wrong");
+    const wrongLinks = figures.links.filter(([link, bytes]) => !near(bytes, mapping.links[link]));
+    check(what + ": loads of links", wrongLinks.length === 0, wrongLinks.length + " are wrong");
+    // Links without a line carry nothing.
+    const listed = new Set(figures.links.map(([link]) => link));
+    check(what + ": all loads are listed", mapping.links.every((bytes, link) => bytes === 0 || listed.has(link)), "not all");
+    const busiest = mapping.busiest ? mapping.busiest.ns : 0;
+    check(what + ": busiest link", near(figures.busiest, busiest), figures.busiest + " instead of " + busiest);
+  }
+
+  // --- what every page must have -------------------------------------------------------------------
+
+  function sound(id) {
+    const { view, page, all, one, answer } = open(id);
+    const broken = all("svg *").filter((part) => [...part.attributes].some((a) => /NaN|Infinity|undefined|null/.test(a.value)));
+    check(id + ": every place is a number", broken.length === 0, broken.length + " are not");
+    check(id + ": every position is drawn", all(".slot").length === answer.machine.positions, all(".slot").length);
+    const box = one("#drawing").viewBox.baseVal;
+    const slots = all(".slot").map((slot) => slot.getAttribute("transform").match(/-?[\d.]+/g).map(Number));
+    const outside = slots.filter(([x, y]) => !(x > 20 && x < box.width - 20 && y > 20 && y < box.height - 20));
+    check(id + ": positions are inside", outside.length === 0, outside.length + " are not");
+    const close = slots.filter(([x, y], at) => slots.some(([u, v], other) => other < at && Math.abs(u - x) < 40 && Math.abs(v - y) < 40));
+    check(id + ": positions do not overlap", close.length === 0, close.length + " do");
+    const root = page.documentElement;
+    check(id + ": nothing overflows", root.scrollWidth <= root.clientWidth, root.scrollWidth + " > " + root.clientWidth);
+    check(id + ": tiles have names", all("[data-kind]").every((tile) => / at /.test(tile.getAttribute("aria-label")) && tile.tabIndex === 0), "not all");
+    if (answer.machine.routes && answer.machine.links.length) {
+      const loaded = all(".link").filter((link) => link.dataset.links.split(" ").some((number) => answer.mappings[1].links[number] > 0));
+      const loads = all("#drawing .load").filter((label) => /\d/.test(label.textContent));
+      check(id + ": loaded links have labels", loads.length === loaded.length && loaded.length > 0, loads.length + " of " + loaded.length);
+      const colours = loaded.map((link) => view.getComputedStyle(link).color);
+      const heat = loaded.map((link) => Number(link.style.getPropertyValue("--load")));
+      check(id + ": the busiest link is hottest", Math.max(...heat) === 1 && heat.every((part) => part >= 0), heat);
+      const idle = all(".link").find((link) => link.classList.contains("idle"));
+      const cold = idle ? view.getComputedStyle(idle).color : colours[heat.indexOf(Math.min(...heat))];
+      const alike = Math.min(...heat) === 1 && !idle;
+      check(id + ": loads have colours", alike || cold !== colours[heat.indexOf(1)], cold);
+    }
+    return { view, page };
+  }
+
+  function quiet(id) {
+    const { view } = open(id);
+    check(id + ": no script failed", view.wrong.length === 0, view.wrong.join(" "));
+    const asked = view.performance.getEntriesByType("resource").length;
+    check(id + ": nothing is loaded", asked === 0, asked + " things are");
+  }
+
+  // --- everything that can be done -----------------------------------------------------------------
+
+  function play(id) {
+    const its = open(id);
+    const { one, all, answer, figures, click, tile, key, drag } = its;
+    const at = (figures) => String([figures.ranks, figures.segments]);
+    const whole = (figures) => JSON.stringify(figures);
+    const beginning = figures();
+    compare("present", beginning, answer, 1);
+    check("at first nothing can be undone", one("#undo").disabled, "it can");
+    click("#to-proposal");
+    compare("proposal", figures(), answer, 2);
+    click("#to-identity");
+    compare("identity", figures(), answer, 0);
+    while (!one("#undo").disabled) click("#undo");
+    check("undo brings the present mapping back", whole(figures()) === whole(beginning), "it does not");
+
+    // The rank 0 goes to where the last one is.
+    const last = beginning.ranks.length - 1;
+    const [own, target] = [beginning.ranks[0], beginning.ranks[last]];
+    drag("rank", 0, target);
+    const dragged = figures();
+    check("a dragged rank swaps", dragged.ranks[0] === target && dragged.ranks[last] === own, dragged.ranks);
+    check("all others stay", dragged.ranks.slice(1, last).join() === beginning.ranks.slice(1, last).join(), dragged.ranks);
+    click("#undo");
+    check("undo takes the swap back", whole(figures()) === whole(beginning), "it does not");
+    byKeys(its, "rank", 0, target);
+    check("keys do what the mouse does", whole(figures()) === whole(dragged), at(figures()));
+    key(tile("rank", 0), "z", { ctrlKey: true });
+    check("Ctrl+Z takes it back", whole(figures()) === whole(beginning), "it does not");
+    tile("rank", 0).focus();
+    for (const arrow of ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]) if (!one(".slot.target")) key(tile("rank", 0), arrow);
+    check("arrows aim and tell", one(".slot.target") !== null && /total/.test(one("#said").textContent), one("#said").textContent);
+    key(tile("rank", 0), "Escape");
+    key(tile("rank", 0), "Enter");
+    check("Escape lets go", one(".slot.target") === null && whole(figures()) === whole(beginning), "it does not");
+
+    best(its, beginning);
+    const lines = all(".line").length;
+    lined(its, lines);
+
+    // What Rust is to say the costs of.
+    drag("rank", 0, target);
+    if (answer.segments) moveSegment(its);
+    const moved = figures();
+    check("a drop far from any position moves nothing", missed(its, moved), "it does");
+    click("#save-map");
+    click("#save-matrix");
+    edited(its, moved);
+    const changed = figures();
+    click("#save-matrix");
+    const [map, traffic, later] = its.view.saved;
+    out("kept-map", coded(map));
+    out("kept-dragged", coded(traffic));
+    out("kept-edited", coded(later));
+    // A matrix is read with the present mapping.
+    if (!answer.segments) click("#to-present");
+    out("kept-figures", coded(JSON.stringify({ dragged: moved, edited: answer.segments ? changed : figures() })));
+    while (!one("#undo").disabled) click("#undo");
+    check("undo takes edits back", whole(figures()) === whole(beginning), "it does not");
+  }
+
+  // Moves an item by arrows: each goes into the direction in which most of the way is left.
+  function byKeys({ one, tile, slot, middle, key }, kind, number, position) {
+    const item = tile(kind, number);
+    item.focus();
+    const aimed = () => one(".slot.target") ?? one(".slot.from");
+    for (let step = 0; step < 40 && aimed().dataset.position !== String(position); step++) {
+      const from = middle(aimed().querySelector("rect"));
+      const to = middle(slot(position));
+      const [x, y] = [to.clientX - from.clientX, to.clientY - from.clientY];
+      const sideways = Math.abs(x) > Math.abs(y);
+      key(item, sideways ? (x > 0 ? "ArrowRight" : "ArrowLeft") : y > 0 ? "ArrowDown" : "ArrowUp");
+    }
+    key(item, "Enter");
+  }
+
+  // The best swap is the best of all single moves, and the objective counts.
+  function best({ answer, figures, drag, click, one }, beginning) {
+    const { cost, link } = answer.objective;
+    const value = (figures) => cost * figures.cost + link * figures.busiest;
+    let least = value(beginning);
+    const tried = (kind, number) => {
+      for (let position = 0; position < answer.machine.positions; position++) {
+        drag(kind, number, position);
+        least = Math.min(least, value(figures()));
+        if (!one("#undo").disabled) click("#undo");
+      }
+    };
+    beginning.ranks.forEach((_, rank) => tried("rank", rank));
+    beginning.segments.forEach((_, segment) => tried("segment", segment));
+    click("#best-swap");
+    check("best swap is the best of all", near(value(figures()), least), value(figures()) + " instead of " + least);
+    for (let more = 0; more < 50 && !/no single/.test(one("#said").textContent); more++) {
+      const before = value(figures());
+      click("#best-swap");
+      if (value(figures()) > before) check("best swap never makes it worse", false, before);
+    }
+    check("best swap ends", /no single/.test(one("#said").textContent), one("#said").textContent);
+    while (!one("#undo").disabled) click("#undo");
+  }
+
+  function lined({ view, all, one }, lines) {
+    const colour = (kind) => one(".line." + kind) && view.getComputedStyle(one(".line." + kind)).color;
+    check("writes and reads differ in colour", colour("writes") && colour("reads") && colour("writes") !== colour("reads"), colour("reads"));
+    let fewest = lines;
+    for (const box of all("#legend input")) {
+      box.click();
+      fewest = Math.min(fewest, all(".line").length);
+    }
+    check("kinds of lines can be hidden", all(".line").length === 0 && fewest === 0, all(".line").length);
+    all("#legend input").forEach((box) => box.click());
+    check("and shown", all(".line").length === lines, all(".line").length);
+  }
+
+  function moveSegment({ answer, figures, drag, click }) {
+    const before = figures();
+    const position = (before.segments[0] + 1) % answer.machine.positions;
+    drag("segment", 0, position);
+    const after = figures();
+    // Where there is no room, the first one there takes its place.
+    const there = before.segments.map((at, number) => number).filter((number) => number > 0 && before.segments[number] === position);
+    const expected = [position, ...before.segments.slice(1)];
+    if (there.length >= (answer.segments.room ?? Infinity)) expected[there[0]] = before.segments[0];
+    check("a dragged segment moves, or swaps if there is no room", String(after.segments) === String(expected), after.segments);
+    check("processes stay", after.ranks.join() === before.ranks.join(), after.ranks);
+    click("#undo");
+    byKeys(open("wide"), "segment", 0, position);
+    check("keys move a segment as the mouse does", JSON.stringify(figures()) === JSON.stringify(after), figures().segments);
+  }
+
+  function missed({ view, tile, middle, figures }, before) {
+    const from = middle(tile("rank", 0));
+    const send = (target, type, at) => target.dispatchEvent(new view.PointerEvent(type, { ...at, bubbles: true, button: 0, pointerId: 1 }));
+    send(tile("rank", 0), "pointerdown", from);
+    send(view, "pointermove", { clientX: -200, clientY: -200 });
+    send(view, "pointerup", { clientX: -200, clientY: -200 });
+    return JSON.stringify(figures()) === JSON.stringify(before);
+  }
+
+  // One operation more changes the total by alpha, one byte more by beta; both stay.
+  function edited(its, before) {
+    const { view, one, all, answer, figures, tile, set, click } = its;
+    tile("rank", 0).dispatchEvent(new view.MouseEvent("dblclick", { bubbles: true }));
+    check("a double click opens the accesses", !one("#side").hidden && all("#side tbody tr").length > 0, one("#side").textContent);
+    const rows = all("#side tbody tr").map((row) => [...row.cells].map((cell) => cell.textContent));
+    const wanted = rows.findIndex(([, kind]) => kind === (answer.segments ? "read" : "put"));
+    const [to, kind] = rows[Math.max(0, wanted)];
+    const [count, bytes] = ["count", "bytes"].map((field) => all("#side tbody tr")[Math.max(0, wanted)].querySelector("[data-field=" + field + "]"));
+    const other = to.split(" ")[1];
+    const { machine, segments } = answer;
+    const number = segments ? segments.names.indexOf(other) : Number(other);
+    const level = machine.level[before.ranks[0]][(segments ? before.segments : before.ranks)[number]];
+    let alpha, beta;
+    if (segments) {
+      alpha = segments.access.find((entry) => entry.read === (kind === "read") && entry.bytes === Number(bytes.value)).ns[level];
+      const [, perByte] = machine.costs[machine.classes.indexOf(kind)][level];
+      beta = (Number(count.value) + 1) * (segments.whole_packets ? 64 : 1) * perByte;
+    } else [alpha, beta] = machine.costs[machine.classes.indexOf("write")][level];
+    const exactly = (difference, expected) => Math.abs(difference - expected) <= 1e-12 * before.cost;
+    set(count, Number(count.value) + 1);
+    const more = figures();
+    check("an operation more costs alpha", exactly(more.cost - before.cost, alpha), more.cost - before.cost + " instead of " + alpha);
+    set(bytes, Number(bytes.value) + 1);
+    const larger = figures();
+    check("a byte more costs beta", exactly(larger.cost - more.cost, beta), larger.cost - more.cost + " instead of " + beta);
+    check("links follow", segments || !larger.links.length || larger.links.some(([, load], at) => load !== before.links[at][1]) || level === 0, "they do not");
+    set(count, "-1");
+    check("what is no count is refused", figures().cost === larger.cost && count.hasAttribute("aria-invalid"), figures().cost);
+    set(count, Number(rows.length));
+    const listed = all("#side tbody tr").length;
+    click("#side .add button");
+    check("an access can be added", all("#side tbody tr").length === listed + 1, all("#side tbody tr").length);
+    const last = before.ranks.length - 1;
+    tile("rank", last).dispatchEvent(new view.MouseEvent("dblclick", { bubbles: true }));
+    const size = one('#side [data-field="bytes"]');
+    const earlier = figures();
+    set(size, Number(size.value) + 1000);
+    check("another rank's accesses can be edited too", figures().cost > earlier.cost, figures().cost);
+    const root = its.page.documentElement;
+    check("accesses fit the page", root.scrollWidth <= root.clientWidth, root.scrollWidth);
+    click("#close");
+    check("and are closed", one("#side").hidden, "they are not");
+  }
+
+  // --- the frames ----------------------------------------------------------------------------------
+
+  if (frame("wide")) {
+    sound("wide");
+    sound("narrow");
+    play("wide");
+    const narrow = open("narrow");
+    const [own, target] = [narrow.figures().ranks[0], narrow.figures().ranks[1]];
+    narrow.drag("rank", 0, target, "touch");
+    check("a finger drags", narrow.figures().ranks[0] === target && narrow.figures().ranks[1] === own, narrow.figures().ranks);
+    narrow.tile("rank", 0).dispatchEvent(new narrow.view.MouseEvent("dblclick", { bubbles: true }));
+    const root = narrow.page.documentElement;
+    check("accesses fit a phone", root.scrollWidth <= root.clientWidth, root.scrollWidth);
+    const paper = () => narrow.view.getComputedStyle(narrow.page.body).backgroundColor;
+    const first = paper();
+    narrow.click("#theme");
+    check("light and dark differ", paper() !== first, first);
+    ["wide", "narrow"].forEach(quiet);
+    plain();
+  }
+
+  // Without scripts the tables are there, with Rust's figures, and nothing that only scripts can move.
+  function plain() {
+    const page = frame("plain").contentDocument;
+    const answer = open("wide").answer;
+    const seen = (element) => element !== null && element.getBoundingClientRect().height > 0;
+    const rows = (id) => [...page.querySelectorAll("#" + id + " tbody tr")].filter(seen);
+    check("plain: no script ran", !page.documentElement.classList.contains("scripted"), "one did");
+    check("plain: mappings", rows("mappings").length === 3 && /identity/.test(rows("mappings")[0].textContent), rows("mappings").length);
+    const costs = rows("mappings").map((row) => Number(row.cells[1].textContent) * 1e3);
+    const good = costs.every((cost, at) => Math.abs(cost - answer.mappings[at].cost) <= 0.5);
+    check("plain: costs", good, costs);
+    check("plain: ranks", rows("ranks").length === answer.mappings[0].at.length, rows("ranks").length);
+    const proposed = rows("ranks").map((row) => row.cells[3].textContent);
+    check("plain: places", String(proposed) === String(answer.mappings[2].at.map((at) => answer.machine.places[at])), proposed);
+    check("plain: links", rows("links").length > 0 === answer.machine.links.length > 0, rows("links").length);
+    check("plain: nothing to move", !seen(page.getElementById("stage")), "there is");
+    check("plain: it says so", /Without scripts/.test(page.querySelector("header").innerText), "it does not");
+    check("plain: nothing overflows", page.documentElement.scrollWidth <= page.documentElement.clientWidth, page.documentElement.scrollWidth);
+  }
+
+  for (const { id } of document.querySelectorAll('[id^="look-"]')) {
+    sound(id);
+    quiet(id);
+  }
+  for (const { id } of document.querySelectorAll('[id^="later-"]')) {
+    const name = id.slice(6);
+    compare(name, JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(EARLIER), (letter) => letter.charCodeAt(0))))[name], open(id).answer, 1);
+    quiet(id);
+  }
+  out("place-check", results.join(";").replace(/[<&\n]/g, "?"));
+});

@@ -1,0 +1,50 @@
+//! `gasnet-sci bench --timing PROFILE`: what the library measures in timing mode, beside what the model says and the papers state.
+//!
+//! Timing mode is another build of the library, so another build of this command runs it. The normal one only starts that.
+
+use super::result::Report;
+#[cfg(feature = "timed")]
+use super::result::Row;
+use clap::ArgMatches;
+use std::io;
+#[cfg(not(feature = "timed"))]
+use std::os::unix::process::CommandExt;
+#[cfg(not(feature = "timed"))]
+use std::process::Command;
+
+#[cfg(feature = "timed")]
+mod documents;
+#[cfg(feature = "timed")]
+mod measured;
+#[cfg(feature = "timed")]
+mod raw;
+
+/// The sections of such a run.
+pub const SECTIONS: [&str; 3] = ["sci", "am", "rma"];
+
+/// Becomes the command for timing mode, with the same arguments.
+#[cfg(not(feature = "timed"))]
+pub fn run(profile: &str, _: &ArgMatches, _: &[&str]) -> io::Result<Report> {
+    let command = crate::timed::file("gasnet-sci").map_err(io::Error::other)?;
+    let mut again = Command::new(command);
+    Err(again.args(std::env::args_os().skip(1)).env("GASNET_SCI_TIMING", profile).exec())
+}
+
+/// Measures.
+#[cfg(feature = "timed")]
+pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result<Report> {
+    measured::run(profile, options, sections)
+}
+
+/// A row of the result: whose it is, and one or more values.
+#[cfg(feature = "timed")]
+fn row(
+    section: &'static str,
+    operation: &str,
+    who: &'static str,
+    bytes: usize,
+    unit: &'static str,
+    values: &[f64],
+) -> Row {
+    Row { who, bytes, ..Row::plain(section, operation, 2, unit, values, None) }
+}

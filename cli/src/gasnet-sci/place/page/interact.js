@@ -1,0 +1,270 @@
+"use strict";
+// Mouse, keys and buttons. This file alone changes the mapping and the traffic; the others show them.
+(function () {
+  const byId = (id) => document.getElementById(id);
+  const svg = Draw.svg;
+  const past = [];
+  let now = { mapping: Model.known.present, traffic: Model.recorded() };
+  let chosen = null; // the item that was touched last
+  let target = null; // the position that it would go to
+  let open = null; // the rank whose accesses are open
+  let held = null; // while an item is dragged: { item, clientX, clientY, far }
+  let width = 0; // of the drawing when it was drawn, in pixels
+  const hidden = new Set();
+  let shown = null;
+
+  // --- showing -------------------------------------------------------------------------------------
+
+  const ask = { toggle, edit, add, close: () => (show(null), focus(chosen)) };
+
+  // Bills of the known mappings change with the traffic only.
+  let bills = { traffic: null };
+  function known(name) {
+    if (bills.traffic !== now.traffic) bills = { traffic: now.traffic };
+    bills[name] ??= Model.bill(Model.known[name], now.traffic);
+    return bills[name];
+  }
+
+  function collect() {
+    const bill = Model.bill(now.mapping, now.traffic);
+    return { ...now, bill, least: known("present"), proposed: known("proposal"), chosen, target, hidden };
+  }
+
+  function refresh() {
+    shown = collect();
+    // First, because it changes the width that is left for the drawing.
+    Panel.accesses(shown, open, ask);
+    width = svg.parentNode.clientWidth;
+    Draw.all(shown);
+    Panel.totals(shown);
+    Panel.tables(shown);
+    Panel.legend(shown, ask);
+    byId("undo").disabled = past.length === 0;
+    for (const name of ["present", "proposal", "identity"]) {
+      byId("to-" + name).setAttribute("aria-pressed", same(now.mapping, Model.known[name]));
+    }
+  }
+
+  function aim() {
+    shown = { ...shown, chosen, target };
+    Draw.aim(shown);
+  }
+
+  function show(rank) {
+    open = rank;
+    refresh();
+  }
+
+  const focus = (item) => item && Draw.tileOf(item).focus();
+  const listOf = (item) => (item.kind === "rank" ? now.mapping.ranks : now.mapping.segments);
+  const place = (position) => Model.machine.places[position];
+  const same = (a, b) => String(a.ranks) === String(b.ranks) && String(a.segments) === String(b.segments);
+
+  // --- changes -------------------------------------------------------------------------------------
+
+  function change(next) {
+    past.push(now);
+    now = { ...now, ...next };
+    target = null;
+    refresh();
+  }
+
+  function total() {
+    const { bill, least } = shown;
+    return "total " + Draw.time(bill.cost) + ", " + Panel.percent(Panel.change(bill.cost, least.cost)) + " against present";
+  }
+
+  function arrange(mapping, what) {
+    if (same(mapping, now.mapping)) {
+      target = null;
+      aim();
+      return Panel.say(what + ": nothing moves");
+    }
+    change({ mapping });
+    Panel.say(what + ": " + total());
+  }
+
+  function move(item, position) {
+    const from = listOf(item)[item.number];
+    const mapping = Model.moved(now.mapping, item, position);
+    arrange(mapping, Draw.nameOf(item) + " from " + place(from) + " to " + place(position));
+  }
+
+  function undo() {
+    if (!past.length) return;
+    now = past.pop();
+    target = null;
+    refresh();
+    Panel.say("undone: " + total());
+  }
+
+  function edit(index, field, value) {
+    change({ traffic: now.traffic.map((access, at) => (at === index ? { ...access, [field]: value } : access)) });
+    Panel.say("edited: " + total());
+  }
+
+  function add(access) {
+    change({ traffic: [...now.traffic, access] });
+    Panel.say("added: " + total());
+  }
+
+  function toggle(kind) {
+    if (!hidden.delete(kind)) hidden.add(kind);
+    Draw.aim(shown);
+  }
+
+  // --- mouse and touch -----------------------------------------------------------------------------
+
+  function itemAt(event) {
+    const tile = event.target.closest("[data-kind]");
+    return tile && { kind: tile.dataset.kind, number: Number(tile.dataset.number) };
+  }
+
+  // What a move would bring, in a sentence.
+  function preview(item, position) {
+    const others = now.mapping.ranks.indexOf(position);
+    const swap = item.kind === "rank" && others >= 0 && others !== item.number;
+    const next = Model.bill(Model.moved(now.mapping, item, position), now.traffic);
+    const change = Panel.percent(Panel.change(next.cost, shown.bill.cost));
+    const difference = change === "same" ? "as now" : change;
+    const where = place(position) + (swap ? ", swapping with " + Draw.nameOf({ kind: "rank", number: others }) : "");
+    return Draw.nameOf(item) + " at " + where + ": total " + Draw.time(next.cost) + ", " + difference;
+  }
+
+  function aimAt(position) {
+    if (position === target) return;
+    target = position;
+    aim();
+    if (target !== null) Panel.say(preview(chosen, target));
+  }
+
+  svg.addEventListener("pointerdown", function (event) {
+    const item = itemAt(event);
+    if (event.button !== 0) return;
+    if (!item) {
+      chosen = target = null;
+      return aim();
+    }
+    event.preventDefault();
+    chosen = item;
+    target = null;
+    focus(item);
+    aim();
+    held = { item, clientX: event.clientX, clientY: event.clientY, far: false };
+  });
+
+  addEventListener("pointermove", function (event) {
+    if (!held) return;
+    held.far ||= Math.hypot(event.clientX - held.clientX, event.clientY - held.clientY) > 5;
+    if (!held.far) return;
+    const { point, position } = Draw.locate(event.clientX, event.clientY);
+    const tile = Draw.tileOf(held.item);
+    tile.classList.add("held");
+    tile.setAttribute("transform", "translate(" + point.x + " " + point.y + ")");
+    aimAt(position === listOf(held.item)[held.item.number] ? null : position);
+  });
+
+  function release(drop) {
+    if (!held) return;
+    const { item, far } = held;
+    held = null;
+    Draw.tileOf(item).classList.remove("held");
+    if (!far) return;
+    if (drop && target !== null) return move(item, target);
+    target = null;
+    refresh();
+  }
+  addEventListener("pointerup", () => release(true));
+  addEventListener("pointercancel", () => release(false));
+
+  svg.addEventListener("dblclick", function (event) {
+    const item = itemAt(event);
+    if (item && item.kind === "rank") openAccesses(item.number);
+  });
+
+  function openAccesses(rank) {
+    show(rank);
+    Panel.focusAccesses();
+  }
+
+  // --- keys ----------------------------------------------------------------------------------------
+
+  const ARROWS = { ArrowLeft: { x: -1, y: 0 }, ArrowRight: { x: 1, y: 0 }, ArrowUp: { x: 0, y: -1 }, ArrowDown: { x: 0, y: 1 } };
+
+  svg.addEventListener("focusin", function (event) {
+    const item = itemAt(event);
+    if (!item || (chosen && item.kind === chosen.kind && item.number === chosen.number)) return;
+    chosen = item;
+    target = null;
+    aim();
+    Panel.say(Draw.tileOf(item).getAttribute("aria-label"));
+  });
+
+  svg.addEventListener("keydown", function (event) {
+    const item = itemAt(event);
+    if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
+    const own = listOf(item)[item.number];
+    if (ARROWS[event.key]) {
+      const next = Draw.beside(target ?? own, ARROWS[event.key]);
+      if (next !== null) aimAt(next === own ? null : next);
+      if (next === own) Panel.say(Draw.nameOf(item) + " stays at " + place(own));
+    } else if (event.key === "Enter" || event.key === " ") {
+      if (target !== null) move(item, target);
+    } else if (event.key === "Escape") {
+      aimAt(null);
+      Panel.say(Draw.nameOf(item) + " stays at " + place(own));
+    } else if (event.key === "e" && item.kind === "rank") openAccesses(item.number);
+    else return;
+    event.preventDefault();
+  });
+
+  addEventListener("keydown", function (event) {
+    if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.target.tagName === "INPUT") return;
+    event.preventDefault();
+    undo();
+  });
+
+  byId("side").addEventListener("keydown", (event) => event.key === "Escape" && ask.close());
+
+  // --- buttons -------------------------------------------------------------------------------------
+
+  for (const name of ["present", "proposal", "identity"]) {
+    byId("to-" + name).addEventListener("click", () => arrange(Model.known[name], name));
+  }
+
+  // What it is to make small is not known without loads of links.
+  byId("best-swap").disabled = Model.answer.objective.link > 0 && !Model.machine.routes;
+  byId("best-swap").addEventListener("click", function () {
+    const best = Model.bestMove(now.mapping, now.traffic);
+    if (!best) return Panel.say("no single move or swap makes it better");
+    chosen = best.item;
+    const list = best.item.kind === "rank" ? "ranks" : "segments";
+    arrange(best.mapping, Draw.nameOf(best.item) + " to " + place(best.mapping[list][best.item.number]));
+  });
+
+  byId("undo").addEventListener("click", undo);
+
+  function save(name, type, text) {
+    const address = URL.createObjectURL(new Blob([text], { type }));
+    Object.assign(document.createElement("a"), { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  }
+
+  byId("save-map").addEventListener("click", () => save("ranks.map", "text/plain", Model.mapText(now.mapping)));
+  byId("save-matrix").addEventListener("click", function () {
+    save(Model.hasSegments ? "segments.json" : "matrix.json", "application/json", Model.trafficText(now.mapping, now.traffic));
+  });
+  byId("save-matrix").textContent = Model.hasSegments ? "save segments" : "save matrix";
+  byId("save-map").title = "where ranks are now, for gasnetrun_sci --map and gasnet-sci place --from";
+  byId("save-matrix").title = Model.hasSegments
+    ? "processes, segments and accesses as they are now"
+    : "the traffic as it is now, with the present mapping";
+
+  // --- beginning -----------------------------------------------------------------------------------
+
+  document.documentElement.classList.add("scripted");
+  refresh();
+  // Drawing anew in the observer itself would change what it observes.
+  const redraw = () => held || svg.parentNode.clientWidth === width || refresh();
+  new ResizeObserver(() => requestAnimationFrame(redraw)).observe(svg.parentNode);
+})();

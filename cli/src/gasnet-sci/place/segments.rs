@@ -1,0 +1,399 @@
+//! OptiSCI's problem: where shared segments should lie, which processes read and write.
+//!
+//! ```text
+//! {"format":"gasnet-sci segments","version":1,
+//!  "processes":[{"name":"M0","at":0},…],           at: the position; without it the process's number
+//!  "segments":[{"name":"tasks","at":2},…],         several may share a position; without `at` it is the first with room
+//!  "reads":[{"process":0,"segment":0,"count":300,"bytes":2048},…],   bytes: of one access
+//!  "writes":[…],
+//!  "room":1}                                       the most segments at a position; without it there is no limit
+//! ```
+//!
+//! While the processes stay, each segment alone has a best position, or the segments have a best assignment if room is short.
+//! While the segments stay, the same holds for the processes. `Free::Both` takes turns, from several beginnings.
+//!
+//! Must not know: the command line, how answers look.
+
+use super::cost::Bill;
+use super::machine::Machine;
+use super::matrix::MOST;
+use super::model::{Class, PACKET};
+use super::search::hungarian;
+use super::search::problem::MOST_COST;
+use super::search::random::Random;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The problem as the file has it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Input {
+    format: String,
+    version: u32,
+    #[serde(default)]
+    pub processes: Vec<Named>,
+    #[serde(default)]
+    pub segments: Vec<Named>,
+    #[serde(default)]
+    reads: Vec<Access>,
+    #[serde(default)]
+    writes: Vec<Access>,
+    #[serde(default)]
+    room: Option<usize>,
+}
+
+/// A process or segment.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Named {
+    pub name: String,
+    #[serde(default)]
+    at: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Access {
+    process: usize,
+    segment: usize,
+    count: u64,
+    bytes: u64,
+}
+
+/// What may be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Free {
+    Segments,
+    Both,
+}
+
+/// Positions of processes and of segments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    pub processes: Vec<usize>,
+    pub segments: Vec<usize>,
+}
+
+impl Input {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// It is not of this format and version, or an access names what there is not.
+    pub fn parse(json: &str) -> Result<Input, String> {
+        let input: Input = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        if input.format != "gasnet-sci segments" || input.version != 1 {
+            let Input { format, version, .. } = input;
+            return Err(format!("'{format}' version {version}; --segments reads 'gasnet-sci segments' version 1"));
+        }
+        if input.processes.is_empty() || input.processes.len().max(input.segments.len()) > MOST {
+            return Err(format!("it needs processes, and {MOST} at most; the same of segments"));
+        }
+        for Access { process, segment, .. } in input.reads.iter().chain(&input.writes) {
+            if *process >= input.processes.len() || *segment >= input.segments.len() {
+                return Err(format!("an access of process {process} to segment {segment}: there is no such one"));
+            }
+        }
+        Ok(input)
+    }
+
+    /// Where processes and segments are now.
+    ///
+    /// # Errors
+    /// A position does not exist, two processes share one, or there is no room for a segment.
+    pub fn present(&self, positions: usize) -> Result<Placement, String> {
+        let place = |named: &Named, otherwise: usize| match named.at.unwrap_or(otherwise) {
+            at if at < positions => Ok(at),
+            at => Err(format!("{} is at position {at}; there are {positions}", named.name)),
+        };
+        let processes: Vec<usize> =
+            self.processes.iter().enumerate().map(|(i, named)| place(named, i)).collect::<Result<_, _>>()?;
+        let count = |list: &[usize], at: usize| list.iter().filter(|other| **other == at).count();
+        let room = self.room.unwrap_or(usize::MAX);
+        let mut segments: Vec<Option<usize>> = Vec::new();
+        let mut held = vec![0; positions];
+        for named in &self.segments {
+            let at = named.at.map(|_| place(named, 0)).transpose()?;
+            at.into_iter().for_each(|at| held[at] += 1);
+            segments.push(at);
+        }
+        // The others get the first position that has room.
+        let mut first = 0;
+        for segment in segments.iter_mut().filter(|at| at.is_none()) {
+            while first < positions && held[first] >= room {
+                first += 1;
+            }
+            if first == positions {
+                return Err(format!("{} segments have no room at {positions} positions", self.segments.len()));
+            }
+            held[first] += 1;
+            *segment = Some(first);
+        }
+        let segments: Vec<usize> = segments.into_iter().flatten().collect();
+        for at in 0..positions {
+            if count(&processes, at) > 1 {
+                return Err(format!("two processes are at position {at}"));
+            }
+            if count(&segments, at) > room {
+                return Err(format!("more than {room} segments are at position {at}"));
+            }
+        }
+        Ok(Placement { processes, segments })
+    }
+}
+
+/// Accesses with their times, ready for sums.
+pub struct Sums<'a> {
+    input: &'a Input,
+    machine: &'a Machine,
+    /// Process, segment, whether it reads, ns of all its accesses by level, count, bytes of one.
+    accesses: Vec<Timed>,
+}
+
+struct Timed {
+    process: usize,
+    segment: usize,
+    reads: bool,
+    ns: Vec<f64>,
+    count: f64,
+    bytes: f64,
+}
+
+/// Beginnings that are tried if both processes and segments are free.
+const BEGINNINGS: u64 = 64;
+
+impl<'a> Sums<'a> {
+    /// Of a problem on a machine.
+    pub fn new(input: &'a Input, machine: &'a Machine) -> Sums<'a> {
+        let timed = |access: &Access, reads: bool| {
+            let (count, bytes) = (access.count as f64, access.bytes as f64);
+            let ns = machine.access(reads, bytes).iter().map(|ns| ns * count).collect();
+            Timed { process: access.process, segment: access.segment, reads, ns, count, bytes }
+        };
+        let reads = input.reads.iter().map(|access| timed(access, true));
+        let accesses = reads.chain(input.writes.iter().map(|access| timed(access, false))).collect();
+        Sums { input, machine, accesses }
+    }
+
+    /// Whether all accesses together cost little enough to be added up, at their dearest.
+    pub fn are_small(&self) -> bool {
+        let dearest = |access: &Timed| access.ns.iter().copied().fold(0.0, f64::max);
+        self.accesses.iter().map(dearest).sum::<f64>() <= MOST_COST
+    }
+
+    /// The costs of a placement; Φ is their sum.
+    pub fn bill(&self, placement: &Placement) -> Bill {
+        let loads = vec![0.0; self.machine.rates.len()];
+        let mut bill = Bill { nodes: vec![[0.0; 2]; self.input.processes.len()], loads };
+        for access in &self.accesses {
+            let (p, q) = (placement.processes[access.process], placement.segments[access.segment]);
+            bill.nodes[access.process][usize::from(access.reads)] += access.ns[self.machine.level(p, q)];
+            let class = match access.reads {
+                false => Class::write(access.bytes),
+                true if access.bytes <= PACKET => Class::Word,
+                true => Class::Read,
+            };
+            let load = self.machine.loads[class as usize];
+            let of = |share: [f64; 2]| access.count * (share[0] + access.bytes * share[1]);
+            self.machine.shape.way(p, q, |link| bill.loads[link] += of(load.way));
+            self.machine.shape.back(p, q, |link| bill.loads[link] += of(load.back));
+        }
+        bill
+    }
+
+    /// The best placement, and whether it is proved: with processes that stay it always is.
+    pub fn best(&self, present: &Placement, free: Free, seed: u64) -> Result<(Placement, bool), String> {
+        let n = self.machine.positions();
+        if self.input.room.is_some_and(|room| room.saturating_mul(n) < self.input.segments.len()) {
+            return Err(format!("{} segments have no room at {n} positions", self.input.segments.len()));
+        }
+        let with_best_segments =
+            |processes: Vec<usize>| Placement { segments: self.segments(&processes, &present.segments), processes };
+        let mut best = with_best_segments(present.processes.clone());
+        if free == Free::Segments {
+            return Ok((best, true));
+        }
+        let mut random = Random::new(seed);
+        let mut least = self.bill(&best).cost();
+        for beginning in 0..BEGINNINGS {
+            let mut processes: Vec<usize> = (0..n).collect();
+            random.shuffle(&mut processes);
+            processes.truncate(self.input.processes.len());
+            let mut now = if beginning == 0 { best.clone() } else { with_best_segments(processes) };
+            let mut cost = self.bill(&now).cost();
+            loop {
+                let next = with_best_segments(self.processes(&now.segments));
+                let then = self.bill(&next).cost();
+                if then >= cost * (1.0 - 1e-12) {
+                    break;
+                }
+                (now, cost) = (next, then);
+            }
+            if cost < least * (1.0 - 1e-12) {
+                (best, least) = (now, cost);
+            }
+        }
+        Ok((best, false))
+    }
+
+    // The best positions of segments for these processes. A segment stays where it is if no position is better.
+    fn segments(&self, processes: &[usize], present: &[usize]) -> Vec<usize> {
+        let (n, count) = (self.machine.positions(), present.len());
+        let mut cost = vec![0.0; count * n];
+        for access in &self.accesses {
+            for q in 0..n {
+                cost[access.segment * n + q] += access.ns[self.machine.level(processes[access.process], q)];
+            }
+        }
+        // Room for all of them at one position is no limit.
+        let Some(room) = self.input.room.filter(|room| *room < count) else {
+            let best = |segment: usize| {
+                let row = &cost[segment * n..(segment + 1) * n];
+                let all = std::iter::once(present[segment]).chain(0..n);
+                all.min_by(|p, q| row[*p].total_cmp(&row[*q])).unwrap_or(0)
+            };
+            return (0..count).map(best).collect();
+        };
+        let places = (0..count * n * room).map(|at| cost[at / room]).collect::<Vec<f64>>();
+        hungarian::assign(count, n * room, &places).column.iter().map(|column| column / room).collect()
+    }
+
+    // The best positions of processes for these segments.
+    fn processes(&self, segments: &[usize]) -> Vec<usize> {
+        let (n, count) = (self.machine.positions(), self.input.processes.len());
+        let mut cost = vec![0.0; count * n];
+        for access in &self.accesses {
+            for p in 0..n {
+                cost[access.process * n + p] += access.ns[self.machine.level(p, segments[access.segment])];
+            }
+        }
+        hungarian::assign(count, n, &cost).column
+    }
+
+    /// The part of the answer's file; `named` has the positions of segments in each mapping.
+    pub fn to_json(&self, named: &[(&str, &[usize])]) -> Value {
+        let names = |list: &[Named]| list.iter().map(|named| named.name.clone()).collect::<Vec<_>>();
+        let access = |timed: &Timed| {
+            json!({"process": timed.process, "segment": timed.segment, "read": timed.reads, "count": timed.count,
+                "bytes": timed.bytes})
+        };
+        let mut sizes: Vec<(bool, u64)> = self.accesses.iter().map(|timed| (timed.reads, timed.bytes as u64)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let times = |(reads, bytes): &(bool, u64)| json!({"read": reads, "bytes": bytes, "ns": self.machine.access(*reads, *bytes as f64)});
+        json!({
+            "names": names(&self.input.segments),
+            "processes": names(&self.input.processes),
+            "accesses": self.accesses.iter().map(access).collect::<Vec<_>>(),
+            "room": self.input.room,
+            "access": sizes.iter().map(times).collect::<Vec<_>>(),
+            "whole_packets": self.machine.access(true, 1.0) == self.machine.access(true, PACKET),
+            "mappings": named.iter().map(|(name, at)| json!({"name": name, "at": at})).collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::place::topology;
+
+    /// The contract's scheduler: two masters that read, two slaves that write, three queues at these positions.
+    pub fn scheduler(queues: [usize; 3]) -> String {
+        let mut accesses = [String::new(), String::new()];
+        for (process, part) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
+            for (segment, count) in [300, 200, 100].into_iter().enumerate() {
+                let comma = if accesses[part].is_empty() { "" } else { "," };
+                accesses[part] +=
+                    &format!(r#"{comma}{{"process":{process},"segment":{segment},"count":{count},"bytes":2048}}"#);
+            }
+        }
+        let named = queues.map(|at| format!(r#"{{"name":"queue","at":{at}}}"#)).join(",");
+        format!(
+            r#"{{"format":"gasnet-sci segments","version":1,"processes":[{{"name":"M0"}},{{"name":"M1"}},{{"name":"S0"}},{{"name":"S1"}}],
+            "segments":[{named}],"reads":[{}],"writes":[{}]}}"#,
+            accesses[0], accesses[1]
+        )
+    }
+
+    fn sums(model: &str, queues: [usize; 3]) -> [f64; 2] {
+        let machine = topology::read("ring:4", Some(model), 4).unwrap();
+        let input = Input::parse(&scheduler(queues)).unwrap();
+        Sums::new(&input, &machine).bill(&input.present(4).unwrap()).sums()
+    }
+
+    fn close(got: f64, expected: f64) {
+        assert!((got - expected).abs() < 0.1, "{got} instead of {expected}");
+    }
+
+    #[test]
+    fn the_worked_example_comes_out_to_a_tenth_of_a_ns() {
+        for (queues, writes, reads, both, d312) in [
+            ([2, 3, 2], 103132745.5, 369496581.8, 472629327.3, 987.7),
+            ([0, 3, 2], 154676018.2, 277122436.4, 431798454.5, 753.0),
+            ([0, 1, 0], 206245690.9, 184748290.9, 390993981.8, 518.2),
+            ([0, 0, 0], 206232490.9, 184748290.9, 390980781.8, 518.2),
+            ([2, 2, 2], 103145945.5, 369496581.8, 472642527.3, 987.7),
+        ] {
+            let [w, r] = sums("scipos", queues);
+            close(w, writes);
+            close(r, reads);
+            close(w + r, both);
+            close(sums("d312", queues).iter().sum::<f64>() / 1e6, d312);
+        }
+    }
+
+    #[test]
+    fn of_all_64_placements_the_best_is_proposed() {
+        let machine = topology::read("ring:4", Some("scipos"), 4).unwrap();
+        let all = (0..64).map(|at| sums("scipos", [at / 16, at / 4 % 4, at % 4]).iter().sum::<f64>());
+        let (least, most) =
+            all.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), cost| (least.min(cost), most.max(cost)));
+        close(least, 390980781.8);
+        close(most, 472642527.3);
+        let input = Input::parse(&scheduler([2, 3, 2])).unwrap();
+        let sums = Sums::new(&input, &machine);
+        let present = input.present(4).unwrap();
+        for free in [Free::Segments, Free::Both] {
+            let (best, proved) = sums.best(&present, free, 1).unwrap();
+            close(sums.bill(&best).cost(), 390980781.8);
+            assert_eq!(proved, free == Free::Segments);
+            assert!(free == Free::Both || best == Placement { processes: vec![0, 1, 2, 3], segments: vec![0, 0, 0] });
+        }
+    }
+
+    #[test]
+    fn short_room_makes_segments_share_out_the_positions() {
+        let machine = topology::read("ring:4", Some("scipos"), 4).unwrap();
+        let mut input = Input::parse(&scheduler([1, 2, 3])).unwrap();
+        input.room = Some(1);
+        let sums = Sums::new(&input, &machine);
+        let present = input.present(4).unwrap();
+        let (best, _) = sums.best(&present, Free::Segments, 1).unwrap();
+        let cost = |at: [usize; 3]| sums.bill(&Placement { segments: at.into(), ..present.clone() }).cost();
+        let distinct = (0..64).map(|at| [at / 16, at / 4 % 4, at % 4]).filter(|[a, b, c]| a != b && b != c && a != c);
+        close(sums.bill(&best).cost(), distinct.map(cost).fold(f64::INFINITY, f64::min));
+        // Without `at` the segments begin where there is room, and room for all is no limit.
+        let text = r#"{"format":"gasnet-sci segments","version":1,"processes":[{"name":"a"}],"room":1,
+            "segments":[{"name":"x"},{"name":"y","at":0},{"name":"z"}],
+            "reads":[{"process":0,"segment":0,"count":1,"bytes":8}]}"#;
+        let mut fresh = Input::parse(text).unwrap();
+        assert_eq!(fresh.present(4).unwrap().segments, [1, 0, 2]);
+        assert!(fresh.present(2).unwrap_err().contains("no room"));
+        let best = |fresh: &Input| Sums::new(fresh, &machine).segments(&[0], &[1, 0, 2]);
+        assert_eq!(best(&fresh)[0], 0);
+        fresh.room = Some(3);
+        let with_room = best(&fresh);
+        fresh.room = None;
+        assert_eq!((fresh.present(4).unwrap().segments, with_room), (vec![0, 0, 0], best(&fresh)));
+        input.room = Some(0);
+        assert!(Sums::new(&input, &machine).best(&present, Free::Segments, 1).unwrap_err().contains("no room"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let with = |from: &str, to: &str| Input::parse(&scheduler([0, 1, 2]).replacen(from, to, 1));
+        assert!(with(r#""process":3"#, r#""process":4"#).unwrap_err().contains("process 4 to segment 0"));
+        assert!(with("segments\",\"version\":1", "matrix\",\"version\":1").unwrap_err().contains("--segments reads"));
+        let input = with(r#""at":2"#, r#""at":7"#).unwrap();
+        assert!(input.present(4).unwrap_err().contains("queue is at position 7; there are 4"));
+        let input = with(r#""name":"M1""#, r#""name":"M1","at":0"#).unwrap();
+        assert!(input.present(4).unwrap_err().contains("two processes are at position 0"));
+    }
+}

@@ -1,0 +1,293 @@
+//! Reads topologies: a word (`ring:8`, `torus:4x2`, `switch:4`, `host`) or a JSON file.
+//!
+//! The file is an object whose `kind` is `ring` or `switch` (`nodes`), `torus` (`x`, `y`), `host`, `hosts`, or `matrix`
+//! (`alpha` in ns and `beta` in ns per byte, a row per position). Those of links may name a `model`. `host` and each of
+//! `hosts` takes `sys`, a copy of /sys/devices/system; `hosts` also takes numbers: `packages` with `numa` NUMA nodes
+//! with `l3` caches with `cores` cores, and `count` for several alike. `costs` replaces lines by tier (`host.rs`), `between` those
+//! between hosts.
+//!
+//! Must not know: traffic, searching.
+
+use super::host::{self, Costs, Host, Tier};
+use super::links::Shape;
+use super::machine::Machine;
+use super::matrix::MOST;
+use super::model::{Line, Model};
+use crate::map::{Place, Spot};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Reads `text` for `ranks` ranks. `model` is the user's choice for topologies of SCI links.
+///
+/// # Errors
+/// It is no topology, or has too few positions. The message names it.
+pub fn read(text: &str, model: Option<&str>, ranks: usize) -> Result<Machine, String> {
+    let described = if text.contains(['.', '/']) {
+        let json = fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?;
+        of_json(&json).map_err(|error| format!("{text}: {error}"))?
+    } else {
+        Described { form: word(text)?, model: None }
+    };
+    let machine = build(text, described, model, ranks).map_err(|error| format!("{text}: {error}"))?;
+    match machine.positions() {
+        0 => Err(format!("{text}: it has no positions")),
+        few if few < ranks => Err(format!("{text}: {ranks} ranks need as many positions, it has {few}")),
+        many if many > MOST => Err(format!("{text}: {many} positions; this program takes {MOST} at most")),
+        _ => Ok(machine),
+    }
+}
+
+/// A topology before its costs are known.
+struct Described {
+    form: Form,
+    model: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Form {
+    Ring { nodes: usize },
+    Torus { x: usize, y: usize },
+    Switch { nodes: usize },
+    Host(HostForm),
+    Hosts(HostsForm),
+    Matrix { alpha: Vec<Vec<f64>>, beta: Vec<Vec<f64>> },
+}
+
+#[derive(Deserialize, Default)]
+struct HostForm {
+    #[serde(default)]
+    sys: Option<PathBuf>,
+    #[serde(default)]
+    costs: BTreeMap<String, [f64; 2]>,
+}
+
+#[derive(Deserialize)]
+struct HostsForm {
+    hosts: Vec<OneHost>,
+    #[serde(default)]
+    costs: BTreeMap<String, [f64; 2]>,
+    #[serde(default)]
+    between: Option<Between>,
+}
+
+#[derive(Deserialize)]
+struct OneHost {
+    name: String,
+    #[serde(default = "one")]
+    count: usize,
+    #[serde(default)]
+    sys: Option<PathBuf>,
+    #[serde(default = "one")]
+    packages: usize,
+    #[serde(default = "one")]
+    numa: usize,
+    #[serde(default = "one")]
+    l3: usize,
+    #[serde(default = "one")]
+    cores: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Between {
+    Same { alpha: f64, beta: f64 },
+    Each { alpha: Vec<Vec<f64>>, beta: Vec<Vec<f64>> },
+}
+
+fn one() -> usize {
+    1
+}
+
+fn word(text: &str) -> Result<Form, String> {
+    let problem = || {
+        format!("'{text}' is no topology: ring:N, torus:XxY, switch:N, host, or a JSON file (with . or / in its name)")
+    };
+    let number = |text: &str| text.parse::<usize>().map_err(|_| problem());
+    match text.split_once(':') {
+        None if text == "host" => Ok(Form::Host(HostForm::default())),
+        Some(("ring", nodes)) => Ok(Form::Ring { nodes: number(nodes)? }),
+        Some(("switch", nodes)) => Ok(Form::Switch { nodes: number(nodes)? }),
+        Some(("torus", size)) => {
+            let (x, y) = size.split_once('x').ok_or_else(problem)?;
+            Ok(Form::Torus { x: number(x)?, y: number(y)? })
+        }
+        _ => Err(problem()),
+    }
+}
+
+fn of_json(text: &str) -> Result<Described, String> {
+    let mut value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let fields = value.as_object_mut().ok_or("a topology is an object")?;
+    let model = fields.remove("model");
+    if fields.contains_key("alpha") {
+        fields.entry("kind").or_insert("matrix".into());
+    }
+    let form = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    Ok(Described { form, model })
+}
+
+fn build(text: &str, described: Described, chosen: Option<&str>, ranks: usize) -> Result<Machine, String> {
+    let is_sci = matches!(described.form, Form::Ring { .. } | Form::Torus { .. } | Form::Switch { .. });
+    if chosen.is_some() && !is_sci {
+        return Err("--model is for ring, torus and switch; this topology has costs of its own".into());
+    }
+    let sci = |shape: Shape, positions: Option<usize>| {
+        let positions = positions.filter(|all| *all <= MOST).ok_or(format!("more than {MOST} positions"))?;
+        let model = match (chosen, &described.model) {
+            (Some(name), _) => Model::parse(name)?,
+            (None, Some(value)) => Model::of_json(value)?,
+            (None, None) => Model::parse("scipos")?,
+        };
+        Ok(Machine::sci(text, shape, positions, &model))
+    };
+    match described.form {
+        Form::Ring { nodes } => sci(Shape::Ring { nodes }, Some(nodes)),
+        Form::Torus { x, y } => sci(Shape::Torus { x, y }, x.checked_mul(y)),
+        Form::Switch { nodes } => sci(Shape::Switch { nodes }, Some(nodes)),
+        Form::Matrix { alpha, beta } => matrix(text, &alpha, &beta),
+        Form::Host(form) => {
+            let host = match &form.sys {
+                Some(root) => Host::copied("host", root)?,
+                None => Host::this("host"),
+            };
+            Ok(host::machine(text, &[host], ranks, &costs(&form.costs)?, |_, _| Line::default()))
+        }
+        Form::Hosts(form) => hosts(text, &form, ranks),
+    }
+}
+
+fn hosts(text: &str, form: &HostsForm, ranks: usize) -> Result<Machine, String> {
+    let mut hosts = Vec::new();
+    for one in &form.hosts {
+        for number in 0..one.count {
+            let name = if one.count > 1 { format!("{}{number}", one.name) } else { one.name.clone() };
+            let sizes = [one.packages, one.numa, one.l3, one.cores];
+            hosts.push(match &one.sys {
+                Some(root) => Host::copied(&name, root)?,
+                None if sizes.iter().try_fold(1, |all: usize, n| all.checked_mul(*n)).is_none_or(|all| all > MOST) => {
+                    return Err(format!("{name}: more than {MOST} cores"));
+                }
+                None => Host::described(&name, sizes),
+            });
+            if hosts.len() > MOST {
+                return Err(format!("more than {MOST} hosts"));
+            }
+        }
+    }
+    let mut names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("two hosts have the name {}", twice[0]));
+    }
+    let costs = costs(&form.costs)?;
+    match &form.between {
+        None => Ok(host::machine(text, &hosts, ranks, &costs, |_, _| costs[Tier::Network as usize])),
+        Some(Between::Same { alpha, beta }) => {
+            let line = line(*alpha, *beta)?;
+            Ok(host::machine(text, &hosts, ranks, &costs, |_, _| line))
+        }
+        Some(Between::Each { alpha, beta }) => {
+            let lines = lines(alpha, beta, hosts.len())?;
+            Ok(host::machine(text, &hosts, ranks, &costs, |a, b| lines[a][b]))
+        }
+    }
+}
+
+fn matrix(text: &str, alpha: &[Vec<f64>], beta: &[Vec<f64>]) -> Result<Machine, String> {
+    let lines = lines(alpha, beta, alpha.len())?;
+    let places = (0..alpha.len()).map(|at| Place::here(Spot::Position(at))).collect();
+    Ok(Machine::plain(text, Shape::Points, places, Vec::new(), |p, q| {
+        let line = lines[p][q];
+        (format!("{} ns, {} ns a byte", line.alpha, line.beta), line)
+    }))
+}
+
+// Square tables of `size` rows, as lines.
+fn lines(alpha: &[Vec<f64>], beta: &[Vec<f64>], size: usize) -> Result<Vec<Vec<Line>>, String> {
+    let is_square = |table: &[Vec<f64>]| table.len() == size && table.iter().all(|row| row.len() == size);
+    if !is_square(alpha) || !is_square(beta) || size > MOST {
+        return Err(format!("alpha and beta need {size} rows of {size} numbers, {MOST} at most"));
+    }
+    let row = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| line(*a, *b)).collect();
+    alpha.iter().zip(beta).map(row).collect()
+}
+
+fn line(alpha: f64, beta: f64) -> Result<Line, String> {
+    let fits = |value: f64| value.is_finite() && value >= 0.0;
+    let line = Line { alpha, beta };
+    (fits(alpha) && fits(beta)).then_some(line).ok_or(format!("{alpha}, {beta}: costs are numbers from 0 on"))
+}
+
+fn costs(changes: &BTreeMap<String, [f64; 2]>) -> Result<Costs, String> {
+    let mut costs = host::assumed();
+    for (name, [alpha, beta]) in changes {
+        let tier = Tier::named(name).ok_or_else(|| format!("costs: there is no tier '{name}'"))?;
+        costs[tier as usize] = line(*alpha, *beta)?;
+    }
+    Ok(costs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str, ranks: usize) -> Result<Machine, String> {
+        of_json(text).and_then(|described| build("file.json", described, None, ranks))
+    }
+
+    #[test]
+    fn words_and_their_files_are_the_same_topology() {
+        let word = read("torus:4x2", Some("d312"), 8).unwrap();
+        let file = json(r#"{"kind":"torus","x":4,"y":2,"model":"d312"}"#, 8).unwrap();
+        assert_eq!((word.level, word.levels, word.shape), (file.level, file.levels, file.shape));
+        assert_eq!(read("switch:5", None, 5).unwrap().levels.len(), 2);
+        assert_eq!(read("ring:5", None, 2).unwrap().positions(), 5);
+    }
+
+    #[test]
+    fn hosts_are_counted_named_and_priced() {
+        let text = r#"{"kind":"hosts","hosts":[{"name":"n","count":2,"cores":3},{"name":"big","packages":2,"cores":2}],
+            "costs":{"l3":[70,0.01]},"between":{"alpha":[[0,1,2],[3,0,4],[5,6,0]],"beta":[[0,0,0],[0,0,0],[0,0,0]]}}"#;
+        let machine = json(text, 10).unwrap();
+        let names: Vec<String> = machine.places.iter().map(|place| place.to_string()).collect();
+        assert_eq!((&names[0][..], &names[5][..], &names[9][..]), ("n0/core:0", "n1/core:2", "big/core:3"));
+        let alpha = |p, q| machine.levels[machine.level(p, q)].lines[0].alpha;
+        assert_eq!([alpha(0, 1), alpha(0, 3), alpha(3, 9), alpha(6, 0), alpha(6, 8)], [70.0, 1.0, 4.0, 5.0, 250.0]);
+    }
+
+    #[test]
+    fn matrices_give_each_pair_its_line() {
+        let machine = json(r#"{"alpha":[[0,5],[7,0]],"beta":[[0,1],[2,0]]}"#, 2).unwrap();
+        assert_eq!(machine.levels[machine.level(1, 0)].lines[3], Line { alpha: 7.0, beta: 2.0 });
+        assert_eq!(machine.shape.count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_topology_is_refused_by_name() {
+        for text in ["ring", "ring:x", "torus:4", "torus:4x", "mesh:3", "", "/nonexistent.json"] {
+            assert!(read(text, None, 1).unwrap_err().contains(text), "{text}");
+        }
+        assert!(read("ring:3", None, 4).unwrap_err().contains("4 ranks need as many positions, it has 3"));
+        assert!(read("ring:0", None, 0).unwrap_err().contains("no positions"));
+        assert!(read("torus:99999x99999", None, 1).unwrap_err().contains("more than"));
+        assert!(read("host", Some("d339"), 1).unwrap_err().contains("--model is for"));
+        for (text, what) in [
+            (r#"{"alpha":[[0,1],[1]],"beta":[[0,1],[1,0]]}"#, "2 rows of 2 numbers"),
+            (r#"{"alpha":[[0,-1],[1,0]],"beta":[[0,1],[1,0]]}"#, "from 0 on"),
+            (r#"{"kind":"hosts","hosts":[{"name":"a"},{"name":"a"}]}"#, "two hosts have the name a"),
+            (r#"{"kind":"hosts","hosts":[{"name":"a","cores":100000}]}"#, "more than"),
+            (r#"{"kind":"host","costs":{"l9":[1,1]}}"#, "no tier 'l9'"),
+            (r#"{"kind":"host","sys":"/nonexistent"}"#, "/nonexistent"),
+            (r#"{"kind":"mesh"}"#, "mesh"),
+            (r#"{"kind":"ring","nodes":4,"model":"x"}"#, "'x' is no model"),
+            ("[]", "an object"),
+        ] {
+            let error = json(text, 1).unwrap_err();
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Timing mode (docs/timing.md): the library that is built for it wraps the job's adapter; the normal one refuses the setting.
+//!
+//! Must not know: what the hardware's times are.
+
+#![cfg_attr(feature = "timed", allow(unsafe_code))] // the words of links, which lie in a mapped segment
+
+use crate::base::config::Config;
+use crate::base::error::Error;
+use crate::job::places::Places;
+use crate::sci::Host;
+use crate::sci::hosts::Hosts;
+use crate::supervise::JobHeader;
+
+#[cfg(not(feature = "timed"))]
+mod this {
+    use super::*;
+
+    /// What timing mode needs of the settings: nothing, here.
+    pub struct Wanted;
+
+    /// Refuses timing mode.
+    pub fn wanted(config: &mut Config) -> Result<Wanted, Error> {
+        match &config.timing.profile {
+            None => Ok(Wanted),
+            Some(profile) => Err(Error::resource(format_args!(
+                "GASNET_SCI_TIMING={profile}: this is the normal library, which has no timing mode: start the program with \
+                 gasnetrun_sci, which loads the other one (a program with a static library: link libgasnet_sci_timed.a instead), or \
+                 unset the variable"
+            ))),
+        }
+    }
+
+    /// The job's adapter.
+    #[inline(always)]
+    pub fn wrap(hosts: Hosts, _: Wanted, _: &Places, _: &JobHeader) -> Result<Host, Error> {
+        Ok(hosts)
+    }
+}
+
+#[cfg(feature = "timed")]
+mod this {
+    use super::super::CONNECT;
+    use super::*;
+    use crate::base::config::Dma;
+    use crate::sci::model::{Parameters, Timing, Topology};
+    use crate::sci::timed::links::Links;
+    use crate::sci::timed::{Setup, Timed, fields_of_file};
+    use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment, SegmentId};
+    use std::sync::Arc;
+
+    /// Node 0's segment with the words of all links.
+    const LINKS: SegmentId = SegmentId(5);
+
+    /// What the settings ask for.
+    pub struct Wanted {
+        hardware: Parameters,
+        topology: Topology,
+    }
+
+    /// Reads the settings, and switches off what would go round the adapter.
+    pub fn wanted(config: &mut Config) -> Result<Wanted, Error> {
+        config.cma = false;
+        config.dma = Dma::Sync;
+        let text = config.timing.profile.as_deref().unwrap_or("count");
+        let bad = |error: String| Error::resource(format_args!("GASNET_SCI_TIMING: {error}"));
+        let timing = Timing::parse(text, fields_of_file).map_err(bad)?;
+        let hardware = match timing {
+            Some(Timing { hardware, .. }) => hardware.scaled(config.timing.scale.into()),
+            None => return Err(bad(format!("'{text}' names no profile"))),
+        };
+        let topology = match &config.timing.topology {
+            None => Topology::Apart,
+            Some(text) => {
+                Topology::parse(text).map_err(|error| Error::resource(format_args!("GASNET_SCI_TOPOLOGY: {error}")))?
+            }
+        };
+        Ok(Wanted { hardware, topology })
+    }
+
+    /// The job's adapter, made as slow as the settings say. A map may have given the nodes their positions.
+    pub fn wrap(hosts: Hosts, wanted: Wanted, places: &Places, header: &JobHeader) -> Result<Host, Error> {
+        let Wanted { hardware, topology } = wanted;
+        let nodes = header.records().len() as u32;
+        let mapped: Option<Vec<u32>> = header.records().iter().map(|record| record.position()).collect();
+        let positions = mapped.unwrap_or_else(|| (0..nodes).collect());
+        if places.far_from(hosts.node().0.into()).is_some() {
+            return Err(Error::resource(
+                "timing mode is for one host: start all nodes on this one, or unset GASNET_SCI_TIMING",
+            ));
+        }
+        if let Some(count) = topology.positions() {
+            if count < nodes {
+                return Err(Error::resource(format_args!(
+                    "GASNET_SCI_TOPOLOGY={topology} has {count} positions for {nodes} nodes"
+                )));
+            }
+            if let Some(position) = positions.iter().find(|position| **position >= count) {
+                return Err(Error::resource(format_args!(
+                    "GASNET_SCI_TOPOLOGY={topology} has no position {position}, which the map names"
+                )));
+            }
+        }
+        let links = links(&hosts, topology.links() as usize)?;
+        Ok(Timed::new(hosts, Setup { hardware, topology, positions: positions.into(), links }))
+    }
+
+    /// The words of `count` links. Node 0 makes them, and all nodes map them.
+    fn links(hosts: &Hosts, count: usize) -> Result<Links, Error> {
+        if count == 0 {
+            return Ok(Links::own(0));
+        }
+        let own = match hosts.node() {
+            NodeId(0) => {
+                let own = hosts.create(LINKS, count * size_of::<u64>())?;
+                own.set_available()?;
+                Some(own)
+            }
+            _ => None,
+        };
+        let segment = hosts.connect(NodeId(0), LINKS, CONNECT)?;
+        let map = segment.map(0, segment.len(), Placement::Anywhere)?;
+        let Some(words) = map.memory().filter(|_| segment.len() >= count * size_of::<u64>()) else {
+            return Err(Error::resource("the words of the links are not mapped"));
+        };
+        // SAFETY: page-aligned memory of at least so many words, mapped as long as `map` lives. Only `Links` uses it.
+        Ok(unsafe { Links::mapped(words, count, Arc::new((map, segment, own))) })
+    }
+}
+
+pub use this::{Wanted, wanted, wrap};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(profile: &str) -> Config {
+        let get = |name: &str| (name == "GASNET_SCI_TIMING").then(|| profile.to_owned());
+        Config::read(get).unwrap().0
+    }
+
+    #[test]
+    #[cfg(not(feature = "timed"))]
+    fn the_normal_library_refuses_timing_mode_and_says_how_to_get_it() {
+        assert!(wanted(&mut with("off")).is_ok());
+        let error = wanted(&mut with("d339")).err().expect("refused").to_string();
+        assert!(error.contains("GASNET_SCI_TIMING=d339") && error.contains("gasnetrun_sci"), "{error}");
+        assert!(error.contains("libgasnet_sci_timed.a"), "{error}");
+    }
+
+    #[test]
+    #[cfg(feature = "timed")]
+    fn settings_are_read_at_init_and_what_would_go_round_is_off() {
+        let mut config = with("d339,setup=1us");
+        assert!(wanted(&mut config).is_ok());
+        assert!(!config.cma && config.dma == crate::base::config::Dma::Sync);
+        for text in ["d340", "./none.json"] {
+            let error = wanted(&mut with(text)).err().expect("refused").to_string();
+            assert!(error.contains("GASNET_SCI_TIMING") && error.contains(text), "{error}");
+        }
+        config.timing.topology = Some("ring".into());
+        let error = wanted(&mut config).err().expect("refused").to_string();
+        assert!(error.contains("GASNET_SCI_TOPOLOGY"), "{error}");
+    }
+}

@@ -1,0 +1,19 @@
+//! The timing model of SCI hardware: how long a store, a read, a DMA transfer takes on the installations of the papers.
+//!
+//! Pure functions over numbers. Times are nanoseconds, rates MB/s (10^6 bytes a second), sizes bytes. The adapter `timed` waits for what
+//! they say, and `gasnet-sci bench` prints them beside what it measured. The formulas are in docs/timing.md.
+//!
+//! Must not know: clocks, memory, adapters, where a setting comes from.
+
+mod issue;
+mod profile;
+mod stages;
+mod text;
+mod time;
+mod topology;
+
+pub use issue::Issuer;
+pub use profile::{PROFILES, Parameters};
+pub use text::{Timing, duration};
+pub use time::{Packet, packets};
+pub use topology::{LINK_BYTES, Load, Topology, Way};

@@ -1,0 +1,155 @@
+//! The adapter of timing mode: it wraps another one and makes stores, reads and DMA take as long as on SCI hardware.
+//!
+//! The delays are real waiting: clients load memory and read clocks by themselves. What they are is `model`'s.
+//!
+//! Rules: 1. Nothing goes round it: maps give no address, and clients' inline code may do nothing by itself. 2. Words, packets and
+//! published words, and the last line of each write and fill, are kept until they arrive, in the order of their peer; earlier lines may be
+//! stored at once, if nothing is kept for the peer. 3. What is due is stored by any call of this node that looks, and else by a helper thread, which touches the
+//! kept stores and their maps only, and ends when idle. 4. A published word or packet rings its peer's bell when it arrives: the sender's own
+//! look came before. 5. A barrier delivers, and waits for the last acknowledgement; a read does that first; unmapping delivers.
+//! 6. The DMA engine copies at once, and says `Done` at its time. Links are words that all nodes share, and a transfer of many lines looks at
+//! them once per 4 KiB. 7. What goes to each peer is counted.
+//!
+//! Must not know: messages, and which kind of adapter it wraps.
+
+mod core;
+mod dma;
+mod engine;
+mod helper;
+mod interrupt;
+pub mod links;
+mod maps;
+mod node;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use self::core::Setup;
+pub use dma::TimedQueue;
+pub use interrupt::{TimedInterrupt, TimedRemoteInterrupt};
+pub use maps::{TimedMap, TimedSegment};
+pub use node::Traffic;
+pub use settings::fields_of_file;
+
+use self::core::Core;
+use super::hosts::{Hosts, HostsSegment};
+use super::model::{Parameters, Topology};
+use super::shm::Shm;
+use super::{Adapter, NodeId, Properties, SciError, SegmentId};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An adapter whose hardware is slow. Cheap to clone.
+#[derive(Clone)]
+pub struct Timed<A: Adapter> {
+    inner: A,
+    core: Arc<Core<A>>,
+}
+
+impl<A: Adapter> Timed<A> {
+    /// Makes `inner` as slow as `setup` says.
+    pub fn new(inner: A, setup: Setup) -> Timed<A> {
+        let core = Arc::new(Core::new(inner.clone(), setup));
+        Timed { inner, core }
+    }
+
+    /// What went to node `peer` so far (rule 7).
+    pub fn traffic(&self, peer: NodeId) -> Traffic {
+        self.core.traffic(peer)
+    }
+
+    /// Waits until everything that was stored has arrived.
+    pub fn deliver(&self) {
+        self.core.barrier();
+    }
+}
+
+impl<A: Adapter> Adapter for Timed<A> {
+    type Local = A::Local;
+    type Remote = TimedMap<A>;
+    type LocalSegment = A::LocalSegment;
+    type RemoteSegment = TimedSegment<A>;
+    type Queue = TimedQueue<A>;
+    type Interrupt = TimedInterrupt<A>;
+    type RemoteInterrupt = TimedRemoteInterrupt<A>;
+
+    fn node(&self) -> NodeId {
+        self.inner.node()
+    }
+
+    fn properties(&self) -> Properties {
+        Properties { orders_stores: false, allows_shortcuts: false, ..self.inner.properties() }
+    }
+
+    fn create(&self, id: SegmentId, len: usize) -> Result<A::LocalSegment, SciError> {
+        self.inner.create(id, len)
+    }
+
+    fn connect(&self, node: NodeId, id: SegmentId, timeout: Duration) -> Result<TimedSegment<A>, SciError> {
+        let inner = self.inner.connect(node, id, timeout)?;
+        Ok(TimedSegment::new(inner, node, &self.core))
+    }
+
+    fn dma_queue(&self, depth: usize) -> Result<TimedQueue<A>, SciError> {
+        Ok(TimedQueue::new(self.inner.dma_queue(depth)?, depth, &self.core))
+    }
+
+    fn interrupt(&self) -> Result<TimedInterrupt<A>, SciError> {
+        Ok(TimedInterrupt::new(self.inner.interrupt()?, &self.core))
+    }
+
+    fn connect_interrupt(&self, node: NodeId) -> Result<TimedRemoteInterrupt<A>, SciError> {
+        Ok(TimedRemoteInterrupt::new(self.inner.connect_interrupt(node)?, node, &self.core))
+    }
+
+    fn progress(&self, thorough: bool) -> bool {
+        self.core.deliver_due();
+        self.inner.progress(thorough)
+    }
+
+    fn is_expecting(&self) -> bool {
+        self.core.has_kept() || self.inner.is_expecting()
+    }
+}
+
+/// What the job asks of its adapter besides. Timing mode is for one host.
+impl Timed<Hosts> {
+    /// For a process without a job: nothing takes time.
+    pub fn one(near: Shm) -> Timed<Hosts> {
+        let hardware = Parameters::of("count").expect("it is in the table");
+        let (topology, links) = (Topology::Apart, links::Links::own(0));
+        Timed::new(Hosts::one(near), Setup { hardware, topology, positions: [].into(), links })
+    }
+
+    /// The shared memory of this host.
+    pub fn near(&self) -> &Shm {
+        self.inner.near()
+    }
+
+    /// There are no other hosts.
+    pub fn far(&self) -> Option<&'static super::far::Far> {
+        None
+    }
+
+    /// No node is on another host.
+    pub fn is_far(&self, _node: NodeId) -> bool {
+        false
+    }
+
+    /// No segment is on another host.
+    pub fn far_segment(&self, node: NodeId, id: SegmentId, len: usize) -> Result<TimedSegment<Hosts>, SciError> {
+        let segment: HostsSegment = self.inner.far_segment(node, id, len)?;
+        Ok(TimedSegment::new(segment, node, &self.core))
+    }
+
+    /// No network needs a thread.
+    pub fn start_thread(&self, always: bool) -> Result<(), SciError> {
+        self.inner.start_thread(always)
+    }
+
+    /// This node leaves in good order: what it has stored arrives.
+    pub fn leave(&self) {
+        self.deliver();
+        self.inner.leave();
+    }
+}

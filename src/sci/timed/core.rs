@@ -1,0 +1,338 @@
+//! The hardware of a node in timing mode: when packets leave and arrive, and the waiting for it.
+//!
+//! Must not know: what a store means; kinds of maps.
+
+use super::engine::{Transfer, TransferId};
+use super::helper::{self, Helped, Helper};
+use super::links::{Burst, Links};
+use super::node::{Ring, Traffic, UnderWay};
+use crate::os::sys;
+use crate::sci::delayed::Waiting;
+use crate::sci::model::{Packet, Parameters, Topology, Way};
+use crate::sci::{Adapter, NodeId};
+use crate::sync::{AtomicU64, Ordering, fence};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The hardware that a node shall seem to have.
+#[derive(Clone)]
+pub struct Setup {
+    /// Its times, scaled already.
+    pub hardware: Parameters,
+    /// How the nodes are connected.
+    pub topology: Topology,
+    /// The position of each node by rank. A node beyond the end has its rank's.
+    pub positions: Arc<[u32]>,
+    /// The links that nodes share.
+    pub links: Links,
+}
+
+/// `Core::next`: nothing is kept.
+const NOTHING: u64 = u64::MAX;
+/// The system wakes a thread up to so many nanoseconds late, most often: the end of a wait is spun.
+const LATE: f64 = 150_000.0;
+/// Below so many nanoseconds a waiting thread does not even yield.
+const SHORT: f64 = 3_000.0;
+/// Bytes of a long write or transfer that look at the links once.
+pub(super) const BURST: usize = 4 << 10;
+
+/// A node's hardware.
+pub(super) struct Core<A: Adapter> {
+    pub(super) adapter: A,
+    pub(super) setup: Setup,
+    /// Nothing takes time: nothing is kept.
+    pub(super) is_instant: bool,
+    pub(super) under_way: Mutex<UnderWay<A>>,
+    /// When something is to be done next, in nanoseconds, or `NOTHING`. Stored under the lock.
+    next: AtomicU64,
+    helper: Helper,
+}
+
+/// The system's clock in nanoseconds.
+pub(super) fn now() -> f64 {
+    sys::clock_ns() as f64
+}
+
+impl<A: Adapter> Core<A> {
+    pub(super) fn new(adapter: A, setup: Setup) -> Core<A> {
+        let is_instant = setup.hardware.is_instant();
+        let under_way = Mutex::new(UnderWay::new());
+        Core { adapter, setup, is_instant, under_way, next: AtomicU64::new(NOTHING), helper: Helper::default() }
+    }
+
+    pub(super) fn traffic(&self, peer: NodeId) -> Traffic {
+        self.under_way.lock().peer(peer.0.into()).traffic
+    }
+
+    /// Counts something that goes to `peer`.
+    pub(super) fn count(&self, peer: usize, count: impl FnOnce(&mut Traffic)) {
+        count(&mut self.under_way.lock().peer(peer).traffic);
+    }
+
+    fn position(&self, node: usize) -> u32 {
+        self.setup.positions.get(node).copied().unwrap_or(node as u32)
+    }
+
+    /// The positions of this node and of `peer`.
+    pub(super) fn ends(&self, peer: usize) -> (u32, u32) {
+        (self.position(self.adapter.node().0.into()), self.position(peer))
+    }
+
+    pub(super) fn way(&self, peer: usize) -> Way {
+        let (a, b) = self.ends(peer);
+        self.setup.topology.way(a, b)
+    }
+
+    pub(super) fn way_back(&self, peer: usize) -> Way {
+        let (a, b) = self.ends(peer);
+        self.setup.topology.way(b, a)
+    }
+
+    /// How long a burst from this node to `peer` waits for links.
+    pub(super) fn pass(&self, peer: usize, burst: Burst, at: f64) -> f64 {
+        let Setup { hardware, topology, links, .. } = &self.setup;
+        links.pass(*topology, hardware, self.ends(peer), burst, at)
+    }
+
+    /// The same from `peer` to this node.
+    pub(super) fn pass_back(&self, peer: usize, burst: Burst, at: f64) -> f64 {
+        let Setup { hardware, topology, links, .. } = &self.setup;
+        let (a, b) = self.ends(peer);
+        links.pass(*topology, hardware, (b, a), burst, at)
+    }
+
+    /// True if a store to `peer` has not arrived: a later one must not be made at once.
+    pub(super) fn has_kept_for(&self, peer: usize) -> bool {
+        self.has_kept() && self.under_way.lock().kept.iter().any(|kept| kept.peer == peer)
+    }
+
+    /// Sends packets that the CPU stores from `ready` on; the last of them has `store`. Waits until the last has left, because a CPU is
+    /// busy until then, and returns that time. `bytes` are counted, `late` is added to the arrival.
+    pub(super) fn send(
+        self: &Arc<Self>,
+        peer: usize,
+        ready: f64,
+        packets: impl Iterator<Item = (Packet, usize)> + Clone,
+        bytes: usize,
+        late: f64,
+        store: Waiting<A::Remote>,
+    ) -> f64 {
+        let mut state = self.under_way.lock();
+        let traffic = &mut state.peer(peer).traffic;
+        packets.clone().for_each(|(packet, count)| traffic.packets(packet, count));
+        traffic.pio += bytes as u64;
+        let free = match self.setup.hardware.staged {
+            true => self.send_staged(&mut state, peer, ready, bytes, late, store),
+            false => self.send_packets(&mut state, peer, ready, packets, late, store),
+        };
+        self.note_next(&state);
+        drop(state);
+        self.call_helper();
+        self.wait_until(free);
+        free
+    }
+
+    /// By the sum of stages. The caller waits until it has arrived.
+    fn send_staged(
+        &self,
+        state: &mut UnderWay<A>,
+        peer: usize,
+        ready: f64,
+        bytes: usize,
+        late: f64,
+        store: Waiting<A::Remote>,
+    ) -> f64 {
+        let hardware = &self.setup.hardware;
+        let issue = ready.max(state.issuer.all_acknowledged());
+        let arrive = issue + hardware.staged_write(bytes, self.way(peer));
+        state.issuer.sent(hardware, issue, arrive);
+        state.keep(peer, arrive, late, store);
+        arrive
+    }
+
+    fn send_packets(
+        &self,
+        state: &mut UnderWay<A>,
+        peer: usize,
+        ready: f64,
+        packets: impl Iterator<Item = (Packet, usize)> + Clone,
+        late: f64,
+        store: Waiting<A::Remote>,
+    ) -> f64 {
+        let (hardware, way) = (&self.setup.hardware, self.way(peer));
+        let count = |wanted: Packet| packets.clone().filter(|(p, _)| *p == wanted).map(|(_, n)| n).sum();
+        let burst = Burst::of_write(count(Packet::Line), count(Packet::Piece));
+        let (mut issue, mut arrive, mut waited) = (ready, 0.0, None);
+        for (packet, count) in packets {
+            for _ in 0..count {
+                issue = state.issuer.next(hardware, packet, issue);
+                let waited = *waited.get_or_insert_with(|| self.pass(peer, burst, issue));
+                let there = issue + hardware.flight(packet, way) + waited;
+                state.issuer.sent(hardware, issue, there + hardware.back);
+                arrive = there.max(arrive);
+            }
+        }
+        state.keep(peer, arrive, late, store);
+        issue
+    }
+
+    /// Notes when something is to be done next. Under the lock.
+    pub(super) fn note_next(&self, state: &UnderWay<A>) {
+        let kept = state.kept.iter().map(|kept| kept.due);
+        let next = kept.chain(state.engine.next()).min_by(f64::total_cmp);
+        // Relaxed: the lock orders those who act on it; the fence below, those who decide whether to.
+        self.next.store(next.map_or(NOTHING, |due| due.ceil() as u64), Ordering::Relaxed);
+        // ORDERING: full fence ↔ the helper's in `serve`: it sees that there is something, or this thread sees that it sleeps.
+        fence(Ordering::SeqCst);
+    }
+
+    /// When something is to be done next.
+    pub(super) fn next(&self) -> Option<u64> {
+        // Relaxed: a hint; what is done is done under the lock.
+        Some(self.next.load(Ordering::Relaxed)).filter(|next| *next != NOTHING)
+    }
+
+    /// True while something is on its way that this node must deliver.
+    pub(super) fn has_kept(&self) -> bool {
+        self.next().is_some()
+    }
+
+    /// Makes what is due (rule 3).
+    pub(super) fn deliver_due(&self) {
+        if self.has_kept() {
+            self.deliver_until(now());
+        }
+    }
+
+    /// Makes what is due at `now`.
+    fn deliver_until(&self, now: f64) {
+        if self.next().is_some_and(|next| now >= next as f64) {
+            self.deliver(now);
+        }
+    }
+
+    fn deliver(&self, now: f64) {
+        let mut state = self.under_way.lock();
+        state.deliver(&self.adapter, now);
+        self.drive_engine(&mut state, now);
+        self.note_next(&state);
+    }
+
+    /// Rings with the last store on its way to `peer`, or at once.
+    pub(super) fn ring(&self, peer: usize, ring: Ring) {
+        let mut state = self.under_way.lock();
+        if !state.ring_with_last(peer, ring) {
+            state.ring(&self.adapter, peer, ring);
+        }
+    }
+
+    /// Waits until `end`, and delivers meanwhile.
+    pub(super) fn wait_until(&self, end: f64) {
+        loop {
+            // The same moment for both: what is due before `end` has been delivered when this returns.
+            let now = now();
+            self.deliver_until(now);
+            if now >= end {
+                return;
+            }
+            let next = self.next().map_or(end, |next| end.min(next as f64));
+            rest(next.max(now) - now);
+        }
+    }
+
+    /// Waits for the last acknowledgement (rule 5).
+    pub(super) fn barrier(&self) {
+        if self.is_instant {
+            return;
+        }
+        let end = self.under_way.lock().issuer.all_acknowledged();
+        self.wait_until(end);
+        if self.has_kept() {
+            let mut state = self.under_way.lock();
+            state.deliver_all(&self.adapter, end);
+            self.note_next(&state);
+        }
+    }
+
+    /// Waits until a transfer is done, or `end` has come.
+    pub(super) fn wait_for(&self, transfer: TransferId, end: f64) -> bool {
+        loop {
+            let (state, now) = (self.under_way.lock(), now());
+            let ends = state.engine.ends(transfer);
+            drop(state);
+            match ends {
+                None => return true,
+                Some(done) if done.min(end) <= now => {}
+                Some(done) => self.wait_until(done.min(end)),
+            }
+            self.deliver(now);
+            if now >= end {
+                return self.under_way.lock().engine.ends(transfer).is_none();
+            }
+        }
+    }
+}
+
+impl<A: Adapter> Core<A> {
+    /// Starts or wakes the helper, if it sleeps and something is kept.
+    pub(super) fn call_helper(self: &Arc<Self>) {
+        if self.has_kept() && !self.helper.is_awake() {
+            helper::call(self);
+        }
+    }
+}
+
+impl<A: Adapter> Core<A> {
+    /// Brings the engine to the time `now`.
+    pub(super) fn drive_engine(&self, state: &mut UnderWay<A>, now: f64) {
+        let hardware = &self.setup.hardware;
+        let setup = if hardware.staged { 0.0 } else { hardware.setup };
+        while let Some(transfer) = state.engine.first(setup).filter(|transfer| transfer.time <= now) {
+            if transfer.left == transfer.len {
+                state.engine.finish();
+            } else if hardware.staged {
+                transfer.time += hardware.staged_write(transfer.len, self.way(transfer.peer));
+                transfer.left = transfer.len;
+            } else {
+                self.send_burst(transfer);
+            }
+        }
+    }
+
+    /// The next burst leaves: as fast as the engine is, or as the links are.
+    fn send_burst(&self, transfer: &mut Transfer) {
+        let hardware = &self.setup.hardware;
+        let len = BURST.min(transfer.len - transfer.left);
+        let burst = Burst::of_write(len.div_ceil(64), 0);
+        let waited = self.pass(transfer.peer, burst, transfer.time);
+        let passing = burst.on_way as f64 * 1000.0 / hardware.link;
+        transfer.time += (len as f64 * 1000.0 / hardware.rate).max(waited + passing);
+        transfer.left += len;
+    }
+}
+
+impl<A: Adapter> Helped for Core<A> {
+    fn helper(&self) -> &Helper {
+        &self.helper
+    }
+
+    fn work(&self) {
+        self.deliver_due();
+    }
+
+    fn next(&self) -> Option<u64> {
+        Core::next(self)
+    }
+}
+
+/// Lets about `time` nanoseconds pass, or less.
+fn rest(time: f64) {
+    if time > 2.0 * LATE {
+        std::thread::sleep(Duration::from_nanos((time - LATE) as u64));
+    } else if time > SHORT {
+        crate::sync::yield_now();
+    } else {
+        crate::sync::spin_loop();
+    }
+}
