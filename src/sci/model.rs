@@ -3,8 +3,9 @@
 //! Pure functions over numbers. Times are nanoseconds, rates MB/s (10^6 bytes a second), sizes bytes. The adapter `timed` waits for what
 //! they say, and `gasnet-sci bench` prints them beside what it measured. The formulas are in docs/timing.md.
 //!
-//! Must not know: clocks, memory, adapters, where a setting comes from.
+//! Must not know: clocks, memory, adapters, variables of the environment.
 
+mod file;
 mod issue;
 mod profile;
 mod stages;
@@ -12,8 +13,9 @@ mod text;
 mod time;
 mod topology;
 
+pub use file::{fields, fields_of_file};
 pub use issue::Issuer;
 pub use profile::{PROFILES, Parameters};
-pub use text::{Timing, duration};
+pub use text::{Fields, Timing, duration};
 pub use time::{Packet, packets};
 pub use topology::{LINK_BYTES, Load, Topology, Way};

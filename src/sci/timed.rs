@@ -20,7 +20,6 @@ mod interrupt;
 pub mod links;
 mod maps;
 mod node;
-mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +28,6 @@ pub use dma::TimedQueue;
 pub use interrupt::{TimedInterrupt, TimedRemoteInterrupt};
 pub use maps::{TimedMap, TimedSegment};
 pub use node::Traffic;
-pub use settings::fields_of_file;
 
 use self::core::Core;
 use super::hosts::{Hosts, HostsSegment};

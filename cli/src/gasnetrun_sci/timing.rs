@@ -4,7 +4,7 @@ use super::cli::NAME;
 use super::stop::Stop;
 use super::timed;
 use gasnet_sci::base::config::{Config, variable};
-use gasnet_sci::sci::model::{Timing, Topology};
+use gasnet_sci::sci::model::{Timing, Topology, fields_of_file};
 use std::ffi::OsString;
 
 /// The variable by which the loader finds a library before all others.
@@ -14,11 +14,9 @@ pub const LOADER: &str = "LD_LIBRARY_PATH";
 pub fn library_path(config: &Config, nodes: u32) -> Result<Option<OsString>, Stop> {
     let Some(text) = &config.timing.profile else { return Ok(None) };
     let bad = |variable: &str, error| Stop::new(1, format!("{NAME}: {variable}: {error}"));
-    // The nodes read the file; this is about the words.
-    let any_file = |_: &str| Ok(vec![("profile".to_owned(), "count".to_owned())]);
-    Timing::parse(text, any_file).map_err(|error| bad("GASNET_SCI_TIMING", error))?;
+    Timing::parse(text, fields_of_file).map_err(|error| bad("GASNET_SCI_TIMING", error))?;
     if let Some(text) = &config.timing.topology {
-        let topology = Topology::parse(text).map_err(|error| bad("GASNET_SCI_TOPOLOGY", error))?;
+        let topology = Topology::read(text).map_err(|error| bad("GASNET_SCI_TOPOLOGY", error))?;
         if let Some(positions) = topology.positions().filter(|positions| *positions < nodes) {
             return Err(bad("GASNET_SCI_TOPOLOGY", format!("{topology} has {positions} positions for {nodes} nodes")));
         }

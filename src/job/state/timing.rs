@@ -42,9 +42,9 @@ mod this {
     use super::super::CONNECT;
     use super::*;
     use crate::base::config::Dma;
-    use crate::sci::model::{Parameters, Timing, Topology};
+    use crate::sci::model::{Parameters, Timing, Topology, fields_of_file};
     use crate::sci::timed::links::Links;
-    use crate::sci::timed::{Setup, Timed, fields_of_file};
+    use crate::sci::timed::{Setup, Timed};
     use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment, SegmentId};
     use std::sync::Arc;
 
@@ -71,7 +71,7 @@ mod this {
         let topology = match &config.timing.topology {
             None => Topology::Apart,
             Some(text) => {
-                Topology::parse(text).map_err(|error| Error::resource(format_args!("GASNET_SCI_TOPOLOGY: {error}")))?
+                Topology::read(text).map_err(|error| Error::resource(format_args!("GASNET_SCI_TOPOLOGY: {error}")))?
             }
         };
         Ok(Wanted { hardware, topology })

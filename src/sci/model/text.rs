@@ -2,6 +2,7 @@
 //!
 //! Must not know: how a file is read, what the parameters mean.
 
+use super::file::is_file;
 use super::{PROFILES, Parameters};
 
 /// What a job is to be timed as.
@@ -13,8 +14,8 @@ pub struct Timing {
     pub hardware: Parameters,
 }
 
-/// A file's fields: names and values. `profile` names what the others change.
-type Fields = Vec<(String, String)>;
+/// The fields of a JSON object: names and values. `profile` names what the others change.
+pub type Fields = Vec<(String, String)>;
 
 impl Timing {
     /// Reads the variable's value. `Ok(None)`: off. `load` reads a JSON file, whose name has a slash or ends in .json. The error
@@ -31,12 +32,25 @@ impl Timing {
                 Some((name, _)) => Err(format!("'{name}' changes nothing: timing is off")),
             };
         }
-        let is_file = first.contains('/') || first.ends_with(".json");
-        let mut hardware = if is_file { from_fields(first, load(first)?)? } else { profile(first)? };
+        let mut hardware =
+            if is_file(first) { Timing::of_fields(first, load(first)?)?.hardware } else { profile(first)? };
         for (name, value) in changes {
             hardware.change(name.trim(), value.trim())?;
         }
         Ok(Some(Timing { name: text.to_owned(), hardware }))
+    }
+
+    /// Takes the fields of `name`, a file or an object of one.
+    pub fn of_fields(name: &str, fields: Fields) -> Result<Timing, String> {
+        let base = fields.iter().find(|(field, _)| field == "profile");
+        let Some((_, base)) = base else {
+            return Err(format!("{name} has no \"profile\", whose parameters the others change"));
+        };
+        let mut hardware = profile(base).map_err(|error| format!("{name}: {error}"))?;
+        for (field, value) in fields.iter().filter(|(field, _)| field != "profile") {
+            hardware.change(field, value).map_err(|error| format!("{name}: {error}"))?;
+        }
+        Ok(Timing { name: name.to_owned(), hardware })
     }
 }
 
@@ -45,18 +59,6 @@ fn profile(name: &str) -> Result<Parameters, String> {
         let known = PROFILES.map(|(name, _)| name).join(", ");
         format!("'{name}' is not off, {known}, or a JSON file (its name has a / or ends in .json)")
     })
-}
-
-fn from_fields(file: &str, fields: Fields) -> Result<Parameters, String> {
-    let base = fields.iter().find(|(name, _)| name == "profile");
-    let Some((_, base)) = base else {
-        return Err(format!("{file} has no \"profile\", whose parameters the others change"));
-    };
-    let mut hardware = profile(base).map_err(|error| format!("{file}: {error}"))?;
-    for (name, value) in fields.iter().filter(|(name, _)| name != "profile") {
-        hardware.change(name, value).map_err(|error| format!("{file}: {error}"))?;
-    }
-    Ok(hardware)
 }
 
 /// The parameters that `scipos` computes from sizes.

@@ -71,13 +71,13 @@ impl Parameters {
         if self.staged { 0.0 } else { self.back }
     }
 
-    /// Reading `len` bytes when nothing is under way; the request goes `way`, the data `back`.
+    /// Reading `len` bytes when nothing is under way; the request goes `way`, the data `back`. The distance counts in sums of stages
+    /// only: no document says what it adds to a read.
     pub fn read_of(&self, len: usize, way: Way, back: Way) -> f64 {
         if self.staged {
             return self.staged_read(len, way, back);
         }
-        len.div_ceil(LINE) as f64
-            * (self.read + self.flight(Packet::Line, way) + self.flight(Packet::Line, back) - 2.0 * self.latency)
+        len.div_ceil(LINE) as f64 * self.read
     }
 
     /// A DMA transfer on an idle engine.

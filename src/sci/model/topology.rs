@@ -5,6 +5,8 @@
 //!
 //! Must not know: which rank has which position, clocks.
 
+use super::file::{is_file, value_of_file};
+use serde_json::Value;
 use std::fmt;
 
 /// Who is connected with whom.
@@ -21,7 +23,7 @@ pub enum Topology {
 }
 
 /// What a packet passes on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
     /// Links.
     pub hops: u32,
@@ -61,6 +63,26 @@ impl Topology {
         match topology.positions() {
             Some(n) if n > MOST => Err(format!("'{text}' has {n} positions, SCI has {MOST}")),
             _ => Ok(topology),
+        }
+    }
+
+    /// The same, or the name of a JSON file (with a slash, or .json at its end) with an object such as
+    /// `{"kind":"torus","x":4,"y":2}` or `{"kind":"ring","nodes":8}`. Its other fields are not for timing mode.
+    pub fn read(text: &str) -> Result<Topology, String> {
+        let file = text.trim();
+        if !is_file(file) {
+            return Topology::parse(text);
+        }
+        Topology::of_json(&value_of_file(file)?).map_err(|error| format!("{file}: {error}"))
+    }
+
+    fn of_json(value: &Value) -> Result<Topology, String> {
+        let number =
+            |name: &str| value[name].as_u64().ok_or_else(|| format!("\"{name}\" is not a number of positions"));
+        match value["kind"].as_str() {
+            Some(kind @ ("ring" | "switch")) => Topology::parse(&format!("{kind}:{}", number("nodes")?)),
+            Some("torus") => Topology::parse(&format!("torus:{}x{}", number("x")?, number("y")?)),
+            _ => Err("\"kind\" is not ring, torus or switch, which timing mode knows".into()),
         }
     }
 
@@ -162,6 +184,23 @@ mod tests {
         for text in ["", "ring", "ring:0", "torus:4", "torus:4x0", "torus:400x400", "mesh:4", "ring:-1", "ring:4x"] {
             assert!(Topology::parse(text).unwrap_err().contains(text), "{text}");
         }
+    }
+
+    #[test]
+    fn files_describe_what_words_do() {
+        let read = |text: &str| Topology::of_json(&serde_json::from_str(text).unwrap());
+        assert_eq!(read(r#"{"kind":"torus","x":4,"y":2,"model":{"profile":"d339"}}"#), Ok(Topology::Torus(4, 2)));
+        assert_eq!(read(r#"{"kind":"switch","nodes":3}"#), Ok(Topology::Switch(3)));
+        for (text, part) in [
+            (r#"{"kind":"ring"}"#, "nodes"),
+            (r#"{"kind":"torus","x":-4,"y":2}"#, "\"x\""),
+            (r#"{"kind":"ring","nodes":0}"#, "ring:0"),
+            (r#"{"kind":"host"}"#, "ring, torus or switch"),
+            ("[]", "kind"),
+        ] {
+            assert!(read(text).unwrap_err().contains(part), "{text}");
+        }
+        assert!(Topology::read("./none.json").unwrap_err().contains("./none.json"));
     }
 
     #[test]

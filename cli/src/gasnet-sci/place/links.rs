@@ -7,16 +7,13 @@
 //! Must not know: costs, traffic.
 
 use super::model::Distance;
+use gasnet_sci::sci::model::{Topology, Way};
 
 /// How positions are connected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A unidirectional ring.
-    Ring { nodes: usize },
-    /// Unidirectional rings in both dimensions; position `row·x + column`.
-    Torus { x: usize, y: usize },
-    /// Each node has a link to the switch and one from it.
-    Switch { nodes: usize },
+    /// SCI links. The library knows their ways and numbers them, as timing mode does.
+    Sci(Topology),
     /// A tree whose leaves are positions: caches, packages, hosts.
     Tree(Tree),
     /// Only costs are known.
@@ -80,9 +77,7 @@ impl Shape {
     /// The number of links.
     pub fn count(&self) -> usize {
         match self {
-            Shape::Ring { nodes } => *nodes,
-            Shape::Torus { x, y } => 2 * x * y,
-            Shape::Switch { nodes } => 2 * nodes,
+            Shape::Sci(topology) => topology.links() as usize,
             Shape::Tree(tree) => 2 * tree.vertices.len(),
             Shape::Points => 0,
         }
@@ -91,15 +86,16 @@ impl Shape {
     /// The links, in the order of their numbers.
     pub fn links(&self) -> Vec<Link> {
         let link = |from: String, to: String| Link { from, to };
-        let at = |position: usize| format!("{position}");
+        let at = |position: u32| format!("{position}");
         match self {
-            Shape::Ring { nodes } => (0..*nodes).map(|p| link(at(p), at((p + 1) % nodes))).collect(),
-            Shape::Torus { x, y } => {
+            Shape::Sci(Topology::Apart) => Vec::new(),
+            Shape::Sci(Topology::Ring(nodes)) => (0..*nodes).map(|p| link(at(p), at((p + 1) % nodes))).collect(),
+            Shape::Sci(Topology::Torus(x, y)) => {
                 let along_x = (0..x * y).map(|p| link(at(p), at(p / x * x + (p + 1) % x)));
                 let along_y = (0..x * y).map(|p| link(at(p), at((p + x) % (x * y))));
                 along_x.chain(along_y).collect()
             }
-            Shape::Switch { nodes } => {
+            Shape::Sci(Topology::Switch(nodes)) => {
                 let up = (0..*nodes).map(|p| link(at(p), "switch".into()));
                 up.chain((0..*nodes).map(|p| link("switch".into(), at(p)))).collect()
             }
@@ -118,76 +114,55 @@ impl Shape {
     pub fn way(&self, p: usize, q: usize, mut each: impl FnMut(usize)) {
         match self {
             _ if p == q => {}
-            Shape::Ring { nodes } => round(p, q, *nodes, each),
-            Shape::Torus { x, y } => {
-                let row = p / x;
-                round(p % x, q % x, *x, |column| each(row * x + column));
-                round(row, q / x, *y, |row| each(x * y + row * x + q % x));
-            }
-            Shape::Switch { nodes } => {
-                each(p);
-                each(nodes + q);
-            }
+            Shape::Sci(topology) => loaded(topology, p, q, true, each),
             Shape::Tree(tree) => tree.visit(p, q, &mut each),
             Shape::Points => {}
         }
     }
 
     /// Calls `each` with every link on the way back of what went from `p` to `q`.
-    pub fn back(&self, p: usize, q: usize, mut each: impl FnMut(usize)) {
+    pub fn back(&self, p: usize, q: usize, each: impl FnMut(usize)) {
         match self {
-            Shape::Ring { .. } => self.way(q, p, each),
-            Shape::Torus { x, y } => {
-                let row = p / x;
-                round(q % x, p % x, *x, |column| each(row * x + column));
-                round(q / x, row, *y, |row| each(x * y + row * x + q % x));
-            }
+            Shape::Sci(topology) => loaded(topology, p, q, false, each),
             _ => self.way(q, p, each),
         }
     }
 
     /// A number below that of positions, or 2, that is the same for pairs of one distance: how far `q` lies beyond `p` round the rings.
     pub fn offset(&self, p: usize, q: usize) -> usize {
-        let round = |from: usize, to: usize, nodes: usize| (to + nodes - from) % nodes;
+        let round = |from: usize, to: usize, nodes: u32| {
+            let nodes = nodes as usize;
+            (to + nodes - from) % nodes
+        };
         match self {
-            Shape::Ring { nodes } => round(p, q, *nodes),
-            Shape::Torus { x, y } => round(p / x, q / x, *y) * x + round(p % x, q % x, *x),
-            Shape::Switch { .. } | Shape::Tree(_) | Shape::Points => usize::from(p != q),
+            Shape::Sci(Topology::Ring(nodes)) => round(p, q, *nodes),
+            Shape::Sci(Topology::Torus(x, y)) => {
+                let row = *x as usize;
+                round(p / row, q / row, *y) * row + round(p % row, q % row, *x)
+            }
+            _ => usize::from(p != q),
         }
     }
 
     /// How far apart two positions of SCI links are. Trees and points have no such distance.
     pub fn distance(&self, p: usize, q: usize) -> Distance {
-        // Round a ring of `nodes`, there and on to the beginning.
-        let ring = |from: usize, to: usize, nodes: usize| {
-            let there = (to + nodes - from) % nodes;
-            (there, if there == 0 { 0 } else { nodes - there })
-        };
-        let (there, back, turns) = match self {
-            _ if p == q => (0, 0, 0),
-            Shape::Ring { nodes } => {
-                let (there, back) = ring(p, q, *nodes);
-                (there, back, 0)
+        let none = Way { hops: 0, turns: 0 };
+        match self {
+            Shape::Sci(topology) => {
+                let (p, q) = (p as u32, q as u32);
+                Distance { there: topology.way(p, q), back: topology.way(q, p) }
             }
-            Shape::Torus { x, y } => {
-                let (along_x, along_y) = (ring(p % x, q % x, *x), ring(p / x, q / x, *y));
-                let turns = u32::from(along_x.0 > 0 && along_y.0 > 0);
-                (along_x.0 + along_y.0, along_x.1 + along_y.1, turns)
-            }
-            Shape::Switch { .. } => (2, 2, 0),
-            Shape::Tree(_) | Shape::Points => (0, 0, 0),
-        };
-        Distance { there: there as u32, back: back as u32, turns }
+            Shape::Tree(_) | Shape::Points => Distance { there: none, back: none },
+        }
     }
 }
 
-// The links of a ring of `nodes` from `from` to `to`, by the positions that they start at.
-fn round(from: usize, to: usize, nodes: usize, mut each: impl FnMut(usize)) {
-    let mut at = from;
-    while at != to {
-        each(at);
-        at = (at + 1) % nodes;
-    }
+fn loaded(topology: &Topology, p: usize, q: usize, on_way: bool, mut each: impl FnMut(usize)) {
+    topology.loads(p as u32, q as u32, |load| {
+        if load.is_on_way == on_way {
+            each(load.link as usize);
+        }
+    });
 }
 
 #[cfg(test)]
@@ -203,18 +178,21 @@ mod tests {
 
     #[test]
     fn a_ring_is_used_whole_there_and_back() {
-        let ring = Shape::Ring { nodes: 4 };
+        let ring = Shape::Sci(Topology::Ring(4));
         assert_eq!(ways(&ring, 3, 1), (vec![3, 0], vec![1, 2]));
         assert_eq!(ways(&ring, 2, 2), (vec![], vec![]));
-        assert_eq!(ring.distance(0, 3), Distance { there: 3, back: 1, turns: 0 });
+        assert_eq!(ring.distance(0, 3), Distance { there: Way { hops: 3, turns: 0 }, back: Way { hops: 1, turns: 0 } });
     }
 
     #[test]
     fn a_torus_goes_along_x_then_along_y_and_on_round_both_rings() {
-        let torus = Shape::Torus { x: 4, y: 2 };
+        let torus = Shape::Sci(Topology::Torus(4, 2));
         assert_eq!(ways(&torus, 3, 5), (vec![3, 0, 8 + 1], vec![1, 2, 8 + 5]));
         assert_eq!(ways(&torus, 4, 7), (vec![4, 5, 6], vec![7]));
-        assert_eq!(torus.distance(0, 5), Distance { there: 2, back: 4, turns: 1 });
+        assert_eq!(
+            torus.distance(0, 5),
+            Distance { there: Way { hops: 2, turns: 1 }, back: Way { hops: 4, turns: 1 } }
+        );
         let links = torus.links();
         assert_eq!((links.len(), torus.count()), (16, 16));
         assert_eq!(links[7], Link { from: "7".into(), to: "4".into() });
@@ -223,8 +201,8 @@ mod tests {
 
     #[test]
     fn links_of_a_way_join_its_ends() {
-        for shape in [Shape::Ring { nodes: 5 }, Shape::Torus { x: 3, y: 4 }, Shape::Switch { nodes: 3 }] {
-            let nodes = shape.count() / if matches!(shape, Shape::Ring { .. }) { 1 } else { 2 };
+        for topology in [Topology::Ring(5), Topology::Torus(3, 4), Topology::Switch(3)] {
+            let (shape, nodes) = (Shape::Sci(topology), topology.positions().unwrap() as usize);
             let links = shape.links();
             let mut distances = std::collections::HashMap::new();
             for p in 0..nodes {
@@ -236,8 +214,8 @@ mod tests {
                     });
                     assert_eq!(at, q.to_string());
                     let (way, back) = ways(&shape, p, q);
-                    let Distance { there, back: rest, .. } = shape.distance(p, q);
-                    assert_eq!((there as usize, rest as usize), (way.len(), back.len()), "{shape:?} {p} {q}");
+                    let Distance { there, back: rest } = shape.distance(p, q);
+                    assert_eq!((there.hops as usize, rest.hops as usize), (way.len(), back.len()), "{shape:?} {p} {q}");
                     let known = *distances.entry(shape.offset(p, q)).or_insert(shape.distance(p, q));
                     assert!(known == shape.distance(p, q) && shape.offset(p, q) < nodes.max(2));
                 }

@@ -8,6 +8,7 @@
 use super::links::Shape;
 use super::model::{Class, Line, Load, Model};
 use crate::map::{Place, Spot};
+use gasnet_sci::sci::model::Topology;
 use std::collections::HashMap;
 
 /// A topology with its costs.
@@ -48,7 +49,8 @@ impl Level {
 
 impl Machine {
     /// Positions that are SCI nodes on links of the same kind.
-    pub fn sci(topology: &str, shape: Shape, positions: usize, model: &Model) -> Machine {
+    pub fn sci(name: &str, topology: Topology, positions: usize, model: &Model) -> Machine {
+        let shape = Shape::Sci(topology);
         let mut seen = HashMap::new();
         let mut by_offset = vec![None; positions.max(2)];
         let (levels, level) = by_pair(positions, |p, q, levels| {
@@ -57,8 +59,8 @@ impl Machine {
                 let way = shape.distance(p, q);
                 *seen.entry(way).or_insert_with(|| {
                     let links = |count: u32| format!("{count} link{}", if count == 1 { "" } else { "s" });
-                    let turn = if way.turns > 0 { ", a turn" } else { "" };
-                    let name = format!("{}{turn}, back {}", links(way.there), links(way.back));
+                    let turn = if way.there.turns > 0 { ", a turn" } else { "" };
+                    let name = format!("{}{turn}, back {}", links(way.there.hops), links(way.back.hops));
                     levels.push(Level { name, lines: Class::ALL.map(|class| model.line(class, &way)) });
                     levels.len() as u32 - 1
                 })
@@ -67,8 +69,8 @@ impl Machine {
         let rates = vec![model.rate(); shape.count()];
         let places = (0..positions).map(|at| Place::here(Spot::Position(at))).collect();
         let loads = Class::ALL.map(|class| model.load(class));
-        let (name, sci) = (model.name.clone(), Some(model.clone()));
-        Machine { topology: topology.into(), model: name, sci, places, shape, levels, level, rates, loads }
+        let sci = Some(model.clone());
+        Machine { topology: name.into(), model: model.name.clone(), sci, places, shape, levels, level, rates, loads }
     }
 
     /// Positions in any other shape; `line` gives the name and line of the level of a pair. Links carry what is written or read, and
@@ -158,8 +160,7 @@ mod tests {
 
     #[test]
     fn pairs_of_one_distance_share_a_level() {
-        let shape = Shape::Torus { x: 4, y: 2 };
-        let machine = Machine::sci("torus:4x2", shape, 8, &Model::parse("scipos").unwrap());
+        let machine = Machine::sci("torus:4x2", Topology::Torus(4, 2), 8, &Model::parse("scipos").unwrap());
         // Own; 1 to 3 links along X, with Y or without; Y alone.
         assert_eq!(machine.levels.len(), 8);
         assert_eq!(machine.level(0, 1), machine.level(7, 4));
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn places_of_a_map_are_found_or_refused_by_name() {
-        let machine = Machine::sci("ring:3", Shape::Ring { nodes: 3 }, 3, &Model::parse("d339").unwrap());
+        let machine = Machine::sci("ring:3", Topology::Ring(3), 3, &Model::parse("d339").unwrap());
         assert_eq!(machine.position(&"pos:2".parse().unwrap()), Ok(2));
         assert_eq!(machine.position(&"pos:3".parse().unwrap()).unwrap_err(), "there is no pos:3: ring:3 has 3");
         let error = machine.position(&"cpu:0".parse().unwrap()).unwrap_err();

@@ -13,6 +13,7 @@ mod model;
 mod page;
 mod qaplib;
 mod report;
+#[cfg(test)]
 mod scipos;
 mod search;
 mod segments;

@@ -1,14 +1,13 @@
 //! Cost models: what an operation costs over a distance, and how it loads the links on its way.
 //!
-//! A model knows seven classes of operations (`Class`). For each it gives a line, ns per operation and ns per byte
-//! (`Line`). `scipos` is OptiSCI's formulas; `d339`, `d312` and the like are parameters of a card (contract, A4). Times are
-//! in ns, sizes in bytes, rates in bytes per ns (1 byte per ns = 1000 MB/s).
+//! The times are those of the library's timing mode (`gasnet_sci::sci::model`), so a mapping is judged by the same numbers that a run
+//! under that mode waits for. An operation belongs to one of seven classes (`Class`). For each the model gives a line, ns per operation
+//! and ns per byte (`Line`). Times are in ns, sizes in bytes, rates in bytes per ns (1 byte per ns = 1000 MB/s).
 //!
 //! Must not know: topologies, which kind of traffic is of which class.
 
-use super::scipos;
+use gasnet_sci::sci::model::{LINK_BYTES, Packet, Parameters, Timing, Way, fields, fields_of_file};
 use serde_json::Value;
-use std::fs;
 
 /// How an operation goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,12 +72,8 @@ impl Line {
 /// The way from one node to another one over SCI links, and what goes on round the rings to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Distance {
-    /// Links there.
-    pub there: u32,
-    /// Links back.
-    pub back: u32,
-    /// Changes of ring on the way there. The way back has as many.
-    pub turns: u32,
+    pub there: Way,
+    pub back: Way,
 }
 
 /// Bytes that a link carries for operations of a class: per operation, and per byte.
@@ -96,235 +91,108 @@ pub struct Load {
 pub struct Model {
     /// What the user calls it.
     pub name: String,
-    kind: Kind,
+    hardware: Parameters,
 }
-
-#[derive(Clone, Debug, PartialEq)]
-enum Kind {
-    Scipos,
-    Card(Card),
-}
-
-/// The parameters of a card, in ns and bytes per ns. Those of A4 that do not bear on placement are not kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Card {
-    latency: f64,
-    gap: f64,
-    outstanding: f64,
-    acknowledge: f64,
-    read: f64,
-    setup: f64,
-    rate: f64,
-    hop: f64,
-    turn: f64,
-    link: f64,
-    message: f64,
-}
-
-const D339: Card = Card {
-    latency: 2700.0,
-    gap: 210.0,
-    outstanding: 16.0,
-    acknowledge: 2690.0,
-    read: 27000.0,
-    setup: 30000.0,
-    rate: 0.229,
-    hop: 33.0,
-    turn: 12.0,
-    link: 0.6625,
-    message: 0.0,
-};
-
-const D312: Card =
-    Card { latency: 4400.0, gap: 729.6, acknowledge: 4400.0, read: 25300.0, rate: 0.080, link: 0.5, ..D339 };
 
 /// Bytes of a packet's payload.
 pub const PACKET: f64 = 64.0;
 /// Bytes of the payload of a packet that has no whole line.
 pub const PIECE: f64 = 16.0;
 
+/// A transfer that is long enough to show what a byte costs.
+const LONG: usize = 1 << 20;
+
 impl Model {
-    /// Reads `scipos`, a card's name, or the name of a JSON file, each with changes: `d339,setup=12us`.
+    /// Reads a profile's name or that of a JSON file, each with changes: `d339,setup=12us`.
     pub fn parse(text: &str) -> Result<Model, String> {
-        let mut words = text.split(',');
-        let word = words.next().unwrap_or("");
-        let mut kind = match named(word) {
-            Some(kind) => kind,
-            None if word.contains(['.', '/']) => {
-                let json = fs::read_to_string(word).map_err(|error| format!("{word}: {error}"))?;
-                let value = serde_json::from_str(&json).map_err(|error| format!("{word}: {error}"))?;
-                // A file has no name of another file in it: that one could name the first again.
-                let own = match &value {
-                    Value::String(name) if named(name.split(',').next().unwrap_or("")).is_none() => {
-                        Err(format!("'{name}' is no built-in model"))
-                    }
-                    _ => Model::of_json(&value),
-                };
-                own.map_err(|error| format!("{word}: {error}"))?.kind
-            }
-            None => {
-                return Err(format!(
-                    "'{word}' is no model: scipos, d312, d312-deck, d339, d339-2004, or a JSON file (with . or / in its name)"
-                ));
-            }
-        };
-        for change in words {
-            let (name, value) = change.split_once('=').ok_or_else(|| format!("'{change}' is not NAME=VALUE"))?;
-            set(&mut kind, name, value)?;
-        }
-        Ok(Model { name: text.into(), kind })
+        Model::of(text, Timing::parse(text, fields_of_file)?)
     }
 
-    /// Takes a model from JSON: its name, or an object of parameters, where `base` names the card that has the others.
+    /// Takes a model from JSON: a profile's name with changes, or an object of parameters, where `profile` names the one that has the
+    /// others.
     pub fn of_json(value: &Value) -> Result<Model, String> {
         match value {
-            Value::String(name) => Model::parse(name),
-            Value::Object(fields) => {
-                let base = fields.get("base").map_or(Some("d339"), Value::as_str).ok_or("base is a model's name")?;
-                let mut kind = named(base).ok_or_else(|| format!("base: '{base}' is no model"))?;
-                for (name, value) in fields.iter().filter(|(name, _)| *name != "base") {
-                    let text = value.as_str().map_or_else(|| value.to_string(), String::from);
-                    set(&mut kind, name, &text)?;
-                }
-                Ok(Model { name: format!("{base} with changes"), kind })
+            Value::String(text) => {
+                // A file does not name another one: that one could name the first again.
+                Model::of(text, Timing::parse(text, |file| Err(format!("'{file}' is no built-in model")))?)
             }
+            Value::Object(_) => Model::of("own parameters", Some(Timing::of_fields("model", fields(value)?)?)),
             _ => Err("a model is its name or an object of parameters".into()),
+        }
+    }
+
+    fn of(name: &str, timing: Option<Timing>) -> Result<Model, String> {
+        match timing {
+            Some(Timing { hardware, .. }) if !hardware.is_instant() => Ok(Model { name: name.into(), hardware }),
+            _ => Err(format!("'{name}' is no model: nothing takes any time there")),
         }
     }
 
     /// The line of operations of `class` between two different nodes.
     pub fn line(&self, class: Class, way: &Distance) -> Line {
-        let card = match &self.kind {
-            Kind::Scipos => {
-                let line = if class.is_read() { scipos::read(way) } else { scipos::write(way) };
-                return match class {
-                    Class::Packet => Line { alpha: line.of(1.0, PACKET), beta: 0.0 },
-                    _ => line,
-                };
-            }
-            Kind::Card(card) => card,
+        let hardware = &self.hardware;
+        let straight = |time: &dyn Fn(usize) -> f64| {
+            let alpha = time(0);
+            Line { alpha, beta: (time(LONG) - alpha) / LONG as f64 }
         };
-        let far = f64::from(way.there.saturating_sub(1)) * card.hop + f64::from(way.turns) * card.turn;
-        let first = card.latency + far;
         match class {
-            // What the software of then took for a message; no other operation is one.
-            Class::Packet => Line { alpha: first + card.message, beta: 0.0 },
-            Class::Write | Class::Piece | Class::Pieces => Line { alpha: first, beta: card.next_packet() / PACKET },
-            Class::Dma => Line { alpha: card.setup + far, beta: 1.0 / card.rate },
-            Class::Word => Line { alpha: card.read, beta: 0.0 },
-            Class::Read => Line { alpha: 0.0, beta: card.read / PACKET },
+            // The time that the software of then took for a message is part of no other class.
+            Class::Packet => Line { alpha: hardware.message_of(way.there), beta: 0.0 },
+            Class::Dma => straight(&|len| hardware.dma(len, way.there)),
+            _ if hardware.staged && class.is_read() => straight(&|len| hardware.staged_read(len, way.there, way.back)),
+            _ if hardware.staged => straight(&|len| hardware.staged_write(len, way.there)),
+            Class::Word => Line { alpha: hardware.read, beta: 0.0 },
+            Class::Read => Line { alpha: 0.0, beta: hardware.read / PACKET },
+            Class::Write | Class::Piece | Class::Pieces => {
+                Line { alpha: hardware.flight(Packet::Line, way.there), beta: hardware.pace(Packet::Line) / PACKET }
+            }
         }
     }
 
     /// The time of one access of `size` bytes to another node's memory. It counts whole packets, which a line does not.
     pub fn access(&self, reads: bool, size: f64, way: &Distance) -> f64 {
-        let packets = (size / PACKET).ceil();
-        match &self.kind {
-            Kind::Scipos => self.line(if reads { Class::Read } else { Class::Write }, way).of(1.0, size),
-            Kind::Card(card) if reads => packets * card.read,
-            Kind::Card(card) => self.line(Class::Write, way).alpha + (packets - 1.0).max(0.0) * card.next_packet(),
+        let hardware = &self.hardware;
+        let lines = (size / PACKET).ceil();
+        match reads {
+            _ if hardware.staged => self.line(if reads { Class::Read } else { Class::Write }, way).of(1.0, size),
+            true => lines * hardware.read,
+            false => hardware.flight(Packet::Line, way.there) + (lines - 1.0).max(0.0) * hardware.pace(Packet::Line),
         }
     }
 
-    /// How operations of `class` load the links.
+    /// How operations of `class` load the links: by payload alone where times are sums of stages, for there nobody waits for a link.
     pub fn load(&self, class: Class) -> Load {
-        // What a link carries on the way and on the rest of the ring: for a packet of 64 bytes, or of 16, with its response and
-        // echoes (A4), or just its payload.
-        let (on, off) = match self.kind {
-            Kind::Card(_) => (88.0, 24.0),
-            Kind::Scipos => (PACKET, 0.0),
+        let [line, piece] = match self.hardware.staged {
+            true => [[PACKET, 0.0], [PIECE, 0.0]],
+            false => {
+                let [way, rest] = LINK_BYTES.map(|(line, piece)| [line, piece].map(f64::from));
+                [[way[0], rest[0]], [way[1], rest[1]]]
+            }
         };
-        let is_piece = self.kind != Kind::Scipos && matches!(class, Class::Piece | Class::Pieces);
-        let (on, size) = if is_piece { (40.0, PIECE) } else { (on, PACKET) };
+        let is_piece = !self.hardware.staged && matches!(class, Class::Piece | Class::Pieces);
+        let ([on, off], size) = if is_piece { (piece, PIECE) } else { (line, PACKET) };
         let each = |bytes: f64| [bytes, 0.0];
         let per_byte = |bytes: f64| [0.0, bytes / size];
         match class {
             Class::Packet => Load { way: each(on), back: each(off) },
             Class::Piece if is_piece => Load { way: each(on), back: each(off) },
             Class::Write | Class::Dma | Class::Piece | Class::Pieces => Load { way: per_byte(on), back: per_byte(off) },
-            Class::Word if self.kind != Kind::Scipos => Load { way: each(off), back: each(on) },
+            Class::Word if !self.hardware.staged => Load { way: each(off), back: each(on) },
             Class::Word | Class::Read => Load { way: per_byte(off), back: per_byte(on) },
         }
     }
 
     /// Bytes per ns that a link carries.
     pub fn rate(&self) -> f64 {
-        match &self.kind {
-            Kind::Scipos => 1.0,
-            Kind::Card(card) => card.link,
-        }
+        if self.hardware.staged { 1.0 } else { self.hardware.link / 1e3 }
     }
-}
-
-impl Card {
-    // Ns from one packet of a long write to the next: the CPU's, or what the outstanding ones allow.
-    fn next_packet(&self) -> f64 {
-        self.gap.max((self.latency + self.acknowledge) / self.outstanding)
-    }
-}
-
-fn named(word: &str) -> Option<Kind> {
-    Some(match word {
-        "scipos" => Kind::Scipos,
-        "d339" => Kind::Card(D339),
-        "d339-2004" => Kind::Card(Card { message: 6000.0, ..D339 }),
-        "d312" => Kind::Card(D312),
-        "d312-deck" => Kind::Card(Card { message: 260.0, ..D312 }),
-        _ => return None,
-    })
-}
-
-/// Parameters of A4 that change nothing here; they are taken, so that one line serves for timing mode too.
-const WITHOUT_EFFECT: [&str; 4] = ["latency16", "gap16", "map", "interrupt"];
-
-fn set(kind: &mut Kind, name: &str, text: &str) -> Result<(), String> {
-    let Kind::Card(card) = kind else {
-        return Err(format!("{name}: the formulas of scipos have no parameters"));
-    };
-    let value = number(name, text)?;
-    let field = match name {
-        "latency" => &mut card.latency,
-        "gap" => &mut card.gap,
-        "outstanding" => &mut card.outstanding,
-        "return" => &mut card.acknowledge,
-        "read" => &mut card.read,
-        "setup" => &mut card.setup,
-        "rate" => &mut card.rate,
-        "hop" => &mut card.hop,
-        "turn" => &mut card.turn,
-        "link" => &mut card.link,
-        "message" => &mut card.message,
-        _ if WITHOUT_EFFECT.contains(&name) => return Ok(()),
-        _ => {
-            return Err(format!(
-                "'{name}' is no parameter: latency, gap, outstanding, return, read, setup, rate, hop, turn, link, message"
-            ));
-        }
-    };
-    *field = value;
-    if matches!(name, "outstanding" | "rate" | "link") && value <= 0.0 {
-        return Err(format!("{name}={text}: it must be above 0"));
-    }
-    Ok(())
-}
-
-// A time in ns, with ns, us or ms behind it if wanted; `rate` and `link` are in MB/s, `outstanding` is a number.
-fn number(name: &str, text: &str) -> Result<f64, String> {
-    let units: &[(&str, f64)] = match name {
-        "rate" | "link" => &[("MB/s", 1e-3), ("", 1e-3)],
-        "outstanding" => &[("", 1.0)],
-        _ => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("", 1.0)],
-    };
-    let read = |(unit, factor): &(&str, f64)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor);
-    let value = units.iter().find_map(read).filter(|value| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| format!("{name}={text}: it is a number from 0 on, in ns, us or ms; rates are in MB/s"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NEXT: Distance = Distance { there: 1, back: 3, turns: 0 };
+    const NEXT: Distance = Distance { there: Way { hops: 1, turns: 0 }, back: Way { hops: 3, turns: 0 } };
 
     fn close(got: f64, expected: f64, part: f64) {
         assert!((got - expected).abs() <= part * expected, "{got} instead of {expected}");
@@ -388,17 +256,17 @@ mod tests {
         let model = Model::parse("d339,setup=12us,rate=100,outstanding=1,map=3ms").unwrap();
         assert_eq!(model.line(Class::Dma, &NEXT), Line { alpha: 12000.0, beta: 10.0 });
         assert_eq!(model.line(Class::Write, &NEXT).beta, 5390.0 / 64.0);
-        let json = serde_json::json!({"base": "d312", "hop": "1us", "latency": 5});
-        let far = Distance { there: 3, back: 1, turns: 1 };
+        let json = serde_json::json!({"profile": "d312", "hop": "1us", "latency": 5});
+        let far = Distance { there: Way { hops: 3, turns: 1 }, back: Way { hops: 1, turns: 1 } };
         assert_eq!(Model::of_json(&json).unwrap().line(Class::Packet, &far).alpha, 2017.0);
         for (text, what) in [
-            ("d340", "'d340' is no model"),
-            ("d339,setup", "is not NAME=VALUE"),
-            ("d339,size=1", "'size' is no parameter"),
-            ("d339,setup=x", "setup=x"),
+            ("d340", "'d340' is not off"),
+            ("d339,setup", "is not name=value"),
+            ("d339,size=1", "no parameter 'size'"),
             ("d339,rate=0", "above 0"),
-            ("d339,hop=-1", "from 0 on"),
-            ("scipos,hop=1", "no parameters"),
+            ("scipos,latency=1", "scipos has no 'latency'"),
+            ("count", "nothing takes any time"),
+            ("off", "nothing takes any time"),
             ("/nonexistent.json", "/nonexistent.json"),
         ] {
             let error = Model::parse(text).unwrap_err();

@@ -51,6 +51,7 @@ use super::links::Shape;
 use super::machine::Machine;
 use super::matrix::{self, KINDS, Matrix};
 use super::model::Class;
+use gasnet_sci::sci::model::Topology;
 use serde_json::{Value, json};
 
 /// More positions than these get no routes in the file: their number grows with the square, and each has several links.
@@ -247,10 +248,10 @@ fn routes(shape: &Shape, n: usize, p: usize) -> Vec<Value> {
 
 fn drawing(shape: &Shape) -> Value {
     match shape {
-        Shape::Ring { nodes } => json!({"kind": "ring", "nodes": nodes}),
-        Shape::Torus { x, y } => json!({"kind": "torus", "x": x, "y": y}),
-        Shape::Switch { nodes } => json!({"kind": "switch", "nodes": nodes}),
-        Shape::Points => json!({"kind": "points"}),
+        Shape::Sci(Topology::Ring(nodes)) => json!({"kind": "ring", "nodes": nodes}),
+        Shape::Sci(Topology::Torus(x, y)) => json!({"kind": "torus", "x": x, "y": y}),
+        Shape::Sci(Topology::Switch(nodes)) => json!({"kind": "switch", "nodes": nodes}),
+        Shape::Sci(Topology::Apart) | Shape::Points => json!({"kind": "points"}),
         Shape::Tree(tree) => {
             let vertex = |vertex: &super::links::Vertex| json!({"name": vertex.name, "parent": vertex.parent});
             json!({"kind": "tree", "vertices": tree.vertices.iter().map(vertex).collect::<Vec<_>>(), "leaves": tree.leaves})

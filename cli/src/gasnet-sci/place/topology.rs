@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::matrix::MOST;
 use super::model::{Line, Model};
 use crate::map::{Place, Spot};
+use gasnet_sci::sci::model::Topology;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -49,9 +50,9 @@ struct Described {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Form {
-    Ring { nodes: usize },
-    Torus { x: usize, y: usize },
-    Switch { nodes: usize },
+    Ring { nodes: u32 },
+    Torus { x: u32, y: u32 },
+    Switch { nodes: u32 },
     Host(HostForm),
     Hosts(HostsForm),
     Matrix { alpha: Vec<Vec<f64>>, beta: Vec<Vec<f64>> },
@@ -103,20 +104,16 @@ fn one() -> usize {
 }
 
 fn word(text: &str) -> Result<Form, String> {
-    let problem = || {
-        format!("'{text}' is no topology: ring:N, torus:XxY, switch:N, host, or a JSON file (with . or / in its name)")
-    };
-    let number = |text: &str| text.parse::<usize>().map_err(|_| problem());
-    match text.split_once(':') {
-        None if text == "host" => Ok(Form::Host(HostForm::default())),
-        Some(("ring", nodes)) => Ok(Form::Ring { nodes: number(nodes)? }),
-        Some(("switch", nodes)) => Ok(Form::Switch { nodes: number(nodes)? }),
-        Some(("torus", size)) => {
-            let (x, y) = size.split_once('x').ok_or_else(problem)?;
-            Ok(Form::Torus { x: number(x)?, y: number(y)? })
-        }
-        _ => Err(problem()),
+    if text == "host" {
+        return Ok(Form::Host(HostForm::default()));
     }
+    let other = |error| format!("{error}, nor host, nor a JSON file (with . or / in its name)");
+    Ok(match Topology::parse(text).map_err(other)? {
+        Topology::Torus(x, y) => Form::Torus { x, y },
+        Topology::Switch(nodes) => Form::Switch { nodes },
+        Topology::Ring(nodes) => Form::Ring { nodes },
+        Topology::Apart => return Err(format!("'{text}' is no topology")),
+    })
 }
 
 fn of_json(text: &str) -> Result<Described, String> {
@@ -135,19 +132,23 @@ fn build(text: &str, described: Described, chosen: Option<&str>, ranks: usize) -
     if chosen.is_some() && !is_sci {
         return Err("--model is for ring, torus and switch; this topology has costs of its own".into());
     }
-    let sci = |shape: Shape, positions: Option<usize>| {
-        let positions = positions.filter(|all| *all <= MOST).ok_or(format!("more than {MOST} positions"))?;
+    let sci = |topology: &str| {
+        let topology = Topology::parse(topology)?;
+        let positions = topology.positions().map_or(0, |all| all as usize);
+        if positions > MOST {
+            return Err(format!("more than {MOST} positions"));
+        }
         let model = match (chosen, &described.model) {
             (Some(name), _) => Model::parse(name)?,
             (None, Some(value)) => Model::of_json(value)?,
             (None, None) => Model::parse("scipos")?,
         };
-        Ok(Machine::sci(text, shape, positions, &model))
+        Ok(Machine::sci(text, topology, positions, &model))
     };
     match described.form {
-        Form::Ring { nodes } => sci(Shape::Ring { nodes }, Some(nodes)),
-        Form::Torus { x, y } => sci(Shape::Torus { x, y }, x.checked_mul(y)),
-        Form::Switch { nodes } => sci(Shape::Switch { nodes }, Some(nodes)),
+        Form::Ring { nodes } => sci(&format!("ring:{nodes}")),
+        Form::Torus { x, y } => sci(&format!("torus:{x}x{y}")),
+        Form::Switch { nodes } => sci(&format!("switch:{nodes}")),
         Form::Matrix { alpha, beta } => matrix(text, &alpha, &beta),
         Form::Host(form) => {
             let host = match &form.sys {
@@ -272,8 +273,9 @@ mod tests {
             assert!(read(text, None, 1).unwrap_err().contains(text), "{text}");
         }
         assert!(read("ring:3", None, 4).unwrap_err().contains("4 ranks need as many positions, it has 3"));
-        assert!(read("ring:0", None, 0).unwrap_err().contains("no positions"));
-        assert!(read("torus:99999x99999", None, 1).unwrap_err().contains("more than"));
+        assert!(read("ring:0", None, 0).unwrap_err().contains("ring:0"));
+        assert!(read("torus:9999x9", None, 1).unwrap_err().contains("SCI has"));
+        assert!(read("ring:60000", None, 1).unwrap_err().contains("more than"));
         assert!(read("host", Some("d339"), 1).unwrap_err().contains("--model is for"));
         for (text, what) in [
             (r#"{"alpha":[[0,1],[1]],"beta":[[0,1],[1,0]]}"#, "2 rows of 2 numbers"),
@@ -283,7 +285,7 @@ mod tests {
             (r#"{"kind":"host","costs":{"l9":[1,1]}}"#, "no tier 'l9'"),
             (r#"{"kind":"host","sys":"/nonexistent"}"#, "/nonexistent"),
             (r#"{"kind":"mesh"}"#, "mesh"),
-            (r#"{"kind":"ring","nodes":4,"model":"x"}"#, "'x' is no model"),
+            (r#"{"kind":"ring","nodes":4,"model":"x"}"#, "'x' is not off"),
             ("[]", "an object"),
         ] {
             let error = json(text, 1).unwrap_err();

@@ -9,8 +9,7 @@ use super::{documents, row};
 use clap::ArgMatches;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::topology::Topology as Cpus;
-use gasnet_sci::sci::model::{Parameters, Timing, Topology, Way};
-use gasnet_sci::sci::timed::fields_of_file;
+use gasnet_sci::sci::model::{Parameters, Timing, Topology, Way, fields_of_file};
 use std::io;
 
 const PIO: [usize; 10] = [16, 32, 64, 256, 1 << 10, 2 << 10, 16 << 10, 32 << 10, 128 << 10, 1 << 20];

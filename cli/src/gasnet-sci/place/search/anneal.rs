@@ -261,7 +261,7 @@ mod tests {
     proptest! {
         #[test]
         fn costs_and_loads_are_those_of_the_mapping_after_any_swaps(problem in problems(8), seed in any::<u64>()) {
-            let shape = Shape::Ring { nodes: problem.n };
+            let shape = Shape::Sci(gasnet_sci::sci::model::Topology::Ring(problem.n as u32));
             let rates = vec![1.0; problem.n];
             let loads: Vec<[f64; 2]> = problem.flows.iter().map(|flow| [flow.weights[0], 1.0]).collect();
             let free: Vec<usize> = (0..problem.n).collect();
