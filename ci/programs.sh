@@ -29,6 +29,7 @@ testcxx          |               |
 testtoolslib     |               | noise
 testheap         |               |
 stencil          |               |
+streams          |               |
 '
 
 # The same for programs of the Extended API.
@@ -58,6 +59,7 @@ testthreadend    |               |
 testlanding      |               |
 testcontend      |               | noise
 gups             |               |
+scheduler        |               |
 transpose        |               |
 fft              |               |
 testvis          | 40            |

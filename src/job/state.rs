@@ -429,6 +429,13 @@ fn before_attach() -> Error {
 /// Set by the first thread that exits, so that counters are printed once.
 static REPORTED: AtomicU64 = AtomicU64::new(0);
 
+/// Lets `write` know what timing mode adds to the traffic matrix. Without a job that is nothing.
+pub fn with_hardware_traffic(write: impl FnOnce(&trace::Hardware<'_>)) {
+    let job = Job::get().ok();
+    let topology = job.and_then(|job| job.config.timing.topology.as_deref());
+    write(&trace::Hardware { topology, traffic: &|node| timing::traffic(&job?.adapter, node) });
+}
+
 /// Prints this node's counters if asked for (GASNET_SCI_STATS), then calls `and_then` with them. Does neither if a
 /// thread that is still polling holds the counters. Called once, while the process exits.
 pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {

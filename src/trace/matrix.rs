@@ -61,6 +61,14 @@ pub struct Place {
     pub position: Option<u32>,
 }
 
+/// What a node in timing mode adds to its part.
+pub struct Hardware<'a> {
+    /// How the nodes are connected, as the user wrote it.
+    pub topology: Option<&'a str>,
+    /// What has gone to a node over the hardware, as JSON; `None`: nothing, or not known.
+    pub traffic: &'a dyn Fn(u32) -> Option<String>,
+}
+
 /// The matrix of this node.
 pub(super) struct Matrix {
     file: PathBuf,
@@ -110,35 +118,42 @@ impl Matrix {
     }
 
     /// Writes the part. `seconds`: how long the node has recorded. The error names the file.
-    pub(super) fn write(&self, seconds: f64) -> Result<(), String> {
-        let written = whole::write(&self.file, self.text(seconds).as_bytes());
+    pub(super) fn write(&self, seconds: f64, hardware: &Hardware<'_>) -> Result<(), String> {
+        let written = whole::write(&self.file, self.text(seconds, hardware).as_bytes());
         written.map_err(|error| format!("{}: {error}", self.file.display()))
     }
 
-    fn text(&self, seconds: f64) -> String {
+    fn text(&self, seconds: f64, hardware: &Hardware<'_>) -> String {
         let Place { node, nodes, position } = self.place;
         let program = std::env::current_exe().unwrap_or_default();
         let program = program.file_name().unwrap_or_default().to_string_lossy();
         let mut text = format!(
             "{{\"format\":\"gasnet-sci matrix\",\"version\":1,\"nodes\":{nodes},\"program\":{},\"seconds\":{seconds:.6},\
-             \"topology\":null,\n\"places\":[{{\"rank\":{node},\"host\":{},\"cpus\":{},\"numa\":{},\"position\":{}}}],\n\"rows\":[",
+             \"topology\":{},\n\"places\":[{{\"rank\":{node},\"host\":{},\"cpus\":{},\"numa\":{},\"position\":{}}}],\n\"rows\":[",
             quoted(&program),
+            hardware.topology.map_or("null".into(), quoted),
             quoted(&host::name().to_string_lossy()),
             quoted(&self.cpus),
             number(self.numa),
             number(position)
         );
         let mut begin = "\n";
-        for (to, row) in self.rows.iter().enumerate().filter_map(|(to, row)| Some((to, row.get()?))) {
+        for (to, row) in self.rows.iter().enumerate() {
+            let (row, sci) = (row.get(), (hardware.traffic)(to as u32));
+            if row.is_none() && sci.is_none() {
+                continue;
+            }
             let _ = write!(text, "{begin}{{\"from\":{node},\"to\":{to}");
-            for (kind, numbers) in KINDS.iter().zip(&row[..]) {
+            for (kind, numbers) in KINDS.iter().zip(row.iter().flat_map(|row| row.iter())) {
                 // Relaxed: see `add`.
                 let [count, bytes] = numbers.each_ref().map(|number| number.load(Ordering::Relaxed));
                 if count > 0 {
                     let _ = write!(text, ",\"{kind}\":[{count},{bytes}]");
                 }
             }
-            // Timed runs write a field "sci" of their own here.
+            if let Some(sci) = sci {
+                let _ = write!(text, ",\"sci\":{sci}");
+            }
             text.push('}');
             begin = ",\n";
         }
@@ -186,7 +201,8 @@ mod tests {
         matrix.add(TracedOp::CollGet, 0, 7);
         matrix.add(TracedOp::RequestHandler, 3, 8);
         matrix.add(TracedOp::Barrier, super::super::NO_NODE, 0);
-        matrix.write(1.5).unwrap();
+        let hardware = Hardware { topology: None, traffic: &|_| None };
+        matrix.write(1.5, &hardware).unwrap();
         let written = scratch("rows-1");
         let text = std::fs::read_to_string(&written).unwrap();
         std::fs::remove_file(written).unwrap();
@@ -194,6 +210,11 @@ mod tests {
         assert!(text.contains("[{\"rank\":1,\"host\":") && text.contains("\"position\":3}]"), "{text}");
         let rows = "\"rows\":[\n{\"from\":1,\"to\":0,\"short\":[1,0],\"coll\":[2,108],\"coll_get\":[1,7]},\n{\"from\":1,\"to\":2,\"put\":[2,100]}\n]}\n";
         assert!(text.ends_with(rows), "{text}");
+        let hardware = Hardware { topology: Some("ring:4"), traffic: &|to| (to > 1).then(|| "{\"p64\":3}".into()) };
+        let timed = matrix.text(1.5, &hardware);
+        assert!(timed.contains("\"topology\":\"ring:4\",\n"), "{timed}");
+        let rows = "\"put\":[2,100],\"sci\":{\"p64\":3}},\n{\"from\":1,\"to\":3,\"sci\":{\"p64\":3}}\n]}\n";
+        assert!(timed.ends_with(rows), "{timed}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod sink;
 pub mod source;
 mod totals;
 
-pub use matrix::{KINDS, Place};
+pub use matrix::{Hardware, KINDS, Place};
 pub use op::TracedOp;
 pub(crate) use sink::Sink;
 
@@ -419,10 +419,10 @@ pub fn dump(client: impl FnOnce(), conduit: &[(&str, u64)], reset: bool) {
 }
 
 /// Writes this node's part of the traffic matrix. For a node that leaves in good order.
-pub fn write_matrix() {
+pub fn write_matrix(hardware: &Hardware<'_>) {
     let Some(state) = state() else { return };
     let seconds = (sys::clock_ns() - state.begin) as f64 / 1e9;
-    if let Some(Err(problem)) = state.matrix.as_ref().map(|matrix| matrix.write(seconds)) {
+    if let Some(Err(problem)) = state.matrix.as_ref().map(|matrix| matrix.write(seconds, hardware)) {
         log::error(format_args!("no traffic matrix: {problem}"));
     }
 }

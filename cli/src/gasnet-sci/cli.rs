@@ -210,6 +210,12 @@ fn place() -> Command {
         )
         .arg(value("seconds", "S").value_parser(seconds).help("end after S seconds with the best mapping found by then"))
         .arg(value("seed", "K").value_parser(value_parser!(u64)).help("the seed of random numbers [default: 1]"))
+        .arg(
+            Arg::new("measure")
+                .long("measure")
+                .action(ArgAction::SetTrue)
+                .help("measure what it costs to cross the tiers of this host, instead of assuming it (--topology host)"),
+        )
         .arg(value("fix", "RANK=POSITION,...").help("ranks that have to be at these positions"))
         .arg(
             value("min-gain", "PERCENT")
@@ -229,7 +235,7 @@ fn place() -> Command {
             file("qaplib", "FILE")
                 .conflicts_with_all([
                     "matrix", "topology", "model", "from", "map", "json", "html", "objective", "fix", "min-gain",
-                    "segments",
+                    "segments", "measure",
                 ])
                 .help("solve a quadratic assignment problem as QAPLIB has it: n and two tables"),
         )

@@ -163,7 +163,7 @@ pub(in crate::api) fn at_exit() {
         trace::note(b'I', format_args!("exit"));
         trace::dump(call_client, counters, false);
     });
-    trace::write_matrix();
+    state::with_hardware_traffic(trace::write_matrix);
     trace::flush();
     crate::tools::heap::report_at_exit(crate::base::log::identity().0);
 }

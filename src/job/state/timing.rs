@@ -35,6 +35,11 @@ mod this {
     pub fn wrap(hosts: Hosts, _: Wanted, _: &Places, _: &JobHeader) -> Result<Host, Error> {
         Ok(hosts)
     }
+
+    /// What has gone to `node` over the hardware: not known, here.
+    pub fn traffic(_: &Host, _node: u32) -> Option<String> {
+        None
+    }
 }
 
 #[cfg(feature = "timed")]
@@ -44,7 +49,7 @@ mod this {
     use crate::base::config::Dma;
     use crate::sci::model::{Parameters, Timing, Topology, fields_of_file};
     use crate::sci::timed::links::Links;
-    use crate::sci::timed::{Setup, Timed};
+    use crate::sci::timed::{Setup, Timed, Traffic};
     use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment, SegmentId};
     use std::sync::Arc;
 
@@ -104,6 +109,17 @@ mod this {
         Ok(Timed::new(hosts, Setup { hardware, topology, positions: positions.into(), links }))
     }
 
+    /// What has gone to `node` over the hardware, as an object of the traffic matrix; `None`: nothing.
+    pub fn traffic(adapter: &Host, node: u32) -> Option<String> {
+        let traffic = adapter.traffic(NodeId(node as u16));
+        let Traffic { p64, p16, pio, dma: [transfers, moved], read: [reads, bytes], irq } = traffic;
+        (traffic != Traffic::default() && NodeId(node as u16) != adapter.node()).then(|| {
+            format!(
+                "{{\"p64\":{p64},\"p16\":{p16},\"pio\":{pio},\"dma\":[{transfers},{moved}],\"read\":[{reads},{bytes}],\"irq\":{irq}}}"
+            )
+        })
+    }
+
     /// The words of `count` links. Node 0 makes them, and all nodes map them.
     fn links(hosts: &Hosts, count: usize) -> Result<Links, Error> {
         if count == 0 {
@@ -127,7 +143,7 @@ mod this {
     }
 }
 
-pub use this::{Wanted, wanted, wrap};
+pub use this::{Wanted, traffic, wanted, wrap};
 
 #[cfg(test)]
 mod tests {

@@ -64,6 +64,9 @@ pub struct Row {
     /// Where a figure comes from that was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
+    /// A document's plateau: the value is that of all sizes that are large enough.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub level: bool,
 }
 
 impl Row {
@@ -92,6 +95,7 @@ impl Row {
             ratio: None,
             target,
             how: None,
+            level: false,
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Series {
 #[derive(Clone, Copy)]
 pub struct Point {
     pub x: u64,
+    /// A level that all larger values should reach.
+    pub is_level: bool,
     pub median: f64,
     pub low: f64,
     pub high: f64,
@@ -104,9 +106,12 @@ fn chart(rows: &[&Row], axis: Axis) -> Chart {
     // The limit is shown from rows of its own, or else from what our rows say it was.
     let has_limit = rows.iter().any(|row| row.who == "limit");
     for row in rows {
-        add(&row.who, Point { x: x(row), median: row.median, low: row.low, high: row.high });
+        add(&row.who, Point { x: x(row), is_level: row.level, median: row.median, low: row.low, high: row.high });
         if let (Some(name), Some(limit), false) = (&row.limit, row.limit_median, has_limit) {
-            add(&format!("limit: {name}"), Point { x: x(row), median: limit, low: limit, high: limit });
+            add(
+                &format!("limit: {name}"),
+                Point { x: x(row), is_level: false, median: limit, low: limit, high: limit },
+            );
         }
     }
     for series in &mut series {

@@ -5,7 +5,7 @@ use super::curves::{self, Chart, Section};
 use super::model::{Bench, Row};
 use super::shell;
 use super::show::{self, escape};
-use super::svg;
+use super::{svg, timed};
 use std::fmt::Write;
 
 const TITLE: &str = "how fast";
@@ -17,11 +17,14 @@ pub fn page(bench: &Bench) -> String {
     let sections = curves::sections(bench);
     let goals = goals(bench);
     let peers = peers(bench);
+    let timed = timed::table(bench);
     let mut body = String::new();
-    header(&mut body, bench, &sections, !goals.is_empty(), !peers.is_empty());
+    let links = [("targets", "Targets", &goals), ("peers", "Beside peers", &peers), ("timed", "Timing mode", &timed)];
+    header(&mut body, bench, &sections, &links);
     body.push_str("<main>");
     body.push_str(&goals);
     body.push_str(&peers);
+    body.push_str(&timed);
     for part in &sections {
         section(&mut body, part);
     }
@@ -32,7 +35,8 @@ pub fn page(bench: &Bench) -> String {
 
 // --- head ----------------------------------------------------------------------------------------
 
-fn header(out: &mut String, bench: &Bench, sections: &[Section], goals: bool, peers: bool) {
+// `links`: the id, name and text of the parts that may be there.
+fn header(out: &mut String, bench: &Bench, sections: &[Section], links: &[(&str, &str, &String)]) {
     let host = &bench.host;
     let _ = write!(
         out,
@@ -49,11 +53,8 @@ fn header(out: &mut String, bench: &Bench, sections: &[Section], goals: bool, pe
     }
     tiles(out, bench);
     out.push_str("<nav>");
-    if goals {
-        out.push_str("<a href=\"#targets\">Targets</a>");
-    }
-    if peers {
-        out.push_str("<a href=\"#peers\">Beside peers</a>");
+    for (id, name, _) in links.iter().filter(|(_, _, text)| !text.is_empty()) {
+        let _ = write!(out, "<a href=\"#{id}\">{name}</a>");
     }
     for section in sections {
         let _ = write!(out, "<a href=\"#{}\">{}</a>", escape(&section.name), escape(show::section(&section.name)));
@@ -322,11 +323,11 @@ fn who(name: &str) -> String {
     format!("<span class=\"who k-{}\"><i></i>{}</span>", svg::class(name), escape(name))
 }
 
-fn size(row: &Row) -> String {
+pub fn size(row: &Row) -> String {
     if row.bytes == 0 { "–".into() } else { show::bytes(row.bytes) }
 }
 
-fn value(row: &Row) -> String {
+pub fn value(row: &Row) -> String {
     format!("{} {}", show::number(row.median), escape(show::unit(&row.unit)))
 }
 

@@ -1,7 +1,7 @@
 //! `gasnet-sci page`: shows results of `gasnet-sci bench` and `ci/bench-peers` as tables, and as one page of HTML.
 //!
 //! Data goes one way. `model` reads and merges files, `compare` judges rows, `curves` sorts them into charts. `text`
-//! prints, and `html` writes the page with the help of `svg`, in the frame that `shell` gives to every page. Nothing here
+//! prints, `timed` shows what timing mode measured, and `html` writes the page with the help of `svg`, in the frame that `shell` gives to every page. Nothing here
 //! measures.
 
 mod compare;
@@ -12,6 +12,7 @@ pub mod shell;
 pub mod show;
 mod svg;
 mod text;
+mod timed;
 
 use clap::ArgMatches;
 use std::fs;

@@ -1,6 +1,7 @@
 //! The file format of results, as `gasnet-sci bench --json` and `ci/bench-peers --json` write it. Existing fields
 //! stay and new ones may be added. Readers skip fields that they do not know.
 
+use super::timed::is_timed;
 use crate::bench::Tricks;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -56,6 +57,9 @@ pub struct Row {
     /// Which of a peer library's ways this is, if it has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
+    /// A document's plateau: the value is that of all sizes that are large enough.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub level: bool,
 }
 
 impl Bench {
@@ -154,9 +158,9 @@ impl Row {
         self.unit == "MB/s"
     }
 
-    /// Whether the row belongs to another library: neither to gasnet-sci nor to the hardware.
+    /// Whether the row belongs to another library: neither to gasnet-sci nor to the hardware, be that here or in a paper.
     pub fn is_peer(&self) -> bool {
-        self.who != "limit" && !self.who.starts_with("gasnet-sci")
+        self.who != "limit" && !self.who.starts_with("gasnet-sci") && !is_timed(&self.who)
     }
 }
 
@@ -186,6 +190,7 @@ pub mod tests {
             ratio: None,
             target: None,
             how: None,
+            level: false,
         }
     }
 

@@ -20,6 +20,9 @@ pub fn class(name: &str) -> &'static str {
         "openmpi" => "openmpi",
         "oshmem" => "oshmem",
         "ucx" => "ucx",
+        "document" => "document",
+        "model" => "model",
+        timed if timed.starts_with("timed ") => "native",
         limit if limit.starts_with("limit") => "limit",
         _ => "other",
     }
@@ -162,12 +165,19 @@ fn line(svg: &mut String, index: usize, series: &Series, unit: &str, x: &Scale, 
             let _ = write!(svg, r#"<line class="spread" x1="{at:.1}" x2="{at:.1}" y1="{low:.1}" y2="{high:.1}"/>"#);
         }
     }
+    for point in series.points.iter().filter(|point| point.is_level) {
+        let (_, up) = place(point);
+        let _ = write!(svg, r#"<line class="level" x1="{LEFT}" x2="{}" y1="{up:.1}" y2="{up:.1}"/>"#, WIDTH - RIGHT);
+    }
     let mut path = String::new();
     for (number, point) in series.points.iter().enumerate() {
         let (at, up) = place(point);
         let _ = write!(path, "{}{at:.1} {up:.1}", if number == 0 { "M" } else { "L" });
     }
-    let _ = write!(svg, r#"<path class="curve" d="{path}"/>"#);
+    // What a paper states of single sizes says nothing of those between.
+    if class != "document" {
+        let _ = write!(svg, r#"<path class="curve" d="{path}"/>"#);
+    }
     for point in &series.points {
         let (at, up) = place(point);
         let text = format!("{} {}", show::number(point.median), show::unit(unit));
@@ -179,7 +189,7 @@ fn line(svg: &mut String, index: usize, series: &Series, unit: &str, x: &Scale, 
     svg.push_str("</g>");
 }
 
-// Series differ in shape as well as colour: a disc, a square, a diamond, triangles.
+// Series differ in shape as well as colour: a disc, a square, a diamond, triangles, a star.
 fn mark(class: &str, x: f64, y: f64) -> String {
     let polygon = |corners: &[(f64, f64)]| {
         let mut path = String::new();
@@ -193,6 +203,16 @@ fn mark(class: &str, x: f64, y: f64) -> String {
         "oshmem" => polygon(&[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)]),
         "ucx" => polygon(&[(0.0, -4.8), (4.6, 3.6), (-4.6, 3.6)]),
         "ref" => polygon(&[(0.0, 4.8), (4.6, -3.6), (-4.6, -3.6)]),
+        "document" => polygon(&[
+            (0.0, -6.0),
+            (1.8, -1.8),
+            (6.0, 0.0),
+            (1.8, 1.8),
+            (0.0, 6.0),
+            (-1.8, 1.8),
+            (-6.0, 0.0),
+            (-1.8, -1.8),
+        ]),
         "limit" => polygon(&[(-4.0, -0.8), (4.0, -0.8), (4.0, 0.8), (-4.0, 0.8)]),
         _ => format!("M{:.1} {y:.1}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z", x - 4.0),
     }
@@ -220,7 +240,7 @@ mod tests {
 
     #[test]
     fn one_point_is_drawn_too() {
-        let point = Point { x: 8, median: 1.0, low: 1.0, high: 1.0 };
+        let point = Point { x: 8, is_level: false, median: 1.0, low: 1.0, high: 1.0 };
         let series = vec![Series { name: "a<b".into(), points: vec![point] }];
         let (title, unit) = ("t".into(), "us".into());
         let text = chart(&Chart { title, unit, nodes: None, axis: Axis::Bytes, more_is_better: false, series });

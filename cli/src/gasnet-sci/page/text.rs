@@ -2,7 +2,7 @@
 
 use super::compare::{self, Verdict};
 use super::model::Bench;
-use super::show;
+use super::{show, timed};
 use std::io::{self, Write};
 
 /// Writes the table of targets, if there are any, then our results beside the peers', if there are any.
@@ -14,7 +14,8 @@ pub fn write(out: &mut impl Write, bench: &Bench) -> io::Result<()> {
         host.library, host.cpu, host.cores, host.kernel, bench.rounds
     )?;
     write_goals(out, bench)?;
-    write_cells(out, bench)
+    write_cells(out, bench)?;
+    timed::summary(bench).map_or(Ok(()), |text| writeln!(out, "{text}"))
 }
 
 fn write_goals(out: &mut impl Write, bench: &Bench) -> io::Result<()> {

@@ -161,7 +161,7 @@ pub mod tests {
 
     #[test]
     fn exchanges_on_a_torus_cost_what_the_contract_says() {
-        let machine = topology::read("torus:4x2", Some("scipos"), 8).unwrap();
+        let machine = topology::of("torus:4x2", Some("scipos"), 8).unwrap();
         let identity: Vec<usize> = (0..8).collect();
         for (bytes, before, after) in
             [(4.0, 3212.55, 2948.55), (64.0, 43480.73, 43216.73), (2048.0, 1375015.27, 1374751.27)]
@@ -178,7 +178,7 @@ pub mod tests {
 
     #[test]
     fn reads_are_billed_to_the_reader_and_load_the_way_of_the_data() {
-        let machine = topology::read("ring:4", Some("scipos"), 4).unwrap();
+        let machine = topology::of("ring:4", Some("scipos"), 4).unwrap();
         let json = r#"{"format":"gasnet-sci matrix","version":1,"nodes":4,
             "rows":[{"from":0,"to":1,"get":[1,2048]},{"from":2,"to":2,"put":[1,8]}]}"#;
         let flows = flows(&Matrix::parse(json).unwrap(), 2048);

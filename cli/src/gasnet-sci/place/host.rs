@@ -8,6 +8,7 @@
 
 use super::links::{Shape, Tree, Vertex};
 use super::machine::Machine;
+use super::measure;
 use super::model::Line;
 use crate::map::{Place, Spot};
 use gasnet_sci::os::levels::homes_below;
@@ -79,6 +80,8 @@ pub struct Host {
     cores: Vec<Seat>,
     /// Empty: it is not known what CPUs the cores have.
     cpus: Vec<Seat>,
+    /// How far the system says that NUMA nodes are apart, by their numbers: 10 for one and the same.
+    distances: HashMap<(usize, usize), usize>,
 }
 
 impl Host {
@@ -117,7 +120,8 @@ impl Host {
             all.sort_unstable();
             cores.push(Seat { within, spot: Spot::Cpus(all) });
         }
-        Host { name: name.into(), cores, cpus }
+        let ids: Vec<usize> = topology.numa.iter().map(|node| node.id).collect();
+        Host { name: name.into(), cores, cpus, distances: distances_below(root, &ids) }
     }
 
     /// A host of `packages` with `numa` NUMA nodes each, with `l3` third-level caches each, with `cores` each.
@@ -128,12 +132,57 @@ impl Host {
             let within = vec![(Tier::Package, node / numa), (Tier::Numa, node), (Tier::L3, cache), (Tier::Core, core)];
             Seat { within, spot: Spot::Core(core) }
         };
-        Host { name: name.into(), cores: (0..packages * numa * l3 * cores).map(seat).collect(), cpus: Vec::new() }
+        Host {
+            name: name.into(),
+            cores: (0..packages * numa * l3 * cores).map(seat).collect(),
+            cpus: Vec::new(),
+            distances: HashMap::new(),
+        }
+    }
+
+    /// `costs`, with what was measured on this machine between two CPUs of each tier that it has.
+    ///
+    /// # Errors
+    /// A CPU cannot be used.
+    pub fn measured(&self, mut costs: Costs) -> Result<Costs, String> {
+        for tier in Tier::ALL {
+            let nearest = |a: &Seat, b: &Seat| {
+                let common = a.within.iter().zip(&b.within).take_while(|(x, y)| x == y).last();
+                common.map_or(Tier::Host, |((tier, _), _)| *tier)
+            };
+            let pairs =
+                self.cpus.iter().enumerate().flat_map(|(at, a)| self.cpus[at + 1..].iter().map(move |b| (a, b)));
+            let Some((a, b)) = pairs.into_iter().find(|(a, b)| nearest(a, b) == tier) else { continue };
+            if let (Spot::Cpus(a), Spot::Cpus(b)) = (&a.spot, &b.spot) {
+                costs[tier as usize] = measure::between(a[0], b[0])
+                    .map_err(|error| format!("--measure between CPUs {} and {}: {error}", a[0], b[0]))?;
+            }
+        }
+        Ok(costs)
+    }
+
+    /// How far the NUMA nodes of two seats are apart, as part of the least distance of two nodes; 1 if the system does not say.
+    fn remoteness(&self, a: &Seat, b: &Seat) -> f64 {
+        let numa = |seat: &Seat| seat.within.iter().find(|(tier, _)| *tier == Tier::Numa).map(|(_, id)| *id);
+        let apart = numa(a).zip(numa(b)).filter(|(a, b)| a != b).and_then(|pair| self.distances.get(&pair));
+        let least = self.distances.iter().filter(|((a, b), _)| a != b).map(|(_, distance)| *distance).min();
+        apart.zip(least).map_or(1.0, |(apart, least)| *apart as f64 / least.max(1) as f64)
     }
 
     fn seats(&self, by_cpu: bool) -> &[Seat] {
         if by_cpu { &self.cpus } else { &self.cores }
     }
+}
+
+// The distances of NUMA nodes, from their files, which have a number for each node that is there.
+fn distances_below(root: &Path, ids: &[usize]) -> HashMap<(usize, usize), usize> {
+    let online = fs::read_to_string(root.join("node/online")).map(|list| parse_list(&list)).unwrap_or_default();
+    let row = |from: usize| {
+        let text = fs::read_to_string(root.join(format!("node/node{from}/distance"))).unwrap_or_default();
+        let row: Vec<usize> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        online.iter().copied().zip(row).map(move |(to, distance)| ((from, to), distance)).collect::<Vec<_>>()
+    };
+    ids.iter().flat_map(|from| row(*from)).collect()
 }
 
 /// The machine that `hosts` are. `ranks` says whether cores suffice. `between` gives the line between two hosts by
@@ -149,13 +198,14 @@ pub fn machine(
     let by_cpu = ranks > cores && hosts.iter().all(|host| !host.cpus.is_empty());
     let mut builder = Builder::new(hosts.len());
     let mut places = Vec::new();
-    let mut homes = Vec::new();
+    let (mut homes, mut seats) = (Vec::new(), Vec::new());
     for (number, host) in hosts.iter().enumerate() {
         for seat in host.seats(by_cpu) {
             builder.add(number, host, seat);
             let name = (hosts.len() > 1).then(|| host.name.clone());
             places.push(Place { host: name, spot: seat.spot.clone() });
             homes.push(number);
+            seats.push(seat);
         }
     }
     let Builder { tree, tiers, .. } = builder;
@@ -176,7 +226,11 @@ pub fn machine(
     let shared = tree.clone();
     Machine::plain(topology, Shape::Tree(tree), places, rates, |p, q| match tiers[shared.common(p, q)] {
         Tier::Network => (Tier::Network.name().into(), between(homes[p], homes[q])),
-        tier => (format!("same {}", tier.name()), costs[tier as usize]),
+        tier => {
+            let (line, far) = (costs[tier as usize], hosts[homes[p]].remoteness(seats[p], seats[q]));
+            let apart = if far > 1.0 { format!(", {far:.2} times as far") } else { String::new() };
+            (format!("same {}{apart}", tier.name()), Line { alpha: line.alpha * far, ..line })
+        }
     })
 }
 
@@ -254,6 +308,37 @@ mod tests {
         let many = machine("host", &[Host::this("here")], cores.cores.len() + 1, &assumed(), |_, _| Line::default());
         assert_eq!(many.positions(), cores.cpus());
         assert!(one.places.iter().all(|place| place.host.is_none() && matches!(place.spot, Spot::Cpus(_))));
+    }
+
+    #[test]
+    fn numa_nodes_that_are_farther_apart_cost_more() {
+        let root = std::env::temp_dir().join(format!("gasnet-sci-distances-{}", std::process::id()));
+        let write = |file: String, text: &str| {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        write("cpu/online".into(), "0-2\n");
+        write("node/online".into(), "0-2\n");
+        for (node, distance) in ["10 20 30\n", "20 10 20\n", "30 20 10\n"].into_iter().enumerate() {
+            write(format!("node/node{node}/cpulist"), &format!("{node}\n"));
+            write(format!("node/node{node}/distance"), distance);
+            write(format!("cpu/cpu{node}/topology/physical_package_id"), &format!("{node}\n"));
+        }
+        let host = Host::copied("far", &root).unwrap();
+        let machine = machine("host", &[host], 3, &assumed(), |_, _| Line::default());
+        fs::remove_dir_all(root).unwrap();
+        assert_eq!([1, 2].map(|q| alpha(&machine, 0, q)), [250.0, 375.0]);
+        assert_eq!(alpha(&machine, 1, 2), 250.0);
+        assert!(machine.levels.iter().any(|level| level.name == "same host, 1.50 times as far"));
+    }
+
+    #[test]
+    fn what_is_measured_replaces_what_is_assumed() {
+        let host = Host::this("here");
+        let (assumed, measured) = (assumed(), host.measured(assumed()).unwrap());
+        assert_eq!(measured[Tier::Network as usize], assumed[Tier::Network as usize]);
+        assert_eq!(measured != assumed, host.cpus.len() > 1);
     }
 
     #[test]

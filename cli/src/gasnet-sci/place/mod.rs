@@ -1,6 +1,6 @@
 //! `gasnet-sci place`: which rank should run at which position, so that the traffic of a run costs least.
 //!
-//! Data goes one way. `matrix` reads what was recorded, `topology` makes a `machine` out of `links`, `model` (or `host`) and `scipos`;
+//! Data goes one way. `matrix` reads what was recorded, `topology` makes a `machine` out of `links` and `model`, or of a `host` and what `measure` finds there;
 //! `cost` adds up what a mapping costs, `search` looks for the best one, `report`, `text` and `page` show the answer. `segments`
 //! is OptiSCI's problem, where segments are placed too.
 
@@ -9,6 +9,7 @@ mod host;
 mod links;
 mod machine;
 mod matrix;
+mod measure;
 mod model;
 mod page;
 mod qaplib;
@@ -79,7 +80,12 @@ fn machine(options: &ArgMatches, recorded: Option<&String>, ranks: usize) -> Res
     let topology = options.get_one::<String>("topology").or(recorded);
     let topology =
         topology.ok_or("--topology must say what there is: ring:N, torus:XxY, switch:N, host, or a JSON file")?;
-    let machine = topology::read(topology, options.get_one::<String>("model").map(String::as_str), ranks)?;
+    let wanted = topology::Wanted {
+        model: options.get_one::<String>("model").map(String::as_str),
+        measure: options.get_flag("measure"),
+        ranks,
+    };
+    let machine = topology::read(topology, &wanted)?;
     match machine.positions() {
         many if many > page::MOST && options.contains_id("html") => {
             Err(format!("--html is for {} positions at most; {topology} has {many}", page::MOST))
@@ -107,6 +113,13 @@ fn place_ranks(options: &ArgMatches, matrix: &Matrix, limits: Limits) -> Result<
     let unknown =
         |name: &String| format!("the matrix counts '{name}', which this program does not know and leaves out");
     let mut notes: Vec<String> = matrix.unknown.iter().map(unknown).collect();
+    if options.get_flag("measure") {
+        let line = |level: &machine::Level| {
+            let line = level.lines[0];
+            format!("measured, {}: {:.0} ns, {:.3} ns a byte", level.name, line.alpha, line.beta)
+        };
+        notes.extend(machine.levels.iter().skip(1).map(line));
+    }
     let identity: Vec<usize> = (0..matrix.ranks).collect();
     let present = match options.get_one::<PathBuf>("from") {
         Some(file) => mapped(file, &machine, matrix.ranks)?,
@@ -384,7 +397,7 @@ mod tests {
 
     #[test]
     fn the_present_mapping_is_the_recorded_one_if_it_is_of_this_topology() {
-        let machine = topology::read("ring:3", None, 2).unwrap();
+        let machine = topology::of("ring:3", None, 2).unwrap();
         let with = |topology: &str, places: &str| {
             let text = format!(
                 r#"{{"format":"gasnet-sci matrix","version":1,"nodes":2,"topology":{topology},"places":[{places}],"rows":[]}}"#

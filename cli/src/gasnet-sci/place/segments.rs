@@ -313,7 +313,7 @@ pub mod tests {
     }
 
     fn sums(model: &str, queues: [usize; 3]) -> [f64; 2] {
-        let machine = topology::read("ring:4", Some(model), 4).unwrap();
+        let machine = topology::of("ring:4", Some(model), 4).unwrap();
         let input = Input::parse(&scheduler(queues)).unwrap();
         Sums::new(&input, &machine).bill(&input.present(4).unwrap()).sums()
     }
@@ -341,7 +341,7 @@ pub mod tests {
 
     #[test]
     fn of_all_64_placements_the_best_is_proposed() {
-        let machine = topology::read("ring:4", Some("scipos"), 4).unwrap();
+        let machine = topology::of("ring:4", Some("scipos"), 4).unwrap();
         let all = (0..64).map(|at| sums("scipos", [at / 16, at / 4 % 4, at % 4]).iter().sum::<f64>());
         let (least, most) =
             all.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), cost| (least.min(cost), most.max(cost)));
@@ -360,7 +360,7 @@ pub mod tests {
 
     #[test]
     fn short_room_makes_segments_share_out_the_positions() {
-        let machine = topology::read("ring:4", Some("scipos"), 4).unwrap();
+        let machine = topology::of("ring:4", Some("scipos"), 4).unwrap();
         let mut input = Input::parse(&scheduler([1, 2, 3])).unwrap();
         input.room = Some(1);
         let sums = Sums::new(&input, &machine);

@@ -21,24 +21,42 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Reads `text` for `ranks` ranks. `model` is the user's choice for topologies of SCI links.
+/// What the user wants of a topology.
+#[derive(Default)]
+pub struct Wanted<'a> {
+    /// The model of SCI links.
+    pub model: Option<&'a str>,
+    /// Costs of this host are measured.
+    pub measure: bool,
+    /// It is for so many ranks.
+    pub ranks: usize,
+}
+
+/// Reads `text`.
 ///
 /// # Errors
 /// It is no topology, or has too few positions. The message names it.
-pub fn read(text: &str, model: Option<&str>, ranks: usize) -> Result<Machine, String> {
+pub fn read(text: &str, wanted: &Wanted<'_>) -> Result<Machine, String> {
+    let ranks = wanted.ranks;
     let described = if text.contains(['.', '/']) {
         let json = fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?;
         of_json(&json).map_err(|error| format!("{text}: {error}"))?
     } else {
         Described { form: word(text)?, model: None }
     };
-    let machine = build(text, described, model, ranks).map_err(|error| format!("{text}: {error}"))?;
+    let machine = build(text, described, wanted).map_err(|error| format!("{text}: {error}"))?;
     match machine.positions() {
         0 => Err(format!("{text}: it has no positions")),
         few if few < ranks => Err(format!("{text}: {ranks} ranks need as many positions, it has {few}")),
         many if many > MOST => Err(format!("{text}: {many} positions; this program takes {MOST} at most")),
         _ => Ok(machine),
     }
+}
+
+/// Reads `text` for tests.
+#[cfg(test)]
+pub fn of(text: &str, model: Option<&str>, ranks: usize) -> Result<Machine, String> {
+    read(text, &Wanted { model, ranks, measure: false })
 }
 
 /// A topology before its costs are known.
@@ -127,10 +145,14 @@ fn of_json(text: &str) -> Result<Described, String> {
     Ok(Described { form, model })
 }
 
-fn build(text: &str, described: Described, chosen: Option<&str>, ranks: usize) -> Result<Machine, String> {
+fn build(text: &str, described: Described, wanted: &Wanted<'_>) -> Result<Machine, String> {
+    let Wanted { model: chosen, measure, ranks } = *wanted;
     let is_sci = matches!(described.form, Form::Ring { .. } | Form::Torus { .. } | Form::Switch { .. });
     if chosen.is_some() && !is_sci {
         return Err("--model is for ring, torus and switch; this topology has costs of its own".into());
+    }
+    if measure && !matches!(&described.form, Form::Host(form) if form.sys.is_none()) {
+        return Err("--measure is for this host: --topology host, or a file of that kind without sys".into());
     }
     let sci = |topology: &str| {
         let topology = Topology::parse(topology)?;
@@ -155,7 +177,8 @@ fn build(text: &str, described: Described, chosen: Option<&str>, ranks: usize) -
                 Some(root) => Host::copied("host", root)?,
                 None => Host::this("host"),
             };
-            Ok(host::machine(text, &[host], ranks, &costs(&form.costs)?, |_, _| Line::default()))
+            let known = if measure { host.measured(host::assumed())? } else { host::assumed() };
+            Ok(host::machine(text, &[host], ranks, &costs(known, &form.costs)?, |_, _| Line::default()))
         }
         Form::Hosts(form) => hosts(text, &form, ranks),
     }
@@ -184,7 +207,7 @@ fn hosts(text: &str, form: &HostsForm, ranks: usize) -> Result<Machine, String> 
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(format!("two hosts have the name {}", twice[0]));
     }
-    let costs = costs(&form.costs)?;
+    let costs = costs(host::assumed(), &form.costs)?;
     match &form.between {
         None => Ok(host::machine(text, &hosts, ranks, &costs, |_, _| costs[Tier::Network as usize])),
         Some(Between::Same { alpha, beta }) => {
@@ -223,8 +246,7 @@ fn line(alpha: f64, beta: f64) -> Result<Line, String> {
     (fits(alpha) && fits(beta)).then_some(line).ok_or(format!("{alpha}, {beta}: costs are numbers from 0 on"))
 }
 
-fn costs(changes: &BTreeMap<String, [f64; 2]>) -> Result<Costs, String> {
-    let mut costs = host::assumed();
+fn costs(mut costs: Costs, changes: &BTreeMap<String, [f64; 2]>) -> Result<Costs, String> {
     for (name, [alpha, beta]) in changes {
         let tier = Tier::named(name).ok_or_else(|| format!("costs: there is no tier '{name}'"))?;
         costs[tier as usize] = line(*alpha, *beta)?;
@@ -234,10 +256,11 @@ fn costs(changes: &BTreeMap<String, [f64; 2]>) -> Result<Costs, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::of as read;
     use super::*;
 
     fn json(text: &str, ranks: usize) -> Result<Machine, String> {
-        of_json(text).and_then(|described| build("file.json", described, None, ranks))
+        of_json(text).and_then(|described| build("file.json", described, &Wanted { ranks, ..Wanted::default() }))
     }
 
     #[test]
@@ -277,6 +300,8 @@ mod tests {
         assert!(read("torus:9999x9", None, 1).unwrap_err().contains("SCI has"));
         assert!(read("ring:60000", None, 1).unwrap_err().contains("more than"));
         assert!(read("host", Some("d339"), 1).unwrap_err().contains("--model is for"));
+        let measured = Wanted { measure: true, ranks: 1, model: None };
+        assert!(super::read("ring:3", &measured).unwrap_err().contains("--measure is for this host"));
         for (text, what) in [
             (r#"{"alpha":[[0,1],[1]],"beta":[[0,1],[1,0]]}"#, "2 rows of 2 numbers"),
             (r#"{"alpha":[[0,-1],[1,0]],"beta":[[0,1],[1,0]]}"#, "from 0 on"),

@@ -18,6 +18,9 @@ pub struct Point {
     pub source: String,
     /// `stated` or `derived`.
     pub mark: String,
+    /// The value is a plateau: that of all sizes that are large enough.
+    #[serde(default)]
+    level: bool,
 }
 
 /// The points of a profile, which is named by its word, in the wanted sections.
@@ -38,7 +41,7 @@ impl Point {
         let unit = ["us", "MB/s"].into_iter().find(|unit| *unit == self.unit);
         let (section, unit) = section.zip(unit).expect("the file is checked by a test");
         let how = Some(format!("{}: {}", self.mark, self.source));
-        Row { how, ..row(section, &self.operation, "document", self.bytes, unit, &[self.value]) }
+        Row { how, level: self.level, ..row(section, &self.operation, "document", self.bytes, unit, &[self.value]) }
     }
 }
 

@@ -60,7 +60,7 @@ proptest! {
 
 #[test]
 fn the_contracts_torus_is_solved_and_its_busiest_link_halved() {
-    let machine = topology::read("torus:4x2", Some("scipos"), 8).unwrap();
+    let machine = topology::of("torus:4x2", Some("scipos"), 8).unwrap();
     let identity: Vec<usize> = (0..8).collect();
     for (bytes, best) in [(4.0, 2948.55), (64.0, 43216.73), (2048.0, 1374751.27)] {
         let flows = exchanges(bytes);
@@ -79,7 +79,7 @@ fn the_contracts_torus_is_solved_and_its_busiest_link_halved() {
 
 #[test]
 fn mappings_that_all_cost_the_same_are_seen_at_once() {
-    let machine = topology::read("ring:8", Some("scipos"), 8).unwrap();
+    let machine = topology::of("ring:8", Some("scipos"), 8).unwrap();
     let known = [(0..8).collect::<Vec<usize>>()];
     let answer = task(&exchanges(64.0), &machine, 8, COST, &[], &known, Limits::default()).unwrap();
     assert!(answer.all_equal && answer.proved && answer.at == known[0] && answer.iterations == 0);
@@ -92,7 +92,7 @@ fn the_same_seed_gives_the_same_mapping_and_fixed_ranks_stay() {
     let problem = qaplib::parse(&nug30()).unwrap();
     let limits = Limits { iterations: Some(4_000), seed: 9, ..Limits::default() };
     assert_eq!(solve(&problem, limits), solve(&problem, limits));
-    let machine = topology::read("torus:4x2", None, 8).unwrap();
+    let machine = topology::of("torus:4x2", None, 8).unwrap();
     let known = [(0..8).collect::<Vec<usize>>()];
     for objective in [COST, Objective { cost: 1.0, link: 1.0 }] {
         let answer = task(&exchanges(64.0), &machine, 8, objective, &[(3, 6), (0, 1)], &known, limits).unwrap();
@@ -108,7 +108,7 @@ fn a_shuffled_grid_on_hosts_is_put_together_again() {
     let json = format!(r#"{{"kind":"hosts","hosts":[{{"name":"h","count":{},"cores":{cores}}}]}}"#, ranks / cores);
     let file = std::env::temp_dir().join(format!("gasnet-sci-grid-{}.json", std::process::id()));
     std::fs::write(&file, json).unwrap();
-    let machine = topology::read(file.to_str().unwrap(), None, ranks).unwrap();
+    let machine = topology::of(file.to_str().unwrap(), None, ranks).unwrap();
     std::fs::remove_file(file).unwrap();
     let mut order: Vec<usize> = (0..ranks).collect();
     let in_order = order.clone();
