@@ -208,8 +208,8 @@ fn what_is_wrong_is_named_in_one_line() {
         (&["/nonexistent.json", "--topology", "ring:8"], "/nonexistent.json"),
         (&[&matrix], "--topology must say"),
         (&[&matrix, "--topology", "ring:4"], "8 ranks need as many positions, it has 4"),
-        (&[&matrix, "--topology", "mesh:8"], "'mesh:8' is no topology"),
-        (&[&matrix, "--topology", "ring:8", "--model", "d340"], "'d340' is no model"),
+        (&[&matrix, "--topology", "mesh:8"], "'mesh:8' is not ring:N"),
+        (&[&matrix, "--topology", "ring:8", "--model", "d340"], "'d340' is not off, count"),
         (&[&matrix, "--topology", "host", "--model", "d339"], "--model is for ring, torus and switch"),
         (&[&matrix, "--topology", "ring:8", "--objective", "speed"], "'speed' is no objective"),
         (&[&matrix, "--topology", "ring:8", "--objective", "link", "--exact"], "--exact is for"),
@@ -315,10 +315,11 @@ fn what_would_never_end_is_refused() {
     let segments = json!({"format": "gasnet-sci segments", "version": 1, "processes": [{"name": "p"}],
         "segments": [{"name": "s"}], "reads": [{"process": 0, "segment": 0, "count": 9, "bytes": 8}]});
     let segments = folder.write("s.json", &segments.to_string());
+    let slow = format!("d339,link=0.{}1", "0".repeat(300));
     for (arguments, what) in [
-        (&[&matrix, "--topology", "ring:2", "--model", &model][..], "is no built-in model"),
-        (&[&matrix, "--topology", "ring:2", "--model", "d339,read=1e300,latency=1e300"], "too large"),
-        (&[&matrix, "--topology", "ring:2", "--model", "d339,link=1e-300"], "too slow"),
+        (&[&matrix, "--topology", "ring:2", "--model", &model][..], "is not one JSON object"),
+        (&[&matrix, "--topology", "ring:2", "--model", "d339,read=1e300,latency=1e300"], "read=1e300"),
+        (&[&matrix, "--topology", "ring:2", "--model", &slow], "too slow"),
         (&[&matrix, "--topology", &costs], "too large"),
         (&[&segments, "--segments", "--topology", &costs], "too large"),
         (&["--qaplib", &qap], "too large"),

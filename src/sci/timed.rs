@@ -2,13 +2,18 @@
 //!
 //! The delays are real waiting: clients load memory and read clocks by themselves. What they are is `model`'s.
 //!
-//! Rules: 1. Nothing goes round it: maps give no address, and clients' inline code may do nothing by itself. 2. Words, packets and
-//! published words, and the last line of each write and fill, are kept until they arrive, in the order of their peer; earlier lines may be
-//! stored at once, if nothing is kept for the peer. 3. What is due is stored by any call of this node that looks, and else by a helper thread, which touches the
-//! kept stores and their maps only, and ends when idle. 4. A published word or packet rings its peer's bell when it arrives: the sender's own
-//! look came before. 5. A barrier delivers, and waits for the last acknowledgement; a read does that first; unmapping delivers.
-//! 6. The DMA engine copies at once, and says `Done` at its time. Links are words that all nodes share, and a transfer of many lines looks at
-//! them once per 4 KiB. 7. What goes to each peer is counted.
+//! Its rules, which other files here name by number:
+//!
+//! 1. Nothing goes round it: maps give no address, and clients' inline code may do nothing by itself.
+//! 2. Words, packets and published words, and the last line of each write and fill, are kept until they arrive, in the order of their
+//!    peer. Earlier lines may be stored at once, if nothing is kept for the peer.
+//! 3. What is due is stored by any call of this node that looks, and else by a helper thread, which touches the kept stores and their
+//!    maps only, and ends when idle.
+//! 4. A published word or packet rings its peer's bell when it arrives: the sender's own look came before.
+//! 5. A barrier delivers, and waits for the last acknowledgement. A read does that first. Unmapping delivers.
+//! 6. The DMA engine copies at once, and says `Done` at its time. Links are words that all nodes share, and a transfer of many lines
+//!    looks at them once per 4 KiB.
+//! 7. What goes to each peer is counted.
 //!
 //! Must not know: messages, and which kind of adapter it wraps.
 

@@ -11,19 +11,31 @@ mod timing;
 
 use super::Var;
 
-/// The table of all variables.
-pub const VARS: &[Var] = &joined::<{ ALMOST.len() + timing::VARS.len() }>(ALMOST, timing::VARS);
-const ALMOST: &[Var] = &joined::<{ MOST.len() + heap::VARS.len() }>(MOST, heap::VARS);
-const MOST: &[Var] = &joined::<{ MORE.len() + observe::VARS.len() }>(MORE, observe::VARS);
-const MORE: &[Var] = &joined::<{ FIRST.len() + hosts::VARS.len() }>(FIRST, hosts::VARS);
-const FIRST: &[Var] = &joined::<{ job::VARS.len() + coll::VARS.len() }>(job::VARS, coll::VARS);
+const PARTS: [&[Var]; 6] = [job::VARS, coll::VARS, hosts::VARS, observe::VARS, heap::VARS, timing::VARS];
 
-const fn joined<const N: usize>(first: &[Var], second: &[Var]) -> [Var; N] {
-    let mut all = [first[0]; N];
-    let mut i = 0;
-    while i < N {
-        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
-        i += 1;
+/// The table of all variables.
+pub const VARS: &[Var] = &joined::<{ count() }>();
+
+const fn count() -> usize {
+    let (mut count, mut part) = (0, 0);
+    while part < PARTS.len() {
+        count += PARTS[part].len();
+        part += 1;
+    }
+    count
+}
+
+const fn joined<const N: usize>() -> [Var; N] {
+    let mut all = [PARTS[0][0]; N];
+    let (mut filled, mut part) = (0, 0);
+    while part < PARTS.len() {
+        let mut i = 0;
+        while i < PARTS[part].len() {
+            all[filled] = PARTS[part][i];
+            filled += 1;
+            i += 1;
+        }
+        part += 1;
     }
     all
 }
