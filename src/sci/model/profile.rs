@@ -40,6 +40,8 @@ pub struct Parameters {
     /// The times are sums of the stages that a transfer passes (`scipos`), and the caller waits for each transfer. Then
     /// `latency`, `gap`, `read`, `setup`, `rate`, `link` and `outstanding` mean nothing.
     pub staged: bool,
+    /// How many times as slow as the hardware the stages are. All other times above are scaled themselves.
+    pub stage_scale: f64,
 }
 
 /// The names of the profiles, and what each one is.
@@ -70,6 +72,7 @@ const COUNT: Parameters = Parameters {
     interrupt: 0.0,
     message: 0.0,
     staged: false,
+    stage_scale: 1.0,
 };
 
 /// OptiSCI. Its times are in `stages`.
@@ -126,7 +129,7 @@ impl Parameters {
 
     /// True if nothing takes any time.
     pub fn is_instant(&self) -> bool {
-        *self == Parameters { outstanding: self.outstanding, ..COUNT }
+        *self == Parameters { outstanding: self.outstanding, stage_scale: self.stage_scale, ..COUNT }
     }
 
     /// The same hardware, `factor` times as slow.
@@ -147,6 +150,7 @@ impl Parameters {
             &mut scaled.message,
         ];
         times.into_iter().for_each(|time| *time *= factor);
+        scaled.stage_scale *= factor;
         scaled.rate /= factor;
         scaled.link /= factor;
         scaled
@@ -171,5 +175,14 @@ mod tests {
         let slow = Parameters::of("d339-2004").unwrap().scaled(100.0);
         assert_eq!((slow.latency, slow.message, slow.rate, slow.outstanding), (270_000.0, 600_000.0, 2.29, 16));
         assert!(Parameters::of("count").unwrap().scaled(100.0).is_instant());
+        let way = super::super::Way { hops: 3, turns: 1 };
+        for (name, _) in PROFILES {
+            let (profile, slow) = (Parameters::of(name).unwrap(), Parameters::of(name).unwrap().scaled(20.0));
+            let times =
+                |p: &Parameters| [p.write(2048, way), p.read_of(2048, way, way), p.dma(2048, way), p.message_of(way)];
+            for (time, slower) in times(&profile).into_iter().zip(times(&slow)) {
+                assert!((slower - 20.0 * time).abs() <= 1e-6 * slower, "{name}: {slower} and {time}");
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ const MEMORY: f64 = 10.0;
 const PCI: f64 = 1000.0 / 33.0;
 const BRIDGE: f64 = 1.0;
 
-/// Nanoseconds that `size` bytes take at each stage.
+/// Nanoseconds that some bytes take at each stage.
 struct Stages {
     memory: f64,
     pci: f64,
@@ -18,6 +18,7 @@ struct Stages {
     unwrap: f64,
 }
 
+/// The stages of `size` bytes.
 fn stages(size: f64) -> Stages {
     Stages {
         memory: 14.0 * MEMORY * size / 8.0,
@@ -31,20 +32,25 @@ fn stages(size: f64) -> Stages {
 impl Parameters {
     /// From one bus to the other, on the way `way`.
     fn crossing(&self, size: f64, way: Way) -> f64 {
-        let part = stages(size);
+        let part = stages(size * self.stage_scale);
         let turn = f64::from(way.turns) * self.turn * size / 64.0;
         part.pci + part.wrap + part.insert + f64::from(way.hops) * self.hop + turn + part.unwrap + part.pci
+    }
+
+    /// At the memory bus of one end.
+    fn at_memory(&self, size: f64) -> f64 {
+        stages(size * self.stage_scale).memory
     }
 
     /// W: writing `size` bytes.
     pub fn staged_write(&self, size: usize, way: Way) -> f64 {
         let size = size as f64;
-        stages(size).memory + self.crossing(size, way) + stages(size).memory
+        2.0 * self.at_memory(size) + self.crossing(size, way)
     }
 
     /// R: reading `size` bytes; the request goes `way`, the data come back `back`.
     pub fn staged_read(&self, size: usize, way: Way, back: Way) -> f64 {
-        self.staged_write(size, way) + self.crossing(size as f64, back) + stages(size as f64).memory
+        self.staged_write(size, way) + self.crossing(size as f64, back) + self.at_memory(size as f64)
     }
 }
 
