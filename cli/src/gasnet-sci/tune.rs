@@ -5,18 +5,23 @@
 //! rounds, and the median ratio counts: other load on the host then hits both. A threshold is the least length from
 //! which on every longer length has the wanted ratio. A way that wins at no length gets no line in the file, and the
 //! default stands.
+//!
+//! In timing mode the hardware is that of the papers. What is found there is printed: it is no default for this host.
 
 #![allow(unsafe_code)] // system calls and C
 
 use clap::ArgMatches;
 use gasnet_sci::am::wait;
-use gasnet_sci::base::config::tune;
+use gasnet_sci::base::config::{Config, tune};
 use gasnet_sci::job::limits;
 use gasnet_sci::os::sys;
 use gasnet_sci::sci::engine::Engine;
 use gasnet_sci::sci::shm::Shm;
+#[cfg(feature = "timed")]
+use gasnet_sci::sci::timed::Timed;
 use gasnet_sci::sci::{
-    Adapter, DmaQueue, LocalSegment, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, SegmentId,
+    Adapter, DmaQueue, IS_TIMED, LocalSegment, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError,
+    SegmentId,
 };
 use gasnet_sci::sync::{AtomicU64, Ordering};
 use std::fmt::Write as _;
@@ -38,17 +43,28 @@ const BETTER: f64 = 0.97;
 /// time can then be hidden.
 const WORTH_A_CALL: f64 = 0.25;
 
+/// The adapter that is measured.
+#[cfg(not(feature = "timed"))]
+type Measured = Shm;
+#[cfg(feature = "timed")]
+type Measured = Timed<Shm>;
+
 /// Measures, writes the file and prints what was found.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
+    #[cfg(not(feature = "timed"))]
+    if Config::survey().config.timing.profile.is_some() {
+        return Err(crate::become_timed(None));
+    }
     let out = match options.get_one::<String>("out") {
         Some(name) => PathBuf::from(name),
+        None if IS_TIMED => PathBuf::from("-"),
         None => tune::place(tune::Asker::here().code.as_deref()),
     };
     let to_stdout = out == Path::new("-");
     if !to_stdout {
         check_writable(&out)?;
     }
-    let bench = Bench::new(options.get_flag("quick")).map_err(|error| io::Error::other(error.to_string()))?;
+    let bench = Bench::new(options.get_flag("quick"))?;
     let found = bench.all().map_err(|error| io::Error::other(error.to_string()))?;
     let text = file(&found);
     tune::parse(&text).map_err(io::Error::other)?;
@@ -139,24 +155,47 @@ fn about(out: &Path, error: io::Error) -> io::Error {
 
 /// A node's segment as its peer reaches it. Both ends are in this process, on one map each, as two nodes have it.
 struct Bench {
-    remote: <Shm as Adapter>::RemoteSegment,
-    map: <Shm as Adapter>::Remote,
-    queue: <Shm as Adapter>::Queue,
+    remote: <Measured as Adapter>::RemoteSegment,
+    map: <Measured as Adapter>::Remote,
+    queue: <Measured as Adapter>::Queue,
     source: Vec<u64>,
     buffer: Vec<u64>,
     rounds: usize,
     round: Duration,
-    _segment: <Shm as Adapter>::LocalSegment,
+    _segment: <Measured as Adapter>::LocalSegment,
 }
 
 const SEGMENT: SegmentId = SegmentId(1);
 
+#[cfg(not(feature = "timed"))]
+fn wrap(shm: Shm) -> io::Result<Measured> {
+    Ok(shm)
+}
+
+/// As slow as GASNET_SCI_TIMING says.
+#[cfg(feature = "timed")]
+fn wrap(shm: Shm) -> io::Result<Measured> {
+    use gasnet_sci::sci::model::{Timing, Topology, fields_of_file};
+    use gasnet_sci::sci::timed::{Setup, links::Links};
+    let timing = Config::survey().config.timing;
+    let parsed = Timing::parse(timing.profile.as_deref().unwrap_or(""), fields_of_file).map_err(io::Error::other)?;
+    let hardware = parsed.ok_or_else(|| io::Error::other("GASNET_SCI_TIMING names no profile"))?.hardware;
+    let hardware = hardware.scaled(timing.scale.into());
+    Ok(Timed::new(shm, Setup { hardware, topology: Topology::Apart, positions: [0, 1].into(), links: Links::own(0) }))
+}
+
 impl Bench {
-    fn new(quick: bool) -> Result<Bench, SciError> {
-        let memory = sys::memfd()
-            .map_err(|error| SciError::System { call: "memfd_create", errno: error.raw_os_error().unwrap_or(0) })?;
-        let join = |node| Shm::join(memory.as_fd(), 0, 2, NodeId(node));
+    fn new(quick: bool) -> io::Result<Bench> {
+        let memory = sys::memfd()?;
+        let join = |node| {
+            let shm = Shm::join(memory.as_fd(), 0, 2, NodeId(node));
+            shm.map_err(|error| io::Error::other(error.to_string())).and_then(wrap)
+        };
         let (owner, peer) = (join(0)?, join(1)?);
+        Self::between(&owner, &peer, quick).map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    fn between(owner: &Measured, peer: &Measured, quick: bool) -> Result<Bench, SciError> {
         let segment = owner.create(SEGMENT, 2 * LARGEST)?;
         segment.set_available()?;
         let remote = peer.connect(NodeId(0), SEGMENT, Duration::ZERO)?;
@@ -195,6 +234,9 @@ impl Bench {
         let name = "GASNET_SCI_DMA_THREAD_MIN";
         if wait::cores() < 2 {
             return Ok(Finding { name, value: None, why: "there is one core".into() });
+        }
+        if self.map.memory().is_none() {
+            return Ok(Finding { name, value: None, why: "timing mode has no DMA thread".into() });
         }
         let engine = Engine::new(4);
         found(name, "handing over to copying", lengths(4 << 10), WORTH_A_CALL, |len| self.hand_over(&engine, len))

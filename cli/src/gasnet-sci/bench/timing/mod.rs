@@ -7,10 +7,6 @@ use super::result::Report;
 use super::result::Row;
 use clap::ArgMatches;
 use std::io;
-#[cfg(not(feature = "timed"))]
-use std::os::unix::process::CommandExt;
-#[cfg(not(feature = "timed"))]
-use std::process::Command;
 
 #[cfg(feature = "timed")]
 mod documents;
@@ -25,9 +21,7 @@ pub const SECTIONS: [&str; 3] = ["sci", "am", "rma"];
 /// Becomes the command for timing mode, with the same arguments.
 #[cfg(not(feature = "timed"))]
 pub fn run(profile: &str, _: &ArgMatches, _: &[&str]) -> io::Result<Report> {
-    let command = crate::timed::file("gasnet-sci").map_err(io::Error::other)?;
-    let mut again = Command::new(command);
-    Err(again.args(std::env::args_os().skip(1)).env("GASNET_SCI_TIMING", profile).exec())
+    Err(crate::become_timed(Some(profile)))
 }
 
 /// Measures.
