@@ -148,7 +148,8 @@ impl Job {
         super::debug::configure(&config, Some(rank));
         let header = joined.memory.header();
         config.observe.part = boot::own_part(header.cookie(), rank);
-        let position = header.record(rank).position();
+        // Without a map the rank is the position, if there is a topology.
+        let position = header.record(rank).position().or(config.timing.topology.is_some().then_some(rank));
         let place = Place { node: rank, nodes: joined.boot.size(), position };
         trace::open(&config, place, true)?;
         exit::install_panic_hook();
