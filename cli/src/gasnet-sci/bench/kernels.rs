@@ -90,6 +90,7 @@ kernels! {
     COPY_BLOCKS = bench_copy_blocks;
     BARE_LOCK = bench_bare_lock;
     SHORT_REPLY_TRIP = bench_short_reply_trip;
+    FULL_SHORT_REPLY_TRIP = bench_full_short_reply_trip;
     SHORT_REQUEST_TRIP = bench_short_request_trip;
     SHORT_FLOOD = bench_short_flood;
     SHORT_REPLY_FLOOD = bench_short_reply_flood;

@@ -1,7 +1,7 @@
 /* Active Messages between a node and its peer. */
 #include "bench.h"
 
-enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT, EX_ASK };
+enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT, EX_ASK, FULL_ASK, FULL_COUNT };
 #define EX_COUNT SHORT_COUNT /* a handler that only counts is the same in both APIs */
 
 static volatile long bench_seen, bench_served; /* messages that count; requests replied to */
@@ -29,6 +29,18 @@ static void count(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handler
   bench_seen++;
 }
 
+/* Fourteen arguments: as many as fit into a message's line. */
+#define FULL(each) each a, each b, each c, each d, each e, each f, each g, each h, each i, each j, each k, each l, each m, each o
+#define FULL_SUM (a + b + c + d + e + f + g + h + i + j + k + l + m + o)
+static void full_ask(gasnet_token_t token, FULL(gasnet_handlerarg_t)) {
+  bench_served++;
+  OK(gasnet_AMReplyShort14(token, FULL_COUNT, FULL()));
+}
+static void full_count(gasnet_token_t token, FULL(gasnet_handlerarg_t)) {
+  (void)token;
+  if (FULL_SUM == 14 * 7) bench_seen++;
+}
+
 static void ex_ask(gex_Token_t token, gex_AM_Arg_t a) {
   bench_served++;
   OK(gex_AM_ReplyShort1(token, EX_COUNT, 0, a));
@@ -38,7 +50,7 @@ void BENCH(am_table)(gasnet_handlerentry_t *table) {
   const gasnet_handlerentry_t all[AM_HANDLERS] = {
       {SHORT_ASK, (void (*)())short_ask},     {MEDIUM_ASK, (void (*)())medium_ask}, {LONG_ASK, (void (*)())long_ask},
       {SHORT_COUNT, (void (*)())short_count}, {MEDIUM_COUNT, (void (*)())count},    {LONG_COUNT, (void (*)())count},
-      {EX_ASK, (void (*)())ex_ask}};
+      {EX_ASK, (void (*)())ex_ask},           {FULL_ASK, (void (*)())full_ask},     {FULL_COUNT, (void (*)())full_count}};
   memcpy(table, all, sizeof all);
 }
 
@@ -52,6 +64,8 @@ static long seen, served;
 #define SEND_LONG(handler) OK(gasnet_AMRequestLong1(bench_peer, LONG_##handler, bench_local, bytes, bench_remote, 7))
 
 #define SEND_EX(handler) OK(gex_AM_RequestShort1(bench_tm, bench_peer, EX_##handler, 0, 7))
+
+#define SEND_FULL(handler) OK(gasnet_AMRequestShort14(bench_peer, FULL_##handler, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
 
 #define KERNEL(name, even, odd)                                                                                      \
   double BENCH(name)(long n, size_t bytes) {                                                                         \
@@ -88,6 +102,7 @@ KERNELS(short, SEND_SHORT);
 KERNELS(medium, SEND_MEDIUM);
 KERNELS(long, SEND_LONG);
 KERNELS(ex_short, SEND_EX);
+KERNEL(full_short_reply_trip, EACH { SEND_FULL(ASK); AWAIT(seen, 1); }, (void)i; AWAIT(served, n));
 
 /* Requests whose payloads the client packs: into its own memory, for the call that copies, or where the library says. */
 static void pack(void *at, size_t bytes) { memcpy(at, bench_local + MAXBYTES / 2, bytes); }

@@ -77,7 +77,7 @@ static inline double bench_now(void) { return bench_clock(CLOCK_MONOTONIC); }
 int BENCH(start)(uint64_t segment);
 void BENCH(barrier)(void);
 void BENCH(am_table)(gasnet_handlerentry_t *table);
-#define AM_HANDLERS 7
+#define AM_HANDLERS 9
 void bench_par_threads_table(gasnet_handlerentry_t *table);
 #define THREADS_HANDLERS 2
 void BENCH(rest)(void);                 /* sleeps until `rouse` is called; such nodes leave the cores to others */

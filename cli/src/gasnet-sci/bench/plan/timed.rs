@@ -19,6 +19,7 @@ pub fn rows(plan: &mut Plan<'_>) {
         plan.row(section, operation, kernel, cost(bytes), bytes, None, Unit::Us, None);
     };
     row("am", "short request-reply round trip", k::SHORT_REPLY_TRIP, 0);
+    row("am", "short request-reply round trip, 14 arguments", k::FULL_SHORT_REPLY_TRIP, 0);
     for bytes in MEDIUM {
         row("am", "medium request-reply round trip", k::MEDIUM_REPLY_TRIP, bytes);
     }
