@@ -35,7 +35,7 @@ static unsigned char *place(gasnet_node_t slave, int queue, long k) {
   long before = 0;
   int q;
   for (q = 0; q < queue; q++) before += tasks_of(q);
-  return core_area[queue_node[queue]] + (((long)slave * (tasks + 6) + before) + k) * bytes;
+  return core_area[queue_node[queue]] + (((long)slave * tasks + before) + k) * bytes;
 }
 static unsigned seed_of(gasnet_node_t slave, int queue, long k) { return (unsigned)(slave * 100003u + (unsigned)queue * 1009u + (unsigned)k); }
 
@@ -80,7 +80,7 @@ static void consume(gasnet_node_t slave, int queue, long k) {
   CHECK(good == (size_t)bytes, "task %ld of slave %d in queue %d differs at byte %lu", k, (int)slave, queue, (unsigned long)good);
 }
 
-/* Up to `weight` tasks of each queue that the slaves of this master have told of. How many that were. */
+/* Up to `weight` tasks of each queue of each slave that has told this master of them. How many that were. */
 static long master_round(long *done) {
   gasnet_node_t slave;
   long count = 0, i;
@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
   masters = nodes == 1 ? 1 : nodes / 2;
   options(argc, argv);
   told = (volatile long *)calloc((size_t)slave_count() * QUEUES, sizeof *told);
-  core_attach(table, 2, (size_t)(slave_count() * (tasks + 6) * bytes));
+  core_attach(table, 2, (size_t)(slave_count() * tasks * bytes));
   test_begin("scheduler");
   start = gasnett_ticks_now();
   work();

@@ -2,7 +2,7 @@
  *
  *   streams [-n COUNT] [-b BYTES] [FROM-TO]...
  *
- * Each stream is COUNT (default 4) Longs of BYTES (default 64 KiB). Without streams each node sends
+ * A node sends at most one stream, which is COUNT (default 4) Longs of BYTES (default 64 KiB). Without FROM-TO each node sends
  * to the next one. The receiver checks each payload. Node 0 prints the longest time of a stream, from a barrier to the
  * last reply, and the rate of all together. Times are those of gasnett_ticks, in timing mode those of the hardware. */
 #include "../testcore.h"
@@ -11,7 +11,7 @@
 
 enum { H_DATA = 200, H_TAKEN, H_TIME };
 static long count = 4, bytes = 65536;
-static long streams; /* of this node */
+static long streams; /* of this node: 0 or 1 */
 static volatile long taken;
 static double longest;
 static volatile int reports;
@@ -40,32 +40,35 @@ static void time_h(gasnet_token_t token, void *buf, size_t n) {
 static unsigned char *slice(gasnet_node_t to, long k) { return core_area[to] + ((size_t)me * 2 + (size_t)(k % 2)) * (size_t)bytes; }
 
 static void send(gasnet_node_t to, const unsigned char *source, long k) {
-  /* The half is free again when all but the last of what was sent before has been taken. */
+  /* Long k uses the half of Long k-2, so it waits until k-1 Longs have been taken. */
   GASNET_BLOCKUNTIL(taken >= k - 1);
   GASNET_SAFE(gasnet_AMRequestLong1(to, H_DATA, (void *)(uintptr_t)source, (size_t)bytes, slice(to, k), (gasnet_handlerarg_t)k));
 }
 
 int main(int argc, char **argv) {
   const gasnet_handlerentry_t table[] = {{H_DATA, (void (*)())data_h}, {H_TAKEN, (void (*)())taken_h}, {H_TIME, (void (*)())time_h}};
-  gasnet_node_t to[16];
+  gasnet_node_t to = 0;
   unsigned char *sources;
   gasnett_tick_t start;
   double took = 0;
-  long all = 0, s, k;
-  int i, named = 0;
+  long all = 0, k, *senders = NULL;
+  int i, refused = 0;
   core_init(&argc, &argv, "streams");
   for (i = 1; i < argc; i++) {
     long from, target;
     if (strcmp(argv[i], "-n") == 0 && i + 1 < argc) count = atol(argv[++i]);
     else if (strcmp(argv[i], "-b") == 0 && i + 1 < argc) bytes = atol(argv[++i]);
     else if (sscanf(argv[i], "%ld-%ld", &from, &target) == 2 && from >= 0 && target >= 0 && from < (long)nodes && target < (long)nodes) {
-      if (from == (long)me && streams == 0) to[streams++] = (gasnet_node_t)target;
-      named++, all++;
+      for (k = 0; k < all; k++)
+        if (senders[k] == from) refused = 1; /* two streams of one node */
+      if (from == (long)me) to = (gasnet_node_t)target, streams = 1;
+      senders = (long *)realloc(senders, (size_t)(all + 1) * sizeof *senders);
+      senders[all++] = from;
     } else
-      bytes = 0; /* refused below */
+      refused = 1;
   }
-  if (!named) to[streams++] = (gasnet_node_t)((me + 1) % nodes), all = (long)nodes;
-  if (count < 1 || bytes < 1 || bytes > (long)gasnet_AMMaxLongRequest()) {
+  if (!all) to = (gasnet_node_t)((me + 1) % nodes), streams = 1, all = (long)nodes;
+  if (refused || count < 1 || bytes < 1 || bytes > (long)gasnet_AMMaxLongRequest()) {
     if (me == 0) fprintf(stderr, "usage: streams [-n COUNT] [-b BYTES, %lu at most] [FROM-TO]... (one of each node)\n", (unsigned long)gasnet_AMMaxLongRequest());
     gasnet_exit(2);
   }
@@ -74,8 +77,7 @@ int main(int argc, char **argv) {
   for (k = 0; k < count; k++) core_fill(sources + k * bytes, (size_t)bytes, seed_of(me, k));
   test_begin("streams");
   start = gasnett_ticks_now();
-  for (s = 0; s < streams; s++)
-    for (k = 0; k < count; k++) send(to[s], sources + k * bytes, k);
+  for (k = 0; k < streams * count; k++) send(to, sources + k * bytes, k);
   GASNET_BLOCKUNTIL(taken == streams * count);
   if (streams) took = (double)gasnett_ticks_to_ns(gasnett_ticks_now() - start) * 1e-9;
   GASNET_SAFE(gasnet_AMRequestMedium0(0, H_TIME, &took, sizeof took));
@@ -86,6 +88,7 @@ int main(int argc, char **argv) {
     fflush(stdout);
   }
   free(sources);
+  free(senders);
   test_end();
   return 0;
 }

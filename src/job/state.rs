@@ -148,8 +148,7 @@ impl Job {
         super::debug::configure(&config, Some(rank));
         let header = joined.memory.header();
         config.observe.part = boot::own_part(header.cookie(), rank);
-        // Without a map the rank is the position, if there is a topology.
-        let position = header.record(rank).position().or(config.timing.topology.is_some().then_some(rank));
+        let position = header.record(rank).position().or_else(|| timing::own_position(&config, rank));
         let place = Place { node: rank, nodes: joined.boot.size(), position };
         trace::open(&config, place, true)?;
         exit::install_panic_hook();
@@ -433,7 +432,7 @@ static REPORTED: AtomicU64 = AtomicU64::new(0);
 /// Lets `write` know what timing mode adds to the traffic matrix. Without a job that is nothing.
 pub fn with_hardware_traffic(write: impl FnOnce(&trace::Hardware<'_>)) {
     let job = Job::get().ok();
-    let topology = job.and_then(|job| job.config.timing.topology.as_deref());
+    let topology = job.and_then(|job| timing::topology(&job.config));
     write(&trace::Hardware { topology, traffic: &|node| timing::traffic(&job?.adapter, node) });
 }
 

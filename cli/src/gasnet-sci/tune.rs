@@ -172,7 +172,7 @@ fn wrap(shm: Shm) -> io::Result<Measured> {
     Ok(shm)
 }
 
-/// As slow as GASNET_SCI_TIMING says.
+/// As slow as GASNET_SCI_TIMING says. Only ratios count, so the scale does not.
 #[cfg(feature = "timed")]
 fn wrap(shm: Shm) -> io::Result<Measured> {
     use gasnet_sci::sci::model::{Timing, Topology, fields_of_file};
@@ -180,7 +180,6 @@ fn wrap(shm: Shm) -> io::Result<Measured> {
     let timing = Config::survey().config.timing;
     let parsed = Timing::parse(timing.profile.as_deref().unwrap_or(""), fields_of_file).map_err(io::Error::other)?;
     let hardware = parsed.ok_or_else(|| io::Error::other("GASNET_SCI_TIMING names no profile"))?.hardware;
-    let hardware = hardware.scaled(timing.scale.into());
     Ok(Timed::new(shm, Setup { hardware, topology: Topology::Apart, positions: [0, 1].into(), links: Links::own(0) }))
 }
 

@@ -39,7 +39,8 @@ struct Place {
     rest: BTreeMap<String, Value>,
 }
 
-/// A matrix file, of a node or of a job.
+/// A matrix file, of a node or of a job. Rows and places keep fields that this program does not know. A new field of the file itself is
+/// lost unless it is added here, in `joined` and in `print`.
 #[derive(Deserialize)]
 struct Matrix {
     format: String,

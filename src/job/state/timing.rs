@@ -7,8 +7,8 @@
 use crate::base::config::Config;
 use crate::base::error::Error;
 use crate::job::places::Places;
-use crate::sci::Host;
 use crate::sci::hosts::Hosts;
+use crate::sci::{Host, IS_TIMED};
 use crate::supervise::JobHeader;
 
 #[cfg(not(feature = "timed"))]
@@ -141,6 +141,17 @@ mod this {
         // SAFETY: page-aligned memory of at least so many words, mapped as long as `map` lives. Only `Links` uses it.
         Ok(unsafe { Links::mapped(words, count, Arc::new((map, segment, own))) })
     }
+}
+
+/// How the nodes are connected, as the user wrote it, if this is a job in timing mode.
+pub fn topology(config: &Config) -> Option<&str> {
+    let timing = &config.timing;
+    timing.topology.as_deref().filter(|_| IS_TIMED && timing.profile.is_some())
+}
+
+/// The position that a node without a map has: its rank, where there is a topology.
+pub fn own_position(config: &Config, rank: u32) -> Option<u32> {
+    topology(config).map(|_| rank)
 }
 
 pub use this::{Wanted, traffic, wanted, wrap};

@@ -17,7 +17,7 @@ pub struct Parameters {
     pub gap16: f64,
     /// Packets that may be under way at once.
     pub outstanding: u32,
-    /// From the arrival of a packet to the arrival of its acknowledgement.
+    /// From the arrival of a packet to the arrival of its acknowledgement. Users write `return`.
     pub back: f64,
     /// Reading one line, or part of one.
     pub read: f64,
@@ -27,9 +27,9 @@ pub struct Parameters {
     pub rate: f64,
     /// Connecting to a segment and mapping it.
     pub map: f64,
-    /// Each hop but the first.
+    /// Each hop but the first; where `staged`, each hop.
     pub hop: f64,
-    /// Each change from one ring to another.
+    /// Each change from one ring to another; where `staged`, per 64 bytes.
     pub turn: f64,
     /// Rate of a link.
     pub link: f64,
@@ -37,8 +37,8 @@ pub struct Parameters {
     pub interrupt: f64,
     /// How much later a packet with a message counts as arrived: the software of then.
     pub message: f64,
-    /// The times are sums of the stages that a transfer passes (`scipos`), and the caller waits for each transfer. Then
-    /// `latency`, `gap`, `read`, `setup`, `rate`, `link` and `outstanding` mean nothing.
+    /// The times are sums of the stages that a transfer passes (`scipos`), and the caller waits for each transfer. The parameters of
+    /// `COMPUTED` in `text.rs`, and `link`, are not used then.
     pub staged: bool,
     /// How many times as slow as the hardware the stages are. All other times above are scaled themselves.
     pub stage_scale: f64,
@@ -78,7 +78,7 @@ const COUNT: Parameters = Parameters {
 /// OptiSCI. Its times are in `stages`.
 const SCIPOS: Parameters = Parameters { hop: 33.0, turn: 12.0, staged: true, ..COUNT };
 
-/// The gaps are 24 and 12 cycles of the 33 MHz bus, less what DECK's 87.72 MB/s leave: 64 bytes / 729.6 ns.
+/// `gap` follows from the 87.72 MB/s that DECK-SCI measured: 64 bytes / 729.6 ns, about 24 cycles of the 33 MHz bus. `gap16` is 12 cycles.
 const D312: Parameters = Parameters {
     latency: 4400.0,
     latency16: 4450.0,

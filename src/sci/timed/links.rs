@@ -40,6 +40,11 @@ impl Burst {
         Burst { on_way, beside }
     }
 
+    /// What reads of so many lines bring back. The rest of the rings is the way of the requests, which count for themselves.
+    pub fn of_data(lines: usize) -> Burst {
+        Burst { on_way: lines as u64 * u64::from(LINK_BYTES[0].0), beside: 0 }
+    }
+
     /// The requests of reads of so many lines.
     pub fn of_requests(lines: usize) -> Burst {
         Burst { on_way: lines as u64 * u64::from(LINK_BYTES[1].0), beside: 0 }

@@ -198,7 +198,7 @@ impl<A: Adapter<Remote: RemoteRead>> RemoteRead for TimedMap<A> {
             let part = burst.min(len - at);
             let lines = part.div_ceil(LINE);
             time += core.pass(self.peer, Burst::of_requests(lines), time);
-            time += core.pass_back(self.peer, Burst::of_write(lines, 0), time);
+            time += core.pass_back(self.peer, Burst::of_data(lines), time);
             time += hardware.read_of(part, core.way(self.peer), core.way_back(self.peer));
             core.wait_until(time);
             // SAFETY: the caller promises that `to` is writable for `len` bytes, of which this is a part.

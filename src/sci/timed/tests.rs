@@ -118,6 +118,7 @@ fn rule_3_a_look_delivers_what_is_due() {
         nodes[1].progress(false);
         word(&local, 8) == 5
     });
+    nodes[1].deliver(); // the helper may have stored the word, and not have noted yet that it was the last
     assert!(!nodes[1].is_expecting(), "nothing is on its way");
 }
 
@@ -180,7 +181,8 @@ fn rule_6_dma_copies_at_once_and_is_done_at_its_time() {
     let ticket = unsafe { queue.enqueue(source.as_ptr().cast(), remote, 0, 8192) }.unwrap();
     assert!(queue.poll(ticket) == DmaState::Pending || clock_ns() - start >= 6_000_000);
     assert_eq!(word(local, 8184), 7, "copied at once");
-    assert_eq!(queue.wait(ticket, Duration::from_nanos(1)), Err(SciError::TimedOut));
+    let early = queue.wait(ticket, Duration::from_nanos(1));
+    assert!(early == Err(SciError::TimedOut) || clock_ns() - start >= 6_000_000, "{early:?}");
     assert_eq!(queue.wait(ticket, Duration::from_secs(20)), Ok(DmaState::Done));
     assert!(clock_ns() - start >= 6_577_000, "30 us and 8192 bytes at 229 MB/s");
 }

@@ -72,7 +72,7 @@ pub fn table(bench: &Bench) -> String {
     out
 }
 
-/// The same for a terminal: what a document or a model is more than `part` away from.
+/// The same in a line for a terminal: between which quotients to the model all that was measured lies.
 pub fn summary(bench: &Bench) -> Option<String> {
     let lines = lines(bench);
     let parts: Vec<f64> = lines.iter().filter_map(|line| quotient(line, line.model)).collect();

@@ -146,13 +146,9 @@ impl Host {
     /// A CPU cannot be used.
     pub fn measured(&self, mut costs: Costs) -> Result<Costs, String> {
         for tier in Tier::ALL {
-            let nearest = |a: &Seat, b: &Seat| {
-                let common = a.within.iter().zip(&b.within).take_while(|(x, y)| x == y).last();
-                common.map_or(Tier::Host, |((tier, _), _)| *tier)
-            };
-            let pairs =
-                self.cpus.iter().enumerate().flat_map(|(at, a)| self.cpus[at + 1..].iter().map(move |b| (a, b)));
-            let Some((a, b)) = pairs.into_iter().find(|(a, b)| nearest(a, b) == tier) else { continue };
+            let pairs = pairs(&self.cpus).filter(|(a, b)| nearest(a, b) == tier);
+            // Those that are farther apart cost more by their distance.
+            let Some((a, b)) = pairs.min_by_key(|(a, b)| self.distance(a, b)) else { continue };
             if let (Spot::Cpus(a), Spot::Cpus(b)) = (&a.spot, &b.spot) {
                 costs[tier as usize] = measure::between(a[0], b[0])
                     .map_err(|error| format!("--measure between CPUs {} and {}: {error}", a[0], b[0]))?;
@@ -161,17 +157,37 @@ impl Host {
         Ok(costs)
     }
 
-    /// How far the NUMA nodes of two seats are apart, as part of the least distance of two nodes; 1 if the system does not say.
-    fn remoteness(&self, a: &Seat, b: &Seat) -> f64 {
+    /// How far the NUMA nodes of two seats are apart. `None`: they are the same, or the system does not say.
+    fn distance(&self, a: &Seat, b: &Seat) -> Option<usize> {
         let numa = |seat: &Seat| seat.within.iter().find(|(tier, _)| *tier == Tier::Numa).map(|(_, id)| *id);
-        let apart = numa(a).zip(numa(b)).filter(|(a, b)| a != b).and_then(|pair| self.distances.get(&pair));
-        let least = self.distances.iter().filter(|((a, b), _)| a != b).map(|(_, distance)| *distance).min();
-        apart.zip(least).map_or(1.0, |(apart, least)| *apart as f64 / least.max(1) as f64)
+        numa(a).zip(numa(b)).filter(|(a, b)| a != b).and_then(|pair| self.distances.get(&pair).copied())
+    }
+
+    /// The least distance of seats in different NUMA nodes, by the nearest thing that they have in common.
+    fn least_distances(&self) -> HashMap<Tier, usize> {
+        let mut least = HashMap::new();
+        for (a, b) in pairs(if self.distances.is_empty() { &[] } else { &self.cores }) {
+            if let Some(distance) = self.distance(a, b) {
+                let known = least.entry(nearest(a, b)).or_insert(distance);
+                *known = distance.min(*known);
+            }
+        }
+        least
     }
 
     fn seats(&self, by_cpu: bool) -> &[Seat] {
         if by_cpu { &self.cpus } else { &self.cores }
     }
+}
+
+fn pairs(seats: &[Seat]) -> impl Iterator<Item = (&Seat, &Seat)> {
+    seats.iter().enumerate().flat_map(|(at, a)| seats[at + 1..].iter().map(move |b| (a, b)))
+}
+
+// The nearest thing that two seats of a host have in common.
+fn nearest(a: &Seat, b: &Seat) -> Tier {
+    let common = a.within.iter().zip(&b.within).take_while(|(x, y)| x == y).last();
+    common.map_or(Tier::Host, |((tier, _), _)| *tier)
 }
 
 // The distances of NUMA nodes, from their files, which have a number for each node that is there.
@@ -224,10 +240,15 @@ pub fn machine(
         rates[2 * vertex + 1] = rate(least(&|other| between(other, host).beta));
     }
     let shared = tree.clone();
+    let least: Vec<HashMap<Tier, usize>> = hosts.iter().map(Host::least_distances).collect();
     Machine::plain(topology, Shape::Tree(tree), places, rates, |p, q| match tiers[shared.common(p, q)] {
         Tier::Network => (Tier::Network.name().into(), between(homes[p], homes[q])),
         tier => {
-            let (line, far) = (costs[tier as usize], hosts[homes[p]].remoteness(seats[p], seats[q]));
+            // The line of a tier is that of the nearest such pair.
+            let distance = hosts[homes[p]].distance(seats[p], seats[q]);
+            let part = distance.zip(least[homes[p]].get(&nearest(seats[p], seats[q])));
+            let far = part.map_or(1.0, |(distance, least)| distance as f64 / (*least).max(1) as f64);
+            let line = costs[tier as usize];
             let apart = if far > 1.0 { format!(", {far:.2} times as far") } else { String::new() };
             (format!("same {}{apart}", tier.name()), Line { alpha: line.alpha * far, ..line })
         }
@@ -318,18 +339,20 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         };
-        write("cpu/online".into(), "0-2\n");
-        write("node/online".into(), "0-2\n");
-        for (node, distance) in ["10 20 30\n", "20 10 20\n", "30 20 10\n"].into_iter().enumerate() {
+        write("cpu/online".into(), "0-3\n");
+        write("node/online".into(), "0-3\n");
+        // Nodes 0 and 1 are in one package; 2 and 3 are packages of their own.
+        let distances = ["10 12 20 30\n", "12 10 20 30\n", "20 20 10 20\n", "30 30 20 10\n"];
+        for (node, distance) in distances.into_iter().enumerate() {
             write(format!("node/node{node}/cpulist"), &format!("{node}\n"));
             write(format!("node/node{node}/distance"), distance);
-            write(format!("cpu/cpu{node}/topology/physical_package_id"), &format!("{node}\n"));
+            write(format!("cpu/cpu{node}/topology/physical_package_id"), &format!("{}\n", node.max(1)));
         }
         let host = Host::copied("far", &root).unwrap();
-        let machine = machine("host", &[host], 3, &assumed(), |_, _| Line::default());
+        let machine = machine("host", &[host], 4, &assumed(), |_, _| Line::default());
         fs::remove_dir_all(root).unwrap();
-        assert_eq!([1, 2].map(|q| alpha(&machine, 0, q)), [250.0, 375.0]);
-        assert_eq!(alpha(&machine, 1, 2), 250.0);
+        assert_eq!([1, 2, 3].map(|q| alpha(&machine, 0, q)), [120.0, 250.0, 375.0]);
+        assert_eq!(alpha(&machine, 2, 3), 250.0);
         assert!(machine.levels.iter().any(|level| level.name == "same host, 1.50 times as far"));
     }
 

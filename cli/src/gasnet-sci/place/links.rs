@@ -83,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// The links, in the order of their numbers.
+    /// The links, in the order of their numbers, which for SCI links `Topology::loads` of the library gives.
     pub fn links(&self) -> Vec<Link> {
         let link = |from: String, to: String| Link { from, to };
         let at = |position: u32| format!("{position}");
@@ -128,7 +128,8 @@ impl Shape {
         }
     }
 
-    /// A number below that of positions, or 2, that is the same for pairs of one distance: how far `q` lies beyond `p` round the rings.
+    /// A key for the cache of levels in `Machine::sci`: how far `q` lies beyond `p` round the rings. Pairs with the same key are equally
+    /// far apart, there and back, because every position sees the same topology. It is below the number of positions, or below 2.
     pub fn offset(&self, p: usize, q: usize) -> usize {
         let round = |from: usize, to: usize, nodes: u32| {
             let nodes = nodes as usize;
@@ -140,7 +141,7 @@ impl Shape {
                 let row = *x as usize;
                 round(p / row, q / row, *y) * row + round(p % row, q % row, *x)
             }
-            _ => usize::from(p != q),
+            Shape::Sci(Topology::Switch(_) | Topology::Apart) | Shape::Tree(_) | Shape::Points => usize::from(p != q),
         }
     }
 

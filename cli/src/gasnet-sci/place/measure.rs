@@ -10,7 +10,7 @@ use gasnet_sci::os::sys;
 use gasnet_sci::sync::{AtomicU64, Ordering};
 use std::hint::{black_box, spin_loop};
 use std::io;
-use std::sync::Barrier;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Round trips of a sample.
@@ -19,6 +19,8 @@ const TRIPS: u64 = 20_000;
 const BYTES: usize = 256 << 10;
 /// Copies of a sample.
 const COPIES: u64 = 64;
+/// Looks in vain until a thread yields.
+const PATIENCE: u32 = 10_000;
 /// Samples, of which the median counts.
 const SAMPLES: usize = 9;
 
@@ -29,8 +31,11 @@ struct Lap(AtomicU64);
 impl Lap {
     fn wait_for(&self, lap: u64) {
         // ORDERING: Acquire ↔ the Release of `tell`: what the other thread wrote before is seen.
+        let mut looks = 0;
         while self.0.load(Ordering::Acquire) != lap {
-            spin_loop();
+            looks += 1;
+            // A look takes some nanoseconds, a lap less than a microsecond. The other thread may not have the CPU that it waits for.
+            if looks % PATIENCE == 0 { thread::yield_now() } else { spin_loop() }
         }
     }
 
@@ -45,6 +50,9 @@ impl Lap {
 /// # Errors
 /// This process may not use one of them.
 pub fn between(a: usize, b: usize) -> io::Result<Line> {
+    // Two measurements at the same time would spoil each other.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut alphas = Vec::new();
     let mut betas = Vec::new();
     for _ in 0..SAMPLES {
@@ -59,29 +67,40 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Runs `mine` on CPU `a` and `theirs` on CPU `b` at the same time. Both threads bind themselves before one waits for the other, so
-/// that no failure leaves a thread waiting.
-fn together<T: Send>(
-    a: usize,
-    b: usize,
-    mine: impl FnOnce() -> T + Send,
-    theirs: impl FnOnce() + Send,
-) -> io::Result<T> {
-    let (ready, unbound) = (Barrier::new(2), AtomicU64::new(0));
-    let begin = |cpu: usize| {
-        let bound = sys::bind_to_cpus(&[cpu]);
-        // Relaxed, both: the barrier orders them.
-        unbound.fetch_add(bound.is_err().into(), Ordering::Relaxed);
-        ready.wait();
-        bound.map(|()| unbound.load(Ordering::Relaxed) == 0)
-    };
-    let begin = &begin;
-    thread::scope(|scope| {
-        let other = scope.spawn(move || begin(b).map(|both| both.then(theirs)));
-        let own = scope.spawn(move || begin(a).map(|both| both.then(mine)));
-        let (other, own) = (other.join().expect("no panic"), own.join().expect("no panic"));
-        other.and(own)?.ok_or_else(|| io::Error::other("a CPU may not be used"))
-    })
+/// Runs `mine` on CPU `a`, by this thread, and `theirs` on CPU `b` at the same time. This thread may use all its CPUs again afterwards.
+fn together<T>(a: usize, b: usize, mine: impl FnOnce() -> T, theirs: impl FnOnce() + Send) -> io::Result<T> {
+    /// The other thread's state: it begins, it is bound and waits for this one, it is not bound.
+    const BOUND: u64 = 1;
+    const UNBOUND: u64 = 2;
+    const GO: u64 = 3;
+    let before = sys::usable_cpus();
+    sys::bind_to_cpus(&[a])?;
+    let state = Lap(AtomicU64::new(0));
+    let result = thread::scope(|scope| {
+        let other = || {
+            let bound = sys::bind_to_cpus(&[b]);
+            state.tell(if bound.is_ok() { BOUND } else { UNBOUND });
+            if bound.is_ok() {
+                state.wait_for(GO);
+                theirs();
+            }
+            bound
+        };
+        let other = thread::Builder::new().spawn_scoped(scope, other)?;
+        // ORDERING: Acquire ↔ the Release of `tell`.
+        while state.0.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        let is_bound = state.0.load(Ordering::Acquire) == BOUND; // ORDERING: as above
+        let taken = is_bound.then(|| {
+            state.tell(GO);
+            mine()
+        });
+        let bound = other.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the measurement ended")));
+        bound.and_then(|()| taken.ok_or_else(|| io::Error::other("a CPU may not be used")))
+    });
+    sys::bind_to_cpus(&before)?;
+    result
 }
 
 /// Nanoseconds of a round trip of a line.

@@ -109,14 +109,20 @@ impl Model {
     }
 
     /// Takes a model from JSON: a profile's name with changes, or an object of parameters, where `profile` names the one that has the
-    /// others.
+    /// others (`d339` if it is missing).
     pub fn of_json(value: &Value) -> Result<Model, String> {
         match value {
             Value::String(text) => {
                 // A file does not name another one: that one could name the first again.
                 Model::of(text, Timing::parse(text, |file| Err(format!("'{file}' is no built-in model")))?)
             }
-            Value::Object(_) => Model::of("own parameters", Some(Timing::of_fields("model", fields(value)?)?)),
+            Value::Object(_) => {
+                let mut fields = fields(value)?;
+                if !fields.iter().any(|(name, _)| name == "profile") {
+                    fields.push(("profile".into(), "d339".into()));
+                }
+                Model::of("own parameters", Some(Timing::of_fields("model", fields)?))
+            }
             _ => Err("a model is its name or an object of parameters".into()),
         }
     }
@@ -259,6 +265,8 @@ mod tests {
         let json = serde_json::json!({"profile": "d312", "hop": "1us", "latency": 5});
         let far = Distance { there: Way { hops: 3, turns: 1 }, back: Way { hops: 1, turns: 1 } };
         assert_eq!(Model::of_json(&json).unwrap().line(Class::Packet, &far).alpha, 2017.0);
+        let alone = serde_json::json!({"setup": "12us"});
+        assert_eq!(Model::of_json(&alone).unwrap().line(Class::Dma, &NEXT).alpha, 12000.0);
         for (text, what) in [
             ("d340", "'d340' is not off"),
             ("d339,setup", "is not name=value"),

@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::matrix::MOST;
 use super::model::{Line, Model};
 use crate::map::{Place, Spot};
-use gasnet_sci::sci::model::Topology;
+use gasnet_sci::sci::model::{Topology, is_file};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub struct Wanted<'a> {
 /// It is no topology, or has too few positions. The message names it.
 pub fn read(text: &str, wanted: &Wanted<'_>) -> Result<Machine, String> {
     let ranks = wanted.ranks;
-    let described = if text.contains(['.', '/']) {
+    let described = if is_file(text) {
         let json = fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?;
         of_json(&json).map_err(|error| format!("{text}: {error}"))?
     } else {
@@ -125,7 +125,7 @@ fn word(text: &str) -> Result<Form, String> {
     if text == "host" {
         return Ok(Form::Host(HostForm::default()));
     }
-    let other = |error| format!("{error}, nor host, nor a JSON file (with . or / in its name)");
+    let other = |error| format!("{error}, nor host, nor a JSON file (its name has a / or ends in .json)");
     Ok(match Topology::parse(text).map_err(other)? {
         Topology::Torus(x, y) => Form::Torus { x, y },
         Topology::Switch(nodes) => Form::Switch { nodes },

@@ -31,7 +31,7 @@ pub(super) const VARS: &[Var] = &[
         aliases: &[],
         default: "a link for each pair",
         doc: "in timing mode: how the nodes are connected",
-        form: "ring:N, torus:XxY or switch:N",
+        form: "ring:N, torus:XxY, switch:N or a JSON file",
         set: |c, v| put(&mut c.timing.topology, Some(Some(v.trim().to_owned()))),
     },
 ];
