@@ -362,7 +362,8 @@ fn found(
     Ok(Finding { name, value: best.map(|(len, _)| len), why })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one of some values; there is one.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -86,8 +86,7 @@ mod this {
     pub fn wrap(hosts: Hosts, wanted: Wanted, places: &Places, header: &JobHeader) -> Result<Host, Error> {
         let Wanted { hardware, topology } = wanted;
         let nodes = header.records().len() as u32;
-        let mapped: Option<Vec<u32>> = header.records().iter().map(|record| record.position()).collect();
-        let positions = mapped.unwrap_or_else(|| (0..nodes).collect());
+        let positions = positions(&header.records().iter().map(|record| record.position()).collect::<Vec<_>>())?;
         if places.far_from(hosts.node().0.into()).is_some() {
             return Err(Error::resource(
                 "timing mode is for one host: start all nodes on this one, or unset GASNET_SCI_TIMING",
@@ -107,6 +106,21 @@ mod this {
         }
         let links = links(&hosts, topology.links() as usize)?;
         Ok(Timed::new(hosts, Setup { hardware, topology, positions: positions.into(), links }))
+    }
+
+    /// The positions of all nodes: those of a map, or else their ranks.
+    pub(super) fn positions(mapped: &[Option<u32>]) -> Result<Vec<u32>, Error> {
+        if mapped.iter().all(Option::is_none) {
+            return Ok((0..mapped.len() as u32).collect());
+        }
+        let all = mapped.iter().enumerate().map(|(rank, position)| {
+            position.ok_or_else(|| {
+                Error::resource(format_args!(
+                    "the map gives node {rank} no position, but others: in timing mode each node needs one (pos:K), or none"
+                ))
+            })
+        });
+        all.collect()
     }
 
     /// What has gone to `node` over the hardware, as an object of the traffic matrix; `None`: nothing.
@@ -172,6 +186,15 @@ mod tests {
         let error = wanted(&mut with("d339")).err().expect("refused").to_string();
         assert!(error.contains("GASNET_SCI_TIMING=d339") && error.contains("gasnetrun_sci"), "{error}");
         assert!(error.contains("libgasnet_sci_timed.a"), "{error}");
+    }
+
+    #[test]
+    #[cfg(feature = "timed")]
+    fn a_map_gives_all_nodes_positions_or_none() {
+        assert_eq!(this::positions(&[None, None, None]).unwrap(), [0, 1, 2]);
+        assert_eq!(this::positions(&[Some(2), Some(0)]).unwrap(), [2, 0]);
+        let error = this::positions(&[Some(1), None]).expect_err("refused").to_string();
+        assert!(error.contains("node 1 no position"), "{error}");
     }
 
     #[test]

@@ -76,7 +76,8 @@ impl Topology {
         Topology::of_json(&value_of_file(file)?).map_err(|error| format!("{file}: {error}"))
     }
 
-    fn of_json(value: &Value) -> Result<Topology, String> {
+    /// Reads the object of such a file.
+    pub fn of_json(value: &Value) -> Result<Topology, String> {
         let number =
             |name: &str| value[name].as_u64().ok_or_else(|| format!("\"{name}\" is not a number of positions"));
         match value["kind"].as_str() {

@@ -6,6 +6,7 @@
 //! Must not know: traffic, topologies.
 
 use super::model::Line;
+use crate::tune::median;
 use gasnet_sci::os::sys;
 use gasnet_sci::sync::{AtomicU64, Ordering};
 use std::hint::{black_box, spin_loop};
@@ -30,8 +31,8 @@ struct Lap(AtomicU64);
 
 impl Lap {
     fn wait_for(&self, lap: u64) {
-        // ORDERING: Acquire ↔ the Release of `tell`: what the other thread wrote before is seen.
         let mut looks = 0;
+        // ORDERING: Acquire ↔ the Release of `tell`: what the other thread wrote before is seen.
         while self.0.load(Ordering::Acquire) != lap {
             looks += 1;
             // A look takes some nanoseconds, a lap less than a microsecond. The other thread may not have the CPU that it waits for.
@@ -62,16 +63,11 @@ pub fn between(a: usize, b: usize) -> io::Result<Line> {
     Ok(Line { alpha: median(alphas), beta: median(betas) })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 /// Runs `mine` on CPU `a`, by this thread, and `theirs` on CPU `b` at the same time. This thread may use all its CPUs again afterwards.
 fn together<T>(a: usize, b: usize, mine: impl FnOnce() -> T, theirs: impl FnOnce() + Send) -> io::Result<T> {
-    /// The other thread's state: it begins, it is bound and waits for this one, it is not bound.
-    const BOUND: u64 = 1;
-    const UNBOUND: u64 = 2;
+    // What the other thread has come to, or what it is told. Before that: 0.
+    const IS_BOUND: u64 = 1;
+    const IS_NOT_BOUND: u64 = 2;
     const GO: u64 = 3;
     let before = sys::usable_cpus();
     sys::bind_to_cpus(&[a])?;
@@ -79,7 +75,7 @@ fn together<T>(a: usize, b: usize, mine: impl FnOnce() -> T, theirs: impl FnOnce
     let result = thread::scope(|scope| {
         let other = || {
             let bound = sys::bind_to_cpus(&[b]);
-            state.tell(if bound.is_ok() { BOUND } else { UNBOUND });
+            state.tell(if bound.is_ok() { IS_BOUND } else { IS_NOT_BOUND });
             if bound.is_ok() {
                 state.wait_for(GO);
                 theirs();
@@ -91,7 +87,7 @@ fn together<T>(a: usize, b: usize, mine: impl FnOnce() -> T, theirs: impl FnOnce
         while state.0.load(Ordering::Acquire) == 0 {
             thread::yield_now();
         }
-        let is_bound = state.0.load(Ordering::Acquire) == BOUND; // ORDERING: as above
+        let is_bound = state.0.load(Ordering::Acquire) == IS_BOUND; // ORDERING: as above
         let taken = is_bound.then(|| {
             state.tell(GO);
             mine()

@@ -1,8 +1,8 @@
 //! `gasnet-sci place`: which rank should run at which position, so that the traffic of a run costs least.
 //!
-//! Data goes one way. `matrix` reads what was recorded, `topology` makes a `machine` out of `links` and `model`, or of a `host` and what `measure` finds there;
-//! `cost` adds up what a mapping costs, `search` looks for the best one, `report`, `text` and `page` show the answer. `segments`
-//! is OptiSCI's problem, where segments are placed too.
+//! Data goes one way. `matrix` reads what was recorded. `topology` makes a `machine` out of `links` and `model`, or of a `host` and
+//! what `measure` finds there. `cost` adds up what a mapping costs, `search` looks for the best one. `report`, `text` and `page` show
+//! the answer. `segments` is OptiSCI's problem, where segments are placed too.
 
 mod cost;
 mod host;

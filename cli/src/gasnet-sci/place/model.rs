@@ -157,26 +157,25 @@ impl Model {
 
     /// The time of one access of `size` bytes to another node's memory. It counts whole packets, which a line does not.
     pub fn access(&self, reads: bool, size: f64, way: &Distance) -> f64 {
-        let hardware = &self.hardware;
-        let lines = (size / PACKET).ceil();
+        let (hardware, bytes) = (&self.hardware, size as usize);
         match reads {
-            _ if hardware.staged => self.line(if reads { Class::Read } else { Class::Write }, way).of(1.0, size),
-            true => lines * hardware.read,
-            false => hardware.flight(Packet::Line, way.there) + (lines - 1.0).max(0.0) * hardware.pace(Packet::Line),
+            true => hardware.read_of(bytes, way.there, way.back),
+            false if hardware.staged => hardware.staged_write(bytes, way.there),
+            false => {
+                let more = bytes.div_ceil(PACKET as usize).saturating_sub(1);
+                hardware.flight(Packet::Line, way.there) + more as f64 * hardware.pace(Packet::Line)
+            }
         }
     }
 
     /// How operations of `class` load the links: by payload alone where times are sums of stages, for there nobody waits for a link.
     pub fn load(&self, class: Class) -> Load {
-        let [line, piece] = match self.hardware.staged {
-            true => [[PACKET, 0.0], [PIECE, 0.0]],
-            false => {
-                let [way, rest] = LINK_BYTES.map(|(line, piece)| [line, piece].map(f64::from));
-                [[way[0], rest[0]], [way[1], rest[1]]]
-            }
-        };
         let is_piece = !self.hardware.staged && matches!(class, Class::Piece | Class::Pieces);
-        let ([on, off], size) = if is_piece { (piece, PIECE) } else { (line, PACKET) };
+        let ([on, off], size) = match is_piece {
+            _ if self.hardware.staged => ([PACKET, 0.0], PACKET),
+            true => (LINK_BYTES.map(|(_, piece)| f64::from(piece)), PIECE),
+            false => (LINK_BYTES.map(|(line, _)| f64::from(line)), PACKET),
+        };
         let each = |bytes: f64| [bytes, 0.0];
         let per_byte = |bytes: f64| [0.0, bytes / size];
         match class {

@@ -68,12 +68,15 @@ struct Described {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Form {
-    Ring { nodes: u32 },
-    Torus { x: u32, y: u32 },
-    Switch { nodes: u32 },
+    /// SCI links, which the library reads.
+    #[serde(skip)]
+    Sci(Topology),
     Host(HostForm),
     Hosts(HostsForm),
-    Matrix { alpha: Vec<Vec<f64>>, beta: Vec<Vec<f64>> },
+    Matrix {
+        alpha: Vec<Vec<f64>>,
+        beta: Vec<Vec<f64>>,
+    },
 }
 
 #[derive(Deserialize, Default)]
@@ -126,12 +129,7 @@ fn word(text: &str) -> Result<Form, String> {
         return Ok(Form::Host(HostForm::default()));
     }
     let other = |error| format!("{error}, nor host, nor a JSON file (its name has a / or ends in .json)");
-    Ok(match Topology::parse(text).map_err(other)? {
-        Topology::Torus(x, y) => Form::Torus { x, y },
-        Topology::Switch(nodes) => Form::Switch { nodes },
-        Topology::Ring(nodes) => Form::Ring { nodes },
-        Topology::Apart => return Err(format!("'{text}' is no topology")),
-    })
+    Topology::parse(text).map(Form::Sci).map_err(other)
 }
 
 fn of_json(text: &str) -> Result<Described, String> {
@@ -141,21 +139,23 @@ fn of_json(text: &str) -> Result<Described, String> {
     if fields.contains_key("alpha") {
         fields.entry("kind").or_insert("matrix".into());
     }
-    let form = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let form = match value["kind"].as_str() {
+        Some("ring" | "torus" | "switch") => Form::Sci(Topology::of_json(&value)?),
+        _ => serde_json::from_value(value).map_err(|error| error.to_string())?,
+    };
     Ok(Described { form, model })
 }
 
 fn build(text: &str, described: Described, wanted: &Wanted<'_>) -> Result<Machine, String> {
     let Wanted { model: chosen, measure, ranks } = *wanted;
-    let is_sci = matches!(described.form, Form::Ring { .. } | Form::Torus { .. } | Form::Switch { .. });
+    let is_sci = matches!(described.form, Form::Sci(_));
     if chosen.is_some() && !is_sci {
         return Err("--model is for ring, torus and switch; this topology has costs of its own".into());
     }
     if measure && !matches!(&described.form, Form::Host(form) if form.sys.is_none()) {
         return Err("--measure is for this host: --topology host, or a file of that kind without sys".into());
     }
-    let sci = |topology: &str| {
-        let topology = Topology::parse(topology)?;
+    let sci = |topology: Topology| {
         let positions = topology.positions().map_or(0, |all| all as usize);
         if positions > MOST {
             return Err(format!("more than {MOST} positions"));
@@ -168,9 +168,7 @@ fn build(text: &str, described: Described, wanted: &Wanted<'_>) -> Result<Machin
         Ok(Machine::sci(text, topology, positions, &model))
     };
     match described.form {
-        Form::Ring { nodes } => sci(&format!("ring:{nodes}")),
-        Form::Torus { x, y } => sci(&format!("torus:{x}x{y}")),
-        Form::Switch { nodes } => sci(&format!("switch:{nodes}")),
+        Form::Sci(topology) => sci(topology),
         Form::Matrix { alpha, beta } => matrix(text, &alpha, &beta),
         Form::Host(form) => {
             let host = match &form.sys {
