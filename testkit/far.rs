@@ -17,7 +17,7 @@
 use crate::sci::delayed::{Store, Waiting};
 use crate::sci::dma::{DmaTarget, Queue};
 use crate::sci::reorder::Random;
-use crate::sci::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId, Turn};
+use crate::sci::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self, turn: Turn) -> bool {
+    fn progress(&self, thorough: bool) -> bool {
         for frames in &self.wires.0[self.node().0 as usize] {
             let count = self.random.lock().below(AT_ONCE + 1);
             let due: Vec<_> = {
@@ -115,7 +115,7 @@ where
             };
             due.into_iter().for_each(Waiting::deliver);
         }
-        self.inner.progress(turn)
+        self.inner.progress(thorough)
     }
 }
 

@@ -7,14 +7,14 @@
 use super::engine::Am;
 use super::watched::Seen;
 use crate::am::wait::Look;
-use crate::sci::{Adapter, Turn};
+use crate::sci::Adapter;
 use crate::sync::Ordering;
 
 impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. The work is bounded. True if there was anything.
     #[inline(always)]
     pub fn poll(&self) -> bool {
-        self.serve_in(Turn::Alone, Look::Glance)
+        self.serve(Look::Glance)
     }
 
     /// A poll that may be part of a client's own loop. After many empty ones it gives the core away, so that such a loop does
@@ -26,7 +26,7 @@ impl<A: Adapter> Am<A> {
         let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
             Some(inbox) if idle => {
-                if self.adapter.progress(Turn::Alone) {
+                if self.adapter.progress(false) {
                     self.waiter.found();
                 }
                 inbox.poll_in_loop(self);
@@ -77,7 +77,7 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return;
         }
-        let came = self.adapter.progress(Turn::Alone);
+        let came = self.adapter.progress(false);
         // While another thread is polling, this poll has nothing to do.
         let (mut found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
         found |= came;
@@ -101,19 +101,14 @@ impl<A: Adapter> Am<A> {
         !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
     }
 
-    /// A poll of a wait, as thorough as `look` asks.
+    /// A poll as thorough as `look` asks.
     #[inline(always)]
     pub(crate) fn serve(&self, look: Look) -> bool {
-        self.serve_in(look.turn(), look)
-    }
-
-    #[inline(always)]
-    fn serve_in(&self, turn: Turn, look: Look) -> bool {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
             return false;
         }
-        let came = self.adapter.progress(turn);
+        let came = self.adapter.progress(look != Look::Glance);
         let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false) || came;
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
         if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
@@ -173,7 +168,7 @@ impl<A: Adapter> Am<A> {
     fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
         // A look at the network is a system call: no pause is needed between two of them.
         let gaps = !self.adapter.is_expecting();
-        let poll = |look: Look| self.serve(look) || (look == Look::Last && ready());
+        let poll = |look| self.serve(look) || (look == Look::Last && ready());
         let next = self.waiter.step(failed, &self.interrupt, gaps, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.
         let _ = self.inbox.try_with(|inbox| inbox.let_header_poll(self));

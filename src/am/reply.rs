@@ -139,7 +139,7 @@ impl<A: Adapter> Am<A> {
                 return span;
             }
             failed = self.waiter.step(failed, &self.interrupt, true, |look| {
-                let came = self.adapter.progress(look.turn()) | inbox.poll_replies(self);
+                let came = self.adapter.progress(look != Look::Glance) | inbox.poll_replies(self);
                 self.adapter.settle();
                 came || (look == Look::Last && room().is_some())
             });

@@ -20,7 +20,7 @@
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
 use crate::os::sys;
-use crate::sci::{Interrupt, Turn};
+use crate::sci::Interrupt;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]
 use std::cell::Cell;
@@ -81,14 +81,6 @@ pub enum Look {
     Whole,
     /// The last poll before a sleep, after arming: as `Whole`, and it checks what is waited for.
     Last,
-}
-
-impl Look {
-    /// What the adapter is told of such a poll of a wait.
-    #[inline(always)]
-    pub fn turn(self) -> Turn {
-        if self == Look::Glance { Turn::InWait } else { Turn::Last }
-    }
 }
 
 /// How the threads of this node wait.

@@ -284,17 +284,6 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     }
 }
 
-/// Which poll lets an adapter work ([`Adapter::progress`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// One alone: its caller may have done anything since the one before.
-    Alone,
-    /// One of a wait: others came right before it, and come right after.
-    InWait,
-    /// The last one before the core is given away.
-    Last,
-}
-
 /// One way of reaching memory of other nodes. Cheap to clone.
 pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// Mapped local segment.
@@ -328,9 +317,9 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
     /// Lets the adapter work. The library's polls call it; the header's own polls, and those that follow a find of the
-    /// header's, do not. True if anything came. Nothing to do for shared memory.
+    /// header's, do not. `thorough`: the core is given away next. True if anything came. Nothing to do for shared memory.
     #[inline(always)]
-    fn progress(&self, _turn: Turn) -> bool {
+    fn progress(&self, _thorough: bool) -> bool {
         false
     }
     /// Does something after which the stores that it made are on their way. An adapter may keep them together until then. `act`

@@ -14,7 +14,7 @@ use super::far::remote::FarMap;
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt};
 use super::pio;
 use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemoteSegment};
-use super::{Adapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId, Turn};
+use super::{Adapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId};
 use crate::os::sys;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
@@ -144,8 +144,8 @@ impl Adapter for Hosts {
     }
 
     #[inline(always)]
-    fn progress(&self, turn: Turn) -> bool {
-        self.far.as_ref().is_some_and(|outside| outside.far.progress(turn))
+    fn progress(&self, thorough: bool) -> bool {
+        self.far.as_ref().is_some_and(|outside| outside.far.progress(thorough))
     }
 
     #[inline(always)]

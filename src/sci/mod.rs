@@ -44,7 +44,7 @@ pub mod window;
 
 pub use adapter::{
     Adapter, DmaQueue, DmaState, DmaTicket, Interrupt, LocalMap, LocalSegment, Placement, Properties, RemoteInterrupt,
-    RemoteMap, RemoteRead, RemoteSegment, Turn, Words,
+    RemoteMap, RemoteRead, RemoteSegment, Words,
 };
 pub use address::{NodeId, SciAddr, SegmentId};
 pub use error::SciError;

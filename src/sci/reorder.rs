@@ -10,7 +10,7 @@
 
 use super::delayed::{Store, Waiting};
 use super::dma::{DmaTarget, Queue};
-use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId, Turn};
+use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -83,9 +83,9 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self, turn: Turn) -> bool {
+    fn progress(&self, thorough: bool) -> bool {
         self.lines.0.lock().stir();
-        self.inner.progress(turn)
+        self.inner.progress(thorough)
     }
 }
 
@@ -318,7 +318,7 @@ mod tests {
         let mut polls = 0;
         // ORDERING: Acquire ↔ the flag's Release.
         while local.word(0).load(Ordering::Acquire) == 0 {
-            b.progress(Turn::Alone);
+            b.progress(false);
             polls += 1;
             assert!(polls < 10_000, "rule 4");
         }

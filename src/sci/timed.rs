@@ -38,7 +38,7 @@ use self::core::Core;
 use super::hosts::{Hosts, HostsSegment};
 use super::model::{Parameters, Topology};
 use super::shm::Shm;
-use super::{Adapter, NodeId, Properties, SciError, SegmentId, Turn};
+use super::{Adapter, NodeId, Properties, SciError, SegmentId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,9 +105,9 @@ impl<A: Adapter> Adapter for Timed<A> {
         Ok(TimedRemoteInterrupt::new(self.inner.connect_interrupt(node)?, node, &self.core))
     }
 
-    fn progress(&self, turn: Turn) -> bool {
+    fn progress(&self, thorough: bool) -> bool {
         self.core.deliver_due();
-        self.inner.progress(turn)
+        self.inner.progress(thorough)
     }
 
     fn is_expecting(&self) -> bool {

@@ -38,7 +38,7 @@ pub mod wire;
 
 use crate::base::fatal;
 use crate::os::sys;
-use crate::sci::{SegmentId, Turn};
+use crate::sci::SegmentId;
 use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
 use parking_lot::{Mutex, MutexGuard};
@@ -238,13 +238,8 @@ impl Far {
     /// The poll is over that [`Far::hold`] began.
     #[inline(never)]
     pub fn release(&self) {
-        let has_kept = HOLDING.with(|held| {
-            held.on.set(false);
-            held.len.get() > 0
-        });
-        if has_kept {
-            self.send_held();
-        }
+        HOLDING.with(|held| held.on.set(false));
+        self.send_held();
     }
 
     /// Sends what a poll of this thread has kept back.
@@ -314,15 +309,13 @@ impl Far {
         }
     }
 
-    /// Lets the network work, now and then while it is quiet, always before the core is given away. True if anything came.
+    /// Lets the network work, now and then while it is quiet, always if `thorough`.
+    /// True if anything came.
     #[inline]
-    pub fn progress(&self, turn: Turn) -> bool {
-        let (warm, thorough) = (self.warm.load(Ordering::Relaxed), turn == Turn::Last); // Relaxed: a hint
+    pub fn progress(&self, thorough: bool) -> bool {
+        let warm = self.warm.load(Ordering::Relaxed); // Relaxed: a hint
         if warm != 0 || thorough {
             return self.look(warm, thorough);
-        }
-        if turn == Turn::InWait && self.quiet.passes() {
-            return false;
         }
         self.quiet.turn().is_some_and(|next| self.look(next, false))
     }

@@ -8,13 +8,12 @@
 //! next ones, as long as there are pauses.
 //!
 //! Time is counted in the processor's ticks, which take 8 ns to read, the system's clock 22 ns. Where the ticks of two processors
-//! differ, there are some looks too many or too few. Polls of a wait follow each other closely, so each [`GLANCES`]th of them reads the
-//! ticks: round trips of a Short within a host 3 % shorter on a fast clock of the VM, 9 % on a slow one (2026-11).
+//! differ, there are some looks too many or too few.
 //!
 //! Must not know: what a look does.
 
 use crate::os::sys;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The shortest time between two looks by polls in a loop. A wait that is about to give up the core looks at once.
@@ -25,8 +24,6 @@ const NEXT: u32 = 32;
 const PART: u64 = 8;
 /// There are pauses between [`NEXT`] polls if all together take so many times [`QUIET`]. In a loop they take 10 µs.
 const PAUSES: u64 = 4;
-/// Of so many polls of waits one reads the ticks.
-const GLANCES: u32 = 8;
 /// The rate of the ticks is known well enough after this time.
 const MEASURED: Duration = Duration::from_micros(100);
 /// The most ticks in [`QUIET`]: of a clock of 20 GHz. Two processors' ticks may differ by anything.
@@ -39,8 +36,6 @@ pub struct Quiet {
     looked: AtomicU64,
     /// When the network became quiet, in ticks.
     began: AtomicU64,
-    /// Polls of waits.
-    glances: AtomicU32,
     /// [`QUIET`] in ticks; 0 as long as their rate is not known.
     limit: AtomicU64,
     start: (u64, Instant),
@@ -52,7 +47,6 @@ impl Default for Quiet {
             polled: AtomicU64::new(0),
             looked: AtomicU64::new(0),
             began: AtomicU64::new(0),
-            glances: AtomicU32::new(0),
             limit: AtomicU64::new(0),
             start: (sys::counter(), Instant::now()),
         }
@@ -76,15 +70,6 @@ impl Quiet {
         self.looked.store(now, Ordering::Relaxed); // Relaxed: as above
         self.began.store(now, Ordering::Relaxed); // Relaxed: as above
         if now.wrapping_sub(before) >= PAUSES * limit { NEXT } else { 0 }
-    }
-
-    /// Counts a poll of a wait. True: it need not even ask for its turn.
-    #[inline(always)]
-    pub fn passes(&self) -> bool {
-        // Relaxed, both: hints; threads that lose a count read the ticks later.
-        let glances = self.glances.load(Ordering::Relaxed).wrapping_add(1);
-        self.glances.store(glances, Ordering::Relaxed); // Relaxed: as above
-        !glances.is_multiple_of(GLANCES)
     }
 
     /// Counts a poll. `None`: it need not look. `Some(0)`: this one looks. `Some(n)`: `n` polls look, this one included.
@@ -154,13 +139,6 @@ mod tests {
         assert_eq!(quiet.begin_at(150_000), NEXT);
         assert_eq!(quiet.begin_at(150_200), 0, "in a loop");
         assert_eq!(quiet.turn_at(150_300), None);
-    }
-
-    #[test]
-    fn one_of_many_polls_of_a_wait_asks_for_its_turn() {
-        let quiet = Quiet::default();
-        let asks = (0..4 * GLANCES).filter(|_| !quiet.passes()).count();
-        assert_eq!(asks, 4);
     }
 
     #[test]
