@@ -2,7 +2,7 @@
 
 passed=0 failed=0
 checked=$(basename "$0")
-pass() { passed=$((passed + 1)); }
+pass() { passed=$((passed + ${1:-1})); }
 fail() { failed=$((failed + 1)); say "FAILED: $checked: $*"; }
 
 # A profile of its own; no sandbox, because root in a container may not make one; no other part of Chromium may use the network.

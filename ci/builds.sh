@@ -93,6 +93,18 @@ overlap_builds='
 --debug                         | parsync         | 2         | fork          | GASNET_SCI_DMA=always GASNET_SCI_DMA_THREAD_MIN=64
 '
 
+# The programs of mail boxes. The last rows are two hosts, as far as the library can tell.
+deck_builds='
+                                        | seq par | 1 2 4 | fork     |
+                                        | par     | 3     | launcher |
+--debug                                 | parsync | 2     | launcher |
+--segment everything --debug            | par     | 3     | fork     |
+--cc clang --static                     | par     | 2     | launcher | GASNET_SCI_SLOTS=4
+                                        | par     | 2     | fork     | GASNET_SCI_WINDOW=no
+                                        | seq     | 2 4   | fork     | GASNET_SCI_SPLIT=2 GASNET_SCI_NETWORK=tcp
+                                        | par     | 3     | fork     | GASNET_SCI_SPLIT=2 GASNET_SCI_NETWORK=tcp
+'
+
 # The programs, with the headers' inline code in them, under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize_builds='
 --sanitize address,undefined    | par             | 2         | launcher      |
@@ -104,6 +116,13 @@ sanitize_ex_builds='
 --sanitize address,undefined    | par             | 3         | fork          | GASNET_SCI_EXTENDED=ref
 --segment everything --debug --sanitize address,undefined | seq | 2 | launcher | GASNET_SCI_EXTENDED=ref
 --segment everything --debug --sanitize address,undefined | seq | 3 | fork     | GASNET_SCI_UNMAPPED=odd
+'
+
+# The same for programs of mail boxes: on one host, and on two as far as the library can tell. They return from main, and the library
+# keeps some memory until its process ends: that is no leak.
+sanitize_deck_builds='
+--sanitize address,undefined    | par             | 2         | launcher      | ASAN_OPTIONS=detect_leaks=0
+--sanitize address,undefined    | par             | 3         | fork          | ASAN_OPTIONS=detect_leaks=0 GASNET_SCI_SPLIT=2 GASNET_SCI_NETWORK=tcp
 '
 
 # Checks every access of the library and of the headers' inline code. A row's environment may end with a command that runs the

@@ -35,8 +35,14 @@ missing_packages() {
       munged) command -v munged >/dev/null || say munge ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;
       ip) { command -v ip && command -v unshare; } >/dev/null || say iproute2 util-linux ;;
+      sphinx-build) [ -x /usr/bin/sphinx-build ] || say python3-sphinx ;;
+      furo) [ -d /usr/lib/python3/dist-packages/furo ] || say furo ;;
+      myst) [ -d /usr/lib/python3/dist-packages/myst_parser ] || say python3-myst-parser ;;
+      dh) command -v dh >/dev/null || say debhelper ;;
+      xz) command -v xz >/dev/null || say xz-utils ;;
       ping) command -v ping >/dev/null || say iputils-ping ;;
-      gcc) { command -v gcc && command -v objcopy; } >/dev/null || say gcc libc6-dev binutils ;;
+      # rustc links by cc; a gcc without headers of C is of no use.
+      gcc) { command -v gcc && command -v cc && command -v objcopy && gcc -E -x c - <<<'#include <stdio.h>'; } >/dev/null 2>&1 || say gcc libc6-dev binutils ;;
       *) command -v "$word" >/dev/null || say "$word" ;;
     esac
   done
@@ -47,10 +53,26 @@ has_libclang() {
     compgen -G '/usr/lib*/libclang[-.]*so*' >/dev/null || compgen -G '/usr/lib/*/libclang[-.]*so*' >/dev/null
 }
 
-# Makes sure that cargo and the tools named by the words are there: installs them as root on Debian, else prints what is missing.
+# Makes sure that Rust and the tools named by the words are there.
 set_up() {
+  need_rust
+  need_tools "$@"
+}
+
+# Rust is the user's to install: distributions often have an older one.
+need_rust() {
+  local wanted have
+  wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+  { command -v cargo && command -v rustc; } >/dev/null || die "cargo is not found: install Rust $wanted or newer by rustup, https://rustup.rs"
+  have=$(rustc --version | awk '{ sub(/-.*/, "", $2); print $2 }')
+  [ -n "$have" ] || die "$(command -v rustc) does not say its version: a rustup without toolchain needs: rustup default stable"
+  [ "$(printf '%s\n' "$wanted" "$have" | sort -V | head -n 1)" = "$wanted" ] ||
+    die "Rust $wanted or newer is needed, $(command -v rustc) is $have: rustup update stable, or install rustup, https://rustup.rs"
+}
+
+# Installs the tools as root on Debian, else prints what is missing.
+need_tools() {
   local packages install log
-  command -v cargo >/dev/null || die "cargo is not found: install Rust, https://rustup.rs"
   packages=$(missing_packages "$@" | tr ' \n' '  ')
   [ -z "${packages// /}" ] && return
   install="apt-get install -y --no-install-recommends $packages"
@@ -96,13 +118,46 @@ tools_exports() {
   done | grep -oE 'gasnet[A-Za-z0-9_]+' | LC_ALL=C sort -u | comm -12 - <(exports)
 }
 
+# Ends the script after a build that failed. cargo has said why.
+not_built() { # WHAT
+  cargo tree --quiet --offline --locked >/dev/null 2>&1 ||
+    die "$1 failed: crates that it needs are not on this machine, and cargo could not fetch them. Without network, build from gasnet-sci-VERSION-source.tar.xz, which has them (docs/packages.md)"
+  die "$1 failed: see cargo's lines above"
+}
+
+# Builds by cargo, and shows that it goes on: on a terminal cargo's own lines, otherwise one every 30 s.
+cargo_build() { # WHAT CARGO-BUILD-OPTIONS...
+  local log ticker status
+  if [ -t 2 ]; then cargo build "${@:2}" </dev/null; return; fi
+  log=$(mktemp) || die "no temporary file"
+  cargo_progress "$1" "$log" $$ &
+  ticker=$!
+  cargo build --color never "${@:2}" </dev/null >"$log" 2>&1
+  status=$?
+  kill $ticker 2>/dev/null
+  wait $ticker 2>/dev/null
+  grep -vE '^ *(Compiling|Finished|Fresh|Blocking|Locking|Updating|Downloading|Downloaded|Adding) ' "$log" >&2
+  rm -f "$log"
+  return $status
+}
+
+# Every 30 s, or $CI_BUILD_LINE, a line about the build that writes to LOG, as long as process PARENT lives.
+cargo_progress() { # WHAT LOG PARENT
+  local seconds=0
+  while sleep 1 >/dev/null 2>&1 && kill -0 "$3" 2>/dev/null; do
+    seconds=$((seconds + 1))
+    [ $((seconds % ${CI_BUILD_LINE:-30})) -ne 0 ] ||
+      say "  $1: $(grep -c '^ *Compiling ' "$2") crates begun, $((seconds / 60)) min $((seconds % 60)) s" >&2
+  done
+}
+
 # Builds the library once and puts the files that a user needs into $stage. A script that has done so sets CI_STAGED for the
 # scripts that it starts.
 make_stage() {
   local soname file
   [ "${CI_STAGED:-}" != "$stage" ] || return 0
-  [ -e "$target/$profile/libgasnet_sci.so" ] || say "building the $profile library (two or three minutes) ..."
-  cargo build --profile "$profile" --quiet </dev/null || die "the $profile build failed"
+  [ -e "$target/$profile/libgasnet_sci.so" ] || say "building the $profile library${build_part:-}: about five minutes of processor time, and the network the first time ..."
+  cargo_build "the $profile library" --profile "$profile" || not_built "the $profile build"
   mkdir -p "$stage/lib" "$stage/include" "$stage/bin"
   soname=$(readelf -d "$target/$profile/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
@@ -120,9 +175,9 @@ make_stage() {
 make_timed_stage() {
   local from=$target/timed/$profile to=$stage/lib/gasnet-sci/timed soname
   soname=$(readlink "$stage/lib/libgasnet_sci.so")
-  [ -e "$from/libgasnet_sci.so" ] || say "building the $profile library for timing mode (two or three minutes) ..."
-  CARGO_TARGET_DIR=$target/timed cargo build --profile "$profile" --features timed --quiet </dev/null ||
-    die "the $profile build for timing mode failed"
+  [ -e "$from/libgasnet_sci.so" ] || say "building the $profile library for timing mode${build_part:-}: as long again ..."
+  CARGO_TARGET_DIR=$target/timed cargo_build "the $profile library for timing mode" --profile "$profile" --features timed ||
+    not_built "the $profile build for timing mode"
   mkdir -p "$to"
   put "$from/libgasnet_sci.so" "$to/$soname"
   [ "$(readlink "$to/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$to/libgasnet_sci.so"

@@ -139,7 +139,27 @@ hashtable        |               |
 coarray          |               |
 '
 
-# Programs of this list with long non-blocking transfers.
+# The same for programs of mail boxes, which lie in c-tests/deck without the deck-. Most of them make calls that are refused.
+deck_programs='
+deck-testpost          | 2000    |
+deck-testmsg           |         | noise
+deck-testmsg-beside    |         | noise
+deck-testbox           |         | noise
+deck-testbox-beside    |         | noise
+deck-testgive          |         | noise
+deck-testgive-beside   |         | noise
+deck-testmany          |         |
+deck-testmany-beside   |         |
+deck-testfair          |         |
+deck-testlimits        |         | noise
+deck-testchurn         |         |
+deck-testcoll          |         | noise
+deck-testcoll-beside   |         | noise
+deck-testthreads       |         | noise
+deck-testmixed         |         | noise
+'
+
+# Programs of transfer_programs with long non-blocking transfers.
 overlap_programs='
 testgasnet
 testgasnetstress
@@ -191,6 +211,22 @@ hashtable
 coarray
 '
 
+# Programs of mail boxes for the sanitizers; the others have the same calls beside GASNet, or look at memory, which sanitizers take. Under ThreadSanitizer those with threads.
+sanitize_deck_programs='
+deck-testmsg
+deck-testbox
+deck-testgive
+deck-testmany
+deck-testlimits
+deck-testcoll
+deck-testthreads
+deck-testmixed
+'
+threaded_deck_programs='
+deck-testthreads
+deck-testmixed
+'
+
 # A sample for a run that takes fifty times as long: all categories of messages, memory and transfers.
 sample_programs='
 testhello
@@ -198,10 +234,13 @@ testcore
 testam
 testgasnet
 ex-testmixed
+deck-testgive
 '
 
-# A dozen for ci/test quick: a few from each area.
+# Some for ci/test quick: a few from each area.
 quick_programs='
+deck-testbox
+deck-testmany
 testhello
 testam
 testcore
@@ -220,8 +259,8 @@ testcoll
 trim() { local text=$1; text=${text#"${text%%[! ]*}"}; printf '%s' "${text%"${text##*[! ]}"}"; }
 
 # Arguments, and "noise" or nothing, of the program named.
-arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs" | cut -d'|' -f2)"; }
-noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs" | cut -d'|' -f3)"; }
+arguments_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs$deck_programs" | cut -d'|' -f2)"; }
+noise_of() { trim "$(grep -E "^$1 " <<<"$programs$transfer_programs$ex_programs$deck_programs" | cut -d'|' -f3)"; }
 
 # Runs PROGRAM (a path) with NODES, started by HOW (launcher, perhaps with options of its own, or fork), with further environment
 # assignments. Succeeds if

@@ -884,7 +884,7 @@ extern size_t gasneti_sci_few;
 /*
  Announces the modes of a client object. A constructor in every such object calls it before `main`.
  */
-void gasneti_sci_object_0_1(uint32_t modes);
+void gasneti_sci_object_0_2(uint32_t modes);
 
 /*
  Joins the job. Leaves `argc` and `argv` as they are. Contract: core.md §6.1.

@@ -34,7 +34,7 @@
 #define GASNETI_SCI_MODES (GASNETI_SCI_MODE_THREADS | GASNETI_SCI_MODE_SEGMENT | GASNETI_SCI_MODE_CHECKS)
 #if defined(__GNUC__)
 __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(void) {
-  gasneti_sci_object_0_1(GASNETI_SCI_MODES);
+  gasneti_sci_object_0_2(GASNETI_SCI_MODES);
 }
 #endif
 
@@ -51,9 +51,9 @@ extern volatile int gasnet_frozen;
   "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $\0"                                                   \
   "$GASNetConduitName: SCI $\0"                                                                                      \
   "$GASNetCoreLibraryName: SCI $\0"                                                                                  \
-  "$GASNetCoreLibraryVersion: 0.1 $\0"                                                                               \
+  "$GASNetCoreLibraryVersion: " GASNET_CORE_VERSION_STR " $\0"                                                       \
   "$GASNetExtendedLibraryName: SCI $\0"                                                                              \
-  "$GASNetExtendedLibraryVersion: 0.1 $\0"                                                                           \
+  "$GASNetExtendedLibraryVersion: " GASNET_EXTENDED_VERSION_STR " $\0"                                               \
   "$GASNetDefaultMaxSegsize: 2147479552 $\0"
 
 GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {

@@ -114,7 +114,7 @@ static int GASNETI_SCI_UNUSED gasnett_linkconfig_idiotcheck(void) {
 #endif
 #if defined(__GNUC__)
 __attribute__((__constructor__, __unused__)) static void gasneti_sci_tools_tell_modes(void) {
-  gasneti_sci_tools_object_0_1(GASNETI_SCI_TOOLS_MODE_THREADS | GASNETI_SCI_TOOLS_MODE_CHECKS, gasnett_linkconfig_idiotcheck());
+  gasneti_sci_tools_object_0_2(GASNETI_SCI_TOOLS_MODE_THREADS | GASNETI_SCI_TOOLS_MODE_CHECKS, gasnett_linkconfig_idiotcheck());
 }
 #endif
 

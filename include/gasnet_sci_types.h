@@ -17,12 +17,12 @@
 #define GASNET_SCI_CONDUIT 1
 #define GASNET_CORE_NAME SCI
 #define GASNET_CORE_NAME_STR "SCI"
-#define GASNET_CORE_VERSION 0.1
-#define GASNET_CORE_VERSION_STR "0.1"
+#define GASNET_CORE_VERSION 0.2
+#define GASNET_CORE_VERSION_STR "0.2"
 #define GASNET_EXTENDED_NAME SCI
 #define GASNET_EXTENDED_NAME_STR "SCI"
-#define GASNET_EXTENDED_VERSION 0.1
-#define GASNET_EXTENDED_VERSION_STR "0.1"
+#define GASNET_EXTENDED_VERSION 0.2
+#define GASNET_EXTENDED_VERSION_STR "0.2"
 
 #if defined(GASNET_SEGMENT_EVERYTHING)
 #define GASNETI_SCI_PSHM_STR "nopshm"
@@ -36,7 +36,8 @@
 #endif
 #define GASNET_CONFIG_STRING                                                                                         \
   "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GEX_SPEC_VERSION_MAJOR) "."                         \
-  GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR) ",CONDUIT=SCI(SCI-0.1/SCI-0.1)"                                         \
+  GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR)                                                                         \
+  ",CONDUIT=SCI(SCI-" GASNET_CORE_VERSION_STR "/SCI-" GASNET_EXTENDED_VERSION_STR ")"                                \
   ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,CACHE_LINE_BYTES="         \
   GASNETI_SCI_STRING(GASNETI_SCI_CACHE_LINE_BYTES) ",noalign,"                                                       \
   GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats," GASNETI_SCI_MALLOC_STR ",srclines,"                        \

@@ -1,4 +1,4 @@
-//! gasnet-sci: a GASNet-1 conduit over a software SCI layer. `ARCHITECTURE.md` has the map and the invariants.
+//! gasnet-sci: a conduit for GASNet-1 and GASNet-EX over a software SCI layer. `ARCHITECTURE.md` has the map and the invariants.
 //!
 //! Folders from the lowest to the highest; `tests/layers.rs` fails when one uses a higher one, `tests/circles.rs` when many
 //! files need each other.
@@ -16,6 +16,7 @@ pub mod base;
 #[cfg(not(loom))]
 pub mod boot;
 pub mod coll;
+pub mod deck;
 #[cfg(all(test, loom))]
 mod explore;
 #[cfg(not(loom))]

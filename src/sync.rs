@@ -26,6 +26,125 @@ pub mod fixed {
     pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 }
 
+/// Threads that sleep, and the lock of a list of them: std's and parking_lot's, or loom's.
+#[cfg(not(loom))]
+pub mod park {
+    pub use parking_lot::Mutex;
+    pub use std::thread::{Thread, current};
+    use std::time::Duration;
+
+    /// A store of a thread that goes without a fence has left its core's store buffer by then, long since.
+    const SETTLE: Duration = Duration::from_micros(50);
+
+    /// Keeps a store before a look at what a thread stores before it settles ([`settle`]). That thread waits, so this one needs no fence
+    /// (sci/interrupt.rs, the race). A model has no time, and has fences instead.
+    #[inline(always)]
+    pub fn before_settled() {
+        super::compiler_fence(super::Ordering::SeqCst);
+    }
+
+    /// The first part of a sleep of at most `time`, by `sleep`. Who looks afterwards sees what others stored before
+    /// [`before_settled`], or they see what this thread stored.
+    pub fn settle(time: Duration, sleep: impl FnOnce(Duration)) {
+        sleep(time.min(SETTLE));
+    }
+
+    /// This thread, `me`, sleeps until somebody unparks it, or the time is over.
+    pub fn sleep(_me: &Thread, time: Duration) {
+        std::thread::park_timeout(time);
+    }
+
+    /// Where threads sleep as long as something holds.
+    #[derive(Default)]
+    pub struct Beds(());
+
+    impl Beds {
+        /// Sleeps for a short time.
+        pub fn sleep(&self, _holds: impl Fn() -> bool) {
+            std::thread::sleep(SETTLE);
+        }
+
+        /// What holds may have changed.
+        pub fn wake(&self) {}
+    }
+}
+
+/// The same for models. A sleep has no end of its own, so that a wake-up that is missing is seen.
+#[cfg(loom)]
+pub mod park {
+    use super::{Ordering, fence};
+    use loom::sync::{Condvar, MutexGuard};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// As parking_lot's: loom's threads share one real thread, which must not block.
+    #[derive(Default)]
+    pub struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        /// Locks it.
+        pub fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().expect("no holder panics")
+        }
+    }
+
+    /// What wakes a thread. Loom's own forgets a wake-up that finds the thread yielding.
+    #[derive(Clone)]
+    pub struct Thread(Arc<(Mutex<bool>, Condvar)>);
+
+    /// This thread, for one sleep.
+    pub fn current() -> Thread {
+        Thread(Arc::new((Mutex::default(), Condvar::new())))
+    }
+
+    impl Thread {
+        /// Ends its sleep, or its next one.
+        pub fn unpark(&self) {
+            *self.0.0.lock() = true;
+            self.0.1.notify_one();
+        }
+    }
+
+    /// See the other one.
+    pub fn before_settled() {
+        fence(Ordering::SeqCst); // ORDERING: ↔ the one in `settle`
+    }
+
+    /// See the other one.
+    pub fn settle(_time: Duration, _sleep: impl FnOnce(Duration)) {
+        fence(Ordering::SeqCst); // ORDERING: ↔ the one in `before_settled`
+    }
+
+    /// See the other one.
+    pub fn sleep(me: &Thread, _time: Duration) {
+        let mut woken = me.0.0.lock();
+        while !*woken {
+            woken = me.0.1.wait(woken).expect("no holder panics");
+        }
+        *woken = false;
+    }
+
+    /// See the other ones. A sleep has no end of its own.
+    #[derive(Default)]
+    pub struct Beds(Mutex<()>, Condvar);
+
+    impl Beds {
+        /// Sleeps as long as it holds.
+        pub fn sleep(&self, holds: impl Fn() -> bool) {
+            let mut lock = self.0.lock();
+            while holds() {
+                lock = self.1.wait(lock).expect("no holder panics");
+            }
+        }
+
+        /// What holds may have changed.
+        pub fn wake(&self) {
+            drop(self.0.lock());
+            self.1.notify_all();
+        }
+    }
+}
+
 /// Plain memory of a model: two accesses that nothing orders fail the model.
 #[cfg(all(loom, test))]
 pub use loom::cell::UnsafeCell as ModelCell;

@@ -56,12 +56,31 @@ impl Flags {
     /// If there is no room, do nothing and report that, instead of waiting (`GEX_FLAG_IMMEDIATE`).
     pub const IMMEDIATE: Flags = Flags(1);
 
+    /// A message is for the thread of the peer that waits for `what` (1 to [`Flags::WHATS`]). If it sleeps in a
+    /// [berth](crate::sci::Interrupt::take_berth), it alone is woken. The library's own: clients' flags never have it.
+    #[inline(always)]
+    pub const fn for_waiter(self, what: u32) -> Flags {
+        debug_assert!(what <= Self::WHATS);
+        Flags(self.0 | what << WHAT_SHIFT)
+    }
+
+    /// What [`Flags::for_waiter`] was told; else 0.
+    #[inline(always)]
+    pub const fn what(self) -> u32 {
+        self.0 >> WHAT_SHIFT
+    }
+
+    /// The largest number for [`Flags::for_waiter`].
+    pub const WHATS: u32 = u32::MAX >> WHAT_SHIFT;
+
     /// Are all bits of `flags` set?
     #[inline(always)]
     pub const fn has(self, flags: Flags) -> bool {
         self.0 & flags.0 == flags.0
     }
 }
+
+const WHAT_SHIFT: u32 = 8;
 
 /// When the caller may change the source of a put, or wants the bytes of a get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,16 @@
 
 #[cfg(not(loom))]
 mod barrier;
+#[cfg(not(loom))]
+mod boxes;
 #[cfg(loom)]
 mod cells;
 #[cfg(not(loom))]
 mod double;
 #[cfg(loom)]
 mod events;
+#[cfg(not(loom))]
+mod forged;
 #[cfg(not(loom))]
 mod groups;
 #[cfg(not(loom))]
@@ -20,6 +24,8 @@ mod hostile;
 mod lent;
 #[cfg(not(loom))]
 mod levels;
+#[cfg(loom)]
+mod mail;
 #[cfg(loom)]
 mod models;
 #[cfg(loom)]

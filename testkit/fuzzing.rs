@@ -11,6 +11,7 @@ mod channel;
 mod collectives;
 mod far;
 mod hand_off;
+mod mailbox;
 mod regions;
 mod scene;
 mod settings;
@@ -24,7 +25,7 @@ pub type Target = fn(&[u8]);
 
 /// All targets of the library, by the names of their directories in `fuzz/seeds`. The launcher's target is in its own
 /// crate.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("regions", regions::run),
     ("collectives", collectives::run),
     ("hand_off", hand_off::run),
@@ -32,6 +33,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("shapes", shapes::run),
     ("far", far::run),
     ("channel", channel::run),
+    ("mailbox", mailbox::run),
 ];
 
 /// The target with that name.

@@ -8,4 +8,5 @@ mod engine;
 pub(crate) mod far;
 #[cfg(not(loom))]
 pub mod fuzzing;
+pub(crate) mod party;
 pub(crate) mod world;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders, and files beside them, from the lowest to the highest.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "sync",
     "explore",
     "os",
@@ -25,6 +25,7 @@ const ORDER: [&str; 19] = [
     "vis",
     "barrier",
     "coll",
+    "deck",
     "job",
     "api",
 ];

@@ -1,5 +1,5 @@
 /* Random mixes of all operations that move bytes, with every byte verified: messages of all categories with replies,
- * puts, gets and memsets in all forms, vector, indexed and strided transfers, collectives, barriers, locks; by
+ * puts, gets and memsets in all forms, vector, indexed and strided transfers, collectives, barriers, locks, mail boxes; by
  * several threads in PAR.
  *
  *   testsoak [SEED [ROUNDS [close|full]]]       default 1 12
@@ -19,8 +19,8 @@
 #define REPLY_MOST ((size_t)4096)
 #define PIECES 6
 
-enum { H_SHORT = 200, H_MEDIUM, H_LONG, H_DONE, H_DONE_BULK, H_CHECK, H_LOCK, H_TOTAL };
-enum { MESSAGES, TRANSFERS, SHAPES, COLLECTIVES, BARRIERS, LOCKS, DAWDLE, KINDS };
+enum { H_SHORT = 200, H_MEDIUM, H_LONG, H_DONE, H_DONE_BULK, H_CHECK, H_LOCK, H_TOTAL, H_OVER };
+enum { MESSAGES, TRANSFERS, SHAPES, COLLECTIVES, BARRIERS, LOCKS, MAILS, DAWDLE, KINDS };
 
 static unsigned seed0;
 static int actors, kind_now;
@@ -60,6 +60,8 @@ static void same(const char *what, const void *at, size_t n, unsigned seed, gasn
   CHECK(i == n, "%s of %lu bytes from node %u: byte %lu", what, (unsigned long)n, (unsigned)from, (unsigned long)i);
   verified(1, n);
 }
+
+#include "testsoak-mail.h"
 
 /* ---- messages ---- */
 
@@ -421,6 +423,7 @@ static void act(int actor) {
       case MESSAGES: messages(actor, &random); break;
       case TRANSFERS: transfers(actor, &random); break;
       case SHAPES: shapes(actor, &random); break;
+      case MAILS: k = 3, mail(actor, &random); break; /* once: it ends for all at once */
       default: locks(actor, &random);
     }
 }
@@ -453,7 +456,7 @@ int main(int argc, char **argv) {
   const gasnet_handlerentry_t table[] = {
       {H_SHORT, (void (*)())short_h}, {H_MEDIUM, (void (*)())bulk_h},         {H_LONG, (void (*)())bulk_h},
       {H_DONE, (void (*)())done_h},   {H_DONE_BULK, (void (*)())done_bulk_h}, {H_CHECK, (void (*)())check_h},
-      {H_LOCK, (void (*)())lock_h},   {H_TOTAL, (void (*)())total_h}};
+      {H_LOCK, (void (*)())lock_h},   {H_TOTAL, (void (*)())total_h},         {H_OVER, (void (*)())mail_over_h}};
   gasnet_coll_fn_entry_t functions[] = {{sum_fn, GASNET_COLL_AMSAFE}};
   unsigned round, rounds;
   core_init(&argc, &argv, "testsoak");
@@ -469,6 +472,7 @@ int main(int argc, char **argv) {
   actors = PAR_THREADS(ACTORS);
   test_begin("testsoak");
   gasnet_coll_init(NULL, 0, functions, 1, 0);
+  mail_begin(actors);
   for (round = 0; round < rounds; round++) play(round);
   test_barrier();
   { /* Requests of `locks` have no answer: when all have arrived, as many steps were made as were meant. */
@@ -488,6 +492,7 @@ int main(int argc, char **argv) {
     } while (locked_all != 0 && test_now() < until);
     CHECK(locked_all == 0, "%ld messages were lost or doubled", locked_all);
   }
+  mail_end();
   printf("testsoak: node %d/%d: verified %llu messages, %llu bytes\n", (int)me, (int)nodes, verified_messages, verified_bytes);
   test_end();
   return 1;

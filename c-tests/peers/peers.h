@@ -88,7 +88,7 @@ typedef void pattern(size_t bytes, long count);
 
 /* Microseconds of one, the best of several batches; each is long enough for the clock, and none much longer. */
 static double PEERS_UNUSED time_of(pattern *run, size_t bytes) {
-  const double enough = quick ? 1000 : 2000;
+  const double enough = bytes >= 1 << 20 ? 30000 : quick ? 1000 : 2000; /* many messages, of which the first touch new pages */
   const int batches = quick ? 3 : 5;
   double best = 0, took;
   long count = 2;

@@ -10,6 +10,7 @@ use super::endpoint::{ENDPOINTS, Endpoint};
 use super::handlers::Handlers;
 use super::inbox::Inbox;
 use super::library::Library;
+use super::lost::Lost;
 use super::peers::{Connector, Peers};
 use super::pool::Loopback;
 use super::region::Layout;
@@ -112,6 +113,8 @@ pub struct Am<A: Adapter> {
     pub(super) background: AtomicU32,
     /// Does some of that work.
     pub(super) work: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
+    /// The peers that are lost.
+    pub(super) lost: Lost,
 }
 
 impl<A: Adapter> Am<A> {
@@ -145,6 +148,7 @@ impl<A: Adapter> Am<A> {
             check: OnceLock::new(),
             background: AtomicU32::new(0),
             work: OnceLock::new(),
+            lost: Lost::default(),
         }
     }
 

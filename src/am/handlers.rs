@@ -60,6 +60,8 @@ pub struct Handlers<E> {
 
 /// Indices of the client's.
 const CLIENTS: usize = 256 - FIRST_CLIENT as usize;
+/// The most numbers and ranges that a message lists.
+const LISTED: usize = 12;
 
 impl<E> Handlers<E> {
     /// The library's own handlers, and none of the client's.
@@ -149,6 +151,28 @@ impl<E> Handlers<E> {
         Ok(())
     }
 
+    /// The client's indices that have a function, for a message: "128, 200 to 203", or "none". At most [`LISTED`] numbers or ranges.
+    #[cold]
+    pub(super) fn list(&self) -> String {
+        // Relaxed: see the head of this file.
+        let is_used = |i: usize| [&self.clients[..], self.table()].iter().any(|t| t[i].load(Ordering::Relaxed) != 0);
+        let used: Vec<usize> = (usize::from(FIRST_CLIENT)..256).filter(|i| is_used(*i)).collect();
+        let ranges: Vec<&[usize]> = used.chunk_by(|a, b| a + 1 == *b).collect();
+        let mut texts: Vec<String> = Vec::new();
+        for range in ranges.iter().take(LISTED) {
+            texts.push(match range {
+                [one] => one.to_string(),
+                [first, .., last] => format!("{first} to {last}"),
+                [] => continue,
+            });
+        }
+        match ranges.len() {
+            0 => "none".into(),
+            n if n > LISTED => texts.join(", ") + ", and more",
+            _ => texts.join(", "),
+        }
+    }
+
     /// Takes back what [`Self::register`] did with `entries`, before any peer was told of them.
     pub fn forget(&self, entries: &[Entry]) {
         let _one = self.registering.lock();
@@ -214,6 +238,17 @@ mod tests {
         table.forget(&e);
         assert_eq!((table.function(129), table.function(128)), (0, 1128));
         table.register(&mut e, Free::Lowest, |_| ()).unwrap();
+    }
+
+    #[test]
+    fn a_message_lists_a_dozen_indices_or_ranges() {
+        let table = empty();
+        assert_eq!(table.list(), "none");
+        table.register(&mut entries(&[128, 200, 201, 202, 255]), Free::Lowest, |_| ()).unwrap();
+        assert_eq!(table.list(), "128, 200 to 202, 255");
+        let odd: Vec<u8> = (0..20).map(|i| 131 + 2 * i).collect();
+        table.register(&mut entries(&odd), Free::Lowest, |_| ()).unwrap();
+        assert_eq!(table.list(), "128, 131, 133, 135, 137, 139, 141, 143, 145, 147, 149, 151, and more");
     }
 
     #[test]

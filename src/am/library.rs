@@ -11,7 +11,7 @@
 //!
 //! Must not know: what the messages mean, where their payloads lie.
 
-use super::corrupt::{corrupt, unregistered};
+use super::corrupt::corrupt;
 use super::slot::{Carry, FIRST_CLIENT};
 use super::source::Source;
 use super::token::{Kind, Token};
@@ -20,8 +20,8 @@ use crate::base::error::Error;
 use crate::sci::Words;
 use crate::sync::Ordering;
 
-// The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; 80: `atomic`; from
-// 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
+// The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; 80: `atomic`;
+// from 81 on: `deck`; from 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
 macro_rules! messages {
     ($($(#[doc = $doc:literal])* $name:ident = $index:literal: $kind:ident $category:ident $args:literal, $what:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: u8 = $index;)*
@@ -55,6 +55,36 @@ messages! {
     RMA_PUT_WORD = 72: Request Short 6, "put";
     /// Does an operation on a word of memory, and answers with the old value or none.
     ATOMIC = 80: Request Short 11, "atomic operation";
+    /// Puts a short message into a mail box.
+    DECK_LINE = 81: Request Short 14, "message for a box";
+    /// Puts a message into a mail box.
+    DECK_BODY = 82: Request Medium 2, "message for a box";
+    /// Puts a part of a long message into a mail box.
+    DECK_PIECE = 83: Request Medium 6, "piece of a message for a box";
+    /// Puts a message that lies in a DECK heap into a mail box.
+    DECK_LOAN = 84: Request Short 8, "loan of a message";
+    /// Frees a block of this node's DECK heap.
+    DECK_BACK = 85: Request Short 2, "return of a loan";
+    /// Answers with credits for a mail box.
+    DECK_ASK = 86: Request Short 8, "wish for credits";
+    /// Takes the answer.
+    DECK_GRANT = 87: Reply Short 8, "credits";
+    /// Takes credits that were waited for.
+    DECK_MORE = 88: Request Short 8, "credits";
+    /// Answers with credits that are not used.
+    DECK_RECALL = 89: Request Short 2, "recall of credits";
+    /// Takes them back.
+    DECK_RETURNED = 90: Reply Short 6, "return of credits";
+    /// Notes that a mail box is gone.
+    DECK_GONE = 91: Request Short 2, "end of a box";
+    /// Notes that a sender knows.
+    DECK_FORGOT = 92: Request Short 2, "farewell to a box";
+    /// Answers a request about a name of a mail box.
+    DECK_NAME = 93: Request Medium 4, "request about a name";
+    /// Takes the answer.
+    DECK_NAMED = 94: Reply Short 4, "answer about a name";
+    /// Takes the answer to a request that waited.
+    DECK_FOUND = 95: Request Short 4, "answer about a name";
     /// Puts a packet's bytes in place.
     VIS_PUT = 96: Request Medium 2, "put of pieces";
     /// Answers a get's packet.
@@ -145,26 +175,36 @@ impl<E> Library<E> {
         index: u8,
         handler: impl Fn(&E, &Token, [u64; N], Source) -> Result<(), Error> + Send + Sync + 'static,
     ) {
-        let message = MESSAGES.iter().find(|m| m.index == index).expect("an index of the list");
-        assert!(message.words == N && N <= ARG_WORDS, "message {index} has {} words of arguments", message.words);
-        let row = &mut self.rows[usize::from(index)];
-        assert!(row.serve.is_none(), "message {index} has a handler");
-        let what = message.what;
-        row.form = message.form;
-        row.serve = Some(Box::new(move |am, token, words, payload| {
+        let what = MESSAGES.iter().find(|m| m.index == index).map_or("message", |m| m.what);
+        self.on_words::<N>(index, move |am, token, words, payload| {
             // Relaxed: ordered by the Acquire of the look that found the message.
             let args = std::array::from_fn(|i| words.word(i).load(Ordering::Relaxed));
             if let Err(error) = handler(am, token, args, payload) {
                 failed(what, &error);
             }
-        }));
+        });
+    }
+
+    /// As [`Self::on`], but the handler reads the words itself, each once. So it can store them where they belong without a copy of
+    /// its own. A copy of seven words that is read again in larger pieces waits until the words are in the cache.
+    pub fn on_words<const N: usize>(
+        &mut self,
+        index: u8,
+        handler: impl Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync + 'static,
+    ) {
+        let message = MESSAGES.iter().find(|m| m.index == index).expect("an index of the list");
+        assert!(message.words == N && N <= ARG_WORDS, "message {index} has {} words of arguments", message.words);
+        let row = &mut self.rows[usize::from(index)];
+        assert!(row.serve.is_none(), "message {index} has a handler");
+        row.form = message.form;
+        row.serve = Some(Box::new(handler));
     }
 
     /// The handler for a message of this index and form from `source`. A message that none of our senders writes ends the job.
     #[inline(always)]
     pub(super) fn find(&self, index: u8, form: Form, source: u32) -> &Serve<E> {
         let row = &self.rows[usize::from(index % FIRST_CLIENT)];
-        let Some(serve) = &row.serve else { unregistered(source, index) };
+        let Some(serve) = &row.serve else { corrupt(source, "no handler of the library has its index") };
         if row.form != form {
             corrupt(source, "message of another kind than its handler takes");
         }

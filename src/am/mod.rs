@@ -31,6 +31,7 @@ pub mod lend;
 pub mod library;
 pub mod lookout;
 pub mod loopback;
+pub mod lost;
 pub mod outbox;
 pub mod peers;
 pub mod poll;

@@ -10,6 +10,7 @@ use super::slot::Meta;
 use crate::am::region::{Layout, RING};
 use crate::sci::{Adapter, RemoteInterrupt, RemoteMap};
 use crate::sync::{Locked, ModeLock, Ordering};
+use crate::verbs::Flags;
 use std::cell::Cell;
 
 /// This node's way to one peer.
@@ -119,7 +120,7 @@ impl<A: Adapter> Peer<A> {
     #[inline(always)]
     pub fn reserve(&self, layout: &Layout, ring: usize) -> Option<Reserved<'_, A>> {
         let outbox = self.outbox.lock();
-        self.take(&outbox, layout, ring).map(|taken| Reserved { peer: self, outbox, taken })
+        self.take(&outbox, layout, ring).map(|taken| Reserved { peer: self, outbox, taken, what: 0 })
     }
 
     #[inline(always)]
@@ -189,6 +190,8 @@ pub struct Reserved<'a, A: Adapter> {
     outbox: Locked<'a, Outbox>,
     /// What is reserved.
     pub taken: Taken,
+    /// What the thread waits for that the message is for ([`Flags::what`]), or 0.
+    what: u32,
 }
 
 impl<A: Adapter> Reserved<'_, A> {
@@ -196,6 +199,13 @@ impl<A: Adapter> Reserved<'_, A> {
     #[inline(always)]
     pub fn queue(&self) -> &A::Remote {
         &self.peer.queue
+    }
+
+    /// `flags` say what the thread waits for that the message is for.
+    #[inline(always)]
+    pub fn for_waiter(mut self, flags: Flags) -> Self {
+        self.what = flags.what();
+        self
     }
 
     /// Counts `bytes` of a Medium.
@@ -207,10 +217,10 @@ impl<A: Adapter> Reserved<'_, A> {
     /// Publishes the request as `Peer::commit` does; node `me` sends it.
     #[inline(always)]
     pub fn commit(self, layout: &Layout, me: u32, meta: Meta, words: &[u64]) {
-        let Reserved { peer, outbox, taken } = self;
+        let Reserved { peer, outbox, taken, what } = self;
         peer.commit(&outbox, layout, taken, me as usize, meta, words);
         drop(outbox); // other threads need not wait for the system call that wakes the peer
-        peer.bell.trigger_if_armed();
+        peer.bell.trigger_for(what);
     }
 
     /// [`Self::commit`] of a request of which all but the meta word is stored.

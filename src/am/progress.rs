@@ -6,7 +6,7 @@
 
 use super::engine::Am;
 use super::watched::Seen;
-use crate::am::wait::Look;
+use crate::am::wait::{Look, Rest};
 use crate::sci::Adapter;
 use crate::sync::Ordering;
 
@@ -15,6 +15,11 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn poll(&self) -> bool {
         self.serve(Look::Glance)
+    }
+
+    /// A poll that misses no message that is there. False: another thread is polling, and may have looked too early.
+    pub fn poll_whole(&self) -> bool {
+        self.look(Look::Last).1
     }
 
     /// A poll that may be part of a client's own loop. After many empty ones it gives the core away, so that such a loop does
@@ -33,6 +38,12 @@ impl<A: Adapter> Am<A> {
             }
             _ => self.poll_guarded(),
         }
+    }
+
+    /// True while there is background work ([`Self::background`]).
+    #[inline(always)]
+    pub(crate) fn has_work(&self) -> bool {
+        self.background.load(Ordering::Relaxed) != 0 // Relaxed: a hint, as in `serve`
     }
 
     /// True if a poll has more to do than to look for messages.
@@ -67,7 +78,7 @@ impl<A: Adapter> Am<A> {
         match self.inbox.unguarded() {
             Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
             None if self.serve_watched_guarded(is_reply) => 0,
-            _ => self.wait_step_further(failed, || false),
+            _ => self.wait_step_further(failed, Rest::Short, || false),
         }
     }
 
@@ -104,14 +115,22 @@ impl<A: Adapter> Am<A> {
     /// A poll as thorough as `look` asks.
     #[inline(always)]
     pub(crate) fn serve(&self, look: Look) -> bool {
+        self.look(look).0
+    }
+
+    /// A poll: whether it did anything, and whether this thread looked at the inbox, or has left that to another one.
+    #[inline(always)]
+    fn look(&self, look: Look) -> (bool, bool) {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
-            return false;
+            return (false, true);
         }
         let came = self.adapter.progress(look != Look::Glance);
-        let found = self.inbox.try_with(|inbox| inbox.poll(self, look)).unwrap_or(false) || came;
+        let polled = self.inbox.try_with(|inbox| inbox.poll(self, look));
+        let found = polled.unwrap_or(false) || came;
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
-        if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found }
+        let did = if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found };
+        (did, polled.is_some())
     }
 
     #[cold]
@@ -123,8 +142,7 @@ impl<A: Adapter> Am<A> {
     /// Sets the function for background work. Polls call it outside handlers while there is any work; it returns true if it did
     /// something.
     pub fn set_background(&self, work: impl Fn() -> bool + Send + Sync + 'static) {
-        // The first call counts: `serve_levels` in a job of several hosts, else the collectives.
-        let _ = self.work.set(Box::new(work));
+        let _ = self.work.set(Box::new(work)); // attach does, once
     }
 
     /// Adds `change` to the number of pieces of background work.
@@ -144,6 +162,12 @@ impl<A: Adapter> Am<A> {
     /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody.
     #[inline]
     pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
+        self.wait_step_with(failed, Rest::Short, ready)
+    }
+
+    /// As [`Self::wait_step`]; its sleeps are as long as `rest` allows.
+    #[inline(always)]
+    pub fn wait_step_with(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
         // What `gasneti_sci_wait` does in the header.
         if let Some(inbox) = self.inbox.unguarded()
             && let Some(seen) = inbox.look_watched(self, failed)
@@ -160,16 +184,16 @@ impl<A: Adapter> Am<A> {
                 _ => {}
             }
         }
-        self.wait_step_further(failed, ready)
+        self.wait_step_further(failed, rest, ready)
     }
 
     /// The slow part of [`Self::wait_step_for`]: looks further than the watched peer, and grants looks to the next steps.
     #[inline(never)]
-    fn wait_step_further(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
+    fn wait_step_further(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
         // A look at the network is a system call: no pause is needed between two of them.
         let gaps = !self.adapter.is_expecting();
         let poll = |look| self.serve(look) || (look == Look::Last && ready());
-        let next = self.waiter.step(failed, &self.interrupt, gaps, poll);
+        let next = self.waiter.step(failed, &self.interrupt, gaps, rest, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.
         let _ = self.inbox.try_with(|inbox| inbox.let_header_poll(self));
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: hints (see `Watch`), both

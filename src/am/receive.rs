@@ -23,6 +23,10 @@ use crate::sync::Ordering;
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
 const BUDGET: u32 = 32;
 
+/// In a flood: distance in slots from the request that is run to the one whose line is fetched meanwhile. A flood of Shorts
+/// of one line takes 17.7 instead of 21.3 ns each, in PAR 23 instead of 28; in turns in one run (2026-11, Xeon VM).
+const READ_AHEAD: u32 = 2;
+
 impl<A: Adapter> Inbox<A> {
     /// Runs waiting requests of `peer`, as many as the budget allows after `before` others.
     #[inline(always)]
@@ -34,6 +38,7 @@ impl<A: Adapter> Inbox<A> {
             let index = from.next_request.get();
             let slot = Slot::at(&self.command, queue + self.layout.request(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
+            self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
             self.run_request(am, peer, from, index, &slot, meta);
             found += 1;
         }

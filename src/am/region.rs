@@ -45,6 +45,11 @@ pub const PAYLOAD: SegmentId = SegmentId(3);
 pub const ENVIRONMENT: SegmentId = SegmentId(100);
 /// The collective region's segment id; its layout is `coll::area`.
 pub const COLLECTIVE: SegmentId = SegmentId(4);
+/// Segment id of the DECK heap.
+pub const DECK: SegmentId = SegmentId(5);
+/// Node 0's segment with the words of all links, in timing mode.
+#[cfg(feature = "timed")]
+pub const LINKS: SegmentId = SegmentId(6);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused. The size of a slot is part of
 /// it. Raise the number for any other change.

@@ -16,7 +16,7 @@ use super::slot::{COUNT_WORD, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
 use super::token::{Deferred, Kind, Token};
 use crate::am::region::{LINE, MAX_MEDIUM, RING};
-use crate::am::wait::Look;
+use crate::am::wait::{Look, Rest};
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
@@ -138,7 +138,7 @@ impl<A: Adapter> Am<A> {
                 from.reply_head.set(span.end);
                 return span;
             }
-            failed = self.waiter.step(failed, &self.interrupt, true, |look| {
+            failed = self.waiter.step(failed, &self.interrupt, true, Rest::Short, |look| {
                 let came = self.adapter.progress(look != Look::Glance) | inbox.poll_replies(self);
                 self.adapter.settle();
                 came || (look == Look::Last && room().is_some())

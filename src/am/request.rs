@@ -173,9 +173,12 @@ impl<A: Adapter> Am<A> {
         flags: Flags,
     ) -> Result<Option<Reserved<'a, A>>, Error> {
         if flags.has(Flags::IMMEDIATE) {
-            return Ok(self.reserve_now(dest, peer, ring));
+            return match self.reserve_now(dest, peer, ring) {
+                None if self.is_lost(dest) => Err(Error::lost(dest)),
+                room => Ok(room.map(|room| room.for_waiter(flags))),
+            };
         }
-        self.reserve(dest, peer, ring).map(Some)
+        self.reserve(dest, peer, ring).map(|room| Some(room.for_waiter(flags)))
     }
 
     /// Reserves without waiting. If there is no room it first takes what `dest` has given back: polls look for that at the predicted
@@ -192,6 +195,16 @@ impl<A: Adapter> Am<A> {
     #[inline(never)]
     fn take_back(&self, dest: u32) -> bool {
         self.inbox.try_with(|inbox| inbox.take_back(self, dest as usize, false)).is_some_and(|found| found > 0)
+    }
+
+    /// A hint: this node is about to send to `dest`, which waits for it. The line of the next slot is claimed meanwhile: a message of a
+    /// mail box takes 174 instead of 195 ns one way. Much earlier it is in vain, since the peer's looks take the line back.
+    #[inline(always)]
+    pub fn will_send(&self, dest: u32) {
+        if let Some(peer) = self.peers.known(dest as usize) {
+            // Relaxed: a hint.
+            peer.queue.claim(self.layout.request(peer.direct.sent.load(Ordering::Relaxed)));
+        }
     }
 
     /// Reserves a slot and `ring` ring bytes of the way to `dest`. Polls while there is no room.
@@ -221,6 +234,9 @@ impl<A: Adapter> Am<A> {
     fn wait_for_room(&self, dest: u32, failed: u32) -> Result<u32, Error> {
         if self.in_handler() {
             return bad_arg(format_args!("an AM request to node {dest} from a handler, and no room to send it"));
+        }
+        if self.is_lost(dest) {
+            return Err(Error::lost(dest));
         }
         if !self.collect(dest) {
             return Ok(self.wait_step_for(failed, || self.collect(dest)));

@@ -129,7 +129,7 @@ pub(super) fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usi
 #[inline(never)]
 fn uncommon<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
     match am.handlers().inspected(token) {
-        0 => unregistered(token.source(), meta.handler()),
+        0 => unregistered(token.source(), meta.handler(), &am.handlers().list()),
         function => function,
     }
 }

@@ -85,13 +85,30 @@ impl<'a> NamedCall<'a> {
         self.name.starts_with("gex_AM_")
     }
 
+    /// Whether the client says where it calls.
+    pub(super) fn has_place(&self) -> bool {
+        self.place.is_some()
+    }
+
     /// " at FILE:LINE", or nothing.
     pub(super) fn place(&self) -> impl fmt::Display {
         self.place.map_or(String::new(), |place| format!(" {place}"))
     }
 }
 
+/// A client that names the places of its calls uses mail boxes.
+static DECK_CLIENT: AtomicBool = AtomicBool::new(false);
+
+/// Whether a client that uses mail boxes was compiled with checks.
+pub(super) fn checks_deck() -> bool {
+    DECK_CLIENT.load(Ordering::Relaxed) // relaxed: nothing else is read on account of it
+}
+
 fn record(name: *const c_char, place: CallSite) {
+    // SAFETY: the headers pass literals.
+    if !checks_deck() && unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(b"deck_") {
+        DECK_CLIENT.store(true, Ordering::Relaxed); // relaxed: as above
+    }
     LAST.with(|last| last[usize::from(in_handler())].set(Some((name, place))));
 }
 
@@ -123,7 +140,8 @@ pub(super) fn configure(debug: bool) {
     }
 }
 
-fn without_gasnet1() -> bool {
+/// Whether the client was made for GASNet-EX alone.
+pub(super) fn without_gasnet1() -> bool {
     WITHOUT_GASNET1.load(Ordering::Relaxed) // relaxed: set in init, before the client has objects to call with
 }
 

@@ -8,6 +8,7 @@
 
 pub mod constants;
 pub mod debug;
+pub mod deck;
 pub mod ex;
 pub mod g1;
 pub mod hsl;
@@ -25,7 +26,8 @@ use std::fmt::Display;
 fn code(error: &Error) -> c_int {
     match error.kind() {
         Kind::NotInit(_) => GASNETI_SCI_ERR_NOT_INIT,
-        Kind::Resource(_) => GASNETI_SCI_ERR_RESOURCE,
+        // A program that uses GASNet gets no such error: the loss of a node ends its job.
+        Kind::Resource(_) | Kind::Lost(_) => GASNETI_SCI_ERR_RESOURCE,
         Kind::BadArg(_) => GASNETI_SCI_ERR_BAD_ARG,
     }
 }
@@ -48,6 +50,10 @@ pub(in crate::api) fn failed(name: &'static str, error: Error) -> c_int {
     let call = debug::NamedCall::named(name);
     if call.cannot_fail() {
         die(name, error)
+    }
+    if debug::without_gasnet1() && (name.starts_with("gasnet_AMRequest") || name.starts_with("gasnet_AMReply")) {
+        verbose::keep(&error); // for `gasneti_sci_am_failed`, which knows the name that the client wrote
+        return code;
     }
     if !verbose::is_on() {
         return code; // gex_System_SetVerboseErrors

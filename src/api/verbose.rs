@@ -1,6 +1,23 @@
 //! Whether calls that return an error code also report it on stderr (`gex_System_SetVerboseErrors`; contract: ex-core.md §6).
 
+use crate::base::error::Error;
 use crate::sync::fixed::{AtomicBool, Ordering};
+use std::cell::RefCell;
+
+thread_local! {
+    /// What was wrong with this thread's last message that failed.
+    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps an error for the line of another call.
+pub(super) fn keep(error: &Error) {
+    let _ = KEPT.try_with(|kept| kept.replace(Some(error.to_string()))); // a thread that is at its end keeps none
+}
+
+/// The error that this thread has kept.
+pub(super) fn kept() -> Option<String> {
+    KEPT.try_with(RefCell::take).ok().flatten()
+}
 
 static VERBOSE: AtomicBool = AtomicBool::new(true);
 

@@ -16,6 +16,8 @@ pub enum Kind {
     BadArg(String),
     /// Memory, address space, processes or the like ran out.
     Resource(String),
+    /// The peer is lost, in a job that goes on without it.
+    Lost(u32),
 }
 
 impl Error {
@@ -31,6 +33,17 @@ impl Error {
         Error(Box::new(Kind::Resource(text.to_string())))
     }
 
+    /// The error that a peer is lost.
+    #[cold]
+    pub fn lost(node: u32) -> Error {
+        Error(Box::new(Kind::Lost(node)))
+    }
+
+    /// Whether a peer is lost.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.kind(), Kind::Lost(_))
+    }
+
     /// The kind, with its text.
     pub fn kind(&self) -> &Kind {
         &self.0
@@ -42,6 +55,7 @@ impl fmt::Display for Error {
         match self.kind() {
             Kind::NotInit(text) => f.write_str(text),
             Kind::BadArg(text) | Kind::Resource(text) => f.write_str(text),
+            Kind::Lost(node) => write!(f, "node {node} is lost"),
         }
     }
 }

@@ -14,6 +14,14 @@ pub type Function = unsafe extern "C" fn(*const c_void, *mut c_void, usize, *con
 /// The types of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
+    /// Signed, 8 bits.
+    I8,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Signed, 16 bits.
+    I16,
+    /// Unsigned, 16 bits.
+    U16,
     /// Signed, 32 bits.
     I32,
     /// Unsigned, 32 bits.
@@ -120,6 +128,8 @@ impl Number {
     /// Bytes of a number.
     pub fn size(self) -> usize {
         match self {
+            Number::I8 | Number::U8 => 1,
+            Number::I16 | Number::U16 => 2,
             Number::I32 | Number::U32 | Number::F32 => 4,
             Number::I64 | Number::U64 | Number::F64 => 8,
         }
@@ -130,6 +140,10 @@ impl Operator {
     /// `operation` on numbers of this type; `None` if there is no such operation on them.
     pub fn numbers(number: Number, operation: Operation) -> Option<Operator> {
         let combine = match number {
+            Number::I8 => integers!(i8, operation),
+            Number::U8 => integers!(u8, operation),
+            Number::I16 => integers!(i16, operation),
+            Number::U16 => integers!(u16, operation),
             Number::I32 => integers!(i32, operation),
             Number::U32 => integers!(u32, operation),
             Number::I64 => integers!(i64, operation),

@@ -103,6 +103,21 @@ impl<A: Mapped> Coll<A> {
         self.tasks.incoming.with(|incoming| incoming.borrow_mut().push((team, task)));
     }
 
+    /// Gives up all collectives under way: a member is lost, so they have no end. Nobody may begin another one. Peers may still put
+    /// bytes where a collective wants them, so the caller leaves that memory as it is for ever.
+    pub fn abandon(&self) {
+        let mut given_up = 0;
+        let mut give_up = |task: Task| {
+            std::mem::forget(task);
+            given_up += 1;
+        };
+        self.tasks.incoming.with(|incoming| incoming.take().into_iter().for_each(|(_, task)| give_up(task)));
+        self.tasks.running.with(|Turn(_, running)| {
+            running.take().into_iter().for_each(|of_team| of_team.tasks.into_iter().for_each(&mut give_up));
+        });
+        self.am.background(-given_up);
+    }
+
     #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(super) fn drop_tasks(&self) {
         drop(self.tasks.incoming.with(RefCell::take));

@@ -3,7 +3,8 @@
 #![allow(unsafe_code)] // regions and client memory
 
 use crate::am::region::Layout;
-use crate::base::config::parse;
+use crate::base::config::{Config, parse};
+use crate::coll::area::Area;
 use crate::os::{cgroup, sys};
 use crate::sci::SciError;
 use crate::supervise::spawn;
@@ -67,7 +68,10 @@ pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
 pub fn max_segment_part(asked: Option<u64>, locals: u32, nodes: u32) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
     let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
-    let space = left(address_space(), address_space_for(nodes) + PROGRAM_SPACE);
+    // Where a collective needs them, peers' regions are mapped later. Many peers' may have half of the limit.
+    let half = address_space().map_or(0, |limit| limit.bytes / 2);
+    let later = (u64::from(locals.saturating_sub(1)) * collective_region(nodes)).min(half);
+    let space = left(address_space(), address_space_for(nodes) + later + PROGRAM_SPACE);
     share(asked, [memory(), space, left(file_size(), file_for(locals, nodes))], locals)
 }
 
@@ -141,16 +145,21 @@ fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) 
 
 /// Address space that each of `nodes` nodes needs without any segment: its own regions, and its queues in all others.
 pub fn address_space_for(nodes: u32) -> u64 {
-    let layout = Layout::new(nodes, crate::base::config::Config::default().slots);
+    let layout = Layout::new(nodes, Config::default().slots);
     let regions = 2 * layout.command_len() + (nodes as usize + 1) * layout.control_len();
-    PROCESS_SPACE + regions as u64
+    PROCESS_SPACE + regions as u64 + collective_region(nodes)
+}
+
+/// Bytes of a node's region for collectives.
+fn collective_region(nodes: u32) -> u64 {
+    Area::new(nodes, Config::default().coll_scratch, false).bytes() as u64
 }
 
 /// Length of the file that is the memory on a host with `locals` of the job's nodes, without segments.
 fn file_for(locals: u32, nodes: u32) -> u64 {
-    let layout = Layout::new(nodes, crate::base::config::Config::default().slots);
-    let regions = u64::from(locals) * (layout.command_len() + layout.control_len()) as u64;
-    regions + crate::sci::shm::Shm::fabric_bytes(nodes) + super::JobHeader::bytes(nodes) as u64
+    let layout = Layout::new(nodes, Config::default().slots);
+    let node = (layout.command_len() + layout.control_len()) as u64 + collective_region(nodes);
+    u64::from(locals) * node + crate::sci::shm::Shm::fabric_bytes(nodes) + super::JobHeader::bytes(nodes) as u64
 }
 
 /// Memory that `locals` nodes of a job of `nodes` take even if they do nothing.

@@ -22,6 +22,7 @@ use crate::coll::handlers;
 use crate::coll::landing::Landings;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
+use crate::deck::messages as mail;
 use crate::os::sys;
 use crate::sci::hosts::Hosts as Adapters;
 use crate::sci::shm::Shm;
@@ -35,7 +36,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(crate) mod attach;
+mod deck;
 mod network;
+mod survive;
 mod timing;
 pub(crate) mod wiring;
 use wiring::{
@@ -103,6 +106,8 @@ pub struct Job {
     landings: Arc<Landings>,
     /// Made by the first call of [`Job::coll`], because a job without collectives connects nothing for them.
     coll: OnceLock<Coll<Host>>,
+    /// Made by [`Job::open_deck`].
+    deck: mail::Place<Host>,
     _regions: [<Host as Adapter>::LocalSegment; 3],
 }
 
@@ -110,7 +115,7 @@ pub struct Job {
 static JOB: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 static ATTACHED: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 
-const NOT_INIT: &str = "gasnet_init has not been called";
+const NOT_INIT: &str = "gasnet_init has not been called, or in another copy of this library: a program and its plug-ins share libgasnet_sci.so";
 const NOT_ATTACHED: &str = "gasnet_attach has not been called";
 
 impl Job {
@@ -233,6 +238,8 @@ impl Job {
         atomic::register(&mut library);
         vis.register(&mut library);
         handlers::register(&mut library, collective.clone(), landings.clone());
+        let deck = mail::Place::<Host>::default();
+        mail::register(&mut library, &deck);
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *memory.header() };
         let wiring = Wiring {
             me,
@@ -247,6 +254,8 @@ impl Job {
         };
         let cores = wait::shared_cores(memory.header().cpus(), cpus.len() as u32);
         let waiter = Waiter::new(nodes, places.locals, cores, config.spin);
+        let is_sole = !client.threaded && places.locals == nodes;
+        let waiter = if is_sole { waiter.sole_thread() } else { waiter };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
         let plan = match Hosts::new(nodes as usize, |node| places.host(node as u32)) {
@@ -284,6 +293,7 @@ impl Job {
             collective,
             landings,
             coll: OnceLock::new(),
+            deck,
             _regions: [control_segment, command_segment, collective_segment],
         })
     }
@@ -360,7 +370,8 @@ impl Job {
         let connect: Connect<Host> = Box::new(|node| {
             restore_file(&self.adapter, self.memory.header())?;
             let segment = self.adapter.connect(NodeId(node as u16), COLLECTIVE, CONNECT)?;
-            Ok(segment.map(0, self.area.bytes(), Placement::Anywhere)?)
+            let no_room = |e| Error::resource(format_args!("{e}{}", limits::advice(&e)));
+            segment.map(0, self.area.bytes(), Placement::Anywhere).map_err(no_room)
         });
         let mut reach = MemberReach::new(self.nodes, direct.then_some(connect));
         if self.adapter.far().is_some() {
@@ -379,20 +390,20 @@ impl Job {
         // SAFETY: the client keeps to its thread mode (contract: core.md §5). If two threads make one at once, one is
         // dropped.
         let coll = self.coll.get_or_init(|| unsafe { Coll::new(setting) });
-        self.am.set_background(|| coll.progress()); // in a job of several hosts it is set (`serve_levels`)
         if self.client.debug {
             self.am.background(1); // so that polls compare what members call, even if no collective is under way
         }
         Ok(coll)
     }
 
-    /// In a job of several hosts: polls carry on the barrier, where this node leads its host, besides collectives.
-    fn serve_levels(&'static self) {
-        if self.adapter.far().is_some() {
-            self.am.set_background(|| {
-                self.barrier.advance(&self.am) | self.coll.get().is_some_and(|coll| coll.progress())
-            });
-        }
+    /// Polls carry on what was begun: the barrier, where this node leads its host, collectives, and what mail boxes owe.
+    fn serve_background(&'static self) {
+        let leads = self.adapter.far().is_some();
+        self.am.set_background(move || {
+            let barrier = leads && self.barrier.advance(&self.am);
+            let coll = self.coll.get().is_some_and(|coll| coll.progress());
+            barrier | coll | self.deck.get().is_some_and(|deck| deck.progress())
+        });
     }
 
     /// The settings.
@@ -446,6 +457,7 @@ pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     }
     let counters = job.am.counters().map(|mut list| {
         list.extend(job.vis.counters());
+        list.extend(job.deck().into_iter().flat_map(|deck| deck.counters()));
         if let Some(work) = job.rma.overlap().map(|overlap| overlap.work()) {
             list.extend([("DMA thread bytes", work.thread), ("bytes taken from it", work.helpers)]);
         }

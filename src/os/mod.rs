@@ -4,6 +4,7 @@
 
 pub mod cgroup;
 pub mod cpus;
+pub mod event;
 pub mod family;
 pub mod host;
 pub mod layout;

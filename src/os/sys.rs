@@ -26,9 +26,19 @@ struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.call, self.error)
+        write!(f, "{}: {}", self.call, self.error)?;
+        let is_forbidden = matches!(self.error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS));
+        match is_forbidden && FILTERED.contains(&self.call) {
+            true => {
+                f.write_str("; this container or kernel forbids the call: allow it in the container's seccomp profile")
+            }
+            false => Ok(()),
+        }
     }
 }
+
+/// Calls that need no rights. Where they are not permitted, a seccomp filter is the reason.
+const FILTERED: [&str; 4] = ["memfd_create", "sched_setaffinity", "set_mempolicy", "pidfd_open"];
 
 impl std::error::Error for Refused {}
 

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)] // writes and reads of memory that the caller answers for
 
 use super::address::{NodeId, SegmentId};
+use super::berth::Berth;
 use super::error::SciError;
 use crate::sync::AtomicU64;
 use std::time::Duration;
@@ -58,6 +59,9 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
         self.ptr(offset)
     }
+    /// A hint: the line at `offset` will be read soon.
+    #[inline(always)]
+    fn will_read(&self, _offset: usize) {}
 }
 
 /// A block of words of a mapped local segment.
@@ -267,16 +271,37 @@ pub trait Interrupt: Send + Sync {
     fn disarm(&self);
     /// Sleeps until triggered or until `timeout`; true when triggered. Call between `arm` and `disarm`.
     fn wait(&self, timeout: Duration) -> bool;
+
+    /// Takes a berth: a place where a thread of this node sleeps that waits for `what`, so that
+    /// [`RemoteInterrupt::trigger_for`] wakes it alone. `None`: all berths are taken, or there are none, as by default. What the thread waits for must be looked at after
+    /// this call.
+    fn take_berth(&self, _what: u32) -> Option<Berth> {
+        None
+    }
+    /// Sleeps in the berth until called, or until `timeout`.
+    fn sleep_in(&self, _berth: &Berth, _timeout: Duration) {}
+    /// Gives the berth back. True: a peer has called. It has woken nobody else for what it has published, so this thread must see to it.
+    fn leave_berth(&self, _berth: &Berth) -> bool {
+        false
+    }
 }
 
 /// A peer's interrupt.
 pub trait RemoteInterrupt: Clone + Send + Sync {
     /// Wakes the peer if it is armed; otherwise one look at a cached line. Call after publishing.
-    fn trigger_if_armed(&self);
+    #[inline(always)]
+    fn trigger_if_armed(&self) {
+        self.trigger_for(0);
+    }
     /// True if [`RemoteInterrupt::trigger_if_armed`] would wake the peer.
     fn is_armed(&self) -> bool;
     /// Wakes the peer.
     fn trigger(&self);
+    /// As [`RemoteInterrupt::trigger_if_armed`], but a thread that sleeps in a berth for `what` is woken instead of the peer. 0: no such
+    /// thread is meant.
+    fn trigger_for(&self, what: u32);
+    /// Wakes a thread of this node, whose interrupt this is, that sleeps in `berth`.
+    fn call(&self, berth: &Berth);
     /// The word that is not 0 while the peer is armed, if a look at it, behind a compiler fence, is all that
     /// [`RemoteInterrupt::trigger_if_armed`] does then.
     fn sleep_word(&self) -> Option<*const u32> {

@@ -85,6 +85,7 @@ macro_rules! suites {
             case!(wake::an_interrupt_times_out);
             case!(wake::a_trigger_after_arm_is_not_lost);
             case!(wake::one_thread_disarms_and_the_other_is_still_woken);
+            case!(wake::a_thread_in_a_berth_is_called_or_its_node_is_triggered);
             case!(wake::no_wake_up_is_lost);
             case!(wake::the_sleeper_looks_or_is_triggered);
             case!(wake::an_unknown_node_has_no_interrupt);

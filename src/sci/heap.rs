@@ -15,7 +15,7 @@ use super::{
     Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId,
     Words, pio,
 };
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, Ordering, fence, park};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub struct HeapFabric {
 
 struct HeapNode {
     bell: Bell,
+    /// Where threads in berths sleep.
+    beds: park::Beds,
     /// Created and not removed.
     segments: Mutex<Vec<Arc<HeapSegment>>>,
 }
@@ -48,7 +50,7 @@ impl HeapFabric {
     /// As [`HeapFabric::new`]. `senders_fence`: whether senders fence before they look for sleepers. Some models do without:
     /// shared memory with membarrier has no such fence, and it must not hide that a barrier is missing.
     pub(crate) fn fencing(nodes: u32, senders_fence: bool) -> Arc<HeapFabric> {
-        let node = |_| HeapNode { bell: Bell::new(), segments: Mutex::new(Vec::new()) };
+        let node = |_| HeapNode { bell: Bell::new(), beds: park::Beds::default(), segments: Mutex::new(Vec::new()) };
         Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect(), senders_fence })
     }
 
@@ -378,11 +380,19 @@ impl BellPlace for HeapBell {
         fence(Ordering::SeqCst);
     }
 
-    fn sleep(&self, _seen: u32, timeout: Duration) {
-        pause_for(timeout.min(Duration::from_micros(50)));
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
+        match berth {
+            // Relaxed: as the system's own look.
+            Some(_) => self.fabric.nodes[self.node].beds.sleep(|| self.bell().events().load(Ordering::Relaxed) == seen),
+            None => pause_for(timeout.min(Duration::from_micros(50))),
+        }
     }
 
-    fn wake_all(&self) {}
+    fn wake(&self, berth: Option<usize>) {
+        if berth.is_some() {
+            self.fabric.nodes[self.node].beds.wake();
+        }
+    }
 }
 
 #[cfg(all(test, loom))]

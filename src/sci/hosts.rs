@@ -8,6 +8,7 @@ mod maps;
 
 pub use maps::HostsMap;
 
+use super::berth::Berth;
 use super::dma::{DmaTarget, Queue};
 use super::far::Far;
 use super::far::remote::FarMap;
@@ -234,14 +235,6 @@ pub enum HostsInterrupt {
 }
 
 impl RemoteInterrupt for HostsInterrupt {
-    #[inline(always)]
-    fn trigger_if_armed(&self) {
-        match self {
-            HostsInterrupt::Near(near) => near.trigger_if_armed(),
-            HostsInterrupt::Far { far, peer } => far.flush(*peer),
-        }
-    }
-
     fn is_armed(&self) -> bool {
         match self {
             HostsInterrupt::Near(near) => near.is_armed(),
@@ -253,6 +246,21 @@ impl RemoteInterrupt for HostsInterrupt {
         match self {
             HostsInterrupt::Near(near) => near.trigger(),
             HostsInterrupt::Far { far, peer } => far.flush(*peer),
+        }
+    }
+
+    #[inline(always)]
+    fn trigger_for(&self, what: u32) {
+        match self {
+            HostsInterrupt::Near(near) => near.trigger_for(what),
+            HostsInterrupt::Far { far, peer } => far.flush(*peer),
+        }
+    }
+
+    fn call(&self, berth: &Berth) {
+        match self {
+            HostsInterrupt::Near(near) => near.call(berth),
+            HostsInterrupt::Far { .. } => {} // no thread of this node
         }
     }
 
@@ -287,16 +295,16 @@ impl BellPlace for HostsBell {
         self.near.sleeper_fence();
     }
 
-    fn sleep(&self, seen: u32, timeout: Duration) {
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
         match &self.doors {
-            None => self.near.sleep(seen, timeout),
-            Some((far, doors)) => doors.sleep(far, timeout),
+            Some((far, doors)) if berth.is_none() => doors.sleep(far, timeout),
+            _ => self.near.sleep(berth, seen, timeout),
         }
     }
 
-    fn wake_all(&self) {
-        self.near.wake_all();
-        if let Some((_, doors)) = &self.doors {
+    fn wake(&self, berth: Option<usize>) {
+        self.near.wake(berth);
+        if let (Some((_, doors)), None) = (&self.doors, berth) {
             doors.knock(self.node);
         }
     }

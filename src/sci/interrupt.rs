@@ -21,14 +21,18 @@
 //! P1 has left the sender's store buffer, which takes nanoseconds, or an interrupt of that CPU at most. A peer that looks
 //! later sees S1. membarrier thus makes the wake-up prompt; the second look makes it certain.
 //!
-//! Rules: 1. The sleep word counts the node's threads between `arm` and `disarm`; only the node itself writes it.
-//! 2. The event word counts triggers; `wait` sleeps only while it is what it was at `arm`, so that a trigger between
-//! `arm` and `wait` is not lost, and wakes all. 3. Senders go without a fence only after the whole job agreed that
-//! every sleeper uses membarrier. 4. Then a sleeper looks again `SETTLE` after `arm`, before it sleeps longer.
-//! Must not know what is waited for.
+//! Rules:
+//! 1. The sleep word counts the node's threads between `arm` and `disarm`. Only the node itself writes it.
+//! 2. The event word counts triggers, and calls of berths. `wait` sleeps only while the word is what it was at `arm`. So a trigger between
+//!    `arm` and `wait` is not lost. A trigger wakes all threads that sleep as the node, and none that sleeps in a berth.
+//! 3. Senders go without a fence only after the whole job agreed that every sleeper uses membarrier.
+//! 4. Then a sleeper looks again `SETTLE` after `arm`, before it sleeps longer.
+//!
+//! Must not know: what is waited for.
 
 #![allow(unsafe_code)] // mapped memory, system calls
 
+use super::berth::{Berth, Berths};
 use super::{Interrupt, RemoteInterrupt};
 use crate::sync::{AtomicU32, Ordering, compiler_fence, fence};
 use std::cell::RefCell;
@@ -44,8 +48,10 @@ pub(crate) const SETTLE: Duration = Duration::from_micros(50);
 pub struct Bell {
     /// Threads armed (rule 1).
     sleepers: AtomicU32,
-    /// Triggers (rule 2); the futex word.
+    /// Triggers and calls (rule 2); the futex word.
     events: AtomicU32,
+    /// Where threads sleep that wait for one thing.
+    berths: Berths,
 }
 
 #[cfg(not(loom))]
@@ -54,7 +60,7 @@ const _: () = assert!(size_of::<Bell>() == 128, "nothing else may lie in a sleep
 impl Bell {
     /// Nobody sleeps. (Zero-filled shared memory is the same.)
     pub(crate) fn new() -> Self {
-        Self { sleepers: AtomicU32::new(0), events: AtomicU32::new(0) }
+        Self { sleepers: AtomicU32::new(0), events: AtomicU32::new(0), berths: Berths::new() }
     }
 
     /// The futex word.
@@ -71,15 +77,15 @@ impl Bell {
 pub trait BellPlace: Clone + Send + Sync {
     /// The bell.
     fn bell(&self) -> &Bell;
-    /// Must senders fence (rule 3)?
+    /// Whether senders must fence (rule 3).
     fn senders_fence(&self) -> bool;
     /// Orders the sleeper's store of the sleep word before its next look, and the peers' publishing before theirs. The
     /// latter may fail where senders do not fence (see the head of this file); rule 4 makes up for it.
     fn sleeper_fence(&self);
-    /// Sleeps while the event word is `seen`, at most `timeout`. May return early.
-    fn sleep(&self, seen: u32, timeout: Duration);
-    /// Ends all sleeps.
-    fn wake_all(&self);
+    /// Sleeps while the event word is `seen`, at most `timeout`, in the berth of this number or as the node. May return early.
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration);
+    /// Ends the sleep in this berth, or all sleeps of the node, but not those in berths.
+    fn wake(&self, berth: Option<usize>);
 }
 
 #[cfg(not(loom))]
@@ -97,7 +103,8 @@ struct Armed {
 impl Armed {
     const NONE: Armed = Armed { list: [(0, 0); 8], len: 0 };
 
-    /// False when the list is full: then the bell must not count this thread, whose bounded sleep just is not cut short.
+    /// Notes that this thread has armed `bell`. False: the list is full. Then the bell must not count this thread: no trigger wakes it, and
+    /// it sleeps until its time is over.
     fn push(&mut self, bell: usize, seen: u32) -> bool {
         let Some(place) = self.list.get_mut(self.len) else { return false };
         *place = (bell, seen);
@@ -168,8 +175,30 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
                 return true;
             }
             let Some(left) = end.left() else { return false };
-            self.0.sleep(seen, left);
+            self.0.sleep(None, seen, left);
         }
+    }
+
+    fn take_berth(&self, what: u32) -> Option<Berth> {
+        self.0.bell().berths.take(what)
+    }
+
+    fn sleep_in(&self, berth: &Berth, timeout: Duration) {
+        let bell = self.0.bell();
+        let end = Deadline::after(timeout);
+        loop {
+            // ORDERING: Acquire ↔ Release of who calls: who sees the event sees the call (berth.rs, rule 3).
+            let seen = bell.events.load(Ordering::Acquire);
+            if !bell.berths.is_waiting(berth) {
+                return;
+            }
+            let Some(left) = end.left() else { return };
+            self.0.sleep(Some(berth.place()), seen, left);
+        }
+    }
+
+    fn leave_berth(&self, berth: &Berth) -> bool {
+        self.0.bell().berths.leave(berth)
     }
 }
 
@@ -182,7 +211,7 @@ fn armed_at(bell: &Bell) -> u32 {
     }
 }
 
-/// The next wait of this thread is for the next trigger.
+/// Notes the event word as it is `now`, so that the next wait of this thread is for the next trigger.
 fn rearm(bell: &Bell, now: u32) {
     ARMED.with(|armed| {
         if let Some(entry) = armed.borrow_mut().find(bell.identity()) {
@@ -250,13 +279,6 @@ impl<P> PeerInterrupt<P> {
 
 impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     #[inline(always)]
-    fn trigger_if_armed(&self) {
-        if self.is_armed() {
-            self.ring();
-        }
-    }
-
-    #[inline(always)]
     fn is_armed(&self) -> bool {
         if self.0.senders_fence() {
             // ORDERING: full fence ↔ the sleeper's in `arm` (see the head of this file): else both sides look too
@@ -275,7 +297,19 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     fn trigger(&self) {
         // ORDERING: Release ↔ Acquire in `wait`: a woken thread sees what this node published before.
         self.0.bell().events.fetch_add(1, Ordering::Release);
-        self.0.wake_all();
+        self.0.wake(None);
+    }
+
+    #[inline(always)]
+    fn trigger_for(&self, what: u32) {
+        if self.is_armed() {
+            self.ring(what);
+        }
+    }
+
+    fn call(&self, berth: &Berth) {
+        self.0.bell().berths.call_at_home(berth);
+        self.wake(berth.place());
     }
 
     #[cfg(not(loom))]
@@ -287,8 +321,19 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
 impl<P: BellPlace> PeerInterrupt<P> {
     #[cold]
     #[inline(never)]
-    fn ring(&self) {
-        self.trigger();
+    fn ring(&self, what: u32) {
+        let berth = if what == 0 { None } else { self.0.bell().berths.call(what) };
+        match berth {
+            Some(place) => self.wake(place),
+            None => self.trigger(),
+        }
+    }
+
+    /// Wakes the thread that sleeps in the berth of this number and was called.
+    fn wake(&self, berth: usize) {
+        // ORDERING: Release ↔ Acquire in `sleep_in` (berth.rs, rule 3).
+        self.0.bell().events.fetch_add(1, Ordering::Release);
+        self.0.wake(Some(berth));
     }
 }
 
@@ -296,19 +341,27 @@ impl<P: BellPlace> PeerInterrupt<P> {
 #[cfg(not(loom))]
 pub(crate) mod linux {
     use super::*;
+    use crate::os::sys;
 
     const REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
     const GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
     /// Instead of a sleep that the system refuses.
     const REFUSED: Duration = Duration::from_millis(1);
 
+    /// The bit by which the system tells sleepers apart that use one word: those of the node from those of each berth.
+    fn bit(berth: Option<usize>) -> u32 {
+        berth.map_or(1, |berth| 2 << berth)
+    }
+
     /// Sleeps while `word` is `seen`, at most `timeout`; returns early on signals.
-    pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Duration) {
+    pub(crate) fn futex_wait(word: &AtomicU32, berth: Option<usize>, seen: u32, timeout: Duration) {
         // A day bounds the sleep where the seconds would not fit; the caller loops.
-        let seconds = timeout.as_secs().min(86_400);
-        let limit = libc::timespec { tv_sec: seconds as _, tv_nsec: timeout.subsec_nanos() as _ };
+        let end = Duration::from_nanos(sys::clock_ns()) + timeout.min(Duration::from_secs(86_400));
+        let limit = libc::timespec { tv_sec: end.as_secs() as _, tv_nsec: end.subsec_nanos() as _ };
+        let (at, unused) = (word.as_ptr(), std::ptr::null::<u32>());
         // SAFETY: `word` and `limit` are alive during the call.
-        let slept = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &limit) };
+        let slept =
+            unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAIT_BITSET, seen, &limit, unused, bit(berth)) };
         // Every result means "look again"; but where the system has no futex to give, a thread that looks in a loop must not keep the core.
         let usual = [libc::EAGAIN, libc::EINTR, libc::ETIMEDOUT].map(Some);
         if slept < 0 && !usual.contains(&std::io::Error::last_os_error().raw_os_error()) {
@@ -316,10 +369,11 @@ pub(crate) mod linux {
         }
     }
 
-    /// Wakes all that sleep on `word`, in any process.
-    pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    /// Wakes all that sleep on `word` for the node or in the berth, in any process.
+    pub(crate) fn futex_wake_all(word: &AtomicU32, berth: Option<usize>) {
+        let (at, unused) = (word.as_ptr(), std::ptr::null::<u32>());
         // SAFETY: `word` is alive during the call; the kernel only uses its address.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAKE_BITSET, i32::MAX, unused, unused, bit(berth)) };
     }
 
     /// Registers this process as one that membarriers of others reach. False where the system has none.

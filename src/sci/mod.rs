@@ -7,6 +7,7 @@
 
 pub mod adapter;
 pub mod address;
+mod berth;
 pub mod cma;
 #[cfg(all(test, not(loom)))]
 mod conformance;
@@ -47,6 +48,7 @@ pub use adapter::{
     RemoteMap, RemoteRead, RemoteSegment, Words,
 };
 pub use address::{NodeId, SciAddr, SegmentId};
+pub use berth::Berth;
 pub use error::SciError;
 #[cfg(all(test, not(loom)))]
 pub(crate) use pio::{check_range, half_index, packet_index, word_index, words_index};

@@ -285,6 +285,19 @@ mod span {
             Ok(())
         }
 
+        /// Asks for the line at `offset`, to read it. Where it is outside, nothing happens: hints do not fault.
+        #[inline(always)]
+        pub(crate) fn will_read(&self, offset: usize) {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            {
+                let line = self.base.wrapping_add(offset);
+                // SAFETY: a hint: it neither faults nor changes what a program can see.
+                unsafe { std::arch::asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags)) };
+            }
+            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+            let _ = offset;
+        }
+
         /// Asks for the line at `offset`, to write it. Where it is outside, nothing happens: hints do not fault.
         #[inline(always)]
         pub(crate) fn claim(&self, offset: usize) {

@@ -396,11 +396,11 @@ impl BellPlace for ShmBell {
         }
     }
 
-    fn sleep(&self, seen: u32, timeout: Duration) {
-        linux::futex_wait(self.bell().events(), seen, timeout);
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
+        linux::futex_wait(self.bell().events(), berth, seen, timeout);
     }
 
-    fn wake_all(&self) {
-        linux::futex_wake_all(self.bell().events());
+    fn wake(&self, berth: Option<usize>) {
+        linux::futex_wake_all(self.bell().events(), berth);
     }
 }

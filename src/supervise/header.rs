@@ -22,12 +22,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 mod hosts;
+mod losses;
 
 pub use hosts::Half;
+pub use losses::Boxes;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Version of the layout. The launcher passes it to the nodes.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Number of words in half of a node's bulletin.
 pub const HALF: usize = 14;
 /// Number of CPUs that can be told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
@@ -84,6 +86,10 @@ struct Fixed {
     fence_asked: AtomicU32,
     // The secret by which nodes of several hosts know each other.
     secret: [AtomicU64; 2],
+    // Not 0: the job goes on without nodes that die (see `losses`).
+    survives: AtomicU32,
+    // How many have died so far. Nodes wait for a change of it.
+    losses: AtomicU32,
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -99,6 +105,10 @@ pub struct NodeRecord {
     host: AtomicU32,
     // The node's position in a topology plus one; 0: none was given.
     position: AtomicU32,
+    // What the node has of mail boxes, whether it is lost, how many losses it has settled (see `losses`).
+    boxes: AtomicU32,
+    lost: AtomicU32,
+    settled: AtomicU32,
 }
 
 #[cfg(not(loom))]

@@ -30,4 +30,4 @@ pub mod spawn;
 pub mod supervisor;
 
 pub use exit::{exit, fatal};
-pub use header::{JobHeader, Phase};
+pub use header::{Boxes, JobHeader, Phase};

@@ -134,7 +134,7 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     leave() // the client's handler has returned, or the client ignores SIGQUIT
 }
 
-extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
+extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
     die_if_no_node(signal);
     let me = sys::thread_id();
     // Relaxed: it decides which thread prints the report, and hands nothing over.
@@ -142,6 +142,12 @@ extern "C" fn on_fatal(signal: c_int, _info: *mut libc::siginfo_t, _context: *mu
         Ok(_) => {
             if !(signal == libc::SIGABRT && crate::base::fatal::is_reported()) {
                 report("fatal signal", signal);
+                if signal == libc::SIGBUS && origin(info).0 == libc::BUS_ADRERR {
+                    // Of a mapped file, as the job's memory is one to the system. Nobody sends such a signal.
+                    debug::plain_line(format_args!(
+                        "*** memory ran out, unless a file was made shorter: with GASNET_SCI_RESERVE=yes attach fails instead"
+                    ));
+                }
                 debug::on_error();
             }
         }

@@ -15,14 +15,13 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 mod agent;
+mod clear_up;
 mod pause;
 
 pub use agent::Link;
 
 /// How often the supervisor looks for nodes that have joined. Joining itself wakes no process.
 const TICK: Duration = Duration::from_millis(100);
-/// How long the supervisor waits for output that a process outside the job may still write. A guess.
-const LINGER: Duration = Duration::from_millis(200);
 /// How long killed processes may take to disappear (they may be writing a core file).
 const REAPING: Duration = Duration::from_secs(10);
 
@@ -320,10 +319,28 @@ impl Supervisor {
 
     fn judge(&mut self, end: End) {
         if !self.tell_end(&end)
+            && !self.outlive(&end)
             && let Some(code) = self.ending.ended(Instant::now(), &end, "")
         {
             self.header.record_exit(code);
         }
+    }
+
+    // Lets a job that survives losses go on without this node. False if it cannot.
+    fn outlive(&mut self, end: &End) -> bool {
+        let header = self.header;
+        let boxes = header.record(end.rank).boxes();
+        let loss = if header.survives() { self.ending.survived(end, boxes) } else { None };
+        let Some(loss) = loss else { return false };
+        // A node behind a wrapper ends twice. Where it did not say its code, only the second end has one, which hides no failure.
+        let is_news = header.lose(end.rank);
+        let hidden = (!is_news && end.phase != Phase::Exiting).then_some(1);
+        let code = loss.code.or(hidden);
+        code.into_iter().for_each(|code| header.record_exit(code));
+        if is_news {
+            self.report(&loss.line);
+        }
+        true
     }
 
     fn end_requested(&mut self, signal: c_int, from_terminal: bool) {
@@ -400,57 +417,6 @@ impl Supervisor {
             self.header.record_exit(*status);
             self.ending.crash(Instant::now(), 0, line.into());
         }
-    }
-
-    // Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
-    fn clear_up(&mut self) {
-        family::kill_all(&self.earlier_children);
-        let mut give_up = Instant::now() + LINGER;
-        while self.output.has_sources() || self.output.is_holding() {
-            let now = Instant::now();
-            if self.output.has_sources() && now >= give_up {
-                self.output.close_sources();
-                continue;
-            }
-            let mut set = vec![readable(&self.signals)];
-            set.extend(self.options.guard.as_ref().map(readable));
-            let own = set.len();
-            self.output.interests(&mut set);
-            if let Some(link) = &self.link {
-                link.interests(&mut set);
-            }
-            let beat = self.link.as_ref().and_then(Link::next);
-            let dues = [self.output.has_sources().then_some(give_up), self.output.next(), beat];
-            let due = dues.into_iter().flatten().min();
-            self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
-            let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
-            if self.output.transfer(&set[own..]) || self.output.is_clogged() || heard_nothing {
-                give_up = Instant::now() + LINGER;
-            }
-            self.serve_launcher(&set, &mut None);
-            if set[0].revents != 0 && self.ends_by_signal() {
-                return; // the user did not want to wait for the slow reader
-            }
-            if set[1..own].iter().any(|guard| guard.revents != 0) {
-                return; // no process waits for this one any more
-            }
-        }
-    }
-
-    fn ends_by_signal(&mut self) -> bool {
-        let mut ends = false;
-        while let Some((signal, from_terminal)) = self.next_signal() {
-            match signal {
-                _ if self.tell_signal(signal) => {}
-                libc::SIGUSR1 | libc::SIGUSR2 => {}
-                libc::SIGTSTP => self.stop(from_terminal),
-                _ => {
-                    self.requested.get_or_insert(signal);
-                    ends = true;
-                }
-            }
-        }
-        ends
     }
 
     fn status(&self) -> i32 {

@@ -75,6 +75,11 @@ fn no_frame_of_a_channel_harms_launcher_or_agent() {
 }
 
 #[test]
+fn no_message_about_a_mail_box_harms_more_than_the_job() {
+    try_target("mailbox");
+}
+
+#[test]
 fn no_setting_panics() {
     try_target("settings");
 }

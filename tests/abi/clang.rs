@@ -14,7 +14,7 @@ pub fn reader(client: &str, flags: &[&str]) -> bindgen::Builder {
     bindgen::Builder::default()
         .header_contents("client.h", client)
         .clang_args(["-std=c99", "-D_GNU_SOURCE", &include].iter().chain(flags))
-        .allowlist_item("_?(gasnet|GASNET|gex|GEX).*|SIZEOF_(GASNET|GEX).*")
+        .allowlist_item("_?(gasnet|GASNET|gex|GEX|deck|DECK).*|SIZEOF_(GASNET|GEX).*")
 }
 
 /// The declarations as Rust.

@@ -15,18 +15,21 @@ use std::fs;
 use std::path::Path;
 
 const TOOLS: &str = "#include <gasnet_tools.h>\n";
+const MAIL: &str = "#include <deck.h>\n";
 const ALL: &str = concat!(
     "#include <gasnet.h>\n#include <gasnet_vis.h>\n#include <gasnet_coll.h>\n",
     "#include <gasnet_ratomic.h>\n#include <gasnet_mk.h>\n#include <gasnet_handler.h>\n#include <gasnet_tools.h>\n"
 );
 
 /// A client's name in the sections, what it includes, and how it is compiled.
-const CLIENTS: [(&str, &str, &[&str]); 5] = [
+const CLIENTS: [(&str, &str, &[&str]); 7] = [
     ("seq-fast", ALL, &["-DGASNET_SEQ"]),
     ("parsync-large", ALL, &["-DGASNET_PARSYNC", "-DGASNET_SEGMENT_LARGE", "-pthread"]),
     ("par-everything-debug", ALL, &["-DGASNET_PAR", "-DGASNET_SEGMENT_EVERYTHING", "-DGASNET_DEBUG", "-pthread"]),
     ("tools-seq", TOOLS, &["-DGASNETT_THREAD_SINGLE"]),
     ("tools-par", TOOLS, &["-DGASNETT_THREAD_SAFE", "-pthread"]),
+    ("deck", MAIL, &[]),
+    ("deck-debug", MAIL, &["-DDECK_DEBUG"]),
 ];
 
 /// What one client sees, item by item.

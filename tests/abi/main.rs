@@ -2,5 +2,6 @@
 //! what is written down in ci/abi.txt.
 
 mod clang;
+mod deck;
 mod dump;
 mod layout;

@@ -35,10 +35,11 @@ fn err(output: &Output) -> String {
 
 /// Sends so many bytes from hA to hB by TCP and prints the checksums of both ends.
 const TRANSFER: &str = r#"
-    head -c 3000000 /dev/urandom >/tmp/netlab-data.$$
-    $GASNET_SCI_RSH hB cksum </tmp/netlab-data.$$
-    cksum </tmp/netlab-data.$$
-    rm /tmp/netlab-data.$$
+    data=$(mktemp)
+    head -c 3000000 /dev/urandom >"$data"
+    $GASNET_SCI_RSH hB cksum <"$data"
+    cksum <"$data"
+    rm "$data"
 "#;
 
 fn transferred(output: &Output) {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub fn command() -> Command {
     Command::new("gasnet-sci")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Information about gasnet-sci, a GASNet-1 conduit over software SCI.")
+        .about("Information about gasnet-sci, a conduit for GASNet-1 and GASNet-EX over software SCI; measurements; placement.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(info())

@@ -74,6 +74,12 @@ pub fn command() -> Command {
                 .help("end the job, with status 124, if it takes longer than SECONDS"),
         )
         .arg(
+            Arg::new("survive")
+                .long("survive")
+                .action(ArgAction::SetTrue)
+                .help("let the job of a program that uses mail boxes alone go on without nodes that die; on one host; see below"),
+        )
+        .arg(
             value("debug", "CMD")
                 .num_args(0..=1)
                 .require_equals(true)
@@ -130,14 +136,18 @@ it; that time does not count for --timeout. SIGKILL of the launcher ends the nod
 of the launcher sees to that. Only who kills both at once leaves what nodes started to itself. SIGSTOP stops the
 launcher alone.
 
+Losses: a node that dies ends the job. With --survive it does not, if the program uses DECK without GASNet and that node was
+past deck_init: a line names it, calls that need it give DECK_EPEER in the others, and the job goes on. A node that ends before
+deck_done is lost, too, however it ends. All nodes must be on this host.
+
 Debugging: with DISPLAY and xterm each node's debugger has a window. Without, one node (-n 1 or --debug-node K)
 has its debugger on this terminal; several nodes wait at the end of gasnet_init and say how to attach. A CMD that
 is no gdb or lldb, such as valgrind or 'gdb -batch -ex run -ex bt', is run in front of the program; %n in it is
 the node.
 
 Exit status: 0 if every node ended with 0, else the code given to gasnet_exit, or 128 + the signal that killed a
-node or that was sent to the launcher; 1 wrong usage, or the job does not fit this host; 124 the time of --timeout
-is over; 126 the program cannot be run; 127 it is not found.";
+node or that was sent to the launcher; of several nodes the first such counts, also with --survive; 1 wrong usage, or the job
+does not fit this host; 124 the time of --timeout is over; 126 the program cannot be run; 127 it is not found.";
 
 fn seconds(text: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);

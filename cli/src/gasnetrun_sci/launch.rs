@@ -5,6 +5,7 @@
 use super::cli::NAME;
 use super::debugger;
 use super::director;
+use super::hint;
 use super::mapping::Mapping;
 use super::matrix::{self, Parts, Wanted};
 use super::options::{Order, Output};
@@ -18,7 +19,7 @@ use gasnet_sci::job::limits;
 use gasnet_sci::os::topology::{Bind, Binding, Topology, format_list};
 use gasnet_sci::os::{cgroup, layout, sys};
 use gasnet_sci::supervise::spawn::{self, Children, Spawned, Streams};
-use gasnet_sci::supervise::{JobHeader, guard, supervisor};
+use gasnet_sci::supervise::{JobHeader, Phase, guard, supervisor};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -259,6 +260,10 @@ impl Job {
         }
         header.set_memory_number(memory.as_raw_fd());
         self.hand_positions(&header);
+        if self.order.survive {
+            header.set_survives();
+        }
+        let watch = hint::Watch::begin();
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
             // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.
@@ -287,6 +292,9 @@ impl Job {
         };
         let registered = is_entered.then(|| registry::register(&entry));
         let mut status = supervisor::run(header, children, options);
+        let is_joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
+        let end = hint::End { file: &self.file, word: &self.order.program, nodes, is_joined, status };
+        watch.lines(&end).iter().for_each(|line| advise(line));
         if let (Some(parts), Some(wanted)) = (self.take_parts(), &mut wanted) {
             wanted.collect(&parts);
             if !wanted.is_in_vain(status)
@@ -371,6 +379,9 @@ impl Job {
                 Some(libc::ENOEXEC) => {
                     format!("cannot run {path}: it is no program for this machine, nor a script with a #! line")
                 }
+                Some(libc::EACCES) => {
+                    format!("cannot run {path}: {error}; its file system may be mounted noexec")
+                }
                 _ => format!("cannot run {path}: {error}"),
             },
             Err(problem) => format!("node {rank}: {problem}"),
@@ -420,7 +431,9 @@ impl Job {
         let at = self.ranks.iter().position(|own| *own == rank);
         if let Some(place) = at.and_then(|at| self.places.get(at)?.as_ref()) {
             let what = || format!("cannot be bound to CPUs {}", format_list(&place.cpus));
-            place.enter().map_err(|error| format!("{}: {error}", what()))?;
+            place
+                .enter()
+                .map_err(|error| format!("{}: {error}; without --bind, -c and --map no node is bound", what()))?;
         }
         let (path, argv) = words;
         let error = sys::execute(&path, &argv);

@@ -14,6 +14,7 @@ mod debugger;
 mod director;
 #[cfg(test)]
 mod fuzzing;
+mod hint;
 mod hosts;
 mod launch;
 mod limits;

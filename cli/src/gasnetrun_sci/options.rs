@@ -29,6 +29,8 @@ pub struct Order {
     pub aslr: bool,
     pub output: Output,
     pub time_limit: Option<Duration>,
+    /// The job goes on without nodes that die.
+    pub survive: bool,
     pub debug: Option<Debug>,
     pub verbose: bool,
     pub dry: bool,
@@ -90,6 +92,10 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
         return Err(format!("-N {wanted} hosts are more than -n {nodes} nodes"));
     }
     let hosts = hosts(found, wanted)?;
+    let survive = found.get_flag("survive");
+    if survive && hosts.is_some() {
+        return Err("--survive works on one host only: leave it out, or --host, -H and -N".into());
+    }
     let dry = found.get_count("dry-run") > 0;
     let verbose = dry || found.get_count("verbose") > 0 || found.get_count("keep") > 0;
     if let Some(wanted) = wanted.filter(|wanted| verbose && hosts.is_none() && *wanted > 1) {
@@ -117,6 +123,7 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
         aslr: found.get_flag("aslr"),
         output: output(found, nodes)?,
         time_limit: found.get_one::<f64>("timeout").map(|seconds| Duration::from_secs_f64(*seconds)),
+        survive,
         debug: debug(found, nodes)?,
         verbose,
         dry,
@@ -302,6 +309,14 @@ mod tests {
     #[test]
     fn randomisation_is_kept_only_if_asked_for() {
         assert_eq!(["", "--aslr ", "-aslr "].map(|o| parsed(&format!("-n 2 {o}p")).aslr), [false, true, true]);
+    }
+
+    #[test]
+    fn losses_are_survived_on_one_host_only() {
+        assert!(parsed("-n 2 --survive p").survive && !parsed("-n 2 p").survive);
+        let arguments = ["-n", "2", "--survive", "--host", "a,b", "p"].map(OsString::from);
+        let refused = parse(&arguments).err().map(|stop| stop.text().to_string()).unwrap_or_default();
+        assert!(refused.contains("--survive works on one host only"), "{refused}");
     }
 
     #[test]

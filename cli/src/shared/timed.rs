@@ -11,7 +11,7 @@ pub fn file(name: &str) -> Result<PathBuf, String> {
     let here = here.map_err(|error| format!("this command does not find itself: {error}"))?;
     let path = here.with_file_name(DIRECTORY).join(name);
     let path = std::fs::canonicalize(&path).map_err(|error| {
-        format!("timing mode needs {}: {error}: install with ci/install, which builds it", path.display())
+        format!("timing mode needs {}: {error}: install with ci/install, without --no-timed", path.display())
     })?;
     Ok(path)
 }

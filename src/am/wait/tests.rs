@@ -75,7 +75,7 @@ fn yields_before_a_sleep(waiter: &Waiter, yield_takes: u64) -> u32 {
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = 0;
     while interrupt.0.get() == 0 {
-        failed = waiter.step(failed, &interrupt, true, |_| false);
+        failed = waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
     }
     YIELDS.get()
 }
@@ -98,7 +98,7 @@ impl Interrupt for Sleeps {
     fn arm(&self) {}
     fn disarm(&self) {}
     fn wait(&self, timeout: Duration) -> bool {
-        assert!(timeout <= Duration::from_micros(SLEEP_MAX_US), "every sleep is bounded");
+        assert!(timeout <= Duration::from_micros(Rest::Short as u64), "every sleep is bounded");
         self.0.set(self.0.get() + 1);
         false
     }
@@ -125,11 +125,15 @@ fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() 
     let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Unseen(Cell::new(Duration::ZERO));
     let ready = |look| look == Look::Last && !interrupt.0.get().is_zero();
-    assert_eq!(waiter.step(1000, &interrupt, true, ready), 0, "the look after the first part of the sleep found it");
+    assert_eq!(
+        waiter.step(1000, &interrupt, true, Rest::Short, ready),
+        0,
+        "the look after the first part of the sleep found it"
+    );
     assert_eq!(interrupt.0.get(), interrupt.settling());
     let interrupt = Unseen(Cell::new(Duration::ZERO));
-    assert_eq!(waiter.step(1000, &interrupt, true, |_| false), 1001);
-    assert_eq!(interrupt.0.get(), Duration::from_micros(SLEEP_MAX_US), "the whole sleep, in two parts");
+    assert_eq!(waiter.step(1000, &interrupt, true, Rest::Short, |_| false), 1001);
+    assert_eq!(interrupt.0.get(), Duration::from_micros(Rest::Short as u64), "the whole sleep, in two parts");
 }
 
 fn sleeps_after(mode: Mode, steps: u32) -> u32 {
@@ -139,7 +143,7 @@ fn sleeps_after(mode: Mode, steps: u32) -> u32 {
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = 0;
     for _ in 0..steps {
-        failed = waiter.step(failed, &interrupt, true, |_| false);
+        failed = waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
     }
     interrupt.0.get()
 }
@@ -157,7 +161,7 @@ fn the_look_between_arming_and_sleeping_is_a_complete_one() {
     let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Sleeps(Cell::new(0));
     assert_eq!(
-        waiter.step(1000, &interrupt, true, |look| look == Look::Last),
+        waiter.step(1000, &interrupt, true, Rest::Short, |look| look == Look::Last),
         0,
         "it found something: that is progress"
     );
@@ -185,6 +189,10 @@ fn spinning_stops_on_a_core_that_others_use_and_comes_back() {
     assert_eq!(spin(), SPIN_DEDICATED);
     let patience = |waiter: &Waiter| waiter.missed.patience.load(Ordering::Relaxed);
     assert_eq!(patience(&waiter), MISSES_ALONE, "a client's own loop spins as well");
+    let sole = Waiter::new(2, 2, 2, None).sole_thread();
+    assert_eq!((sole.spins(), patience(&sole)), (SPIN_SOLE, SPIN_DEDICATED));
+    assert_eq!(Waiter::new(3, 3, 2, None).sole_thread().spins(), SPIN_SHARED);
+    assert_eq!(Waiter::new(2, 2, 2, Some(7)).sole_thread().spins(), 7);
     let fixed = Waiter::new(2, 2, 2, Some(7));
     fixed.adapt(SWITCHED * 2);
     assert_eq!(fixed.spin.load(Ordering::Relaxed), 7, "what the user asked for stays");
@@ -200,15 +208,15 @@ fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
     let interrupt = Sleeps(Cell::new(0));
     let mut failed = SPIN_DEDICATED;
     for _ in 0..YIELDS_DEDICATED {
-        failed = waiter.step(failed, &interrupt, true, |_| false);
+        failed = waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
         assert_eq!(interrupt.0.get(), 0);
     }
-    waiter.step(failed, &interrupt, true, |_| false);
+    waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
     assert_eq!(interrupt.0.get(), 1);
 }
 
 #[test]
 fn progress_starts_the_count_again() {
     let waiter = Waiter::new(1, 1, 1, None);
-    assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), true, |_| true), 0);
+    assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), true, Rest::Short, |_| true), 0);
 }

@@ -7,7 +7,7 @@ use super::objects::{GASNETI_SCI_EP_MAGIC, gasneti_sci_ep_t};
 use crate::am::handlers::{Entry, Free};
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
-use crate::api::{die, g1, must, status};
+use crate::api::{die, g1, must, status, verbose};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sync::fixed::{AtomicPtr, Ordering};
@@ -228,9 +228,9 @@ pub unsafe extern "C" fn gasneti_sci_am_failed(name: *const c_char, code: c_int)
     die(
         &name,
         match code {
-            GASNETI_SCI_BAD_LC => "lc_opt is NULL, GEX_EVENT_DEFER, or, in a reply, GEX_EVENT_GROUP",
-            GASNETI_SCI_BAD_FLAGS => "flags that this call does not take",
-            _ => g1::query::name(code),
+            GASNETI_SCI_BAD_LC => "lc_opt is NULL, GEX_EVENT_DEFER, or, in a reply, GEX_EVENT_GROUP".into(),
+            GASNETI_SCI_BAD_FLAGS => "flags that this call does not take".into(),
+            _ => verbose::kept().unwrap_or_else(|| g1::query::name(code).to_string()),
         },
     )
 }

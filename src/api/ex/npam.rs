@@ -213,7 +213,8 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
         let source = unsafe { Source::new(addr.cast(), nbytes) };
         own.what.set(0); // before the message, because a request may run handlers
         let event = own.event.get();
-        if !send(Job::attached()?, what, own, handler, source, dest as usize, args, Flags(flags))? {
+        if !send(Job::attached()?, what, own, handler, source, dest as usize, args, Flags(flags & Flags::IMMEDIATE.0))?
+        {
             own.what.set(what);
             return Ok(1);
         }

@@ -52,7 +52,7 @@ static MODES: AtomicU32 = AtomicU32::new(0);
 /// The name carries the version of the ABI, so that headers of another version fail to link. An object that is loaded
 /// after init is checked at once.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_object_0_1(modes: u32) {
+pub extern "C" fn gasneti_sci_object_0_2(modes: u32) {
     MODES.fetch_or(modes, Ordering::Relaxed); // Relaxed: the same thread reads it, or one that it started later
     if Job::get().is_ok() {
         check_objects("an object loaded after gasnet_init", modes);
@@ -153,12 +153,12 @@ pub(in crate::api) fn show_frozen() {
 
 /// True if an object of this program includes gasnet.h. Known before `main`.
 pub(in crate::api) fn is_gasnet_client() -> bool {
-    MODES.load(Ordering::Relaxed) != 0 // Relaxed: see `gasneti_sci_object_0_1`
+    MODES.load(Ordering::Relaxed) != 0 // Relaxed: see `gasneti_sci_object_0_2`
 }
 
 /// Ends the process unless all objects of the program have the same thread mode, segment mode and debug mode.
 fn check_objects(when: &str, modes: u32) {
-    let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_1`
+    let all = MODES.load(Ordering::Relaxed) | modes; // Relaxed: see `gasneti_sci_object_0_2`
     let groups = [
         (
             GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR,

@@ -25,7 +25,7 @@ static MODES: AtomicU32 = AtomicU32::new(0);
 /// name of this function carries the version of the ABI. Objects whose modes differ end the program, because their
 /// locks would be of two types.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_tools_object_0_1(modes: u32, links: c_int) {
+pub extern "C" fn gasneti_sci_tools_object_0_2(modes: u32, links: c_int) {
     let _ = links;
     let all = MODES.fetch_or(modes, Ordering::Relaxed) | modes; // Relaxed: constructors run one after the other
     let both = |pair: u32| all & pair == pair;
@@ -122,5 +122,22 @@ mod tests {
         // SAFETY: a literal.
         let text = unsafe { CStr::from_ptr(gasnett_release_version_str()) };
         assert_eq!(text.to_str().unwrap(), format!("{major}.{minor}.{patch}"));
+    }
+
+    // Another minor version is another library to linker and loader, until 1.0.
+    #[test]
+    fn headers_carry_the_version_of_the_library() {
+        let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+        let name = if major == "0" { format!("0_{minor}") } else { major.to_string() };
+        let contains = |header: &str, text: String| assert!(header.contains(&text), "{text}");
+        contains(include_str!("../../../include/gasnet_sci_core.h"), format!("gasneti_sci_object_{name}("));
+        contains(
+            include_str!("../../../include/gasnet_sci_tools_ident.h"),
+            format!("gasneti_sci_tools_object_{name}("),
+        );
+        for part in ["CORE", "EXTENDED"] {
+            let line = format!("#define GASNET_{part}_VERSION_STR \"{major}.{minor}\"\n");
+            contains(include_str!("../../../include/gasnet_sci_types.h"), line);
+        }
     }
 }

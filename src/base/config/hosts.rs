@@ -2,6 +2,7 @@
 //!
 //! Must not know: the variables.
 
+use crate::os::tcp::Congestion;
 use std::ops::RangeInclusive;
 
 /// What carries bytes between hosts.
@@ -44,6 +45,8 @@ pub struct Hosts {
     pub network: Network,
     /// The network interface for other hosts, by name or address.
     pub interface: Option<String>,
+    /// The congestion control of connections over TCP.
+    pub congestion: Congestion,
     /// The TCP ports at which to listen for other hosts; 0: any.
     pub ports: RangeInclusive<u16>,
     /// Whether a thread serves the network while the client computes.
@@ -62,6 +65,7 @@ impl Default for Hosts {
             agent_conf: None,
             network: Network::Auto,
             interface: None,
+            congestion: Congestion::Auto,
             ports: 0..=0,
             progress_thread: false,
             split: 1,

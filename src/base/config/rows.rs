@@ -3,6 +3,7 @@
 //! Must not know: where values come from.
 
 mod coll;
+mod deck;
 mod heap;
 mod hosts;
 mod job;
@@ -11,7 +12,7 @@ mod timing;
 
 use super::Var;
 
-const PARTS: [&[Var]; 6] = [job::VARS, coll::VARS, hosts::VARS, observe::VARS, heap::VARS, timing::VARS];
+const PARTS: [&[Var]; 7] = [job::VARS, coll::VARS, deck::VARS, hosts::VARS, observe::VARS, heap::VARS, timing::VARS];
 
 /// The table of all variables.
 pub const VARS: &[Var] = &joined::<{ count() }>();

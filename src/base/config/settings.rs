@@ -91,6 +91,12 @@ pub struct Config {
     pub timing: TimingMode,
     /// Bytes of a node's stage buffers for collectives.
     pub coll_scratch: u64,
+    /// DECK messages of at least this many bytes lie in shared memory.
+    pub deck_limit: u64,
+    /// Bytes of this node's DECK heap.
+    pub deck_heap: u64,
+    /// Mail boxes of a node, at most.
+    pub deck_boxes: u32,
 }
 
 /// Which thread makes long non-blocking transfers of mapped memory.
@@ -183,6 +189,9 @@ impl Default for Config {
             hosts: Hosts::default(),
             timing: TimingMode::default(),
             coll_scratch: 2 << 20,
+            deck_limit: 8 << 10,
+            deck_heap: 64 << 20,
+            deck_boxes: 1024,
         }
     }
 }

@@ -257,7 +257,7 @@ mod tests {
     fn a_named_file_must_be_there_and_the_default_one_need_not() {
         let problem = find(Some("/nonexistent/tune.conf"), &asker()).unwrap_err();
         assert!(problem.contains("/nonexistent/tune.conf") && problem.contains("the defaults"), "{problem}");
-        let nowhere = Asker { code: Some("/nonexistent/lib/libgasnet_sci.so.0.1".into()), ..asker() };
+        let nowhere = Asker { code: Some("/nonexistent/lib/libgasnet_sci.so.0.2".into()), ..asker() };
         assert_eq!(find(None, &nowhere), Ok(None));
         assert_eq!(find(Some(" "), &nowhere), Ok(None));
         assert_eq!(find(Some("none"), &asker()), Ok(None));
@@ -274,14 +274,14 @@ mod tests {
     fn the_default_place_is_the_installations_or_the_hosts() {
         let place = |code: &str| place(Some(Path::new(code))).to_str().unwrap().to_string();
         for (code, expected) in [
-            ("/opt/g/lib/libgasnet_sci.so.0.1", "/opt/g/etc/gasnet-sci/tune.conf"),
+            ("/opt/g/lib/libgasnet_sci.so.0.2", "/opt/g/etc/gasnet-sci/tune.conf"),
             ("/opt/g/lib64/libgasnet-smp-par.so", "/opt/g/etc/gasnet-sci/tune.conf"),
             ("/opt/g/bin/gasnet-sci", "/opt/g/etc/gasnet-sci/tune.conf"),
             ("/opt/g/bin/gasnetrun_smp", "/opt/g/etc/gasnet-sci/tune.conf"),
-            ("/usr/lib/x86_64-linux-gnu/libgasnet_sci.so.0.1", "/etc/gasnet-sci/tune.conf"),
+            ("/usr/lib/x86_64-linux-gnu/libgasnet_sci.so.0.2", "/etc/gasnet-sci/tune.conf"),
             ("/home/u/bin/prog", "/etc/gasnet-sci/tune.conf"),
-            ("/tmp/libgasnet_sci.so.0.1", "/etc/gasnet-sci/tune.conf"),
-            ("lib/libgasnet_sci.so.0.1", "/etc/gasnet-sci/tune.conf"),
+            ("/tmp/libgasnet_sci.so.0.2", "/etc/gasnet-sci/tune.conf"),
+            ("lib/libgasnet_sci.so.0.2", "/etc/gasnet-sci/tune.conf"),
             ("/home/u/src/target/release/gasnet-sci", "/etc/gasnet-sci/tune.conf"),
         ] {
             assert_eq!(place(code), expected, "{code}");

@@ -128,7 +128,7 @@ impl Job {
     }
 
     /// True if the memory of `node` is not mapped here, nor reached by the kernel.
-    fn hides(&self, node: u32) -> bool {
+    pub(super) fn hides(&self, node: u32) -> bool {
         self.config.unmapped.hides(self.rank, node) || self.adapter.is_far(NodeId(node as u16))
     }
 
@@ -162,7 +162,7 @@ impl Job {
         }
         signals::install_at_attach(&self.config);
         self.memory.set_phase(Phase::Attached);
-        self.serve_levels();
+        self.serve_background();
         // ORDERING: Release ↔ Acquire in `attached`: the job is complete before its pointer is seen.
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
     }

@@ -68,7 +68,8 @@ fn tcp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn
     let at = endpoint.address;
     let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, endpoint)
         .map_err(|error| no_network(format!("cannot listen at {at}: {error} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)")))?;
-    Ok(Box::new(tcp.with_silence(Duration::from_secs_f64(config.hosts.link_timeout))))
+    let silence = Duration::from_secs_f64(config.hosts.link_timeout);
+    Ok(Box::new(tcp.with_silence(silence).with_congestion(config.hosts.congestion.clone())))
 }
 
 /// Exchanges the addresses of all nodes.

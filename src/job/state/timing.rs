@@ -46,15 +46,13 @@ mod this {
 mod this {
     use super::super::CONNECT;
     use super::*;
+    use crate::am::region::LINKS;
     use crate::base::config::Dma;
     use crate::sci::model::{Parameters, Timing, Topology, fields_of_file};
     use crate::sci::timed::links::Links;
     use crate::sci::timed::{Setup, Timed, Traffic};
-    use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment, SegmentId};
+    use crate::sci::{Adapter, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
     use std::sync::Arc;
-
-    /// Node 0's segment with the words of all links.
-    const LINKS: SegmentId = SegmentId(5);
 
     /// What the settings ask for.
     pub struct Wanted {

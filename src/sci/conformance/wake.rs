@@ -57,6 +57,40 @@ pub(super) fn one_thread_disarms_and_the_other_is_still_woken<A: Adapter>([a, b]
     });
 }
 
+pub(super) fn a_thread_in_a_berth_is_called_or_its_node_is_triggered<A: Adapter>([a, b]: [A; 2]) {
+    let own = a.interrupt().unwrap();
+    let (peer, home) = (b.connect_interrupt(a.node()).unwrap(), a.connect_interrupt(a.node()).unwrap());
+    let all = || (1..).map_while(|what| own.take_berth(what)).collect::<Vec<_>>();
+    let leave = |berths: Vec<Berth>| assert!(berths.iter().all(|berth| !own.leave_berth(berth)), "nobody has called");
+    let berths = all();
+    let count = berths.len();
+    leave(berths);
+    peer.trigger_for(5); // nobody is armed: nothing happens
+    own.arm();
+    for what in [0, 5] {
+        (0..2 * count).for_each(|_| peer.trigger_for(what));
+        assert!(own.wait(SOON), "the node, as no thread is meant");
+        own.disarm();
+        own.arm();
+        let berths = all();
+        assert_eq!(berths.len(), count, "calls that meant nobody take no berths");
+        leave(berths);
+    }
+    if let (Some(first), Some(second)) = (own.take_berth(5), own.take_berth(6)) {
+        peer.trigger_for(6);
+        let start = std::time::Instant::now();
+        own.sleep_in(&second, SOON);
+        let called = own.leave_berth(&second);
+        assert!(called || own.wait(Duration::from_millis(1)), "one of the two is woken");
+        assert!(!called || start.elapsed() < SOON);
+        home.call(&first);
+        own.sleep_in(&first, SOON);
+        assert!(start.elapsed() < 2 * SOON);
+        assert!(!own.leave_berth(&first), "that was no peer");
+    }
+    own.disarm();
+}
+
 /// Ball and return: each side sleeps until the other has published. A lost wake-up shows as a wait that times out.
 pub(super) fn no_wake_up_is_lost<A: Adapter>(nodes: [A; 2]) {
     const LAPS: u64 = 3000;

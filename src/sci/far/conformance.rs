@@ -208,6 +208,7 @@ pub fn all<W: Wire>(pair: &Pair<W>) {
     a_read_brings_its_bytes_and_no_others(pair);
     a_kept_now_source_is_free_at_once(pair);
     a_frame_comes_after_the_bytes_written_before_it(pair);
+    floods_of_writes_come_whole_and_their_sources_are_free(pair);
     floods_both_ways_come_whole_and_in_order(pair);
     both_may_write_with_kept_now_at_once(pair);
     what_is_idle_is_not_busy(pair);
@@ -345,6 +346,46 @@ pub fn a_frame_comes_after_the_bytes_written_before_it<W: Wire>(pair: &Pair<W>) 
         assert!(first >= odd && end >= even, "round {round} found {first} and {end}");
     }
     pair.until("an idle wire", || !pair.nodes[0].wire.is_busy());
+}
+
+/// Rule 2 and [`Kept::Now`] in floods, where a wire may keep the end of a write back: each write goes to a place of its own, from the
+/// same memory. Some are counted, some follow a frame, some a small write. What is behind the last one comes although nothing follows.
+pub fn floods_of_writes_come_whole_and_their_sources_are_free<W: Wire>(pair: &Pair<W>) {
+    const WRITES: usize = 300;
+    const PLACES: usize = 15;
+    const PLACE: usize = SEGMENT / PLACES;
+    let (done, small) = (counter(), [0x77u8; 8]);
+    let len = |number: usize| 65_000 + number * 7919 % 4000;
+    let node = &pair.nodes[0];
+    pair.nodes[1].memory.fill(|_| 0);
+    let mut source = vec![0u8; PLACE];
+    for end in [WRITES - 1, WRITES] {
+        let (counted, before) = (end as u64, count(done));
+        for number in 0..end {
+            source[..len(number)].iter_mut().enumerate().for_each(|(i, byte)| *byte = pattern(number, i));
+            let frame = (number as u64).to_le_bytes();
+            let mut framed = [vec![0; node.wire.headroom()], frame.to_vec()].concat();
+            match number % 4 {
+                1 => pair.until("room", || node.wire.post_before_write(1, &mut framed).expect("no loss")),
+                2 => pair.write(0, 1, SEGMENT - 8, (small.as_ptr(), 8), Kept::UntilDone, Some(done)),
+                _ => pair.until("room", || node.wire.post(1, &mut framed).expect("no loss")),
+            }
+            let counts = (number % 4 != 2).then_some(done); // with the small ones `end` in all
+            pair.write(0, 1, number % PLACES * PLACE, (source.as_ptr(), len(number)), Kept::Now, counts);
+        }
+        let framed = (0..end).filter(|number| number % 4 != 2).count();
+        pair.until("writes and frames", || count(done) == before + counted && pair.came(1) == framed);
+        let frames: Vec<u64> =
+            pair.frames(1).iter().map(|(_, frame)| u64::from_le_bytes(*frame.first_chunk().unwrap())).collect();
+        let expected: Vec<u64> = (0..end as u64).filter(|number| number % 4 != 2).collect();
+        assert_eq!(frames, expected);
+        for number in end - PLACES..end {
+            let place = number % PLACES * PLACE;
+            let is_there = |i| pair.nodes[1].memory.byte(place + i) == pattern(number, i);
+            pair.until("the end of a write that nobody counts", || (0..len(number)).all(is_there));
+        }
+    }
+    pair.nodes[1].words.lock().clear();
 }
 
 /// More than any queue takes, from both at once. No node moves while it has room.

@@ -92,6 +92,9 @@ impl FarMap {
         if self.region == self.far.payload && len > RECORDED {
             // SAFETY: the caller promises the source until this returns.
             unsafe { self.write_at_once(offset, src, len, None) };
+            if self.far.wire.is_busy() {
+                self.far.call.call(); // the wire may keep the end back
+            }
             return Ok(());
         }
         let mut at = 0;

@@ -63,6 +63,11 @@ impl LocalMap for ShmLocal {
     fn ptr(&self, offset: usize) -> *mut u8 {
         self.span.ptr(offset)
     }
+
+    #[inline(always)]
+    fn will_read(&self, offset: usize) {
+        self.span.will_read(offset);
+    }
 }
 
 /// A mapped segment of a peer.

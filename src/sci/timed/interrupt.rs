@@ -5,7 +5,7 @@
 
 use super::core::{Core, now};
 use super::node::Ring;
-use crate::sci::{Adapter, Interrupt, NodeId, RemoteInterrupt};
+use crate::sci::{Adapter, Berth, Interrupt, NodeId, RemoteInterrupt};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +41,18 @@ impl<A: Adapter> Interrupt for TimedInterrupt<A> {
         }
         woken
     }
+
+    fn take_berth(&self, what: u32) -> Option<Berth> {
+        self.inner.take_berth(what)
+    }
+
+    fn sleep_in(&self, berth: &Berth, timeout: Duration) {
+        self.inner.sleep_in(berth, timeout);
+    }
+
+    fn leave_berth(&self, berth: &Berth) -> bool {
+        self.inner.leave_berth(berth)
+    }
 }
 
 /// A peer's interrupt.
@@ -58,15 +70,20 @@ impl<A: Adapter> TimedRemoteInterrupt<A> {
 }
 
 impl<A: Adapter> RemoteInterrupt for TimedRemoteInterrupt<A> {
-    fn trigger_if_armed(&self) {
-        self.core.ring(self.peer, Ring::IfArmed);
-    }
-
     fn is_armed(&self) -> bool {
         self.inner.is_armed()
     }
 
     fn trigger(&self) {
         self.core.ring(self.peer, Ring::Always);
+    }
+
+    /// An interrupt of the hardware wakes the node, whose library wakes the thread.
+    fn trigger_for(&self, _what: u32) {
+        self.core.ring(self.peer, Ring::IfArmed);
+    }
+
+    fn call(&self, berth: &Berth) {
+        self.inner.call(berth);
     }
 }

@@ -2,11 +2,46 @@
 
 use super::Ending;
 use crate::supervise::channel::{End, How};
-use crate::supervise::header::Phase;
+use crate::supervise::header::{Boxes, Phase};
 use crate::supervise::signals::signal_name;
 use std::time::Instant;
 
+/// What the end of a node means that the job survives.
+#[derive(Debug, PartialEq)]
+pub struct Loss {
+    /// The line to print.
+    pub line: String,
+    /// The code that counts for the job, unless it has a better one.
+    pub code: Option<u8>,
+}
+
 impl Ending {
+    /// What the end of a node means in a job that survives losses; `None`: what it means in any other, as [`Ending::ended`] has it.
+    /// That is so for a node that has no mail boxes, or no others but those of GASNet programs; for one that left in good order; and
+    /// once the nodes were asked to end.
+    pub fn survived(&self, end: &End, boxes: Boxes) -> Option<Loss> {
+        let exiting = end.phase == Phase::Exiting;
+        if boxes == Boxes::None || boxes == Boxes::Done && exiting || self.was_asked() {
+            return None;
+        }
+        let (what, code) = match end.how {
+            How::Signal(signal) => {
+                (format!("was killed by signal {}", signal_name(signal)), Some((128 + signal) as u8))
+            }
+            // As in other jobs, a node that skips its exit handlers has failed, whatever it says.
+            How::Status(status) => {
+                let code = if exiting { status } else { status.max(1) };
+                (format!("exited with status {status} before deck_done"), Some(code).filter(|code| *code != 0))
+            }
+            How::Inner => ("ended before deck_done".into(), None),
+        };
+        let line = format!(
+            "node {}/{} (pid {}) {what}; the job goes on without it (--survive)",
+            end.rank, self.nodes, end.pid
+        );
+        Some(Loss { line, code })
+    }
+
     /// A node has ended. `place` stands behind its process number, such as ` on hostB`. Returns the code that counts for the job
     /// from now on, unless it has a better one.
     pub fn ended(&mut self, now: Instant, end: &End, place: &str) -> Option<u8> {
@@ -76,6 +111,29 @@ mod tests {
         assert_eq!(ending.ended(now, &end(4, Phase::Attached, How::Signal(9)), ""), None);
         assert_eq!(ending.ended(now, &end(5, Phase::Attached, How::Status(1)), ""), None);
         assert_eq!(ending.ended(now, &end(6, Phase::Exiting, How::Status(5)), ""), Some(5), "it had begun to leave");
+    }
+
+    #[test]
+    fn a_job_that_survives_outlives_nodes_with_mail_boxes_only() {
+        let mut ending = Ending::new(4, Duration::from_secs(10));
+        let open = |how, phase| ending.survived(&end(1, phase, how), Boxes::Open);
+        let loss = open(How::Signal(9), Phase::Attached).unwrap();
+        assert_eq!(loss.code, Some(137));
+        assert!(
+            loss.line.starts_with("node 1/4 (pid 71) was killed by signal 9 (SIGKILL); the job goes on"),
+            "{loss:?}"
+        );
+        let codes = [(How::Status(3), Some(3)), (How::Status(0), None), (How::Inner, None)];
+        for (how, code) in codes {
+            assert_eq!(open(how, Phase::Exiting).unwrap().code, code, "{how:?}");
+        }
+        assert_eq!(open(How::Status(0), Phase::Attached).unwrap().code, Some(1), "_exit(0)");
+        let end = |how, phase| end(1, phase, how);
+        assert_eq!(ending.survived(&end(How::Signal(9), Phase::Joining), Boxes::None), None);
+        assert_eq!(ending.survived(&end(How::Status(3), Phase::Exiting), Boxes::Done), None, "in good order");
+        assert!(ending.survived(&end(How::Signal(11), Phase::Attached), Boxes::Done).is_some());
+        ending.request(Instant::now());
+        assert_eq!(ending.survived(&end(How::Signal(9), Phase::Attached), Boxes::Open), None, "it was asked to end");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::compile::Extent::Syntax;
 use anyhow::Result;
 
 /// The headers that clients include.
-pub const PUBLIC: [&str; 10] = [
+pub const PUBLIC: [&str; 11] = [
     "gasnet.h",
     "gasnetex.h",
     "gasnet_tools.h",
@@ -17,13 +17,14 @@ pub const PUBLIC: [&str; 10] = [
     "gasnet_mk.h",
     "gasnet_fwd.h",
     "gasnet_portable_platform.h",
+    "deck.h",
 ];
 
 /// Those whose orders are all tried.
 const ORDERED: [&str; 5] = ["gasnet.h", "gasnetex.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_coll.h"];
 
 /// Those that gasnet_tools.h may follow, and those that say nothing about the order.
-const NEUTRAL: [&str; 2] = ["gasnet_fwd.h", "gasnet_portable_platform.h"];
+const NEUTRAL: [&str; 3] = ["gasnet_fwd.h", "gasnet_portable_platform.h", "deck.h"];
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
 const STANDARDS: [&str; 6] = ["c99", "c11", "c17", "c++11", "c++17", "c++20"];

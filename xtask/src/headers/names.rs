@@ -8,8 +8,15 @@ use anyhow::Result;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const TABLES: [&str; 6] =
-    ["names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt", "names-ex.txt"];
+const TABLES: [&str; 7] = [
+    "names-core.txt",
+    "names-rma.txt",
+    "names-coll.txt",
+    "names-tools.txt",
+    "names-tools-lib.txt",
+    "names-ex.txt",
+    "names-deck.txt",
+];
 
 /// Wrong lines, one of each kind: the compiler must find each.
 const WRONG: [&str; 8] = [
@@ -48,6 +55,9 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     let alone = checks.file("names-alone.c", &program(&[tools], "all alone noheap", &tables))?;
     let ex = ["gasnetex.h", tools, "gasnet_ratomic.h", "gasnet_mk.h"];
     let ex = checks.file("names-ex.c", &program(&ex, "ex", &tables))?;
+    let deck = checks.file("names-deck.c", &program(&["deck.h"], "deck", &tables))?;
+    let deck_debug = checks.file("names-deck-debug.c", &program(&["deck.h"], "deck deckdebug", &tables))?;
+    let deck_beside = checks.file("names-deck-beside.c", &program(&["gasnetex.h", "deck.h"], "deck", &tables))?;
     let heap = checks.file("names-heap.c", &program(&[core, tools], "all job seq heap", &tables))?;
 
     let mut add = |compiler: &str, standard: &str, flags: &str, file: &Path| {
@@ -75,6 +85,12 @@ pub fn add(checks: &mut Checks) -> Result<()> {
                 add(compiler, standard, &format!("{optimise} -DGASNET_SEQ"), &ex);
                 add(compiler, standard, &format!("{optimise} -DGASNET_PAR -DGASNET_DEBUG"), &ex);
             }
+        }
+        for standard in ["c99", "c11", "c17", "c++11", "c++14", "c++17", "c++20"] {
+            add(compiler, standard, "-O2", &deck);
+            add(compiler, standard, "-O1 -DDECK_DEBUG", &deck_debug);
+            add(compiler, standard, "-O1 -DGASNET_PAR", &deck_beside);
+            add(compiler, standard, "-O1 -DGASNET_SEQ -DGASNET_DEBUG", &deck_beside);
         }
         add(compiler, "c99", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ", &heap);
         add(compiler, "c++11", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ -DGASNET_DEBUG", &heap);

@@ -110,6 +110,16 @@ fn figures(how: &str, section: &str, text: &str) -> Vec<Sample> {
     best.into_iter().map(sample).collect()
 }
 
+/// Whether a process of this host listens at a TCP port. What ucx_perftest prints would say it, but stays in its buffer until it ends.
+fn listens(port: u16) -> Result<bool> {
+    let sockets = fs::read_to_string("/proc/net/tcp")? + &fs::read_to_string("/proc/net/tcp6").unwrap_or_default();
+    let end = format!(":{port:04X}");
+    Ok(sockets.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.len() > 3 && fields[1].ends_with(&end) && fields[3] == "0A"
+    }))
+}
+
 /// One turn of a layer, with a server and a client.
 pub fn ucx(bench: &mut Bench, section: &str, nodes: usize, layer: Layer) -> Result<()> {
     // Both sides read the file of tests. The first test is also given on the command line, because ucx_perftest does
@@ -125,16 +135,16 @@ pub fn ucx(bench: &mut Bench, section: &str, nodes: usize, layer: Layer) -> Resu
     let list = bench.directory.path().join("tests");
     fs::write(&list, tests)?;
     let log = bench.directory.path().join("server");
-    let port = fastrand::u16(20_000..30_000).to_string();
+    let port = fastrand::u16(20_000..30_000);
     let side = |core: &str| {
         let mut command = bench.command(120, "ucx_perftest");
-        command.env("UCX_TLS", "posix,cma,self").args(["-c", core, "-p", &port]);
+        command.env("UCX_TLS", "posix,cma,self").args(["-c", core, "-p", &port.to_string()]);
         command.args(first.split(' ')).arg("-b").arg(&list);
         command
     };
     let mut server = side("0").stdout(File::create(&log)?).stderr(File::options().append(true).open(&log)?).spawn()?;
     for _ in 0..200 {
-        if fs::read_to_string(&log)?.contains("Waiting") {
+        if listens(port)? {
             break;
         }
         sleep(Duration::from_millis(50));
@@ -166,6 +176,15 @@ mod tests {
             }
         }
         assert_eq!(tests(Layer::Ucp, "coll"), "");
+    }
+
+    #[test]
+    fn a_port_is_listened_at_while_its_socket_lives() {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
+        assert!(listens(port).unwrap());
+        drop(socket);
+        assert!(!listens(port).unwrap());
     }
 
     #[test]

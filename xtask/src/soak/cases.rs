@@ -1,7 +1,8 @@
 //! Faults to which a job once gave a wrong answer. These runs check that the repairs still work.
 
 use super::job::Run;
-use super::plan::{How, Plan, Program, Trouble};
+use super::plan::{How, Plan, Trouble};
+use super::program::Program;
 use regex::Regex;
 
 pub struct Case {

@@ -63,10 +63,7 @@ fn words(site: &Site, plan: &Plan) -> Vec<String> {
         words.extend([site.launcher.display().to_string(), "-n".into(), plan.nodes.to_string()]);
     }
     words.push(site.program(plan).display().to_string());
-    words.extend([plan.program_seed.to_string(), plan.rounds.to_string()]);
-    if let Trouble::Close(argument) = plan.trouble {
-        words.push(argument.into());
-    }
+    words.extend(plan.arguments());
     words
 }
 

@@ -1,7 +1,8 @@
 //! Decides whether a run was right: its answer, its duration, and the line that names the cause.
 
 use super::job::Run;
-use super::plan::{Kind, Plan, Program, Trouble, Victim};
+use super::plan::{Kind, Plan, Trouble, Victim};
+use super::program::Program;
 use regex::Regex;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
         let end = match plan.program {
             Program::Soak => "^testsoak: node [0-9]+/[0-9]+: PASS",
             Program::Mixed => r"^[0-9]+> done\.$",
+            Program::Death => "^deck-testdeath: node [0-9]+/[0-9]+: PASS",
         };
         let passes = run.out.lines().filter(|line| matches(end, line)).count();
         if passes != plan.nodes {

@@ -6,6 +6,7 @@
 //! must end with the right answer. The same seed makes the same plan: program, nodes, settings, fault, moment.
 //!
 //! `--ex` runs the mix of GASNet-EX instead, without faults unless kinds are named: over seeds, modes, nodes and settings.
+//! `--deaths` kills a sender, the owner or a borrower of a mail box at any moment.
 
 mod cases;
 mod disturb;
@@ -13,6 +14,7 @@ mod job;
 mod judge;
 mod options;
 mod plan;
+mod program;
 mod site;
 mod tally;
 
@@ -24,7 +26,8 @@ use clap::ArgMatches;
 use job::Run;
 use judge::verdict;
 use options::{Extent, Options};
-use plan::{Kind, Plan, Program};
+use plan::{Kind, Plan};
+use program::Program;
 use site::Site;
 use std::time::{Duration, Instant};
 use tally::Tally;
@@ -63,7 +66,11 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         let wrong = verdict(&plan, &run, options.limit);
         tally.count(&plan, &run, &wrong);
         let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
-        let ex = if options.program == Program::Mixed { "--ex " } else { "" };
+        let ex = match options.program {
+            Program::Soak => "",
+            Program::Mixed => "--ex ",
+            Program::Death => "--deaths ",
+        };
         let again = format!("{ex}--seed {} --only {number}{words}", options.seed);
         print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
         if let Extent::Only(_) = options.extent {
@@ -90,6 +97,7 @@ fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
         _ if !options.kinds.is_empty() => options.kinds.clone(),
         Program::Soak => plan::WEIGHTS.to_vec(),
         Program::Mixed => vec![Kind::None],
+        Program::Death => vec![Kind::Kill],
     };
     if site.group.is_none() && kinds.contains(&Kind::Cgroup) {
         println!("no cgroup can be made here: no runs under its limit");

@@ -1,6 +1,7 @@
 //! The options of `cargo xtask soak`.
 
-use super::plan::{Kind, Program};
+use super::plan::Kind;
+use super::program::Program;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use std::path::PathBuf;
@@ -43,6 +44,13 @@ pub fn command() -> Command {
                 .help("the mix of GASNet-EX, without faults unless --kind names some"),
         )
         .arg(
+            Arg::new("deaths")
+                .long("deaths")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["cases", "ex", "kind"])
+                .help("nodes of a mail box, of which one is killed"),
+        )
+        .arg(
             Arg::new("kind")
                 .long("kind")
                 .value_parser(PossibleValuesParser::new(Kind::ALL.map(Kind::name)))
@@ -82,7 +90,11 @@ impl Options {
         };
         let names = matches.get_many::<String>("kind").into_iter().flatten();
         Options {
-            program: if matches.get_flag("ex") { Program::Mixed } else { Program::Soak },
+            program: match () {
+                () if matches.get_flag("ex") => Program::Mixed,
+                () if matches.get_flag("deaths") => Program::Death,
+                () => Program::Soak,
+            },
             extent,
             seed: number("seed").unwrap_or_else(|| fastrand::u64(0..1 << 30)),
             kinds: names.filter_map(|name| Kind::ALL.into_iter().find(|kind| kind.name() == name)).collect(),

@@ -1,5 +1,6 @@
 //! Everything that a run does. It is made from the seed and the number of the run alone.
 
+use super::program::{Program, ROLES, one};
 use fastrand::Rng;
 
 /// Families of faults, as `--kind` names them.
@@ -72,87 +73,6 @@ pub const WEIGHTS: [Kind; 13] = [
     Kind::Scheduling,
     Kind::None,
 ];
-
-/// The program that the job runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Program {
-    /// The mix of GASNet-1.
-    Soak,
-    /// The mix of GASNet-EX.
-    Mixed,
-}
-
-impl Program {
-    /// Its binary.
-    pub fn name(self) -> &'static str {
-        match self {
-            Program::Soak => "testsoak",
-            Program::Mixed => "ex-testmixed",
-        }
-    }
-
-    pub fn source(self) -> &'static str {
-        match self {
-            Program::Soak => "c-tests/job/testsoak.c",
-            Program::Mixed => "c-tests/ex/testmixed.c",
-        }
-    }
-
-    /// The directories of its builds: thread mode, then what is not the default: segment mode, debugging; `large` are
-    /// transfers of up to 128 KiB.
-    pub fn builds(self) -> &'static [&'static str] {
-        match self {
-            Program::Soak => &["seq", "parsync", "par", "par-everything"],
-            Program::Mixed => &[
-                "seq",
-                "parsync",
-                "par",
-                "par",
-                "par-everything",
-                "seq-debug",
-                "parsync-debug",
-                "par-debug",
-                "seq-large",
-                "par-large",
-            ],
-        }
-    }
-
-    fn nodes(self) -> &'static [usize] {
-        match self {
-            Program::Soak => &[2, 2, 3, 4, 4, 5, 8, 16],
-            Program::Mixed => &[1, 2, 2, 3, 4, 5, 6, 7, 8],
-        }
-    }
-
-    /// Further settings, which are drawn last.
-    fn settings(self, random: &mut Rng) -> &'static [&'static str] {
-        match self {
-            Program::Soak => &[],
-            Program::Mixed => one::<&[&str]>(
-                random,
-                &[
-                    &[],
-                    &[],
-                    &["GASNET_SCI_UNMAPPED=odd"],
-                    &["GASNET_SCI_UNMAPPED=higher"],
-                    &["GASNET_SCI_DMA=always", "GASNET_SCI_DMA_THREAD_MIN=64"],
-                    &["GASNET_VIS_AMPIPE=no", "GASNET_VIS_REMOTECONTIG=no"],
-                    &["GASNET_VIS_MAXCHUNK=100", "GASNET_COLL_OPT=no"],
-                    &["GASNET_COLL_SCRATCH_SIZE=1K"],
-                ],
-            ),
-        }
-    }
-
-    /// Rounds of a run that nothing ends: a part of a second.
-    fn rounds(self, random: &mut Rng) -> u64 {
-        match self {
-            Program::Soak => 20 + random.u64(..60),
-            Program::Mixed => 40 + random.u64(..160),
-        }
-    }
-}
 
 /// How a job is started.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -230,6 +150,7 @@ pub struct Plan {
     pub program_seed: u32,
     /// NAME=VALUE.
     pub settings: Vec<&'static str>,
+    /// Of [`Program::Death`]: the bytes of its messages.
     pub rounds: u64,
 }
 
@@ -260,10 +181,6 @@ const CALLS: [&str; 21] = [
 const DELAYED: [&str; 9] =
     ["mmap", "futex_wait", "futex_wake", "membarrier", "pwrite", "fork", "syscall", "poll", "fcntl"];
 
-fn one<T: Copy>(random: &mut Rng, of: &[T]) -> T {
-    of[random.usize(..of.len())]
-}
-
 impl Plan {
     /// The plan of run `number`.
     pub fn make(program: Program, seed: u64, number: u64, kinds: &[Kind]) -> Plan {
@@ -286,8 +203,26 @@ impl Plan {
         plan
     }
 
+    fn role(&self) -> (&'static str, usize) {
+        ROLES[self.program_seed as usize % ROLES.len()]
+    }
+
+    /// The program's arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        match (self.program, &self.trouble) {
+            (Program::Death, _) => vec![self.role().0.into(), i32::MAX.to_string(), self.rounds.to_string()],
+            (_, Trouble::Close(argument)) => {
+                vec![self.program_seed.to_string(), self.rounds.to_string(), (*argument).into()]
+            }
+            _ => vec![self.program_seed.to_string(), self.rounds.to_string()],
+        }
+    }
+
     // May change rounds, nodes and build, so that the job still runs when the fault strikes.
     fn trouble(&mut self, kind: Kind, random: &mut Rng) -> Trouble {
+        if self.program == Program::Death {
+            return Trouble::Kill { signal: "KILL", victim: Victim::Node(self.role().1), delay: random.u64(..200) };
+        }
         let node = random.usize(..self.nodes);
         match kind {
             Kind::None => Trouble::None,
@@ -400,6 +335,9 @@ impl Plan {
                 let ways = if self.settings.contains(&"GASNET_SCI_EXTENDED=ref") { "ref" } else { "native" };
                 format!("none: {} {ways}", self.build)
             }
+            Trouble::Kill { .. } if self.program == Program::Death => {
+                format!("killed as {}, messages of {} bytes", self.role().0, self.rounds)
+            }
             Trouble::Kill { signal, .. } => format!("kill SIG{signal}"),
             Trouble::Call { call, .. } => format!("call {call}"),
             _ => self.kind().name().into(),
@@ -453,6 +391,7 @@ fn settings(random: &mut Rng) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::program::LENGTHS;
     use super::*;
 
     const PROGRAMS: [Program; 2] = [Program::Soak, Program::Mixed];
@@ -473,6 +412,13 @@ mod tests {
             assert!((0..500).any(|number| Plan::make(Program::Soak, 1, number, &WEIGHTS).kind() == kind), "{kind:?}");
             assert!((0..50).all(|number| Plan::make(Program::Soak, 1, number, &[kind]).kind() == kind), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn every_role_dies_with_messages_of_every_length() {
+        let rows: std::collections::BTreeSet<String> =
+            (0..200).map(|number| Plan::make(Program::Death, 7, number, &[Kind::Kill]).row()).collect();
+        assert_eq!(rows.len(), ROLES.len() * LENGTHS.len(), "{rows:?}");
     }
 
     #[test]

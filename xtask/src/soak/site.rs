@@ -1,6 +1,7 @@
 //! The site that all runs share: programs, directories, a cgroup.
 
-use super::plan::{Plan, Program};
+use super::plan::Plan;
+use super::program::Program;
 use crate::leftovers::Leftovers;
 use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, anyhow, bail};

@@ -104,8 +104,9 @@ pub fn check(shared: &Shared, none: &dyn Fn(&str, &str)) {
     let list = |names: &mut dyn Iterator<Item = &String>| names.map(|name| format!("{name}\n")).collect::<String>();
     let unless = |right: bool, findings: String| if right { String::new() } else { findings };
 
-    let foreign = list(&mut shared.exports.iter().filter(|name| !name.starts_with("gasnet")));
-    none("exports that do not begin with gasnet", &foreign);
+    let foreign =
+        list(&mut shared.exports.iter().filter(|name| !name.starts_with("gasnet") && !name.starts_with("deck_")));
+    none("exports that begin with neither gasnet nor deck_", &foreign);
     let soname = soname();
     none(&format!("soname is not {soname}"), &list(&mut shared.sonames.iter().filter(|name| **name != soname)));
     none("no soname", &unless(!shared.sonames.is_empty(), "missing".into()));

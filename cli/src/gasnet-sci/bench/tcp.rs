@@ -3,8 +3,10 @@
 use super::kernels::Node;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::boot::contact::address::Endpoint;
+use gasnet_sci::os::tcp::choose_congestion;
 use std::io::{self, Error, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How long the nodes may take until they are connected.
@@ -24,6 +26,8 @@ pub fn connect(node: &Node) -> io::Result<()> {
         }
     };
     connected.set_nodelay(true)?;
+    // As the library's own connections have it, so that rows compare what is done over a connection, not its options.
+    choose_congestion(connected.as_fd(), &Config::survey().config.hosts.congestion)?;
     connected.set_nonblocking(true)?;
     node.take_connection(connected.into());
     Ok(())

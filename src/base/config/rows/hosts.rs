@@ -5,6 +5,7 @@
 use super::super::hosts::Network;
 use super::super::parse;
 use super::super::settings::{Var, put};
+use crate::os::tcp::Congestion;
 use std::ops::RangeInclusive;
 
 /// One port, or two with a dash between.
@@ -12,6 +13,15 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     let (low, high) = text.split_once('-').unwrap_or((text, text));
     let (low, high): (u16, u16) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
     (low <= high && (low > 0 || high == 0)).then_some(low..=high)
+}
+
+fn congestion(text: &str) -> Option<Congestion> {
+    let is_name = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    match text {
+        "auto" => Some(Congestion::Auto),
+        "system" => Some(Congestion::System),
+        name => is_name.then(|| Congestion::Named(name.into())),
+    }
 }
 
 /// This part of the table.
@@ -67,6 +77,15 @@ pub(super) const VARS: &[Var] = &[
               RDMA hardware, else tcp",
         form: "auto, tcp, ofi, or ofi: and a libfabric provider",
         set: |c, v| put(&mut c.hosts.network, Network::parse(v)),
+    },
+    Var {
+        name: "GASNET_SCI_TCP_CONGESTION",
+        aliases: &[],
+        default: "auto",
+        doc: "congestion control of connections between hosts over TCP, as the system names it; system: the system's choice; auto: that, \
+              but cubic or reno instead of bbr, which holds back what is sent after a pause",
+        form: "auto, system, or a name: letters, digits, - and _",
+        set: |c, v| put(&mut c.hosts.congestion, congestion(v.trim())),
     },
     Var {
         name: "GASNET_SCI_IFACE",

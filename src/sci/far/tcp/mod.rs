@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `head` | the head of all that is sent |
-//! | `link`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
+//! | `link`, `stream`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
 //! | `serve`, `silence` | what one thread at a time does for all links: contacts, what has come, peers that are silent |
 //!
@@ -26,13 +26,15 @@ pub(crate) mod input;
 pub(crate) mod link;
 mod serve;
 mod silence;
+mod stream;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::boot::contact::{address, greet, greeting};
 use crate::os::net::{self, Epoll};
-use crate::os::{sys, tcp};
+use crate::os::sys;
+use crate::os::tcp::{self, Congestion};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use address::Endpoint;
 use greet::Refusal;
@@ -144,6 +146,7 @@ pub struct Tcp {
     told: Mutex<Told>,
     /// How long a peer's system may owe a sign of life.
     silence: Duration,
+    congestion: Congestion,
 }
 
 impl Tcp {
@@ -171,7 +174,28 @@ impl Tcp {
             watch_always: AtomicBool::new(false),
             told: Mutex::default(),
             silence: SILENCE,
+            congestion: Congestion::Auto,
         })
+    }
+
+    /// With another choice of congestion control.
+    pub fn with_congestion(self, congestion: Congestion) -> Tcp {
+        Tcp { congestion, ..self }
+    }
+
+    /// The options of every connection. Keepalive asks a peer of which nothing is heard, and `silence` alone judges: the system must not
+    /// give up by itself (TCP_USER_TIMEOUT, which counts for keepalive as well). With losses that never cease it takes a connection that
+    /// works for a dead one: it measures from the first of losses that it has not got over (one of 130 runs of netlab's soak).
+    fn prepare(&self, socket: &Socket) -> io::Result<()> {
+        let silence = self.silence;
+        socket.set_tcp_nodelay(true)?;
+        tcp::choose_congestion(socket.as_fd(), &self.congestion)?;
+        socket.set_tcp_keepalive(&tcp::keepalive(silence))?;
+        socket.set_tcp_user_timeout(Some(NEVER))?;
+        // So that a connection goes on soon after a cut. Linux 6.15.
+        let _ = net::limit_retransmission(socket.as_fd(), (silence / 6).max(Duration::from_secs(1)));
+        let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
+        Ok(())
     }
 
     fn peer(&self, rank: u32) -> &Peer {
@@ -247,7 +271,7 @@ impl Tcp {
                 Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
                 _ => {}
             }
-            prepare(&socket, self.silence)?;
+            self.prepare(&socket)?;
             Ok(Arc::new(high(socket.into())?))
         };
         match begin() {
@@ -407,19 +431,6 @@ impl Wire for Tcp {
     fn watch_always(&self) {
         self.watch_always.store(true, Ordering::Relaxed); // Relaxed: before there are other threads that poll
     }
-}
-
-/// The options of every connection. Keepalive asks a peer of which nothing is heard, and `silence` alone judges: the system must not
-/// give up by itself (TCP_USER_TIMEOUT, which counts for keepalive as well). With losses that never cease it takes a connection that
-/// works for a dead one: it measures from the first of losses that it has not got over (one of 130 runs of netlab's soak).
-fn prepare(socket: &Socket, silence: Duration) -> io::Result<()> {
-    socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_keepalive(&tcp::keepalive(silence))?;
-    socket.set_tcp_user_timeout(Some(NEVER))?;
-    // So that a connection goes on soon after a cut. Linux 6.15.
-    let _ = net::limit_retransmission(socket.as_fd(), (silence / 6).max(Duration::from_secs(1)));
-    let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
-    Ok(())
 }
 
 /// The same socket with a high number, because clients may expect the lowest ones.

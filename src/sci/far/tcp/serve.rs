@@ -5,7 +5,7 @@
 use super::greet::Refusal;
 use super::greeting::{Greeting, STRANGER, Step};
 use super::input::{End, From, Input};
-use super::{AGAIN, CONTACT, Contact, GREETING, LISTENER, Receiving, STRANGERS, Tcp, high, prepare};
+use super::{AGAIN, CONTACT, Contact, GREETING, LISTENER, Receiving, STRANGERS, Tcp, high};
 use crate::sci::far::wire::Sink;
 use crate::sync::Ordering;
 use socket2::SockRef;
@@ -33,7 +33,7 @@ impl Tcp {
             self.make_place(r);
             let socket = socket
                 .set_nonblocking(true)
-                .and_then(|()| prepare(&SockRef::from(&socket), self.silence))
+                .and_then(|()| self.prepare(&SockRef::from(&socket)))
                 .and_then(|()| high(socket));
             if let Ok(socket) = socket {
                 let mut greeting = Greeting::accepted(Arc::new(socket), from, &self.who);

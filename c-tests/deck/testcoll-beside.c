@@ -1,0 +1,3 @@
+/* testcoll.c in a program that has attached to GASNet, in each of its thread modes. */
+#define BESIDE_GASNET
+#include "testcoll.c"

@@ -1,0 +1,142 @@
+/* Limits that the environment sets: a small DECK heap, few boxes, the limit of message lengths under the paper's name; and tries.
+ *
+ * usage: deck-testlimits
+ *
+ * It sets the variables itself. Lines about what is used up are part of it; scenarios.txt looks at them. */
+#include "testdeck.h"
+
+#define PREVIOUS ((me + nodes - 1) % nodes)
+#define NEXT ((me + 1) % nodes)
+
+enum { BOXES = 8, BLOCKS = 16 };
+#define BLOCK ((size_t)262144)
+#define HEAP "2M"
+#define LIMIT ((size_t)1000)
+
+/* Fills the heap with messages. How many there were. */
+static int fill_heap(deck_msg_t *all) {
+  const double end = test_now() + 30;
+  int n, rc = 0;
+  for (n = 0; n < BLOCKS; n++) {
+    do { /* blocks that were given may still be on the way home */
+      all[n] = NULL;
+      rc = deck_msg_create(BLOCK, DECK_SHARED, &all[n]);
+      if (rc) deck_thread_yield();
+    } while (rc == DECK_ENOMEM && n < 5 && test_now() < end);
+    if (rc) break;
+    write_msg(all[n], BLOCK, seed_of(1, me, n));
+  }
+  CHECK(rc == DECK_ENOMEM, "after %d blocks: %d (%s)", n, rc, deck_strerror(rc));
+  CHECK(n >= 5 && n <= 8, "%d blocks of %lu bytes in a heap of %s", n, (unsigned long)BLOCK, HEAP);
+  return n;
+}
+
+static void check_heap(deck_mbox_t mine, deck_mbox_t next) {
+  deck_msg_t all[BLOCKS], more = NULL, in = new_msg(0, DECK_AUTO), local = new_msg(3 * BLOCK, DECK_LOCAL);
+  int round, n, i;
+  for (round = 0; round < 3; round++) {
+    n = fill_heap(all);
+    for (i = 0; i < n; i++) read_msg(all[i], BLOCK, seed_of(1, me, i), -1);
+    EXPECT(0, deck_msg_destroy(all[0])); /* what is free can be had again */
+    EXPECT(0, deck_msg_create(BLOCK, DECK_SHARED, &more));
+    EXPECT(0, deck_msg_destroy(more));
+    EXPECT(0, deck_msg_create(BLOCK, DECK_SHARED, &all[0]));
+    write_msg(all[0], BLOCK, seed_of(1, me, 0));
+    /* Posting works all the same: long and short messages, also of the full heap's. */
+    EXPECT(0, deck_barrier());
+    send_to(next, local, 3 * BLOCK, seed_of(2, me, round));
+    EXPECT(0, deck_mbox_post_timed(next, all[1], LONG_TIME));
+    send_to(next, local, 100, seed_of(3, me, round));
+    receive_from(mine, in, 3 * BLOCK, seed_of(2, PREVIOUS, round), PREVIOUS);
+    receive_from(mine, in, BLOCK, seed_of(1, PREVIOUS, 1), PREVIOUS);
+    receive_from(mine, in, 100, seed_of(3, PREVIOUS, round), PREVIOUS);
+    /* Given away, and back with the receiver's destroy. */
+    for (i = 5; i < n; i++) EXPECT(0, deck_msg_destroy(all[i]));
+    for (i = 0; i < 5; i++) EXPECT(0, deck_mbox_give(next, &all[i], LONG_TIME));
+    for (i = 0; i < 5; i++) {
+      EXPECT(0, deck_mbox_take(mine, &more, LONG_TIME));
+      read_msg(more, BLOCK, seed_of(1, PREVIOUS, i), PREVIOUS);
+      EXPECT(0, deck_msg_destroy(more));
+    }
+    EXPECT(0, deck_barrier());
+  }
+  EXPECT(0, deck_msg_destroy(in));
+  EXPECT(0, deck_msg_destroy(local));
+}
+
+static void check_boxes(void) {
+  deck_mbox_t set[BOXES], one_more = NULL;
+  int round, n, rc = 0;
+  for (round = 0; round < 20; round++) {
+    for (n = 0; n < BOXES - 1; n++) MUST(deck_mbox_create(NULL, NULL, &set[n])); /* "limits" is there */
+    EXPECT(DECK_ENOMEM, deck_mbox_create(NULL, NULL, &one_more));
+    CHECK(one_more == NULL, "a refused call stored a box");
+    for (n = 0; n < BOXES - 1 && !rc; n++) rc = deck_mbox_destroy(set[n]);
+    EXPECT(0, rc);
+  }
+}
+
+/* AUTO is local below the limit, and shared from it on: only a shared one of any length may be given. */
+static void check_limit(deck_mbox_t mine, deck_mbox_t next) {
+  static const size_t sizes[] = {LIMIT - 1, LIMIT, LIMIT + 1};
+  deck_msg_t msg, in = NULL;
+  int i;
+  for (i = 0; i < 3; i++) {
+    msg = new_msg(sizes[i], DECK_LOCAL);
+    write_msg(msg, sizes[i], seed_of(4, me, i));
+    if (sizes[i] >= LIMIT) {
+      EXPECT(DECK_EPLACE, deck_mbox_give(next, &msg, LONG_TIME));
+      EXPECT(0, deck_msg_destroy(msg));
+      msg = new_msg(sizes[i], DECK_AUTO);
+      write_msg(msg, sizes[i], seed_of(4, me, i));
+    }
+    EXPECT(0, deck_mbox_give(next, &msg, LONG_TIME));
+    EXPECT(0, deck_mbox_take(mine, &in, LONG_TIME));
+    read_msg(in, sizes[i], seed_of(4, PREVIOUS, i), PREVIOUS);
+    EXPECT(0, deck_msg_destroy(in));
+  }
+}
+
+/* Calls with time 0 alone, at both sides: what they say is so, and they get through in the end. */
+static void check_tries(deck_mbox_t mine, deck_mbox_t next) {
+  enum { MESSAGES = 300 };
+  deck_msg_t out = new_msg(5000, DECK_AUTO), in = new_msg(0, DECK_AUTO);
+  const double end = test_now() + 60;
+  int sent = 0, came = 0, rc;
+  EXPECT(0, deck_barrier());
+  while ((sent < MESSAGES || came < MESSAGES) && test_now() < end) {
+    if (sent < MESSAGES) {
+      write_msg(out, (size_t)sent * 16, seed_of(5, me, sent));
+      rc = deck_mbox_post_timed(next, out, 0);
+      CHECK(rc == 0 || rc == DECK_EAGAIN, "trying to post gives %d (%s)", rc, deck_strerror(rc));
+      sent += rc == 0;
+    }
+    rc = deck_mbox_retrv_timed(mine, in, 0);
+    CHECK(rc == 0 || rc == DECK_EAGAIN, "trying to retrieve gives %d (%s)", rc, deck_strerror(rc));
+    if (rc == 0) read_msg(in, (size_t)came * 16, seed_of(5, PREVIOUS, came), PREVIOUS);
+    came += rc == 0;
+  }
+  CHECK(sent == MESSAGES && came == MESSAGES, "%d sent, %d came of %d", sent, came, MESSAGES);
+  expect_all_empty(mine);
+  EXPECT(0, deck_msg_destroy(out));
+  EXPECT(0, deck_msg_destroy(in));
+}
+
+int main(int argc, char **argv) {
+  deck_mbox_t mine, next;
+  setenv("GASNET_SCI_DECK_HEAP", HEAP, 1);
+  setenv("GASNET_SCI_DECK_BOXES", "8", 1);
+  unsetenv("GASNET_SCI_DECK_MSG_BUF_LIMIT");
+  setenv("DECK_MSG_BUF_LIMIT", "1000", 1);
+  test_begin(&argc, &argv, "deck-testlimits");
+  mine = new_box("limits", me, 0, 0);
+  next = find_box("limits", NEXT);
+  check_heap(mine, next);
+  check_boxes();
+  check_limit(mine, next);
+  check_tries(mine, next);
+  EXPECT(0, deck_mbox_destroy(next));
+  EXPECT(0, deck_barrier());
+  EXPECT(0, deck_mbox_destroy(mine));
+  return test_end();
+}

@@ -1,0 +1,63 @@
+//! What a node has and remembers of nodes that died, in a job that survives.
+//!
+//! Must not know: what is done about it.
+
+use super::BoxId;
+use super::names;
+use crate::sync::fixed::{AtomicBool, AtomicU32};
+use std::collections::{BTreeSet, HashMap};
+
+/// What the job says of its nodes.
+pub trait Roll: Send + Sync {
+    /// How many are lost.
+    fn losses(&self) -> u32;
+    /// Whether `node` is.
+    fn is_lost(&self, node: u32) -> bool;
+    /// How many losses `node` has settled.
+    fn settled(&self, node: u32) -> u32;
+    /// `node`, this one, has settled so many.
+    fn settle(&self, node: u32, losses: u32);
+}
+
+/// What an engine has in a job that survives.
+pub struct Losses {
+    pub(super) roll: Box<dyn Roll>,
+    /// Times that polls were told to look, and have not finished with.
+    pub(super) news: AtomicU32,
+    /// A thread looks.
+    pub(super) is_looking: AtomicBool,
+    /// Threads that pass a block on just now.
+    pub(super) passing: AtomicU32,
+}
+
+impl Losses {
+    /// Without any loss yet.
+    pub fn new(roll: Box<dyn Roll>) -> Losses {
+        Losses { roll, news: AtomicU32::new(0), is_looking: AtomicBool::new(false), passing: AtomicU32::new(0) }
+    }
+}
+
+/// What a node remembers of the dead.
+#[derive(Default)]
+pub(super) struct Dead {
+    /// The nodes that are lost, as far as this one has seen.
+    pub(super) nodes: BTreeSet<u32>,
+    /// How many losses the job had when this node last saw one.
+    pub(super) seen: u32,
+    /// Boxes whose names are being given to them, and the number of the request, once there is one.
+    pub(super) naming: HashMap<BoxId, u32>,
+    /// Boxes whose names the new home has not confirmed yet, by the number of the request.
+    pub(super) renaming: HashMap<u32, BoxId>,
+}
+
+impl Dead {
+    /// Whether `node` is lost, as far as this node has seen.
+    pub(super) fn has(&self, node: u32) -> bool {
+        self.nodes.contains(&node)
+    }
+
+    /// The node that has this name in its directory now.
+    pub(super) fn home(&self, name: &[u8], nodes: u32) -> u32 {
+        names::living_home(name, nodes, |node| self.has(node))
+    }
+}

@@ -1,0 +1,393 @@
+//! Nodes that die while the job goes on (`gasnetrun_sci --survive`), seen by a node that lives.
+//!
+//! A thread of its own hears of a loss and polls ([`Deck::see_to_losses`]). The first poll of any thread outside handlers runs what the dead
+//! node has sent, and then ends everything that waits for it:
+//!
+//! | of the dead node | what becomes of it |
+//! |---|---|
+//! | its boxes | senders get [`Failure::Peer`] |
+//! | messages that it sent whole | stay in the boxes; pieces without their end go |
+//! | credits that it had, or waited for | are free |
+//! | blocks that it had of this node's heap | are free, see [`holders`](super::holders) |
+//! | its heap | stays readable |
+//! | its names | are free |
+//! | names that it had as their home | are those of the next node that lives; owners of boxes tell that one |
+//! | farewells that it owes | nobody waits for them |
+//!
+//! A loss is settled at a node once the node has done all this, and the new homes of its names have answered. Who builds on that waits
+//! until the others have settled the losses that it has seen: a name that has another home now is asked about only then.
+//!
+//! Nothing here costs a message anything. Only loans do something more, in jobs that survive (`Deck::passing`).
+//!
+//! Must not know: who says that a node is lost, processes.
+
+#![allow(unsafe_code)] // tables behind the heaps
+
+use super::dead::Losses;
+use super::engine::{Deck, Region};
+use super::holders::{Holder, Holders};
+use super::message::Block;
+use super::messages::{self, Kind};
+use super::names;
+use super::state::{Answer, Due, Request, Slot, State};
+use super::waiting::Key;
+use super::{BoxId, Failure, Outcome, Until};
+use crate::am::Am;
+use crate::am::corrupt::corrupt;
+use crate::base::error::Error;
+use crate::sci::Adapter;
+use crate::sync::fixed::{Ordering, fence};
+use crate::verbs::Flags;
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks of the thread that sees to losses.
+const STEP: Duration = Duration::from_millis(1);
+
+impl State {
+    /// The nodes `lost` are lost, and all that they have sent has come. `seen`: how many losses the job has now. Returns the keys of
+    /// threads that are to be woken, and how many dues are gone.
+    fn bury<A: Adapter>(&mut self, lost: &[u32], seen: u32, am: &Am<A>) -> (Vec<Key>, i32) {
+        let named = self.named_boxes();
+        let old: Vec<u32> = named.iter().map(|(_, name)| self.dead.home(name, am.nodes())).collect();
+        self.dead.nodes.extend(lost);
+        self.dead.seen = seen;
+        lost.iter().for_each(|node| {
+            self.names.bury(*node);
+            self.bury_in_boxes(*node, am);
+        });
+        let before = self.due.len();
+        let dead = &self.dead;
+        self.due.retain(|due| !due.node().is_some_and(|node| dead.has(node)));
+        let gone = (before - self.due.len()) as i32;
+        let mut keys: Vec<Key> = self.requests.keys().map(|request| Key::Request(*request)).collect();
+        for number in 0..self.senders.len() as u32 {
+            let is_lost = self.sender(number).is_some_and(|sender| lost.contains(&u32::from(sender.id.owner)));
+            if is_lost {
+                self.owner_lost(number);
+                keys.push(Key::Sender(number));
+            }
+        }
+        for ((id, name), old) in named.into_iter().zip(old) {
+            let home = self.dead.home(&name, am.nodes());
+            if home != old {
+                self.rename(id, home, am);
+            }
+        }
+        (keys, gone)
+    }
+
+    fn bury_in_boxes<A: Adapter>(&mut self, node: u32, am: &Am<A>) {
+        for index in 0..self.boxes.len() {
+            match &mut self.boxes[index] {
+                Slot::Open(own) => {
+                    let id = own.id;
+                    own.bury(node);
+                    self.serve(id, am);
+                }
+                Slot::Closing(id, left) => {
+                    let id = *id;
+                    if left.contains(&node) {
+                        let _ = self.closed_by(node, id); // true: the box is closing, and `node` was in its list
+                    }
+                }
+                Slot::Free => {}
+            }
+        }
+    }
+
+    /// The boxes of this node whose names the home has given to them, or that wait to hear it again.
+    fn named_boxes(&self) -> Vec<(BoxId, Box<[u8]>)> {
+        let has_name = |id: &BoxId| match self.dead.naming.get(id) {
+            None => true,
+            // The answer has come, and the thread that waits for it has not seen it yet.
+            Some(request) => matches!(self.requests.get(request), Some(Request { answer: Answer::Done(_), .. })),
+        };
+        let of = |slot: &Slot| match slot {
+            Slot::Open(own) if has_name(&own.id) => own.name.clone().map(|name| (own.id, name)),
+            _ => None,
+        };
+        self.boxes.iter().filter_map(of).collect()
+    }
+
+    /// Tells the new home of the box's name that it is the box's.
+    fn rename<A: Adapter>(&mut self, id: BoxId, home: u32, am: &Am<A>) {
+        let State { dead, requests, .. } = self;
+        dead.renaming.retain(|request, other| {
+            if *other == id {
+                requests.remove(request);
+            }
+            *other != id
+        });
+        let request = self.new_request(home, false);
+        self.dead.renaming.insert(request, id);
+        self.due.push_back(Due::Name(request, id));
+        am.background(1);
+    }
+
+    /// What is to be said about a name again, and to whom; `None`: the box is gone, or the name has yet another home.
+    pub(super) fn renaming(&mut self, request: u32, id: BoxId, nodes: u32) -> Option<(u32, Box<[u8]>)> {
+        let is_wanted = self.dead.renaming.contains_key(&request);
+        let name = self.own(id).ok().filter(|_| is_wanted).and_then(|own| own.name.clone());
+        if name.is_none() {
+            self.dead.renaming.remove(&request);
+            self.requests.remove(&request);
+        }
+        let home = self.requests.get(&request)?.home;
+        name.filter(|_| home < nodes).map(|name| (home, name))
+    }
+
+    /// The homes of names have answered all that this node has told them again.
+    fn is_renamed(&mut self) -> bool {
+        let State { dead, requests, .. } = self;
+        let answered = dead
+            .renaming
+            .keys()
+            .copied()
+            .filter(|request| requests.get(request).is_none_or(|asked| asked.answer != Answer::Waits));
+        for request in answered.collect::<Vec<_>>() {
+            dead.renaming.remove(&request);
+            requests.remove(&request);
+        }
+        dead.renaming.is_empty()
+    }
+
+    /// Frees the blocks of this node's heap that nobody has any more. False: of some it is not known yet.
+    fn reclaim(&mut self, holders: &Holders, has_settled: impl Fn(u32) -> bool) -> bool {
+        let (mut is_over, mut free) = (true, Vec::new());
+        for offset in self.heap.used() {
+            let Some(holder) = holders.get(offset) else { continue };
+            let (to, from) = (self.dead.has(holder.to), self.dead.has(holder.from));
+            // Who is alive and took part says the last word about the block, before it has settled the loss.
+            let alive = match (to, from) {
+                (false, false) => continue,
+                (true, true) => None,
+                (true, false) => Some(holder.from),
+                (false, true) => Some(holder.to),
+            };
+            if alive.is_some_and(|node| !has_settled(node)) {
+                is_over = false;
+            } else if holders.get(offset) == Some(holder) {
+                free.push(offset);
+            }
+        }
+        for offset in free {
+            let _ = self.heap.give(offset); // it was in use
+        }
+        is_over
+    }
+}
+
+impl<A: Adapter> Deck<A> {
+    /// Settles losses beyond the first `told`, and serves messages until all others have settled them, too: they may need answers of
+    /// this node. Returns how many losses that were. For a thread of its own, so that it does not matter what the program's threads do.
+    pub fn see_to_losses(&self, mut told: u32) -> u32 {
+        let Some(losses) = &self.losses else { return told };
+        loop {
+            let seen = losses.roll.losses();
+            if seen != told {
+                told = seen;
+                losses.news.fetch_add(1, Ordering::Release); // ORDERING: Release ↔ Acquire in `look_at_losses`: who sees it sees the loss
+                self.am.background(1);
+                self.waiting.ring();
+            }
+            self.am.poll();
+            let has_settled = |node| losses.roll.is_lost(node) || losses.roll.settled(node) >= told;
+            // ORDERING: Acquire as in `look_at_losses`.
+            if losses.news.load(Ordering::Acquire) == 0 && (0..self.nodes()).all(has_settled) {
+                return told;
+            }
+            thread::sleep(STEP);
+        }
+    }
+
+    /// Whether the job goes on without nodes that die.
+    pub fn survives(&self) -> bool {
+        self.losses.is_some()
+    }
+
+    /// Whether `node` is lost, as far as this node has seen.
+    pub fn has_lost(&self, node: u32) -> bool {
+        self.losses.is_some() && self.with(|state| state.dead.has(node))
+    }
+
+    /// A node that is lost; `None`: there is none, as far as this node has seen.
+    pub fn any_lost(&self) -> Option<u32> {
+        self.losses.as_ref()?;
+        self.with(|state| state.dead.nodes.first().copied())
+    }
+
+    /// Fails if a node is lost.
+    pub fn all_alive(&self) -> Result<(), Error> {
+        self.any_lost().map_or(Ok(()), |node| Err(Error::lost(node)))
+    }
+
+    /// Why box `id` is gone.
+    #[cold]
+    pub(super) fn why_gone(&self, id: BoxId) -> Failure {
+        if self.has_lost(id.owner.into()) { Failure::Peer } else { Failure::Gone }
+    }
+
+    /// Looks whether nodes are lost, and settles that. True if there was anything to do.
+    pub(super) fn look_at_losses(&self) -> bool {
+        let Some(losses) = &self.losses else { return false };
+        let news = losses.news.load(Ordering::Acquire); // ORDERING: as above
+        // Relaxed, both: one thread does it; others have nothing to hand over, and the locks order what it does.
+        if news == 0 || losses.is_looking.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let is_over = self.settle(losses);
+        if is_over {
+            losses.news.fetch_sub(news, Ordering::Relaxed); // Relaxed: what came meanwhile stays
+            self.am.background(-(news as i32));
+        }
+        losses.is_looking.store(false, Ordering::Release); // ORDERING: Release ↔ the swap above, whose thread builds on what was done
+        is_over
+    }
+
+    /// Does what is to be done after losses. False: not all can be done yet.
+    fn settle(&self, losses: &Losses) -> bool {
+        let seen = losses.roll.losses();
+        let lost: Vec<u32> =
+            (0..self.nodes()).filter(|node| losses.roll.is_lost(*node) && !self.has_lost(*node)).collect();
+        lost.iter().for_each(|node| self.am.lose(*node));
+        // ORDERING: full fence ↔ the one in `pass`: a thread that passes a block on sees the loss, or is seen here.
+        fence(Ordering::SeqCst);
+        // ORDERING: Acquire ↔ Release in `pass`.
+        if losses.passing.load(Ordering::Acquire) > 0 || !lost.iter().all(|node| self.am.drain(*node)) {
+            return false;
+        }
+        let (keys, gone) = self.with(|state| match lost.is_empty() && state.dead.seen == seen {
+            true => (Vec::new(), 0),
+            false => state.bury(&lost, seen, self.am),
+        });
+        self.am.background(-gone);
+        keys.into_iter().for_each(|key| self.waiting.wake_all(key));
+        let is_renamed = self.with(State::is_renamed);
+        if is_renamed {
+            losses.roll.settle(self.me(), seen);
+        }
+        let has_settled = |node| node == self.me() || losses.roll.settled(node) >= seen;
+        let own = self.holders(self.me());
+        let is_reclaimed = own.is_none_or(|holders| self.with(|state| state.reclaim(&holders, has_settled)));
+        is_renamed && is_reclaimed
+    }
+
+    /// The node that has `name` now, with which it can be spoken about the name, and whether that node has settled what this one has
+    /// seen. Waits until all have settled it, if the name had another home.
+    pub(super) fn home(&self, name: &[u8], until: Until) -> Outcome<(u32, bool)> {
+        let nodes = self.nodes();
+        let Some(losses) = &self.losses else { return Ok((names::home(name, nodes), true)) };
+        let look = || {
+            let (home, seen) = self.with(|state| (state.dead.home(name, nodes), state.dead.seen));
+            let has_settled = |node: u32| losses.roll.is_lost(node) || losses.roll.settled(node) >= seen;
+            let is_ready = home == names::home(name, nodes) || (0..nodes).all(has_settled);
+            Ok(is_ready.then(|| (home, has_settled(home))))
+        };
+        match look()? {
+            Some(found) => Ok(found),
+            None => self.waiting.wait(self.am, &[], until, look),
+        }
+    }
+
+    /// Waits until `home` has settled what this node has seen, or is lost.
+    pub(super) fn await_settled(&self, home: u32, until: Until) -> Outcome<()> {
+        let Some(losses) = &self.losses else { return Ok(()) };
+        let seen = self.with(|state| state.dead.seen);
+        let look = || Ok((losses.roll.is_lost(home) || losses.roll.settled(home) >= seen).then_some(()));
+        self.waiting.wait(self.am, &[], until, look)
+    }
+
+    /// The table of the heap of `node`; `None`: the job does not survive, or the heap cannot be reached.
+    pub(super) fn holders(&self, node: u32) -> Option<Holders> {
+        self.losses.as_ref()?;
+        let Region { at, len } = self.region(node)?;
+        // SAFETY: in a job that survives all regions are mapped with their tables (`Losses`).
+        Some(unsafe { Holders::new(at, len) })
+    }
+
+    /// Passes a block on with `send`, which gets flags and says whether it sent (rule 1 of `holders`). Fails if `to` is lost.
+    pub(super) fn passing(
+        &self,
+        to: u32,
+        block: &Block,
+        flags: Flags,
+        send: impl Fn(Flags) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let (Some(losses), Some(holders)) = (&self.losses, self.holders(block.owner)) else { return send(flags) };
+        let mut failed = 0;
+        loop {
+            // Never while it waits: a wait may settle a loss, and what is said of the block must be right then.
+            let sent = self.pass(losses, &holders, (block.offset, to), || send(Flags::IMMEDIATE))?;
+            if sent || flags.has(Flags::IMMEDIATE) {
+                return Ok(sent);
+            }
+            failed = self.am.wait_step(failed);
+        }
+    }
+
+    fn pass(
+        &self,
+        losses: &Losses,
+        holders: &Holders,
+        (offset, to): (usize, u32),
+        send: impl Fn() -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let me = self.me();
+        losses.passing.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence orders it
+        fence(Ordering::SeqCst); // ORDERING: see `settle`
+        let sent = match self.am.is_lost(to) {
+            true => Err(Error::lost(to)),
+            false => {
+                let _ = holders.set(offset, Holder { to, from: me }); // the block was checked when it came
+                send()
+            }
+        };
+        if !matches!(sent, Ok(true)) {
+            let _ = holders.set(offset, Holder::has(me)); // as above
+        }
+        // ORDERING: Release ↔ the fence in `settle`: who sees that nobody passes a block on sees the table as it is now.
+        losses.passing.fetch_sub(1, Ordering::Release);
+        sent
+    }
+
+    /// A block has come from `from` (rule 2 of `holders`).
+    pub(super) fn received(&self, from: u32, block: &Block) {
+        if self.losses.is_none() {
+            return;
+        }
+        let holders = if block.owner < self.nodes() { self.holders(block.owner) } else { None };
+        if !holders.is_some_and(|holders| holders.set(block.offset, Holder::has(self.me()))) {
+            corrupt(from, "block outside its heap");
+        }
+    }
+
+    /// Tells the home of a name again whose it is. False: there was no room.
+    pub(super) fn rename(&self, request: u32, id: BoxId) -> Result<bool, Error> {
+        let Some((home, name)) = self.with(|state| state.renaming(request, id, self.nodes())) else { return Ok(true) };
+        match messages::name(self, home, Kind::Add, request, id, &name, Flags::IMMEDIATE) {
+            // That home is lost, too. Then the name is told to the next one, by a request of its own.
+            Err(error) if error.is_lost() => Ok(true),
+            sent => sent,
+        }
+    }
+
+    /// The due is to a node that is lost.
+    pub(super) fn is_for_lost(&self, due: &Due) -> bool {
+        self.losses.is_some() && due.node().is_some_and(|node| self.am.is_lost(node))
+    }
+
+    /// Does what is due to a node that is lost.
+    pub(super) fn drop_due(&self, due: Due) {
+        if let Due::More(node, id, credit, _) = due {
+            self.with(|state| {
+                if state.own(id).is_ok_and(|own| own.returned(node, credit)) {
+                    state.serve(id, self.am);
+                }
+            });
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

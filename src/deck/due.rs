@@ -1,0 +1,93 @@
+//! Messages that a call or a handler owes: the next poll outside handlers sends them.
+//!
+//! Must not know: C types.
+
+use super::engine::Deck;
+use super::heap::UNIT;
+use super::messages;
+use super::state::Due;
+use crate::am::corrupt::corrupt;
+use crate::sci::Adapter;
+use crate::verbs::Flags;
+use smallvec::SmallVec;
+
+/// What may be due to one node beside blocks of its heap: several messages for each box that it has or sends to.
+const PER_NODE: usize = 16 << 16;
+
+/// So many messages for nodes without room are passed over by one poll.
+const KEPT: usize = 64;
+
+impl<A: Adapter> Deck<A> {
+    /// Has `due` sent by the next poll outside handlers. A handler's own thread does that; else the thread that serves is woken.
+    pub(super) fn due(&self, due: Due) {
+        self.with(|state| state.due.push_back(due));
+        self.am.background(1);
+        if !self.am.in_handler() {
+            self.waiting.ring();
+        }
+    }
+
+    /// As [`Self::due`], because of something that `source` has sent. A node that sends and takes nothing itself would let the list
+    /// grow without bound.
+    pub(super) fn owe(&self, source: u32, due: Due) {
+        let most = self.nodes() as usize * (self.heap_len() / UNIT + PER_NODE);
+        if self.with(|state| state.due.len()) >= most {
+            corrupt(source, "so many messages that the answers cannot be kept");
+        }
+        self.due(due);
+    }
+
+    /// Sends what is due. True if there was anything. Any poll outside handlers calls this.
+    pub fn progress(&self) -> bool {
+        let mut any = self.look_at_losses();
+        // Those that come meanwhile wait for the next poll: what this node owes itself may go on for as long as a thread of its own has
+        // not taken its credits.
+        let mut left = self.with(|state| state.due.len());
+        // A node without room does not hold up what others get, as far as that is near the front. What it gets stays in its order.
+        let (mut full, mut kept) = (SmallVec::<[u32; 4]>::new(), Vec::new());
+        while left > 0
+            && kept.len() < KEPT
+            && let Some(due) = self.with(|state| state.due.pop_front())
+        {
+            left -= 1;
+            if due.node().is_some_and(|node| full.contains(&node)) {
+                kept.push(due);
+                continue;
+            }
+            let sent = match due {
+                _ if self.is_for_lost(&due) => {
+                    self.drop_due(due);
+                    Ok(true)
+                }
+                Due::Serve(id) => {
+                    self.with(|state| state.serve(id, self.am));
+                    Ok(true)
+                }
+                Due::Back(node, offset) => messages::back(self, node, offset, Flags::IMMEDIATE),
+                // The box is gone, and its senders are told so.
+                Due::More(_, id, ..) if self.with(|state| state.own(id).is_err()) => Ok(true),
+                Due::More(node, id, credit, capacity) => messages::more(self, node, id, credit, capacity),
+                Due::Recall(node, id) => messages::recall(self, node, id),
+                Due::Forgot(id) => messages::forgot(self, id),
+                Due::Found(node, request, id) => messages::found(self, node, request, id),
+                Due::Name(request, id) => self.rename(request, id),
+            };
+            match sent {
+                Ok(true) => {
+                    self.am.background(-1);
+                    any = true;
+                }
+                Ok(false) => {
+                    full.extend(due.node());
+                    kept.push(due);
+                }
+                Err(error) if error.is_lost() => self.with(|state| state.due.push_front(due)), // `is_for_lost` now
+                Err(error) => crate::base::fatal(format_args!("DECK: {error}")),
+            }
+        }
+        if !kept.is_empty() {
+            self.with(|state| kept.into_iter().rev().for_each(|due| state.due.push_front(due)));
+        }
+        any
+    }
+}

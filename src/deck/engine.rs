@@ -1,0 +1,247 @@
+//! The engine: what all its parts share, and the memory of messages. The verbs are in `boxes`, `post` and
+//! `retrieve`.
+//!
+//! Must not know: C types.
+
+#![allow(unsafe_code)] // clients' memory, blocks of DECK heaps, locks of the client's thread mode
+
+use super::dead::Losses;
+use super::message::{Block, Bytes, LEAST, Message, Storage};
+use super::messages;
+use super::state::State;
+use super::waiting::Waiting;
+use super::{BoxId, Failure, Outcome};
+use crate::am::Am;
+use crate::am::corrupt::corrupt;
+use crate::sci::Adapter;
+use crate::sync::{AtomicU64, ModeLock, Ordering};
+use crate::verbs::Flags;
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+/// Where a node's heap lies in this process.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    /// First byte.
+    pub at: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+/// Maps the heap of a node of this host; `None`: it can't be reached.
+pub type Connect = Box<dyn Fn(u32) -> Option<Region> + Send + Sync>;
+
+/// What the engine works on.
+pub struct Setting<A: Adapter> {
+    /// The message engine.
+    pub am: &'static Am<A>,
+    /// Client threads may call at the same time.
+    pub threaded: bool,
+    /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
+    pub limit: usize,
+    /// Boxes of this node, at most.
+    pub boxes: usize,
+    /// Own heap.
+    pub heap: Region,
+    /// Reaches those of others.
+    pub connect: Connect,
+    /// Own interrupt, as peers have it.
+    pub bell: A::RemoteInterrupt,
+    /// In a job that survives the death of nodes. All regions have their [holders](super::holders) behind them then.
+    pub losses: Option<Losses>,
+}
+
+/// The engine.
+pub struct Deck<A: Adapter> {
+    pub(super) am: &'static Am<A>,
+    /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
+    pub limit: usize,
+    pub(super) most_boxes: usize,
+    heap: Region,
+    connect: Connect,
+    regions: Box<[OnceLock<Option<Region>>]>,
+    state: ModeLock<RefCell<State>>,
+    /// The threads that wait.
+    pub waiting: Waiting<A>,
+    threaded: bool,
+    pub(super) losses: Option<Losses>,
+    /// Retrievals that found a message at once.
+    pub(super) calls: AtomicU64,
+    /// When a message was last retrieved while something was due, in ticks of the processor's counter.
+    pub(super) last_retrieval: AtomicU64,
+    /// Bytes that were copied, and messages that were posted or given, for statistics.
+    pub(super) copied: AtomicU64,
+    pub(super) sent: AtomicU64,
+}
+
+/// What a program has of a box.
+#[derive(Clone, Copy, Debug)]
+pub struct Handle {
+    /// The box.
+    pub id: BoxId,
+    /// It is the owner's.
+    pub owns: bool,
+    pub(super) sender: u32,
+}
+
+/// How much a node keeps, for tests: all of it goes when it is needed no longer.
+#[cfg(any(test, fuzzing))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Boxes that are open, and those that senders have not said farewell to.
+    pub boxes: usize,
+    /// Boxes that this node may send to.
+    pub senders: usize,
+    /// Those of which credits have come without a handle.
+    pub strays: usize,
+    /// Messages that may be sent without asking.
+    pub credit: u64,
+    /// Requests about names.
+    pub requests: usize,
+    /// Names that are in use, or waited for.
+    pub names: usize,
+    /// Messages to be sent.
+    pub due: usize,
+    /// Blocks of the heap in use.
+    pub blocks: usize,
+}
+
+impl<A: Adapter> Deck<A> {
+    /// An engine without boxes.
+    ///
+    /// # Safety
+    /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. With losses, it and what
+    /// `connect` maps are mapped up to [`Holders::end`](super::holders::Holders::end), and nobody else writes what is behind the heaps.
+    pub unsafe fn new(setting: Setting<A>) -> Deck<A> {
+        let Setting { am, threaded, limit, boxes, heap, connect, bell, losses } = setting;
+        let state = State::new(heap.len);
+        Deck {
+            am,
+            limit,
+            most_boxes: boxes,
+            heap,
+            connect,
+            regions: (0..am.nodes()).map(|_| OnceLock::new()).collect(),
+            // SAFETY: the caller promises what `ModeLock::new` asks for.
+            state: unsafe { ModeLock::new(threaded, RefCell::new(state)) },
+            waiting: Waiting::new(threaded, bell),
+            threaded,
+            losses,
+            calls: AtomicU64::new(0),
+            last_retrieval: AtomicU64::new(0),
+            copied: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+        }
+    }
+
+    /// Client threads may call at the same time.
+    pub fn is_threaded(&self) -> bool {
+        self.threaded
+    }
+
+    /// Calls `f` with the state, under its lock. `f` sends no message, with one exception (rule 5).
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        self.state.with(|state| f(&mut state.borrow_mut()))
+    }
+
+    /// The message engine.
+    pub fn am(&self) -> &'static Am<A> {
+        self.am
+    }
+
+    /// Nodes of the job.
+    pub fn nodes(&self) -> u32 {
+        self.am.nodes()
+    }
+
+    pub(super) fn me(&self) -> u32 {
+        self.am.me()
+    }
+
+    /// Counts for statistics. Threads that count at the same time may lose counts: an exact one would cost each message 5 ns.
+    pub(super) fn count(counter: &AtomicU64, n: usize) {
+        // Relaxed, both: statistics
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(n as u64), Ordering::Relaxed);
+    }
+
+    /// A message for `capacity` bytes. `shared`: in this node's heap; else in memory of this process.
+    pub fn create(&self, capacity: usize, shared: bool, fixed: bool) -> Outcome<Message> {
+        let storage = match shared {
+            true => Storage::Shared(self.block_or_poll(capacity).ok_or_else(|| {
+                Failure::memory(format!(
+                    "{capacity} bytes: the DECK heap of {} bytes has no such block left (GASNET_SCI_DECK_HEAP)",
+                    self.heap.len
+                ))
+            })?),
+            false => Storage::Local(Bytes::new(capacity).ok_or_else(|| Failure::memory(format!("{capacity} bytes")))?),
+        };
+        Ok(Message::new(storage, capacity, fixed))
+    }
+
+    /// As [`Self::block`]. Where there is none, blocks that are on their way back are taken first.
+    fn block_or_poll(&self, len: usize) -> Option<Block> {
+        self.block(len).or_else(|| {
+            self.am.poll();
+            self.block(len)
+        })
+    }
+
+    /// A block of this node's heap.
+    pub(super) fn block(&self, len: usize) -> Option<Block> {
+        let len = len.max(LEAST);
+        let (offset, _) = match self.holders(self.me()) {
+            None => self.with(|state| state.heap.take(len))?,
+            // Under one lock: what is said of a free block may be that a dead node has it.
+            Some(holders) => self.with(|state| state.heap.take(len).inspect(|(at, _)| holders.keep(*at, self.me())))?,
+        };
+        Some(Block { owner: self.me(), offset, len, at: (self.heap.at + offset) as *mut u8 })
+    }
+
+    /// The memory of a message is not needed any more.
+    pub fn release(&self, storage: Storage) -> Outcome<()> {
+        match storage {
+            Storage::Local(bytes) => self.with(|state| state.keep(bytes)),
+            Storage::Shared(block) => {
+                messages::back(self, block.owner, block.offset, Flags::NONE)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A block of this node's heap is free. `from` says so.
+    pub(super) fn came_back(&self, from: u32, offset: usize) {
+        if !self.with(|state| state.heap.give(offset)) {
+            match from == self.me() {
+                true => {
+                    crate::base::fatal(format_args!("DECK: a block of this node was given back twice, once by a peer"))
+                }
+                false => corrupt(from, "block that is not in use"),
+            }
+        }
+    }
+
+    /// Bytes of this node's heap, which all nodes have alike.
+    pub(super) fn heap_len(&self) -> usize {
+        self.heap.len
+    }
+
+    /// What this node keeps, for tests.
+    #[cfg(any(test, fuzzing))]
+    pub fn tables(&self) -> Tables {
+        self.with(|state| state.tables())
+    }
+
+    /// Where a node's heap lies here.
+    pub(super) fn region(&self, node: u32) -> Option<Region> {
+        if node == self.me() {
+            return Some(self.heap);
+        }
+        *self.regions[node as usize].get_or_init(|| (self.connect)(node))
+    }
+
+    /// Counters for statistics.
+    pub fn counters(&self) -> [(&'static str, u64); 2] {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed); // Relaxed: statistics
+        [("DECK messages sent", get(&self.sent)), ("DECK bytes copied", get(&self.copied))]
+    }
+}

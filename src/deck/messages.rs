@@ -1,0 +1,476 @@
+//! What goes between the nodes: the form of each message, and what its handler does.
+//!
+//! | message | words |
+//! |---|---|
+//! | `LINE` | the bytes; in the upper half of the last word the index of the box, and how many bytes count |
+//! | `BODY` | index; the payload is the message |
+//! | `PIECE` | index, thread; bytes of the message; place of the payload in it |
+//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block |
+//! | `BACK` | place of the block |
+//! | `ASK` | box; bytes that are needed, then a bit if a message is, then [`Ask`] in two bits; messages that go back; bytes that do |
+//! | `GRANT`, `MORE` | box; messages, and whether the box is gone; bytes; capacity |
+//! | `RECALL`, `GONE`, `FORGOT` | box |
+//! | `RETURNED` | box; messages; bytes |
+//! | `NAME` | [`Kind`], request; box; the payload is the name |
+//! | `NAMED` | request, whether it is refused, or waits; box |
+//! | `FOUND` | request; box |
+//!
+//! Nothing that comes is trusted: it is checked where it is used, and what no sender of ours says ends the job.
+
+#![allow(unsafe_code)] // arguments, payloads
+
+use super::engine::Deck;
+use super::message::{Block, LEAST, Message};
+use super::names::{self, Nonsense};
+use super::owner::{Content, Credit, Item};
+use super::sender::{Need, Word};
+use super::state::{Answer, Due};
+use super::waiting::Key;
+use super::{BoxId, LINE_MOST, LINE_WORDS, NAME_MOST};
+use crate::am::Am;
+use crate::am::corrupt::corrupt;
+use crate::am::library as form;
+use crate::am::library::{Library, high, low};
+use crate::am::source::{Args, Source};
+use crate::base::error::Error;
+use crate::sci::Adapter;
+use crate::sync::Ordering;
+use crate::verbs::Flags;
+use std::sync::{Arc, OnceLock};
+
+/// The most bytes of a piece.
+pub const PIECE_MOST: usize = 32 << 10;
+
+/// Where handlers find the engine, once `deck_init` has made it.
+pub type Place<A> = Arc<OnceLock<&'static Deck<A>>>;
+
+/// How credits are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Ask {
+    /// The sender still has some, and does not wait.
+    Ahead = 0,
+    /// The sender waits for them.
+    Wait = 1,
+    /// It waits no longer.
+    Stop = 2,
+    /// It does not wait, and tries again perhaps: what others do not use is to be there then.
+    Try = 3,
+}
+
+/// What is asked of a node that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// The name is that of a new box.
+    Add = 0,
+    /// Whose is it?
+    Look = 1,
+    /// Whose is it, once it is there?
+    Await = 2,
+    /// Nobody waits for that any more.
+    Forget = 3,
+    /// The box is gone.
+    Remove = 4,
+}
+
+const ASK_SHIFT: u32 = 62;
+const NEEDS_MESSAGE_SHIFT: u32 = 61;
+const WAITS_SHIFT: u32 = 33;
+const GONE: u64 = 1 << 32;
+const REFUSED: u32 = 1;
+const WAITS: u32 = 2;
+
+fn args(words: &[u64], count: usize) -> Args<'_> {
+    debug_assert!(words.len() == count.div_ceil(2));
+    // SAFETY: as many words as the count needs.
+    unsafe { Args::from_raw(words.as_ptr(), count) }
+}
+
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// Sends a message of up to [`LINE_MOST`] bytes. Here and below, false says that there was no room, and that `flags` say not to wait.
+/// The library's own messages do not go from a node to itself. So for its own box a node does at once what the handler would do.
+#[inline(always)]
+pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
+    let (am, owner) = (deck.am, u32::from(id.owner));
+    let mut words = message.line();
+    let last = &mut words[LINE_WORDS - 1];
+    *last = pair(low(*last), u32::from(id.index) | (message.size as u32) << 16);
+    if owner == am.me() {
+        line_came(deck, owner, |i| words[i]);
+        return Ok(true);
+    }
+    am.send_short(owner, form::DECK_LINE, args(&words, 14), for_box(id, flags))
+}
+
+/// A message for the box wakes a thread that waits for it.
+#[inline(always)]
+fn for_box(id: BoxId, flags: Flags) -> Flags {
+    flags.for_waiter(Key::of_box(id.index))
+}
+
+/// A `LINE` has come, of which `word` gives the words. The last word is read here for its head, and later for its bytes.
+#[inline(always)]
+fn line_came<A: Adapter>(deck: &Deck<A>, source: u32, word: impl Fn(usize) -> u64) {
+    let head = high(word(LINE_WORDS - 1));
+    let len = (head >> 16) as usize;
+    if len > LINE_MOST {
+        corrupt(source, "line of too many bytes");
+    }
+    deck.line(source, head as u16, len, word);
+}
+
+/// Sends a message as a Medium.
+pub fn body<A: Adapter>(deck: &Deck<A>, id: BoxId, source: Source, flags: Flags) -> Result<bool, Error> {
+    let (am, owner) = (deck.am, u32::from(id.owner));
+    if owner == am.me() {
+        deck.body(owner, id.index, source);
+        return Ok(true);
+    }
+    am.send_medium(owner, form::DECK_BODY, source, args(&[id.index.into()], 2), for_box(id, flags))
+}
+
+/// Sends a piece of a message: of which thread, of how many bytes, from where on.
+pub fn piece<A: Adapter>(
+    deck: &Deck<A>,
+    id: BoxId,
+    (stream, len, at): (u32, usize, usize),
+    part: Source,
+    flags: Flags,
+) -> Result<bool, Error> {
+    let (am, owner) = (deck.am, u32::from(id.owner));
+    if owner == am.me() {
+        deck.piece(owner, id.index, stream, (len, at), part);
+        return Ok(true);
+    }
+    let words = [pair(id.index.into(), stream), len as u64, at as u64];
+    let is_last = at + part.len() == len;
+    am.send_medium(owner, form::DECK_PIECE, part, args(&words, 6), if is_last { for_box(id, flags) } else { flags })
+}
+
+/// Lends a block, of which `len` bytes count.
+pub fn loan<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, flags: Flags) -> Result<bool, Error> {
+    let (am, owner) = (deck.am, u32::from(id.owner));
+    let words = [pair(id.index.into(), block.owner), block.offset as u64, len as u64, block.len as u64];
+    if owner == am.me() {
+        loan_came(deck, owner, words);
+        return Ok(true);
+    }
+    deck.passing(owner, block, flags, |flags| {
+        am.send_short(owner, form::DECK_LOAN, args(&words, 8), for_box(id, flags))
+    })
+}
+
+fn loan_came<A: Adapter>(deck: &Deck<A>, source: u32, [head, offset, len, block]: [u64; 4]) {
+    let (offset, len, block) = (offset as usize, len as usize, block as usize);
+    if len > block || block < LEAST {
+        corrupt(source, "message longer than its block, or a block of too few bytes");
+    }
+    if high(head) >= deck.nodes() {
+        corrupt(source, "block of a node that does not exist");
+    }
+    // Where it lies here is found out by the call that retrieves it: to map a heap takes system calls.
+    let block = Block { owner: high(head), offset, len: block, at: std::ptr::null_mut() };
+    deck.received(source, &block);
+    deck.arrived(source, low(head) as u16, Item { content: Content::Loan(block), len });
+}
+
+/// Gives a block back to `node`.
+pub fn back<A: Adapter>(deck: &Deck<A>, node: u32, offset: usize, flags: Flags) -> Result<bool, Error> {
+    if node == deck.am.me() {
+        deck.came_back(node, offset);
+        return Ok(true);
+    }
+    match deck.am.send_short(node, form::DECK_BACK, args(&[offset as u64], 2), flags) {
+        Err(error) if error.is_lost() => Ok(true), // nobody needs it any more
+        sent => sent,
+    }
+}
+
+/// Asks the owner for credits, and gives some back.
+pub fn ask<A: Adapter>(deck: &Deck<A>, id: BoxId, need: Need, how: Ask, flags: Flags) -> Result<bool, Error> {
+    let (am, owner) = (deck.am, u32::from(id.owner));
+    if owner == am.me() {
+        let words = answer_ask(deck, owner, id, need, how);
+        grant_came(deck, owner, words);
+        return Ok(true);
+    }
+    let Need { credit, back } = need;
+    let bytes = credit.bytes.min((1 << NEEDS_MESSAGE_SHIFT) - 1);
+    let word = bytes | credit.messages.min(1) << NEEDS_MESSAGE_SHIFT | (how as u64) << ASK_SHIFT;
+    am.send_short(owner, form::DECK_ASK, args(&[id.word(), word, back.messages, back.bytes], 8), flags)
+}
+
+fn answer_ask<A: Adapter>(deck: &Deck<A>, source: u32, id: BoxId, need: Need, how: Ask) -> [u64; 4] {
+    let answer = deck.asked(source, id, need, how);
+    let waits = how == Ask::Wait && answer.is_some_and(|(credit, _)| credit == Credit::default());
+    let mut words = grant(id, answer);
+    words[1] |= u64::from(waits) << WAITS_SHIFT;
+    words
+}
+
+fn grant_came<A: Adapter>(deck: &Deck<A>, source: u32, [id, messages, bytes, capacity]: [u64; 4]) {
+    let grant = (messages & GONE == 0).then_some((Credit { messages: messages & 0xffff_ffff, bytes }, capacity));
+    let word = if messages >> WAITS_SHIFT & 1 == 0 { Word::Answer } else { Word::Wait };
+    deck.granted(owned(source, id), grant, word);
+}
+
+/// Gives `node` credits that it waits for.
+pub fn more<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId, credit: Credit, capacity: u64) -> Result<bool, Error> {
+    if node == deck.am.me() {
+        deck.granted(id, Some((credit, capacity)), Word::Late);
+        return Ok(true);
+    }
+    let words = [id.word(), credit.messages, credit.bytes, capacity];
+    deck.am.send_short(node, form::DECK_MORE, args(&words, 8), Flags::IMMEDIATE)
+}
+
+/// Asks `node` to return credits.
+pub fn recall<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId) -> Result<bool, Error> {
+    if node == deck.am.me() {
+        let credit = deck.recalled(id);
+        deck.returned(node, id, credit);
+        return Ok(true);
+    }
+    deck.am.send_short(node, form::DECK_RECALL, args(&[id.word()], 2), Flags::IMMEDIATE)
+}
+
+/// Tells `node` that the box is gone.
+pub fn gone<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId) -> Result<(), Error> {
+    if node == deck.am.me() {
+        deck.gone(id);
+        return Ok(());
+    }
+    match deck.am.request_short(node, form::DECK_GONE, args(&[id.word()], 2)) {
+        Err(error) if error.is_lost() => Ok(()), // it sends nothing more
+        sent => sent,
+    }
+}
+
+/// Tells the owner of a box that is gone that this node sends nothing more to it.
+pub fn forgot<A: Adapter>(deck: &Deck<A>, id: BoxId) -> Result<bool, Error> {
+    let owner = u32::from(id.owner);
+    if owner == deck.am.me() {
+        deck.forgotten(owner, id);
+        return Ok(true);
+    }
+    deck.am.send_short(owner, form::DECK_FORGOT, args(&[id.word()], 2), Flags::IMMEDIATE)
+}
+
+/// Asks `home` about a name.
+pub fn name<A: Adapter>(
+    deck: &Deck<A>,
+    home: u32,
+    kind: Kind,
+    request: u32,
+    id: BoxId,
+    name: &[u8],
+    flags: Flags,
+) -> Result<bool, Error> {
+    if home == deck.am.me() {
+        let (status, id) = asked_for(deck, home, kind as u32, request, id.word(), name);
+        named(deck, home, request, status, id);
+        return Ok(true);
+    }
+    // SAFETY: readable during the call.
+    let name = unsafe { Source::new(name.as_ptr(), name.len()) };
+    deck.am.send_medium(home, form::DECK_NAME, name, args(&[pair(kind as u32, request), id.word()], 4), flags)
+}
+
+fn named<A: Adapter>(deck: &Deck<A>, source: u32, request: u32, status: u32, id: BoxId) {
+    match status {
+        0 => deck.answered(source, request, Answer::Done(id)),
+        REFUSED => deck.answered(source, request, Answer::Refused),
+        WAITS => deck.answered(source, request, Answer::Waits),
+        _ => corrupt(source, "answer about a name that does not exist"),
+    }
+}
+
+/// Answers a request for a name that is there now.
+pub fn found<A: Adapter>(deck: &Deck<A>, node: u32, request: u32, id: BoxId) -> Result<bool, Error> {
+    if node == deck.am.me() {
+        deck.answered(node, request, Answer::Done(id));
+        return Ok(true);
+    }
+    deck.am.send_short(node, form::DECK_FOUND, args(&[request.into(), id.word()], 4), Flags::IMMEDIATE)
+}
+
+/// Registers the handlers. No message comes before all nodes have their engines.
+pub fn register<A: Adapter>(library: &mut Library<Am<A>>, place: &Place<A>) {
+    let deck = |place: &Place<A>| {
+        let place = place.clone();
+        move |source: u32| *place.get().unwrap_or_else(|| corrupt(source, "DECK message before deck_init"))
+    };
+    take_messages(library, &deck(place));
+    take_credits(library, &deck(place));
+    take_names(library, &deck(place));
+}
+
+fn take_messages<A: Adapter>(
+    library: &mut Library<Am<A>>,
+    deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
+) {
+    let to = deck.clone();
+    library.on_words::<LINE_WORDS>(form::DECK_LINE, move |_, token, words, _| {
+        // Relaxed: ordered by the Acquire of the look that found the message.
+        line_came(to(token.source()), token.source(), |i| words.word(i).load(Ordering::Relaxed));
+    });
+    let to = deck.clone();
+    library.on(form::DECK_BODY, move |_, token, [index], payload| {
+        to(token.source()).body(token.source(), index as u16, payload);
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_PIECE, move |_, token, [head, len, at], payload| {
+        let place = (len as usize, at as usize);
+        to(token.source()).piece(token.source(), low(head) as u16, high(head), place, payload);
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_LOAN, move |_, token, words: [u64; 4], _| {
+        loan_came(to(token.source()), token.source(), words);
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_BACK, move |_, token, [offset], _| {
+        to(token.source()).came_back(token.source(), offset as usize);
+        Ok(())
+    });
+}
+
+fn grant(id: BoxId, answer: Option<(Credit, u64)>) -> [u64; 4] {
+    match answer {
+        Some((credit, capacity)) => [id.word(), credit.messages, credit.bytes, capacity],
+        None => [id.word(), GONE, 0, 0],
+    }
+}
+
+fn take_credits<A: Adapter>(
+    library: &mut Library<Am<A>>,
+    deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
+) {
+    let to = deck.clone();
+    library.on(form::DECK_ASK, move |am, token, [id, word, messages, bytes], _| {
+        let how = match word >> ASK_SHIFT {
+            0 => Ask::Ahead,
+            1 => Ask::Wait,
+            2 => Ask::Stop,
+            _ => Ask::Try,
+        };
+        let credit =
+            Credit { messages: word >> NEEDS_MESSAGE_SHIFT & 1, bytes: word & ((1 << NEEDS_MESSAGE_SHIFT) - 1) };
+        let need = Need { credit, back: Credit { messages, bytes } };
+        let words = answer_ask(to(token.source()), token.source(), BoxId::from_word(id), need, how);
+        am.reply_short(token, form::DECK_GRANT, args(&words, 8))
+    });
+    let to = deck.clone();
+    library.on(form::DECK_GRANT, move |_, token, words: [u64; 4], _| {
+        grant_came(to(token.source()), token.source(), words);
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_MORE, move |_, token, [id, messages, bytes, capacity], _| {
+        to(token.source()).granted(owned(token.source(), id), Some((Credit { messages, bytes }, capacity)), Word::Late);
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_RECALL, move |am, token, [id], _| {
+        let credit = to(token.source()).recalled(owned(token.source(), id));
+        am.reply_short(token, form::DECK_RETURNED, args(&[id, credit.messages, credit.bytes], 6))
+    });
+    let to = deck.clone();
+    library.on(form::DECK_RETURNED, move |_, token, [id, messages, bytes], _| {
+        to(token.source()).returned(token.source(), BoxId::from_word(id), Credit { messages, bytes });
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_GONE, move |_, token, [id], _| {
+        to(token.source()).gone(owned(token.source(), id));
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_FORGOT, move |_, token, [id], _| {
+        to(token.source()).forgotten(token.source(), BoxId::from_word(id));
+        Ok(())
+    });
+}
+
+/// A box of `source`, of which no other node may speak.
+fn owned(source: u32, word: u64) -> BoxId {
+    let id = BoxId::from_word(word);
+    if u32::from(id.owner) != source {
+        corrupt(source, "message about another node's box");
+    }
+    id
+}
+
+fn take_names<A: Adapter>(
+    library: &mut Library<Am<A>>,
+    deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
+) {
+    let to = deck.clone();
+    library.on(form::DECK_NAME, move |am, token, [head, id], name| {
+        let (source, deck) = (token.source(), to(token.source()));
+        if name.is_empty() || name.len() > NAME_MOST {
+            corrupt(source, "name of a length that no name has");
+        }
+        let mut bytes = [0; NAME_MOST];
+        // SAFETY: there is room for as many.
+        unsafe { name.move_to(bytes.as_mut_ptr()) };
+        let (status, id) = asked_for(deck, source, low(head), high(head), id, &bytes[..name.len()]);
+        am.reply_short(token, form::DECK_NAMED, args(&[pair(high(head), status), id.word()], 4))
+    });
+    let to = deck.clone();
+    library.on(form::DECK_NAMED, move |_, token, [head, id], _| {
+        named(to(token.source()), token.source(), low(head), high(head), BoxId::from_word(id));
+        Ok(())
+    });
+    let to = deck.clone();
+    library.on(form::DECK_FOUND, move |_, token, [request, id], _| {
+        to(token.source()).answered(token.source(), low(request), Answer::Done(BoxId::from_word(id)));
+        Ok(())
+    });
+}
+
+/// `source` asks about `name`. Returns the status, and the box.
+fn asked_for<A: Adapter>(deck: &Deck<A>, source: u32, kind: u32, request: u32, id: u64, name: &[u8]) -> (u32, BoxId) {
+    let id = BoxId::from_word(id);
+    // In a job that survives, this node may be asked instead of a lost one whose loss it has not seen yet.
+    if !deck.survives() && names::home(name, deck.nodes()) != deck.am.me() {
+        corrupt(source, "request about a name that another node has");
+    }
+    let nonsense = |nonsense: Nonsense| -> ! { corrupt(source, nonsense.0) };
+    let (status, waiting) = deck.with(|state| {
+        let names = &mut state.names;
+        match kind {
+            kind if kind == Kind::Add as u32 => {
+                match names.add(name, owned(source, id.word())).unwrap_or_else(|error| nonsense(error)) {
+                    Some(waiting) => ((0, id), waiting),
+                    None => ((REFUSED, id), Vec::new()),
+                }
+            }
+            kind if kind == Kind::Look as u32 || kind == Kind::Await as u32 => match names.find(name) {
+                Some(id) => ((0, id), Vec::new()),
+                None if kind == Kind::Look as u32 => ((REFUSED, id), Vec::new()),
+                None => {
+                    names.wait(name, source, request).unwrap_or_else(|error| nonsense(error));
+                    ((WAITS, id), Vec::new())
+                }
+            },
+            kind if kind == Kind::Forget as u32 => {
+                names.forget(name, source, request);
+                ((REFUSED, id), Vec::new())
+            }
+            kind if kind == Kind::Remove as u32 => {
+                names.remove(name, owned(source, id.word()));
+                ((0, id), Vec::new())
+            }
+            _ => corrupt(source, "request about a name that does not exist"),
+        }
+    });
+    waiting.iter().for_each(|(node, request)| deck.owe(source, Due::Found(*node, *request, id)));
+    status
+}

@@ -1,0 +1,159 @@
+//! DECK: mail boxes between nodes (contract: seed-deck-parastation.md A2), over the message engine.
+//!
+//! The owner's node keeps the box ([`owner`]). A node that posts to the box keeps the credits that the owner has given it ([`sender`]).
+//! The two nodes send each other messages of the library's own ([`messages`]). A program's message goes in one of these:
+//!
+//! | length | message | copies |
+//! |---|---|---|
+//! | up to [`LINE_MOST`] bytes | `LINE`: a Short of one line | 2: into the line, out of it |
+//! | up to 511 bytes; below `GASNET_SCI_DECK_MSG_BUF_LIMIT` if no block can be lent | `BODY`: a Medium | 2: into the ring, out of it into a block that the retriever adopts |
+//! | else, on one host | `LOAN`: names a block of a DECK heap, which all nodes of the host have mapped | 1 (post), 0 (give) |
+//! | else | `PIECE`: Mediums | 2 |
+//!
+//! Rules:
+//! 1. All these messages go through the one queue of requests between two nodes. So messages of a thread arrive in their order.
+//! 2. A message is sent only after its credit was taken. So a handler always finds room in the box, and waits for nothing.
+//! 3. What a box holds, and what its senders may send, never exceed its capacity, but for one message that is longer than that.
+//! 4. A call that has taken credits and cannot send in time returns them to the node's own [`sender`]. So what timed out is never delivered.
+//! 5. The lock of the state is not held while a message is sent, because sending may run handlers. The exception is a `LINE` that goes
+//!    at once or not at all (`IMMEDIATE`): that runs none.
+//! 6. A block of a heap has one holder: the owner of the heap, or a borrower. The borrower gives it back, or on to another node.
+//! 7. The index of a box that was destroyed is used again when all its senders have said that they know.
+//!
+//! Must not know: C types, processes.
+
+mod arrive;
+mod boxes;
+pub mod dead;
+mod death;
+mod due;
+pub mod engine;
+pub mod heap;
+pub mod holders;
+pub mod message;
+pub mod messages;
+pub mod names;
+pub mod owner;
+mod post;
+mod queue;
+mod retrieve;
+pub mod sender;
+mod state;
+pub mod waiting;
+mod wish;
+
+use crate::base::error::Error;
+
+/// The most bytes of a message that goes in one line: 13 of the 14 arguments, of 4 bytes each. The last argument is its head.
+pub const LINE_MOST: usize = 52;
+/// The words of 8 bytes that such a message has. The upper half of the last one is its head.
+pub const LINE_WORDS: usize = 7;
+/// The most bytes of a box's name.
+pub const NAME_MOST: usize = 63;
+
+/// Why a call did not do what it should. The codes are `DECK_E…` of deck.h. Texts are boxed twice, so that a failure has the size of
+/// two words and results of calls go in registers.
+#[derive(Debug, PartialEq)]
+#[allow(clippy::box_collection)] // see above
+pub enum Failure {
+    /// It would have to wait.
+    Again,
+    /// The time is over.
+    TimedOut,
+    /// There is a box of that name.
+    Exists,
+    /// The box was destroyed.
+    Gone,
+    /// A node that is needed is lost.
+    Peer,
+    /// The message lies in local memory, and the call needs one in the DECK heap.
+    Place,
+    /// The message, or the client's memory, has too little room.
+    Truncated,
+    /// What comes next in the message is something else.
+    Type,
+    /// Something is used up: memory, the heap, boxes, threads. The text says what.
+    Memory(Box<String>),
+    /// The call is not allowed in this thread mode.
+    Mode,
+    /// The call is not allowed now: before `deck_init`, or after `deck_done`.
+    Init,
+    /// `deck_init` has been called before.
+    Twice,
+    /// An argument is wrong. The text says which.
+    Argument(Box<String>),
+    /// The message engine refused.
+    Engine(Box<Error>),
+}
+
+impl Failure {
+    /// Something is used up.
+    #[cold]
+    pub fn memory(what: impl Into<String>) -> Failure {
+        Failure::Memory(Box::new(what.into()))
+    }
+
+    /// An argument is wrong.
+    #[cold]
+    pub fn argument(what: impl Into<String>) -> Failure {
+        Failure::Argument(Box::new(what.into()))
+    }
+}
+
+impl From<Error> for Failure {
+    #[cold]
+    fn from(error: Error) -> Failure {
+        if error.is_lost() { Failure::Peer } else { Failure::Engine(Box::new(error)) }
+    }
+}
+
+const _: () = assert!(size_of::<Outcome<()>>() <= 16);
+
+/// The result of a call.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// Names a box of the job. Later boxes have other names of this kind, because the serial differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BoxId {
+    /// Its owner.
+    pub owner: u16,
+    /// Its index in the owner's table of boxes.
+    pub index: u16,
+    /// Tells it apart from other boxes that had this index.
+    pub serial: u32,
+}
+
+impl BoxId {
+    /// The same as one word.
+    pub fn word(self) -> u64 {
+        u64::from(self.owner) | u64::from(self.index) << 16 | u64::from(self.serial) << 32
+    }
+
+    /// From [`Self::word`].
+    pub fn from_word(word: u64) -> BoxId {
+        BoxId { owner: word as u16, index: (word >> 16) as u16, serial: (word >> 32) as u32 }
+    }
+}
+
+/// How long a call may wait.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// Not at all.
+    Now,
+    /// Until then.
+    Time(std::time::Instant),
+    /// Without limit.
+    Forever,
+}
+
+impl Until {
+    /// The failure of a call whose time is over; `None`: it is not.
+    #[inline(always)]
+    pub fn over(self) -> Option<Failure> {
+        match self {
+            Until::Now => Some(Failure::Again),
+            Until::Time(end) => (std::time::Instant::now() >= end).then_some(Failure::TimedOut),
+            Until::Forever => None,
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! The boxes of this node: what they hold, and what their senders may send.
+//!
+//! A sender that needs credits asks. It gets some of what is free: a quarter, so that others get some as well. If there is too little,
+//! it gives back what it has, and waits here, and the others are asked to return what they do not use: at once, and again when they get
+//! some while senders wait. So a sender waits only while the box is full.
+//!
+//! Must not know: how messages travel.
+
+#![allow(unsafe_code)] // wishes of waiting threads
+
+use super::message::{Block, Bytes, Message, Storage};
+use super::queue::Queue;
+use super::wish::Listed;
+use super::{BoxId, LINE_WORDS};
+use std::collections::{HashMap, VecDeque};
+
+/// A sender that asks gets one part in so many of what is free. Once what it has used is one part in so many of the box's capacity, it gets
+/// that back unasked.
+const PART: u64 = 4;
+
+/// Credits: how many messages, and how many bytes of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credit {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What a box holds.
+#[derive(Debug)]
+pub enum Content {
+    /// Few bytes: the words of the message `LINE`.
+    Line([u64; LINE_WORDS]),
+    /// None: its place in the queue is about to be filled.
+    Nothing,
+    /// Bytes in a block of this process.
+    Bytes(Bytes),
+    /// Bytes in a block of a DECK heap. Its address is not known yet if it is another node's.
+    Loan(Block),
+}
+
+/// A message that waits in a box.
+#[derive(Debug)]
+pub struct Item {
+    /// Its bytes.
+    pub content: Content,
+    /// How many count.
+    pub len: usize,
+}
+
+/// What has come out of a box.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing.
+    Nothing,
+    /// A short message, which is in the message that was to be filled.
+    Filled,
+    /// What is in [`Retrieved`].
+    Taken,
+}
+
+/// A message that was taken out of a box, and its sender. It is a place of its own, so that short messages do not move through it.
+pub(super) type Retrieved = Option<(u32, Item)>;
+
+/// A message of which some pieces have come.
+pub struct Partial {
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// How many there will be, and how many are here.
+    pub len: usize,
+    /// See `len`.
+    pub here: usize,
+}
+
+/// A node that posts to the box.
+#[derive(Default)]
+struct Account {
+    /// What it may send.
+    granted: Credit,
+    /// What was retrieved of its messages since it last got credits.
+    used: Credit,
+    /// It was asked to return credits, and has not answered.
+    recalled: bool,
+    /// What it has sent.
+    items: Queue,
+    /// Its messages of which pieces have come, by the number that its thread gave the message.
+    partial: HashMap<u32, Partial>,
+    /// The credits that those in `partial` will take once they are whole.
+    begun: Credit,
+}
+
+/// Why a piece was not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It fits no message of its thread, or its node has no credit for that.
+    Nonsense,
+    /// There is no memory for the message.
+    Memory,
+}
+
+/// A box of this node.
+pub struct Own {
+    /// Which one.
+    pub id: BoxId,
+    /// Its name.
+    pub name: Option<Box<[u8]>>,
+    /// What it may hold.
+    pub capacity: Credit,
+    /// What it holds.
+    held: Credit,
+    /// What all senders may send.
+    granted: Credit,
+    /// The nodes that ever asked for credits, and their accounts, in the same order.
+    nodes: Vec<u32>,
+    accounts: Vec<Account>,
+    /// Places of accounts that have messages here, in the order of their turns.
+    turns: VecDeque<u16>,
+    /// Nodes that wait for credits, and what they need for their next message.
+    waiting: VecDeque<(u32, Credit)>,
+    /// A `Due::Serve` for those in `waiting` is in the list of dues.
+    pub serve_due: bool,
+    /// The descriptor for poll(2), once the client has asked for it.
+    pub fd: Option<i32>,
+    /// A thread that waits for the next message. Only while the box is empty.
+    pub(super) wish: Option<Listed>,
+}
+
+impl Own {
+    /// An empty box.
+    pub fn new(id: BoxId, name: Option<Box<[u8]>>, capacity: Credit) -> Own {
+        Own {
+            id,
+            name,
+            capacity,
+            held: Credit::default(),
+            granted: Credit::default(),
+            nodes: Vec::new(),
+            accounts: Vec::new(),
+            turns: VecDeque::new(),
+            waiting: VecDeque::new(),
+            serve_due: false,
+            fd: None,
+            wish: None,
+        }
+    }
+
+    /// Messages that wait.
+    pub fn pending(&self) -> usize {
+        self.held.messages as usize
+    }
+
+    /// The nodes that ever asked for credits.
+    pub fn senders(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// The place of the account of `node`.
+    #[inline]
+    fn place(&mut self, node: u32) -> usize {
+        self.nodes.iter().position(|one| *one == node).unwrap_or_else(|| {
+            self.nodes.push(node);
+            self.accounts.push(Account::default());
+            self.nodes.len() - 1
+        })
+    }
+
+    fn account(&mut self, node: u32) -> &mut Account {
+        let place = self.place(node);
+        &mut self.accounts[place]
+    }
+
+    /// What a message of `len` bytes counts for.
+    #[inline(always)]
+    pub fn weight(&self, len: u64) -> u64 {
+        len.min(self.capacity.bytes)
+    }
+
+    fn free(&self) -> Credit {
+        Credit {
+            messages: self.capacity.messages.saturating_sub(self.held.messages + self.granted.messages),
+            bytes: self.capacity.bytes.saturating_sub(self.held.bytes + self.granted.bytes),
+        }
+    }
+
+    /// `node` asks for the credits that it needs for a message. `may_wait`: it waits for them, and has no others. Returns what it gets.
+    pub fn ask(&mut self, node: u32, need: Credit, may_wait: bool) -> Credit {
+        self.place(node);
+        let need = Credit { messages: need.messages.min(1), bytes: self.weight(need.bytes) };
+        let turn = self.waiting.iter().position(|(waits, _)| *waits == node);
+        let is_next = turn.is_some_and(|turn| turn == 0) || self.waiting.is_empty();
+        if is_next && self.has(need) {
+            self.stop_waiting(node);
+            return self.grant(node, need);
+        }
+        match turn {
+            Some(turn) => self.waiting[turn].1 = need,
+            None if may_wait => self.waiting.push_back((node, need)),
+            None => {}
+        }
+        Credit::default()
+    }
+
+    /// As many credits are free.
+    fn has(&self, lacks: Credit) -> bool {
+        let free = self.free();
+        free.messages >= lacks.messages && free.bytes >= lacks.bytes
+    }
+
+    /// Gives what is needed, and up to a quarter of what is free, or an equal share of it if more than three others wait.
+    fn grant(&mut self, node: u32, need: Credit) -> Credit {
+        let (free, part) = (self.free(), PART.max(self.waiting.len() as u64 + 1));
+        let credit = Credit {
+            messages: if need.messages == 0 { 0 } else { (free.messages / part).max(1) },
+            bytes: (free.bytes / part).max(need.bytes),
+        };
+        self.add(node, credit);
+        credit
+    }
+
+    /// `node` has so many credits more. What it had used is forgotten.
+    fn add(&mut self, node: u32, credit: Credit) {
+        let account = self.account(node);
+        account.used = Credit::default();
+        account.granted.messages += credit.messages;
+        account.granted.bytes += credit.bytes;
+        self.granted.messages += credit.messages;
+        self.granted.bytes += credit.bytes;
+    }
+
+    /// True if senders wait for credits.
+    pub fn is_awaited(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The next of those that wait for credits gets some, if there are enough.
+    pub fn serve_next(&mut self) -> Option<(u32, Credit)> {
+        let (node, lacks) = *self.waiting.front()?;
+        if !self.has(lacks) {
+            return None;
+        }
+        self.waiting.pop_front();
+        Some((node, self.grant(node, lacks)))
+    }
+
+    /// `node` waits no longer for credits.
+    pub fn stop_waiting(&mut self, node: u32) {
+        self.waiting.retain(|(waits, _)| *waits != node);
+    }
+
+    /// `node` is dead: it waits for no credits and has none, and what came of a message without its end is gone. Whole ones stay.
+    pub fn bury(&mut self, node: u32) {
+        self.stop_waiting(node);
+        let Some(place) = self.nodes.iter().position(|one| *one == node) else { return };
+        let account = &mut self.accounts[place];
+        account.partial.clear();
+        account.recalled = false;
+        let granted = std::mem::take(&mut account.granted);
+        self.granted.messages -= granted.messages;
+        self.granted.bytes -= granted.bytes;
+    }
+
+    /// Calls `recall` for each node that has credits, which it may not need while others wait for some. One that waits has none, or
+    /// what it has waited for is on its way.
+    pub fn recall(&mut self, mut recall: impl FnMut(u32)) {
+        if !self.waiting.is_empty() {
+            self.recall_for(None, &mut recall);
+        }
+    }
+
+    /// The same although nobody waits. `tries`: a node that has asked without waiting and has got nothing; it is not called for.
+    pub fn recall_for(&mut self, tries: Option<u32>, recall: &mut impl FnMut(u32)) {
+        for (node, account) in self.nodes.iter().zip(&mut self.accounts) {
+            let may_return = account.granted != Credit::default() && tries != Some(*node);
+            if may_return && !std::mem::replace(&mut account.recalled, true) {
+                recall(*node);
+            }
+        }
+    }
+
+    /// `node` has answered a recall. False: there was none.
+    #[must_use]
+    pub fn answered(&mut self, node: u32) -> bool {
+        std::mem::take(&mut self.account(node).recalled)
+    }
+
+    /// `node` gives credits back. False: it has none such.
+    #[must_use]
+    pub fn returned(&mut self, node: u32, credit: Credit) -> bool {
+        let place = self.place(node);
+        self.spend(place, credit)
+    }
+
+    #[inline]
+    fn spend(&mut self, place: usize, credit: Credit) -> bool {
+        let granted = &mut self.accounts[place].granted;
+        if granted.messages < credit.messages || granted.bytes < credit.bytes {
+            return false;
+        }
+        granted.messages -= credit.messages;
+        granted.bytes -= credit.bytes;
+        self.granted.messages -= credit.messages;
+        self.granted.bytes -= credit.bytes;
+        true
+    }
+
+    /// A message of `len` bytes of `node` has come, and takes its credit. Returns the place of its account; `None`: it has no credit.
+    #[must_use]
+    #[inline(always)]
+    pub(super) fn admit(&mut self, node: u32, len: usize) -> Option<usize> {
+        let place = self.place(node);
+        let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
+        self.spend(place, spent).then_some(place)
+    }
+
+    /// Puts a message that was admitted behind the others of its sender.
+    #[inline(always)]
+    pub(super) fn queue(&mut self, place: usize, len: usize) -> &mut Content {
+        self.held.messages += 1;
+        self.held.bytes += self.weight(len as u64);
+        let items = &mut self.accounts[place].items;
+        if items.len() == 0 {
+            self.turns.push_back(place as u16);
+        }
+        let item = items.push();
+        item.len = len;
+        &mut item.content
+    }
+
+    /// A message of `node` has come. False: it had no credit for it.
+    #[cfg(all(test, not(loom)))]
+    fn arrived(&mut self, node: u32, item: Item) -> bool {
+        let Some(place) = self.admit(node, item.len) else { return false };
+        *self.queue(place, item.len) = item.content;
+        true
+    }
+
+    /// A message that was admitted goes to the thread that waits for it, which is returned, by `store`, or into the queue.
+    #[inline(always)]
+    pub(super) fn deliver(
+        &mut self,
+        place: usize,
+        len: usize,
+        store: impl FnOnce(&mut Message, u32),
+        content: impl FnOnce() -> Content,
+    ) -> Option<Listed> {
+        // SAFETY: listed wishes live, and the caller has the lock of the state.
+        let wish = self.wish.filter(|wish| self.held.messages == 0 && unsafe { wish.takes(len) });
+        match wish {
+            Some(wish) => {
+                self.wish = None;
+                self.used(place, len);
+                let source = self.nodes[place];
+                // SAFETY: as above.
+                unsafe { wish.grant(|message| store(message, source)) };
+            }
+            None => *self.queue(place, len) = content(),
+        }
+        wish
+    }
+
+    /// A piece of a message of thread `stream` of `node`: `put` stores it at the address that it gets. `None`: more will come.
+    pub fn piece(
+        &mut self,
+        node: u32,
+        stream: u32,
+        len: usize,
+        (at, bytes): (usize, usize),
+        put: impl FnOnce(*mut u8),
+    ) -> Result<Option<Item>, Refused> {
+        let weight = self.weight(len as u64);
+        let account = self.account(node);
+        if at == 0 {
+            // So messages that have begun take no more memory than the box may.
+            let begun = Credit { messages: account.begun.messages + 1, bytes: account.begun.bytes + weight };
+            let has = account.granted.messages >= begun.messages && account.granted.bytes >= begun.bytes;
+            if !has || account.partial.contains_key(&stream) {
+                return Err(Refused::Nonsense);
+            }
+            let whole = Bytes::new(len).ok_or(Refused::Memory)?;
+            account.partial.insert(stream, Partial { bytes: whole, len, here: 0 });
+            account.begun = begun;
+        }
+        let partial = account.partial.get_mut(&stream).ok_or(Refused::Nonsense)?;
+        if partial.len != len || partial.here != at || bytes > len - at {
+            return Err(Refused::Nonsense);
+        }
+        put(partial.bytes.at().wrapping_add(at));
+        partial.here += bytes;
+        if partial.here < len {
+            return Ok(None);
+        }
+        let partial = account.partial.remove(&stream).ok_or(Refused::Nonsense)?;
+        account.begun.messages -= 1;
+        account.begun.bytes -= weight;
+        Ok(Some(Item { content: Content::Bytes(partial.bytes), len }))
+    }
+
+    /// The bytes of the message that is retrieved next.
+    #[inline(always)]
+    pub fn first(&mut self) -> Option<usize> {
+        let place = usize::from(*self.turns.front()?);
+        self.accounts[place].items.first().map(|item| item.len)
+    }
+
+    /// Takes the next message out: a short one into `message`, if it has the room, another one into `taken`. Returns the place of its
+    /// sender's account, too. The next sender has its turn.
+    #[inline(always)]
+    pub(super) fn next(&mut self, message: &mut Message, taken: &mut Retrieved) -> (Next, usize) {
+        let Some(place) = self.turns.front() else { return (Next::Nothing, 0) };
+        let at = usize::from(*place);
+        let (node, items) = (self.nodes[at], &mut self.accounts[at].items);
+        let Some(item) = items.pop() else { return (Next::Nothing, 0) };
+        let len = item.len;
+        let next = match &item.content {
+            Content::Line(words) if message.takes(len) => {
+                message.fill_line(len, node, |i| words[i]);
+                Next::Filled
+            }
+            _ => {
+                *taken = Some((node, std::mem::take(item)));
+                Next::Taken
+            }
+        };
+        if items.len() == 0 {
+            self.turns.pop_front();
+        } else if self.turns.len() > 1 {
+            self.turns.rotate_left(1);
+        }
+        self.held.messages -= 1;
+        self.held.bytes -= self.weight(len as u64);
+        self.used(at, len);
+        (next, at)
+    }
+
+    /// Takes the next message out.
+    pub fn take(&mut self) -> Option<(u32, Item)> {
+        let mut taken = None;
+        self.next(&mut Message::new(Storage::default(), 0, false), &mut taken);
+        taken
+    }
+
+    /// A message of `len` bytes of the account at this place was retrieved.
+    #[inline(always)]
+    fn used(&mut self, place: usize, len: usize) {
+        let bytes = self.weight(len as u64);
+        let used = &mut self.accounts[place].used;
+        used.messages += 1;
+        used.bytes += bytes;
+    }
+
+    /// Of the credits that the node of this account has used, those that it gets back now without asking: once they are enough for one
+    /// message to it (`PART`).
+    #[inline(always)]
+    pub(super) fn give_back(&mut self, place: usize) -> Option<(u32, Credit)> {
+        let used = self.accounts[place].used;
+        let is_enough = PART * used.messages >= self.capacity.messages || PART * used.bytes >= self.capacity.bytes;
+        if is_enough { self.give_back_now(place, used) } else { None }
+    }
+
+    #[cold]
+    fn give_back_now(&mut self, place: usize, used: Credit) -> Option<(u32, Credit)> {
+        let node = self.nodes[place];
+        let free = self.free();
+        let credit = Credit { messages: used.messages.min(free.messages), bytes: used.bytes.min(free.bytes) };
+        self.add(node, credit);
+        Some((node, credit))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

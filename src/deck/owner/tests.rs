@@ -1,0 +1,158 @@
+//! Credits and turns of a box.
+
+use super::*;
+
+const ID: BoxId = BoxId { owner: 1, index: 2, serial: 3 };
+
+fn own(messages: u64, bytes: u64) -> Own {
+    Own::new(ID, None, Credit { messages, bytes })
+}
+
+fn lacks(bytes: u64) -> Credit {
+    Credit { messages: 1, bytes }
+}
+
+#[test]
+fn who_lacks_bytes_alone_gets_no_messages() {
+    let mut own = own(2, 1000);
+    assert_eq!(own.ask(1, lacks(10), true), Credit { messages: 1, bytes: 250 });
+    assert_eq!(own.ask(1, lacks(0), true).messages, 1);
+    let more = own.ask(1, Credit { messages: 0, bytes: 400 }, true);
+    assert_eq!(more, Credit { messages: 0, bytes: 400 }, "although no message is free");
+}
+
+#[test]
+fn while_senders_wait_all_return_what_they_have_and_what_they_get() {
+    let mut own = own(100, 1000);
+    assert_eq!(own.ask(1, lacks(900), true).bytes, 900);
+    assert_eq!(own.ask(2, lacks(200), true), Credit::default());
+    assert_eq!(own.ask(3, lacks(50), true), Credit::default(), "there is enough, but it is not its turn");
+    assert_eq!(recalled(&mut own), [1]);
+    assert!(recalled(&mut own).is_empty(), "once");
+    assert!(own.answered(1) && !own.answered(1) && own.returned(1, Credit { messages: 25, bytes: 150 }));
+    let (two, three) = (own.serve_next().unwrap(), own.ask(4, lacks(1000), true));
+    assert_eq!((two.0, two.1.bytes, three), (2, 200, Credit::default()));
+    assert_eq!(own.serve_next().map(|(node, credit)| (node, credit.bytes)), Some((3, 50)));
+    assert_eq!(recalled(&mut own), [1, 2, 3], "who has got something since");
+    assert!(own.returned(1, Credit { messages: 0, bytes: 750 }) && own.returned(2, two.1));
+    assert!(own.serve_next().is_none(), "50 bytes of node 3 are missing");
+    assert!(own.answered(3) && own.returned(3, Credit { messages: 0, bytes: 50 }));
+    assert_eq!(own.serve_next().unwrap().0, 4);
+    assert!(recalled(&mut own).is_empty(), "nobody waits");
+}
+
+fn recalled(own: &mut Own) -> Vec<u32> {
+    let mut all = Vec::new();
+    own.recall(|node| all.push(node));
+    all
+}
+
+fn item(len: usize) -> Item {
+    Item { content: Content::Line([0; 7]), len }
+}
+
+#[test]
+fn all_room_is_given_before_anybody_waits() {
+    let mut own = own(10, 1000);
+    let mut sum = Credit::default();
+    for _ in 0..100 {
+        let got = own.ask(7, lacks(1), true);
+        if got == Credit::default() {
+            break;
+        }
+        sum = Credit { messages: sum.messages + got.messages, bytes: sum.bytes + got.bytes };
+    }
+    assert_eq!(sum.messages, 10);
+    assert!(sum.bytes <= 1000 && own.is_awaited());
+    assert!(own.arrived(7, item(5)), "it has the credit");
+    assert!(own.serve_next().is_none());
+    assert_eq!(own.take().unwrap().0, 7);
+    assert_eq!(own.serve_next().unwrap().0, 7);
+    assert!(!own.is_awaited());
+}
+
+#[test]
+fn what_others_do_not_use_comes_back() {
+    let mut own = own(4, 100);
+    let first = own.ask(1, lacks(100), true);
+    assert_eq!(first, Credit { messages: 1, bytes: 100 });
+    assert_eq!(own.ask(2, lacks(1), true), Credit::default());
+    assert_eq!(recalled(&mut own), [1]);
+    assert!(!own.returned(1, Credit { messages: 2, bytes: 0 }) && own.returned(1, first));
+    assert_eq!(own.serve_next().unwrap().0, 2);
+}
+
+#[test]
+fn a_message_longer_than_the_box_goes_alone() {
+    let mut own = own(4, 100);
+    assert_eq!(own.ask(1, lacks(5000), true).bytes, 100);
+    assert!(own.arrived(1, item(5000)));
+    assert_eq!(own.ask(2, lacks(1), false), Credit::default());
+    assert!(own.take().is_some() && own.ask(2, lacks(1), false).messages > 0);
+}
+
+#[test]
+fn credits_of_the_dead_are_free_and_their_whole_messages_stay() {
+    let mut own = own(8, 100);
+    own.ask(1, lacks(100), true);
+    assert!(own.arrived(1, item(60)) && own.piece(1, 0, 30, (0, 10), |_| ()).is_ok());
+    assert_eq!((own.ask(1, lacks(50), true), own.ask(2, lacks(40), true)), Default::default());
+    own.bury(1);
+    own.bury(3);
+    assert_eq!(own.serve_next(), Some((2, Credit { messages: 1, bytes: 40 })), "node 1 waited first");
+    assert!(own.piece(1, 0, 30, (10, 20), |_| ()).is_err(), "of no message");
+    assert!(own.pending() == 1 && own.take().is_some_and(|(node, _)| node == 1));
+    assert!(own.serve_next().is_none() && !own.is_awaited());
+}
+
+#[test]
+fn senders_have_their_turns() {
+    let mut own = own(1024, 1 << 20);
+    for node in 0..3 {
+        for _ in 0..(node + 1) * 4 {
+            own.ask(node, lacks(1), true);
+            assert!(own.arrived(node, item(1)));
+        }
+    }
+    let order: Vec<u32> = std::iter::from_fn(|| own.take().map(|(node, _)| node)).collect();
+    assert_eq!(order[..12], [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    assert_eq!(order.len(), 24);
+    assert!(own.first().is_none() && own.pending() == 0);
+}
+
+#[test]
+fn nobody_sends_without_credit() {
+    let mut own = own(1024, 1 << 20);
+    assert!(!own.arrived(3, item(1)));
+    assert_eq!(own.piece(3, 0, 100, (0, 10), |_| ()).unwrap_err(), Refused::Nonsense);
+}
+
+#[test]
+fn pieces_come_in_their_order_and_fit() {
+    let mut own = own(1024, 1 << 20);
+    own.ask(3, lacks(1000), true);
+    let put = |at: *mut u8| assert!(!at.is_null());
+    let refused = |own: &mut Own, stream, place| own.piece(3, stream, 100, place, put).is_err();
+    assert!(own.piece(3, 9, 100, (0, 60), put).unwrap().is_none());
+    assert!(refused(&mut own, 9, (0, 60)), "it has begun");
+    assert!(refused(&mut own, 9, (50, 40)), "not the next bytes");
+    assert!(refused(&mut own, 9, (60, 41)), "too many");
+    assert!(refused(&mut own, 8, (60, 40)), "another thread");
+    let whole = own.piece(3, 9, 100, (60, 40), put).unwrap().unwrap();
+    assert_eq!(whole.len, 100);
+    assert!(own.arrived(3, whole));
+}
+
+#[test]
+fn no_more_messages_begin_than_there_are_credits_for() {
+    let mut own = own(8, 400);
+    assert_eq!(own.ask(3, lacks(100), true), Credit { messages: 2, bytes: 100 });
+    let put = |_| ();
+    assert!(own.piece(3, 1, 60, (0, 10), put).is_ok());
+    assert!(own.piece(3, 2, 60, (0, 10), put).is_err(), "both would take 120 bytes");
+    assert!(own.piece(3, 2, 40, (0, 10), put).is_ok());
+    assert!(own.piece(3, 3, 0, (0, 0), put).is_err(), "a third message");
+    let whole = own.piece(3, 1, 60, (10, 50), put).unwrap().unwrap();
+    assert!(own.arrived(3, whole));
+    assert!(own.piece(3, 3, 0, (0, 0), put).is_err(), "there are credits for the one that has begun alone");
+}

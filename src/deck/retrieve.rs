@@ -1,0 +1,232 @@
+//! The owner's side: what a program gets out of its boxes.
+//!
+//! Must not know: C types, the form of messages.
+
+#![allow(unsafe_code)] // blocks of DECK heaps
+
+use super::engine::{Deck, Handle};
+use super::message::{Block, Bytes, LEAST, Message, Storage};
+use super::owner::{Content, Item, Next, Retrieved};
+use super::waiting::Key;
+use super::wish::Wish;
+use super::{BoxId, Failure, Outcome, Until};
+use crate::am::corrupt::corrupt;
+use crate::os::{event, sys};
+use crate::sci::Adapter;
+use crate::sync::Ordering;
+
+/// Of so many calls that find a message at once, one polls. So a node that does nothing else still answers its peers.
+const CALLS_PER_POLL: u64 = 16;
+
+/// The program is slow if more ticks of the processor's counter than these, a few microseconds, lie between two retrievals.
+const SLOW: u64 = 10_000;
+
+impl<A: Adapter> Deck<A> {
+    /// The index of the box, if the handle is its owner's.
+    fn owned(&self, handle: &Handle) -> Outcome<u16> {
+        match handle.owns {
+            true => Ok(handle.id.index),
+            false => Err(Failure::argument("the box is another node's, or the handle a sender's")),
+        }
+    }
+
+    /// Retrieves into `message`, which must be large enough if it is fixed.
+    pub fn retrieve(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
+        self.owned(handle)?;
+        let (id, mut taken) = (handle.id, None);
+        match self.with(|state| state.next(id, message, &mut taken, self.am))? {
+            Next::Nothing => self.await_next(id, message, until),
+            next => {
+                // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
+                let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
+                self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
+                if calls.is_multiple_of(CALLS_PER_POLL) || (self.am.has_work() && self.is_slow()) {
+                    self.am.poll();
+                }
+                self.finish(message, next, taken)
+            }
+        }
+    }
+
+    /// True if the program takes its time between two retrievals. Then senders should not wait for its next poll. The caller asks only
+    /// while something is due.
+    #[cold]
+    fn is_slow(&self) -> bool {
+        if cfg!(loom) {
+            return true; // it has no clock
+        }
+        let now = sys::counter();
+        // Relaxed, both: a hint.
+        let before = self.last_retrieval.load(Ordering::Relaxed);
+        self.last_retrieval.store(now, Ordering::Relaxed); // Relaxed: as above
+        now.wrapping_sub(before) > SLOW
+    }
+
+    /// Takes a message out of the box.
+    pub fn take(&self, handle: &Handle, until: Until) -> Outcome<Message> {
+        let mut message = Message::new(Storage::default(), 0, false);
+        self.retrieve(handle, &mut message, until)?;
+        Ok(message)
+    }
+
+    /// Makes what was taken out of the box the content of `message`, unless `next` says that it is there already.
+    #[inline(always)]
+    fn finish(&self, message: &mut Message, next: Next, taken: Retrieved) -> Outcome<()> {
+        if next == Next::Filled {
+            return Ok(());
+        }
+        match taken {
+            Some((source, item)) => self.fill(message, source, item),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the next message.
+    fn await_next(&self, id: BoxId, message: &mut Message, until: Until) -> Outcome<()> {
+        let mut taken = None;
+        if let Some(failure) = until.over() {
+            self.am.poll();
+            return match self.with(|state| state.next(id, message, &mut taken, self.am))? {
+                Next::Nothing => Err(failure),
+                next => self.finish(message, next, taken),
+            };
+        }
+        let wish = Wish::new(message);
+        let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
+        let mut next = self.waiting.wait(self.am, &keys, until, || self.look_for(id, &wish, &mut taken));
+        if next.is_err() {
+            self.with(|state| state.forget(id, wish.listed()));
+            if wish.is_granted() {
+                next = Ok(Next::Filled);
+            }
+        }
+        self.finish(message, next?, taken)
+    }
+
+    /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
+    #[inline(always)]
+    fn look_for(&self, id: BoxId, wish: &Wish, taken: &mut Retrieved) -> Outcome<Option<Next>> {
+        if wish.is_granted() {
+            return Ok(Some(Next::Filled));
+        }
+        self.with(|state| {
+            if wish.is_granted() {
+                return Ok(Some(Next::Filled)); // by another thread, meanwhile
+            }
+            // SAFETY: under the lock.
+            let next = state.next(id, unsafe { wish.message() }, taken, self.am)?;
+            if next == Next::Nothing {
+                state.own(id)?.wish.get_or_insert(wish.listed());
+                return Ok(None);
+            }
+            state.forget(id, wish.listed());
+            Ok(Some(next))
+        })
+    }
+
+    #[inline(never)]
+    fn fill(&self, message: &mut Message, source: u32, item: Item) -> Outcome<()> {
+        let Item { content, len } = item;
+        let (from, storage): (*const u8, Option<Storage>) = match content {
+            Content::Line(words) => {
+                self.make_room(message, LEAST)?;
+                message.fill_line(len, source, |i| words[i]);
+                return Ok(());
+            }
+            Content::Nothing => return Ok(()),
+            Content::Bytes(bytes) => (bytes.at(), Some(Storage::Local(bytes))),
+            Content::Loan(mut block) => {
+                if block.owner != self.me() || block.at.is_null() {
+                    block.at = self.reach(source, &block);
+                }
+                (block.at, Some(Storage::Shared(block)))
+            }
+        };
+        let Some(storage) = storage else { return Ok(()) };
+        let old = match message.fixed {
+            false => {
+                message.capacity = storage.place().1;
+                std::mem::replace(&mut message.storage, storage)
+            }
+            true => {
+                Self::count(&self.copied, len);
+                // SAFETY: `next` has compared `len` with the capacity; the content is as long.
+                unsafe { message.at().copy_from_nonoverlapping(from, len) };
+                storage
+            }
+        };
+        message.filled(len, source);
+        self.release(old)
+    }
+
+    /// `message` gets room for `len` bytes.
+    fn make_room(&self, message: &mut Message, len: usize) -> Outcome<()> {
+        if message.storage.place().1 < len {
+            let new = Bytes::new(len).ok_or_else(|| Failure::memory(format!("{len} bytes")))?;
+            self.release(std::mem::replace(&mut message.storage, Storage::Local(new)))?;
+        }
+        Ok(())
+    }
+
+    /// The first byte of a block that `from` says is there.
+    fn reach(&self, from: u32, block: &Block) -> *mut u8 {
+        let region = if block.owner < self.am.nodes() { self.region(block.owner) } else { None };
+        let Some(region) = region else { corrupt(from, "block of a heap that cannot be reached") };
+        if block.offset.checked_add(block.len).is_none_or(|end| end > region.len) || !block.offset.is_multiple_of(16) {
+            corrupt(from, "block outside its heap");
+        }
+        (region.at + block.offset) as *mut u8
+    }
+
+    /// Waits until one of the boxes has a message. Returns the box's index in the list.
+    pub fn select(&self, handles: &[&Handle], until: Until) -> Outcome<usize> {
+        let mut keys = Vec::new();
+        for handle in handles {
+            keys.push(Key::Box(self.owned(handle)?));
+        }
+        let look = || {
+            self.with(|state| {
+                for (at, handle) in handles.iter().enumerate() {
+                    if state.own(handle.id)?.pending() > 0 {
+                        return Ok(Some(at));
+                    }
+                }
+                Ok(None)
+            })
+        };
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        match until.over() {
+            Some(failure) => {
+                self.am.poll();
+                look()?.ok_or(failure)
+            }
+            None => self.waiting.wait(self.am, &keys, until, look),
+        }
+    }
+
+    /// How many messages wait in the box. Polls first.
+    pub fn pending(&self, handle: &Handle) -> Outcome<usize> {
+        self.owned(handle)?;
+        self.am.poll();
+        self.with(|state| Ok(state.own(handle.id)?.pending()))
+    }
+
+    /// The descriptor of the box. `make` makes it at the first call.
+    pub fn descriptor(&self, handle: &Handle, make: impl FnOnce() -> Outcome<i32>) -> Outcome<i32> {
+        self.owned(handle)?;
+        self.with(|state| {
+            let own = state.own(handle.id)?;
+            if let Some(fd) = own.fd {
+                return Ok(fd);
+            }
+            let fd = make()?;
+            own.fd = Some(fd);
+            if own.pending() > 0 {
+                event::raise(fd);
+            }
+            Ok(fd)
+        })
+    }
+}

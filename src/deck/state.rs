@@ -1,0 +1,495 @@
+//! What a node knows: its boxes, its sides as a sender, requests about names, its heap, blocks to be used again. One lock guards it.
+//!
+//! Must not know: how messages travel, C types.
+
+use super::dead::Dead;
+use super::heap::Heap;
+use super::message::{Bytes, Message};
+use super::names::Names;
+use super::owner::{Credit, Next, Own, Retrieved};
+use super::sender::{Sender, Taken};
+use super::wish::Listed;
+use super::{BoxId, Failure, Outcome};
+use crate::am::Am;
+use crate::os::event;
+use crate::sci::Adapter;
+use std::collections::{HashMap, VecDeque};
+
+/// A place for a box.
+pub(super) enum Slot {
+    Free,
+    Open(Own),
+    /// Destroyed. The list has those who have not said yet that they are done with it: nodes that sent to it, and [`OWNER`].
+    Closing(BoxId, Vec<u32>),
+}
+
+/// Stands in the list of [`Slot::Closing`] for the call that destroys the box. No node has this number.
+pub(super) const OWNER: u32 = u32::MAX;
+
+/// Places for boxes: as many as an index can name.
+const PLACES: usize = 1 << 16;
+
+/// What comes of an attempt to make a box.
+pub(super) enum Opened {
+    /// It is there.
+    Box(BoxId),
+    /// The node has its most boxes open.
+    TooMany,
+    /// Every index is that of a box whose senders have not said farewell yet. They will, so the caller may wait.
+    AllClosing,
+}
+
+/// A message to be sent by the next poll outside handlers.
+#[derive(Clone, Copy)]
+pub(super) enum Due {
+    /// A block goes back to its owner.
+    Back(u32, usize),
+    /// Messages were retrieved, and senders wait.
+    Serve(BoxId),
+    /// Credits for a sender that waits.
+    More(u32, BoxId, Credit, u64),
+    /// A node is to return credits.
+    Recall(u32, BoxId),
+    /// The answer to a request for a name that was not there.
+    Found(u32, u32, BoxId),
+    /// This node sends nothing more to the box, which is gone.
+    Forgot(BoxId),
+    /// The home of the box's name is to hear of it again, in this request.
+    Name(u32, BoxId),
+}
+
+impl Due {
+    /// The node that gets it; `None`: none, or one that is found out when it is sent.
+    pub(super) fn node(&self) -> Option<u32> {
+        match self {
+            Due::Back(node, _) | Due::More(node, ..) | Due::Recall(node, _) | Due::Found(node, ..) => Some(*node),
+            Due::Forgot(id) => Some(id.owner.into()),
+            Due::Serve(_) | Due::Name(..) => None,
+        }
+    }
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// None yet.
+    Waits,
+    /// It is done; of this box.
+    Done(BoxId),
+    /// It can't be done.
+    Refused,
+}
+
+/// No request has this number.
+pub(super) const NO_REQUEST: u32 = 0;
+
+/// A request about a name.
+pub(super) struct Request {
+    /// The node that was asked.
+    pub(super) home: u32,
+    /// It is one for a name that need not be there yet.
+    pub(super) may_wait: bool,
+    pub(super) answer: Answer,
+}
+
+/// The state of a node.
+#[derive(Default)]
+pub(super) struct State {
+    /// The boxes of this node, by index.
+    pub(super) boxes: Vec<Slot>,
+    /// Indices of free places, the one that was free for longest first.
+    free: VecDeque<u16>,
+    /// How many boxes are open.
+    opened: usize,
+    /// The serial of the last box.
+    serial: u32,
+    /// This node as a sender: one for each box that it may send to.
+    pub(super) senders: Vec<Option<Sender>>,
+    /// The indices in `senders`, which are also called their numbers.
+    pub(super) by_id: HashMap<BoxId, u32>,
+    /// Boxes of which credits came when the program had no handle, by owner and index.
+    strays: HashMap<(u16, u16), BoxId>,
+    pub(super) names: Names,
+    /// Requests about names that this node has made, by number.
+    pub(super) requests: HashMap<u32, Request>,
+    next_request: u32,
+    pub(super) heap: Heap,
+    pub(super) due: VecDeque<Due>,
+    pub(super) pool: Pool,
+    /// The nodes that are lost.
+    pub(super) dead: Dead,
+    /// Number of the last message that went in pieces.
+    pub(super) streams: u32,
+}
+
+/// Blocks of this process that were used and can be used again, by their size: 64 bytes, 128, and so on.
+#[derive(Default)]
+pub(super) struct Pool([Vec<Bytes>; POOLED_SIZES]);
+
+/// Sizes up to 64 KiB.
+const POOLED_SIZES: usize = 11;
+/// Blocks of one size that are kept.
+const POOLED: usize = 32;
+/// The smallest of them.
+const SMALLEST: usize = 64;
+
+impl Pool {
+    /// Which list has blocks of `len` bytes or more; `None`: they are not kept.
+    fn class(len: usize) -> Option<usize> {
+        let class = len.max(SMALLEST).next_power_of_two().ilog2() - SMALLEST.ilog2();
+        Some(class as usize).filter(|class| *class < POOLED_SIZES)
+    }
+
+    /// A block for `len` bytes.
+    pub(super) fn take(&mut self, len: usize) -> Option<Bytes> {
+        match Pool::class(len) {
+            Some(class) => self.0[class].pop().or_else(|| Bytes::new(SMALLEST << class)),
+            None => Bytes::new(len),
+        }
+    }
+
+    fn keep(&mut self, bytes: Bytes) {
+        // A block of another size than a list's, as a program may create it, is not kept.
+        if let Some(class) = Pool::class(bytes.size())
+            && bytes.size() == SMALLEST << class
+            && self.0[class].len() < POOLED
+        {
+            self.0[class].push(bytes);
+        }
+    }
+}
+
+#[inline(always)]
+fn open_box(boxes: &mut [Slot], id: BoxId) -> Option<&mut Own> {
+    match boxes.get_mut(usize::from(id.index)) {
+        Some(Slot::Open(own)) if own.id == id => Some(own),
+        _ => None,
+    }
+}
+
+/// A message of the account at this place was retrieved: who waits for its credits gets them, or the node itself, once they are many.
+/// The next poll serves those that wait, with the credits of all messages that were retrieved until then.
+#[inline(always)]
+pub(super) fn retrieved<A: Adapter>(own: &mut Own, place: usize, due: &mut VecDeque<Due>, am: &Am<A>) {
+    if own.is_awaited() {
+        if !std::mem::replace(&mut own.serve_due, true) {
+            due.push_back(Due::Serve(own.id));
+            am.background(1);
+        }
+    } else if let Some((node, credit)) = own.give_back(place) {
+        due.push_back(Due::More(node, own.id, credit, own.capacity.bytes));
+        am.background(1);
+    }
+}
+
+impl State {
+    /// Without boxes; the heap has `len` bytes.
+    pub(super) fn new(len: usize) -> State {
+        State { heap: Heap::new(len), ..State::default() }
+    }
+
+    /// A box of this node that is there.
+    pub(super) fn own(&mut self, id: BoxId) -> Outcome<&mut Own> {
+        open_box(&mut self.boxes, id).ok_or(Failure::Gone)
+    }
+
+    /// A new box. `most` boxes may be open.
+    pub(super) fn open(&mut self, me: u32, most: usize, name: Option<&[u8]>, capacity: Credit) -> Opened {
+        if self.opened >= most {
+            return Opened::TooMany;
+        }
+        let index = match self.free.pop_front() {
+            Some(index) => index,
+            None if self.boxes.len() >= PLACES => return Opened::AllClosing,
+            None => {
+                self.boxes.push(Slot::Free);
+                (self.boxes.len() - 1) as u16
+            }
+        };
+        self.serial = self.serial.wrapping_add(1);
+        self.opened += 1;
+        let id = BoxId { owner: me as u16, index, serial: self.serial };
+        self.boxes[usize::from(index)] = Slot::Open(Own::new(id, name.map(Into::into), capacity));
+        if name.is_some() {
+            self.dead.naming.insert(id, NO_REQUEST);
+        }
+        Opened::Box(id)
+    }
+
+    /// The boxes that are there.
+    pub(super) fn open_boxes(&self) -> Vec<BoxId> {
+        let id = |slot: &Slot| match slot {
+            Slot::Open(own) => Some(own.id),
+            _ => None,
+        };
+        self.boxes.iter().filter_map(id).collect()
+    }
+
+    /// The box takes no more messages. Each of its senders, and the caller, must say once that it is done with the box
+    /// ([`Self::closed_by`]). Then its place is free.
+    pub(super) fn close(&mut self, id: BoxId) -> Option<Own> {
+        self.own(id).ok()?;
+        self.dead.naming.remove(&id);
+        let place = &mut self.boxes[usize::from(id.index)];
+        let Slot::Open(own) = std::mem::replace(place, Slot::Free) else { return None };
+        let others = own.senders().iter().copied().filter(|node| !self.dead.has(*node));
+        *place = Slot::Closing(id, others.chain([OWNER]).collect());
+        self.opened -= 1;
+        if let Some(fd) = own.fd {
+            event::close(fd);
+        }
+        Some(own)
+    }
+
+    /// `who` is done with the box. False: the box is not closing, or `who` has said it before, or never sent anything.
+    #[must_use]
+    pub(super) fn closed_by(&mut self, who: u32, id: BoxId) -> bool {
+        let Some(Slot::Closing(closing, left)) = self.boxes.get_mut(usize::from(id.index)) else { return false };
+        let Some(at) = left.iter().position(|one| *closing == id && *one == who) else { return false };
+        left.swap_remove(at);
+        if left.is_empty() {
+            self.boxes[usize::from(id.index)] = Slot::Free;
+            self.free.push_back(id.index);
+        }
+        true
+    }
+
+    /// The number of this node's sender to `id`, which one handle more uses.
+    pub(super) fn sender_of(&mut self, id: BoxId) -> u32 {
+        let State { by_id, senders, dead, .. } = self;
+        let number = *by_id.entry(id).or_insert_with(|| {
+            let at = senders.iter().position(Option::is_none).unwrap_or_else(|| {
+                senders.push(None);
+                senders.len() - 1
+            });
+            let mut sender = Sender::new(id);
+            sender.gone = dead.has(id.owner.into());
+            senders[at] = Some(sender);
+            at as u32
+        });
+        if let Some(sender) = &mut senders[number as usize] {
+            sender.handles += 1;
+        }
+        number
+    }
+
+    /// As [`Self::sender_of`], for credits that have come when the program has no handle. There is one such box for each place of an
+    /// owner, the newest: an owner uses a place again when the box before is gone. `None`: `id` is an older one.
+    pub(super) fn stray(&mut self, id: BoxId) -> Option<u32> {
+        let place = (id.owner, id.index);
+        if let Some(other) = self.strays.get(&place).copied() {
+            if (id.serial.wrapping_sub(other.serial) as i32) < 0 {
+                return None;
+            }
+            let number = self.by_id.get(&other).copied();
+            if let Some(number) = number
+                && let Some(sender) = self.sender(number)
+            {
+                sender.gone = true;
+                self.drop_unused(number);
+            }
+        }
+        self.strays.insert(place, id);
+        let number = self.sender_of(id);
+        if let Some(sender) = self.sender(number) {
+            sender.handles -= 1;
+        }
+        Some(number)
+    }
+
+    fn is_no_stray(&mut self, id: BoxId) {
+        if self.strays.get(&(id.owner, id.index)) == Some(&id) {
+            self.strays.remove(&(id.owner, id.index));
+        }
+    }
+
+    pub(super) fn sender(&mut self, number: u32) -> Option<&mut Sender> {
+        self.senders.get_mut(number as usize)?.as_mut()
+    }
+
+    /// A handle is gone. `owned`: it was the owner's, so the box is gone as well.
+    pub(super) fn drop_handle(&mut self, number: u32, owned: bool) {
+        let Some(sender) = self.sender(number) else { return };
+        sender.handles -= 1;
+        sender.gone |= owned;
+        self.drop_unused(number);
+    }
+
+    /// Forgets this node's sender of that number if nobody has use for it.
+    pub(super) fn drop_unused(&mut self, number: u32) {
+        let Some(sender) = self.sender(number) else { return };
+        // Credits are returned when the owner wants them, so a sender that has any is kept until the box is gone.
+        let is_idle = sender.credit == Credit::default() && !sender.asked;
+        let is_used = sender.handles > 0 || sender.under_way > 0 || sender.answers > 0;
+        if !is_used && (sender.gone || is_idle) {
+            let id = sender.id;
+            self.by_id.remove(&id);
+            self.senders[number as usize] = None;
+            self.is_no_stray(id);
+        }
+    }
+
+    /// The owner says that the box is gone, and wants a farewell behind the last message. Returns the number of this node's sender, and
+    /// whether the farewell is due now: [`Self::post_ended`] says so later, if messages are under way.
+    pub(super) fn box_gone(&mut self, id: BoxId) -> (Option<u32>, bool) {
+        self.is_no_stray(id);
+        let Some(number) = self.by_id.get(&id).copied() else { return (None, true) };
+        let Some(sender) = self.sender(number) else { return (None, true) };
+        sender.gone = true;
+        sender.owes_farewell = sender.under_way > 0;
+        let is_due = !sender.owes_farewell;
+        self.drop_unused(number);
+        (Some(number), is_due)
+    }
+
+    /// The owner of the box is lost. Nobody wants a farewell.
+    pub(super) fn owner_lost(&mut self, number: u32) {
+        let Some(sender) = self.sender(number) else { return };
+        (sender.gone, sender.owes_farewell) = (true, false);
+        self.drop_unused(number);
+    }
+
+    /// The number of a request about a name to `home`, which has no answer yet.
+    pub(super) fn new_request(&mut self, home: u32, may_wait: bool) -> u32 {
+        loop {
+            self.next_request = self.next_request.wrapping_add(1);
+            let request = self.next_request;
+            if request != NO_REQUEST && !self.requests.contains_key(&request) {
+                self.requests.insert(request, Request { home, may_wait, answer: Answer::Waits });
+                return request;
+            }
+        }
+    }
+
+    /// Takes the credits of a message of `len` bytes.
+    #[inline]
+    pub(super) fn pay(&mut self, number: u32, len: u64, may_wait: bool) -> Outcome<(BoxId, Taken)> {
+        let sender = self.sender(number).ok_or(Failure::Gone)?;
+        Ok((sender.id, sender.take(len, may_wait)))
+    }
+
+    /// A message for which credits were taken was sent, or will not be sent. `back` are the credits that it did not use. Returns the box
+    /// if its owner gets this node's farewell now.
+    #[inline]
+    pub(super) fn post_ended(&mut self, number: u32, back: Credit) -> Option<BoxId> {
+        let sender = self.sender(number)?;
+        sender.pay_back(back);
+        sender.under_way -= 1;
+        if !sender.gone && sender.handles > 0 {
+            return None;
+        }
+        let owes = sender.under_way == 0 && std::mem::take(&mut sender.owes_farewell);
+        let farewell = owes.then_some(sender.id);
+        self.drop_unused(number);
+        farewell
+    }
+
+    /// The owner was not asked for credits, although [`Self::pay`] has said that it should be.
+    pub(super) fn has_not_asked(&mut self, number: u32) {
+        if let Some(sender) = self.sender(number) {
+            sender.has_not_asked();
+            self.drop_unused(number);
+        }
+    }
+
+    /// A thread begins to wait for credits.
+    pub(super) fn begin_wait(&mut self, number: u32) {
+        if let Some(sender) = self.sender(number) {
+            sender.waiters += 1;
+        }
+    }
+
+    /// A thread waits no longer for credits. `gives_up`: it has not got them. Returns the box if its owner must know, because no other
+    /// thread waits for what was asked.
+    pub(super) fn end_wait(&mut self, number: u32, gives_up: bool) -> Option<BoxId> {
+        let sender = self.sender(number)?;
+        sender.waiters = sender.waiters.saturating_sub(1);
+        if !gives_up || sender.waiters > 0 {
+            return None;
+        }
+        sender.stop_waiting();
+        if sender.gone {
+            return None;
+        }
+        sender.answers += 1;
+        Some(sender.id)
+    }
+
+    /// Takes the next message out of the box, as [`Own::next`]. A fixed message must be large enough for it.
+    #[inline(always)]
+    pub(super) fn next<A: Adapter>(
+        &mut self,
+        id: BoxId,
+        message: &mut Message,
+        taken: &mut Retrieved,
+        am: &Am<A>,
+    ) -> Outcome<Next> {
+        let State { boxes, due, .. } = self;
+        let Some(own) = open_box(boxes, id) else { return Err(Failure::Gone) };
+        if message.fixed && own.first().is_some_and(|first| first > message.capacity) {
+            return Err(Failure::Truncated);
+        }
+        let (next, place) = own.next(message, taken);
+        if next == Next::Nothing {
+            return Ok(next);
+        }
+        if own.pending() == 0
+            && let Some(fd) = own.fd
+        {
+            event::lower(fd);
+        }
+        retrieved(own, place, due, am);
+        Ok(next)
+    }
+
+    /// A thread waits no longer with this wish.
+    pub(super) fn forget(&mut self, id: BoxId, wish: Listed) {
+        if let Ok(own) = self.own(id)
+            && own.wish == Some(wish)
+        {
+            own.wish = None;
+        }
+    }
+
+    /// Those that wait for credits of the box get them, as far as there are any. If others still wait, nodes that have credits are
+    /// asked to return what they do not use.
+    pub(super) fn serve<A: Adapter>(&mut self, id: BoxId, am: &Am<A>) {
+        let State { boxes, due, .. } = self;
+        let Some(Slot::Open(own)) = boxes.get_mut(usize::from(id.index)) else { return };
+        let (capacity, before) = (own.capacity.bytes, due.len());
+        own.serve_due = false;
+        while let Some((node, credit)) = own.serve_next() {
+            due.push_back(Due::More(node, id, credit, capacity));
+        }
+        own.recall(|node| due.push_back(Due::Recall(node, id)));
+        am.background((due.len() - before) as i32);
+    }
+
+    /// `tries` has got no credits, and does not wait: the others are asked to return what they do not use, so that it gets some next time.
+    pub(super) fn recall_for<A: Adapter>(&mut self, id: BoxId, tries: u32, am: &Am<A>) {
+        let State { boxes, due, .. } = self;
+        let Some(own) = open_box(boxes, id) else { return };
+        let before = due.len();
+        own.recall_for(Some(tries), &mut |node| due.push_back(Due::Recall(node, id)));
+        am.background((due.len() - before) as i32);
+    }
+
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn tables(&self) -> super::engine::Tables {
+        super::engine::Tables {
+            boxes: self.boxes.iter().filter(|slot| !matches!(slot, Slot::Free)).count(),
+            senders: self.senders.iter().flatten().count(),
+            strays: self.strays.len(),
+            credit: self.senders.iter().flatten().map(|sender| sender.credit.messages).sum(),
+            requests: self.requests.len(),
+            names: self.names.known(),
+            due: self.due.len(),
+            blocks: self.heap.in_use(),
+        }
+    }
+
+    /// `bytes` may be used again for another message.
+    pub(super) fn keep(&mut self, bytes: Bytes) {
+        self.pool.keep(bytes);
+    }
+}

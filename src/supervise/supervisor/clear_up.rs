@@ -1,0 +1,63 @@
+//! What the supervisor does when all nodes have ended: no process of theirs stays, and no output is lost.
+
+use super::agent::Link;
+use super::{MOST_REFUSED, Supervisor, readable};
+use crate::os::family;
+use std::time::{Duration, Instant};
+
+/// How long the supervisor waits for output that a process outside the job may still write. A guess.
+const LINGER: Duration = Duration::from_millis(200);
+
+impl Supervisor {
+    /// Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
+    pub(super) fn clear_up(&mut self) {
+        family::kill_all(&self.earlier_children);
+        let mut give_up = Instant::now() + LINGER;
+        while self.output.has_sources() || self.output.is_holding() {
+            let now = Instant::now();
+            if self.output.has_sources() && now >= give_up {
+                self.output.close_sources();
+                continue;
+            }
+            let mut set = vec![readable(&self.signals)];
+            set.extend(self.options.guard.as_ref().map(readable));
+            let own = set.len();
+            self.output.interests(&mut set);
+            if let Some(link) = &self.link {
+                link.interests(&mut set);
+            }
+            let beat = self.link.as_ref().and_then(Link::next);
+            let dues = [self.output.has_sources().then_some(give_up), self.output.next(), beat];
+            let due = dues.into_iter().flatten().min();
+            self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
+            let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
+            if self.output.transfer(&set[own..]) || self.output.is_clogged() || heard_nothing {
+                give_up = Instant::now() + LINGER;
+            }
+            self.serve_launcher(&set, &mut None);
+            if set[0].revents != 0 && self.ends_by_signal() {
+                return; // the user did not want to wait for the slow reader
+            }
+            if set[1..own].iter().any(|guard| guard.revents != 0) {
+                return; // no process waits for this one any more
+            }
+        }
+    }
+
+    // Handles the signals that have come. True: one of them asks for the end.
+    fn ends_by_signal(&mut self) -> bool {
+        let mut ends = false;
+        while let Some((signal, from_terminal)) = self.next_signal() {
+            match signal {
+                _ if self.tell_signal(signal) => {}
+                libc::SIGUSR1 | libc::SIGUSR2 => {}
+                libc::SIGTSTP => self.stop(from_terminal),
+                _ => {
+                    self.requested.get_or_insert(signal);
+                    ends = true;
+                }
+            }
+        }
+        ends
+    }
+}
