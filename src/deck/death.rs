@@ -152,29 +152,15 @@ impl State {
         dead.renaming.is_empty()
     }
 
-    /// Frees the blocks of this node's heap that nobody has any more. False: of some it is not known yet.
-    fn reclaim(&mut self, holders: &Holders, has_settled: impl Fn(u32) -> bool) -> bool {
-        let (mut is_over, mut free) = (true, Vec::new());
-        for offset in self.heap.used() {
-            let Some(holder) = holders.get(offset) else { continue };
-            let (to, from) = (self.dead.has(holder.to), self.dead.has(holder.from));
-            // Who is alive and took part says the last word about the block, before it has settled the loss.
-            let alive = match (to, from) {
-                (false, false) => continue,
-                (true, true) => None,
-                (true, false) => Some(holder.from),
-                (false, true) => Some(holder.to),
-            };
-            if alive.is_some_and(|node| !has_settled(node)) {
-                is_over = false;
-            } else if holders.get(offset) == Some(holder) {
-                free.push(offset);
-            }
-        }
-        for offset in free {
+    /// Frees the blocks of this node's heap that a dead node had last, or was to get. All who live have settled the loss, so they have said
+    /// what they got, and pass nothing more on to the dead.
+    fn reclaim(&mut self, holders: &Holders) {
+        let is_free = |offset: &usize| {
+            holders.get(*offset).is_some_and(|Holder { to, from }| self.dead.has(to) || self.dead.has(from))
+        };
+        for offset in self.heap.used().filter(is_free).collect::<Vec<_>>() {
             let _ = self.heap.give(offset); // it was in use
         }
-        is_over
     }
 }
 
@@ -250,6 +236,10 @@ impl<A: Adapter> Deck<A> {
         let seen = losses.roll.losses();
         let lost: Vec<u32> =
             (0..self.nodes()).filter(|node| losses.roll.is_lost(*node) && !self.has_lost(*node)).collect();
+        // A loss that is not counted yet is looked at again: it would pass for settled by those who have settled the others.
+        if self.with(|state| state.dead.nodes.len()) + lost.len() > seen as usize {
+            return false;
+        }
         lost.iter().for_each(|node| self.am.lose(*node));
         // ORDERING: full fence ↔ the one in `pass`: a thread that passes a block on sees the loss, or is seen here.
         fence(Ordering::SeqCst);
@@ -267,10 +257,32 @@ impl<A: Adapter> Deck<A> {
         if is_renamed {
             losses.roll.settle(self.me(), seen);
         }
-        let has_settled = |node| node == self.me() || losses.roll.settled(node) >= seen;
-        let own = self.holders(self.me());
-        let is_reclaimed = own.is_none_or(|holders| self.with(|state| state.reclaim(&holders, has_settled)));
-        is_renamed && is_reclaimed
+        // A node that has not settled the loss may still pass blocks on to the dead.
+        let has_settled = |node| node == self.me() || losses.roll.is_lost(node) || losses.roll.settled(node) >= seen;
+        if !is_renamed || !(0..self.nodes()).all(has_settled) {
+            return false;
+        }
+        if let Some(holders) = self.holders(self.me()) {
+            self.with(|state| state.reclaim(&holders));
+        }
+        true
+    }
+
+    /// The outcome of a call. One that says that a node is lost is told only after all that the node has sent has come: the caller may
+    /// count on it that nothing follows.
+    pub(super) fn after_burial<T>(&self, outcome: Outcome<T>) -> Outcome<T> {
+        if matches!(outcome, Err(Failure::Peer)) {
+            self.await_burial();
+        }
+        outcome
+    }
+
+    #[cold]
+    fn await_burial(&self) {
+        let mut failed = 0;
+        while (0..self.nodes()).any(|node| self.am.is_lost(node) && !self.has_lost(node)) {
+            failed = self.am.wait_step(failed);
+        }
     }
 
     /// The node that has `name` now, with which it can be spoken about the name, and whether that node has settled what this one has

@@ -117,6 +117,11 @@ impl<A: Adapter> Deck<A> {
 
     /// Posts a copy of `message`.
     pub fn post(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
+        self.after_burial(self.post_copy(handle, message, until))
+    }
+
+    #[inline(always)]
+    fn post_copy(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
         if message.size < self.limit.clamp(LINE_MOST + 1, LENT) && self.post_now(handle, message, until)? {
             return Ok(());
         }
@@ -214,6 +219,10 @@ impl<A: Adapter> Deck<A> {
 
     /// Gives a message away. `message` keeps no memory then. At an error it stays as it is.
     pub fn give(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
+        self.after_burial(self.give_away(handle, message, until))
+    }
+
+    fn give_away(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
         let (len, is_near) = (message.size, self.region(handle.id.owner.into()).is_some());
         match &message.storage {
             // What the library made, because it came from another host, is no choice of the program's.
@@ -225,7 +234,7 @@ impl<A: Adapter> Deck<A> {
                 message.storage = Storage::default();
             }
             _ => {
-                self.post(handle, message, until)?;
+                self.post_copy(handle, message, until)?;
                 self.release(std::mem::take(&mut message.storage))?;
             }
         }

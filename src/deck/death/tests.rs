@@ -20,6 +20,8 @@ type Node = &'static Deck<Heap>;
 struct Fake {
     lost: AtomicU64,
     settled: [AtomicU32; 3],
+    /// Losses that are not counted yet.
+    late: AtomicU32,
 }
 
 impl Fake {
@@ -30,7 +32,7 @@ impl Fake {
 
 impl Roll for Arc<Fake> {
     fn losses(&self) -> u32 {
-        self.lost.load(Ordering::SeqCst).count_ones()
+        self.lost.load(Ordering::SeqCst).count_ones() - self.late.load(Ordering::SeqCst)
     }
     fn is_lost(&self, node: u32) -> bool {
         self.lost.load(Ordering::SeqCst) & 1 << node != 0
@@ -78,16 +80,23 @@ fn poll(nodes: &[Node]) {
     }
 }
 
+/// The node hears of a loss.
+fn hear(node: Node) {
+    node.losses.as_ref().unwrap().news.fetch_add(1, Ordering::SeqCst);
+    node.am.background(1);
+}
+
+fn has_settled(node: Node) -> bool {
+    node.losses.as_ref().unwrap().news.load(Ordering::SeqCst) == 0
+}
+
 /// `node` is lost; the others hear of it.
 fn kill(nodes: &[Node; 3], roll: &Fake, node: u32) -> Vec<Node> {
     roll.lose(node);
     let alive: Vec<Node> = nodes.iter().copied().filter(|one| one.me() != node).collect();
-    for one in &alive {
-        one.losses.as_ref().unwrap().news.fetch_add(1, Ordering::SeqCst);
-        one.am.background(1);
-    }
+    alive.iter().for_each(|one| hear(one));
     poll(&alive);
-    alive.iter().for_each(|one| assert_eq!(one.losses.as_ref().unwrap().news.load(Ordering::SeqCst), 0, "settled"));
+    assert!(alive.iter().all(|one| has_settled(one)));
     alive
 }
 
@@ -217,6 +226,56 @@ fn blocks_that_the_dead_had_come_back_and_those_of_the_living_stay() {
 }
 
 #[test]
+fn blocks_that_late_nodes_pass_on_to_the_dead_come_back_too() {
+    let (nodes, roll) = job();
+    let [box_1, box_2] = [1, 2].map(|n: usize| nodes[n].open(None, ROOM).unwrap());
+    let (to_1, to_2) = (nodes[0].handle(box_1.id, false), nodes[1].handle(box_2.id, false));
+    assert!(post(nodes[1], &nodes, &to_2, 10)); // it has credits then
+    let mut lent = message(nodes[0], 2000);
+    give(nodes[0], &nodes, &to_1, &mut lent);
+    let mut taken = nodes[1].take(&box_1, Until::Now).unwrap();
+    roll.lose(2);
+    hear(nodes[0]);
+    poll(&nodes[..1]);
+    assert!(!has_settled(nodes[0]), "node 1 has not heard of it");
+    nodes[1].give(&to_2, &mut taken, Until::Now).unwrap();
+    assert_eq!(blocks(nodes[0]), 1);
+    hear(nodes[1]);
+    poll(&nodes[..2]);
+    assert!(has_settled(nodes[0]) && blocks(nodes[0]) == 0);
+}
+
+#[test]
+fn a_loss_that_is_not_counted_yet_is_not_settled() {
+    let (nodes, roll) = job();
+    roll.lose(1);
+    roll.late.store(1, Ordering::SeqCst);
+    hear(nodes[0]);
+    poll(&nodes[..1]);
+    assert!(!has_settled(nodes[0]) && nodes[0].any_lost().is_none());
+    roll.late.store(0, Ordering::SeqCst);
+    hear(nodes[2]);
+    poll(&[nodes[0], nodes[2]]);
+    assert!(has_settled(nodes[0]) && nodes[0].has_lost(1));
+}
+
+#[test]
+fn that_a_node_is_lost_is_told_after_what_it_has_sent() {
+    let (nodes, roll) = job();
+    let [own, of_dead] = [0, 2].map(|n: usize| nodes[n].open(None, ROOM).unwrap());
+    let (to_0, to_2) = (nodes[2].handle(own.id, false), nodes[0].handle(of_dead.id, false));
+    assert!(post(nodes[0], &nodes, &to_2, 10) && post(nodes[2], &nodes, &to_0, 10));
+    nodes[0].take(&own, Until::Now).unwrap();
+    let mut lent = message(nodes[0], 2000);
+    nodes[2].post(&to_0, &message(nodes[2], 10), Until::Now).unwrap();
+    roll.lose(2);
+    nodes[0].am.lose(2); // as far as `settle` comes before another thread's poll stops it
+    hear(nodes[0]);
+    assert_eq!(nodes[0].give(&to_2, &mut lent, Until::Now), Err(Failure::Peer));
+    assert!(nodes[0].has_lost(2) && nodes[0].pending(&own) == Ok(1));
+}
+
+#[test]
 fn a_block_on_its_way_between_the_living_is_left_alone() {
     let (nodes, roll) = job();
     let box_1 = nodes[1].open(None, ROOM).unwrap();
@@ -231,26 +290,17 @@ fn a_block_on_its_way_between_the_living_is_left_alone() {
 }
 
 #[test]
-fn what_is_known_of_a_block_counts_only_after_all_who_took_part_have_settled() {
+fn blocks_in_which_the_dead_took_part_are_free() {
     let memory = vec![0u64; Holders::end(HEAP) / 8];
     // SAFETY: as many bytes, which live longer.
     let holders = unsafe { Holders::new(memory.as_ptr() as usize, HEAP) };
-    // Nodes 2 and 3 are dead; of those that live, node 1 has settled that, and node 0 has not.
-    for (to, from, is_free, is_known) in [
-        (0, 0, false, true),
-        (0, 1, false, true),
-        (2, 2, true, true),
-        (2, 3, true, true),
-        (2, 1, true, true),
-        (1, 2, true, true),
-        (2, 0, false, false),
-        (0, 3, false, false),
-    ] {
+    // Nodes 2 and 3 are dead.
+    for (to, from, is_free) in [(0, 0, false), (0, 1, false), (2, 2, true), (2, 3, true), (2, 1, true), (1, 2, true)] {
         let mut state = State::new(HEAP);
         state.dead.nodes.extend([2, 3]);
         let offset = state.heap.take(100).unwrap().0;
         assert!(holders.set(offset, Holder { to, from }));
-        assert_eq!(state.reclaim(&holders, |node| node == 1), is_known, "{to} from {from}");
+        state.reclaim(&holders);
         assert_eq!(state.heap.in_use() == 0, is_free, "{to} from {from}");
     }
 }
