@@ -144,7 +144,7 @@
 /*
  In a flood, the header claims the line of the slot this far ahead of the request that it sends.
  */
-#define GASNETI_SCI_CLAIM_AHEAD 8
+#define GASNETI_SCI_CLAIM_AHEAD 2
 
 /*
  Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.

@@ -115,7 +115,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || GASNETI_SCI_OWN(way, heard) != 0) GASNETI_SCI_HAND_OVER(slot);
-  else if (outstanding >= way->room >> 1) GASNETI_SCI_CLAIM(GASNETI_SCI_SLOT(way, index + GASNETI_SCI_CLAIM_AHEAD));
+  else GASNETI_SCI_CLAIM(GASNETI_SCI_SLOT(way, index + GASNETI_SCI_CLAIM_AHEAD));
   GASNETI_SCI_SET_OWN(way, heard, 0);
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);

@@ -12,7 +12,7 @@
 //! Must not know: what the messages mean, where their payloads lie.
 
 use super::corrupt::corrupt;
-use super::slot::{Carry, FIRST_CLIENT};
+use super::slot::{Carry, FIRST_CLIENT, Meta};
 use super::source::Source;
 use super::token::{Kind, Token};
 use crate::am::region::ARG_WORDS;
@@ -132,6 +132,10 @@ impl Form {
         Form(kind as u32 | (category as u32) << 8 | (args as u32) << 16)
     }
 
+    fn args(self) -> usize {
+        (self.0 >> 16) as usize
+    }
+
     /// The form of a message that has come.
     #[inline(always)]
     pub(super) fn of(kind: Kind, carry: Carry, args: usize) -> Form {
@@ -149,6 +153,8 @@ pub(crate) type Serve<E> = dyn Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Se
 
 struct Row<E> {
     form: Form,
+    /// What [`Meta::form`] says of a Short that is never answered; 0: the message is another one.
+    unanswered: u16,
     serve: Option<Box<Serve<E>>>,
 }
 
@@ -160,7 +166,7 @@ pub struct Library<E> {
 
 impl<E> Default for Library<E> {
     fn default() -> Self {
-        Library { rows: (0..FIRST_CLIENT).map(|_| Row { form: Form::default(), serve: None }).collect() }
+        Library { rows: (0..FIRST_CLIENT).map(|_| Row { form: Form::default(), unanswered: 0, serve: None }).collect() }
     }
 }
 
@@ -176,7 +182,7 @@ impl<E> Library<E> {
         handler: impl Fn(&E, &Token, [u64; N], Source) -> Result<(), Error> + Send + Sync + 'static,
     ) {
         let what = MESSAGES.iter().find(|m| m.index == index).map_or("message", |m| m.what);
-        self.on_words::<N>(index, move |am, token, words, payload| {
+        self.serve_by(index, N, move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, payload| {
             // Relaxed: ordered by the Acquire of the look that found the message.
             let args = std::array::from_fn(|i| words.word(i).load(Ordering::Relaxed));
             if let Err(error) = handler(am, token, args, payload) {
@@ -185,19 +191,48 @@ impl<E> Library<E> {
         });
     }
 
-    /// As [`Self::on`], but the handler reads the words itself, each once. So it can store them where they belong without a copy of
-    /// its own. A copy of seven words that is read again in larger pieces waits until the words are in the cache.
-    pub fn on_words<const N: usize>(
+    /// As [`Self::on`], for a Short request that the handler never answers. The handler gets the number of the sender's node, and reads
+    /// the words itself, each once. So it can store them where they belong without a copy of its own: a copy of seven words that is read
+    /// again in larger pieces waits until the words are in the cache.
+    pub fn on_unanswered<const N: usize>(
         &mut self,
         index: u8,
-        handler: impl Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync + 'static,
+        handler: impl Fn(&E, u32, Words<'_, ARG_WORDS>) + Send + Sync + 'static,
     ) {
+        let row = self.serve_by(index, N, move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, _| {
+            handler(am, token.source(), words);
+        });
+        assert!(
+            row.form == Form::new(Kind::Request, Category::Short, row.form.args()),
+            "message {index} is no Short request"
+        );
+        row.unanswered = Meta::new(0, index, row.form.args(), Carry::Short, 0).form();
+    }
+
+    fn serve_by(
+        &mut self,
+        index: u8,
+        words: usize,
+        serve: impl Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync + 'static,
+    ) -> &mut Row<E> {
         let message = MESSAGES.iter().find(|m| m.index == index).expect("an index of the list");
-        assert!(message.words == N && N <= ARG_WORDS, "message {index} has {} words of arguments", message.words);
+        assert!(
+            message.words == words && words <= ARG_WORDS,
+            "message {index} has {} words of arguments",
+            message.words
+        );
         let row = &mut self.rows[usize::from(index)];
         assert!(row.serve.is_none(), "message {index} has a handler");
         row.form = message.form;
-        row.serve = Some(Box::new(handler));
+        row.serve = Some(Box::new(serve));
+        row
+    }
+
+    /// The handler for this request, if the request is never answered and has the form that the handler takes.
+    #[inline(always)]
+    pub(super) fn unanswered(&self, meta: Meta) -> Option<&Serve<E>> {
+        let row = &self.rows[usize::from(meta.handler() % FIRST_CLIENT)];
+        row.serve.as_deref().filter(|_| row.unanswered == meta.form())
     }
 
     /// The handler for a message of this index and form from `source`. A message that none of our senders writes ends the job.

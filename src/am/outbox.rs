@@ -31,7 +31,7 @@ pub struct Peer<A: Adapter> {
 /// In a flood: distance in slots from the slot that is sent to the slot that is claimed for writing. A slot's stores wait in
 /// the store buffer until its line is ours, and the buffer holds three or four messages. Lines claimed this early have arrived
 /// by then (flood of Shorts 31 -> 20 ns per message; 2026-11, Xeon VM).
-pub const CLAIM_AHEAD: u32 = 8;
+pub const CLAIM_AHEAD: u32 = 2;
 
 /// State of the sender's half.
 pub struct Outbox {
@@ -135,7 +135,7 @@ impl<A: Adapter> Peer<A> {
             return None;
         }
         let heard = self.direct.heard.load(Ordering::Relaxed) != 0; // Relaxed: a hint
-        let (awaited, flood) = (outstanding == 0 || heard, outstanding >= layout.slots() / 2);
+        let (awaited, flood) = (outstanding == 0 || heard, true);
         let head = out.ring_head.get();
         if ring == 0 {
             return Some(Taken { index, span: Span { offset: 0, end: head }, awaited, flood });

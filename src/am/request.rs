@@ -52,6 +52,12 @@ impl<A: Adapter> Am<A> {
             self.loop_short(handler, args);
             return Ok(true);
         }
+        self.send_short_to_peer(dest, handler, args, flags)
+    }
+
+    /// As [`Self::send_short`], to another node than this, with no more than 16 arguments.
+    #[inline(always)]
+    pub fn send_short_to_peer(&self, dest: u32, handler: u8, args: Args<'_>, flags: Flags) -> Result<bool, Error> {
         let peer = self.peers.way(dest)?;
         let Some(room) = self.room(dest, peer, 0, flags)? else { return Ok(false) };
         let meta = Meta::new(self.layout.sequence(room.taken.index), handler, args.count(), Carry::Short, 0);

@@ -110,6 +110,21 @@ impl Meta {
         self.0 & (CARRY | CLIENT) == CLIENT | (Carry::Short as u64) << Meta::CARRY_AT
     }
 
+    /// True for a Short of the library's own.
+    #[inline(always)]
+    pub fn is_librarys_short(self) -> bool {
+        const CARRY: u64 = 7 << Meta::CARRY_AT;
+        const CLIENT: u64 = (FIRST_CLIENT as u64) << Meta::HANDLER_AT;
+        const _: () = assert!(Carry::Short as u64 == 0);
+        self.0 & (CARRY | CLIENT) == 0
+    }
+
+    /// Handler, number of arguments and carry in one word, so that one comparison checks all three.
+    #[inline(always)]
+    pub fn form(self) -> u16 {
+        (self.0 >> Meta::HANDLER_AT) as u16
+    }
+
     /// True for a Medium: its handler reads the slot or the ring.
     #[inline(always)]
     pub fn holds_buffer(self) -> bool {

@@ -8,9 +8,10 @@
 use super::dead::Losses;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
+use super::post::LENT;
 use super::state::State;
 use super::waiting::Waiting;
-use super::{BoxId, Failure, Outcome};
+use super::{BoxId, Failure, LINE_MOST, Outcome};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::sci::Adapter;
@@ -56,6 +57,8 @@ pub struct Deck<A: Adapter> {
     pub(super) am: &'static Am<A>,
     /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
     pub limit: usize,
+    /// Messages of fewer bytes are not lent (`post_now`).
+    pub(super) under_one_lock: usize,
     pub(super) most_boxes: usize,
     heap: Region,
     connect: Connect,
@@ -118,6 +121,7 @@ impl<A: Adapter> Deck<A> {
         Deck {
             am,
             limit,
+            under_one_lock: limit.clamp(LINE_MOST + 1, LENT),
             most_boxes: boxes,
             heap,
             connect,

@@ -95,15 +95,27 @@ fn pair(low: u32, high: u32) -> u64 {
 /// The library's own messages do not go from a node to itself. So for its own box a node does at once what the handler would do.
 #[inline(always)]
 pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
-    let (am, owner) = (deck.am, u32::from(id.owner));
+    if u32::from(id.owner) == deck.am.me() {
+        let words = line_words(id, message);
+        line_came(deck, id.owner.into(), |i| words[i]);
+        return Ok(true);
+    }
+    line_to_peer(deck, id, message, flags)
+}
+
+/// As [`line`], for a box of another node.
+#[inline(always)]
+pub fn line_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
+    let words = line_words(id, message);
+    deck.am.send_short_to_peer(id.owner.into(), form::DECK_LINE, args(&words, 14), for_box(id, flags))
+}
+
+#[inline(always)]
+fn line_words(id: BoxId, message: &Message) -> [u64; LINE_WORDS] {
     let mut words = message.line();
     let last = &mut words[LINE_WORDS - 1];
     *last = pair(low(*last), u32::from(id.index) | (message.size as u32) << 16);
-    if owner == am.me() {
-        line_came(deck, owner, |i| words[i]);
-        return Ok(true);
-    }
-    am.send_short(owner, form::DECK_LINE, args(&words, 14), for_box(id, flags))
+    words
 }
 
 /// A message for the box wakes a thread that waits for it.
@@ -314,9 +326,9 @@ fn take_messages<A: Adapter>(
     deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
 ) {
     let to = deck.clone();
-    library.on_words::<LINE_WORDS>(form::DECK_LINE, move |_, token, words, _| {
+    library.on_unanswered::<LINE_WORDS>(form::DECK_LINE, move |_, source, words| {
         // Relaxed: ordered by the Acquire of the look that found the message.
-        line_came(to(token.source()), token.source(), |i| words.word(i).load(Ordering::Relaxed));
+        line_came(to(source), source, |i| words.word(i).load(Ordering::Relaxed));
     });
     let to = deck.clone();
     library.on(form::DECK_BODY, move |_, token, [index], payload| {

@@ -76,6 +76,8 @@ pub struct Partial {
 /// A node that posts to the box.
 #[derive(Default)]
 struct Account {
+    /// Its number.
+    node: u32,
     /// What it may send.
     granted: Credit,
     /// What was retrieved of its messages since it last got credits.
@@ -88,6 +90,24 @@ struct Account {
     partial: HashMap<u32, Partial>,
     /// The credits that those in `partial` will take once they are whole.
     begun: Credit,
+}
+
+impl Account {
+    /// The first of its messages, which counts for `weight` bytes, was taken out of the queue. Its box holds as much less, and the next
+    /// sender has its turn.
+    #[inline(always)]
+    fn is_out(&mut self, turns: &mut VecDeque<u16>, held: &mut Credit, weight: u64) {
+        if (self.items.len() == 0 || turns.len() > 1)
+            && let Some(turn) = turns.pop_front()
+            && self.items.len() > 0
+        {
+            turns.push_back(turn);
+        }
+        held.messages -= 1;
+        held.bytes -= weight;
+        self.used.messages += 1;
+        self.used.bytes += weight;
+    }
 }
 
 /// Why a piece was not taken.
@@ -160,7 +180,7 @@ impl Own {
     fn place(&mut self, node: u32) -> usize {
         self.nodes.iter().position(|one| *one == node).unwrap_or_else(|| {
             self.nodes.push(node);
-            self.accounts.push(Account::default());
+            self.accounts.push(Account { node, ..Account::default() });
             self.nodes.len() - 1
         })
     }
@@ -270,10 +290,10 @@ impl Own {
 
     /// The same although nobody waits. `tries`: a node that has asked without waiting and has got nothing; it is not called for.
     pub fn recall_for(&mut self, tries: Option<u32>, recall: &mut impl FnMut(u32)) {
-        for (node, account) in self.nodes.iter().zip(&mut self.accounts) {
-            let may_return = account.granted != Credit::default() && tries != Some(*node);
+        for account in &mut self.accounts {
+            let may_return = account.granted != Credit::default() && tries != Some(account.node);
             if may_return && !std::mem::replace(&mut account.recalled, true) {
-                recall(*node);
+                recall(account.node);
             }
         }
     }
@@ -349,8 +369,11 @@ impl Own {
         match wish {
             Some(wish) => {
                 self.wish = None;
-                self.used(place, len);
-                let source = self.nodes[place];
+                let weight = self.weight(len as u64);
+                let account = &mut self.accounts[place];
+                account.used.messages += 1;
+                account.used.bytes += weight;
+                let source = account.node;
                 // SAFETY: as above.
                 unsafe { wish.grant(|message| store(message, source)) };
             }
@@ -407,30 +430,35 @@ impl Own {
     /// sender's account, too. The next sender has its turn.
     #[inline(always)]
     pub(super) fn next(&mut self, message: &mut Message, taken: &mut Retrieved) -> (Next, usize) {
-        let Some(place) = self.turns.front() else { return (Next::Nothing, 0) };
-        let at = usize::from(*place);
-        let (node, items) = (self.nodes[at], &mut self.accounts[at].items);
-        let Some(item) = items.pop() else { return (Next::Nothing, 0) };
-        let len = item.len;
-        let next = match &item.content {
-            Content::Line(words) if message.takes(len) => {
-                message.fill_line(len, node, |i| words[i]);
-                Next::Filled
-            }
-            _ => {
-                *taken = Some((node, std::mem::take(item)));
-                Next::Taken
-            }
-        };
-        if items.len() == 0 {
-            self.turns.pop_front();
-        } else if self.turns.len() > 1 {
-            self.turns.rotate_left(1);
+        if let Some(place) = self.next_line(message) {
+            return (Next::Filled, place);
         }
-        self.held.messages -= 1;
-        self.held.bytes -= self.weight(len as u64);
-        self.used(at, len);
-        (next, at)
+        let Some(at) = self.turns.front().map(|place| usize::from(*place)) else { return (Next::Nothing, 0) };
+        let Own { accounts, turns, held, capacity, .. } = self;
+        let account = &mut accounts[at];
+        let Some(item) = account.items.pop() else { return (Next::Nothing, 0) };
+        let (len, item) = (item.len, std::mem::take(item));
+        *taken = Some((account.node, item));
+        account.is_out(turns, held, (len as u64).min(capacity.bytes));
+        (Next::Taken, at)
+    }
+
+    /// Takes the next message out, if it is a short one that `message` has the room for. Returns the place of its sender's account.
+    #[inline(always)]
+    pub(super) fn next_line(&mut self, message: &mut Message) -> Option<usize> {
+        let Own { accounts, turns, held, capacity, .. } = self;
+        let at = usize::from(*turns.front()?);
+        let account = &mut accounts[at];
+        let item = account.items.first()?;
+        let len = item.len;
+        let Content::Line(words) = &item.content else { return None };
+        if !message.takes(len) {
+            return None;
+        }
+        message.fill_line(len, account.node, |i| words[i]);
+        account.items.pop();
+        account.is_out(turns, held, (len as u64).min(capacity.bytes));
+        Some(at)
     }
 
     /// Takes the next message out.
@@ -438,15 +466,6 @@ impl Own {
         let mut taken = None;
         self.next(&mut Message::new(Storage::default(), 0, false), &mut taken);
         taken
-    }
-
-    /// A message of `len` bytes of the account at this place was retrieved.
-    #[inline(always)]
-    fn used(&mut self, place: usize, len: usize) {
-        let bytes = self.weight(len as u64);
-        let used = &mut self.accounts[place].used;
-        used.messages += 1;
-        used.bytes += bytes;
     }
 
     /// Of the credits that the node of this account has used, those that it gets back now without asking: once they are enough for one
@@ -460,7 +479,7 @@ impl Own {
 
     #[cold]
     fn give_back_now(&mut self, place: usize, used: Credit) -> Option<(u32, Credit)> {
-        let node = self.nodes[place];
+        let node = self.accounts[place].node;
         let free = self.free();
         let credit = Credit { messages: used.messages.min(free.messages), bytes: used.bytes.min(free.bytes) };
         self.add(node, credit);

@@ -122,7 +122,7 @@ impl<A: Adapter> Deck<A> {
 
     #[inline(always)]
     fn post_copy(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
-        if message.size < self.limit.clamp(LINE_MOST + 1, LENT) && self.post_now(handle, message, until)? {
+        if message.size < self.under_one_lock && self.post_now(handle, message, until)? {
             return Ok(());
         }
         let (id, spent) = self.pay(handle.sender, message.size, until)?;
@@ -143,7 +143,7 @@ impl<A: Adapter> Deck<A> {
         let sent = self.with(|state| {
             let Some(sender) = state.sender(handle.sender).filter(|sender| sender.has(len)) else { return Ok(None) };
             let sent = match message.size {
-                0..=LINE_MOST => messages::line(self, handle.id, message, Flags::IMMEDIATE)?,
+                0..=LINE_MOST => messages::line_to_peer(self, handle.id, message, Flags::IMMEDIATE)?,
                 _ => messages::body(self, handle.id, message.payload(), Flags::IMMEDIATE)?,
             };
             Ok::<_, Failure>(sent.then(|| sender.spend(len)))

@@ -31,20 +31,37 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Retrieves into `message`, which must be large enough if it is fixed.
+    #[inline(always)]
     pub fn retrieve(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
         self.owned(handle)?;
-        let (id, mut taken) = (handle.id, None);
+        if self.with(|state| state.next_line(handle.id, message, self.am)) {
+            self.found_at_once();
+            return Ok(());
+        }
+        self.retrieve_any(handle.id, message, until)
+    }
+
+    /// As [`Self::retrieve`], any message. It is a function of its own, so that short messages that are there take few instructions.
+    #[inline(never)]
+    fn retrieve_any(&self, id: BoxId, message: &mut Message, until: Until) -> Outcome<()> {
+        let mut taken = None;
         match self.with(|state| state.next(id, message, &mut taken, self.am))? {
             Next::Nothing => self.await_next(id, message, until),
             next => {
-                // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
-                let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
-                self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
-                if calls.is_multiple_of(CALLS_PER_POLL) || (self.am.has_work() && self.is_slow()) {
-                    self.am.poll();
-                }
+                self.found_at_once();
                 self.finish(message, next, taken)
             }
+        }
+    }
+
+    /// A message was there. Polls now and then.
+    #[inline(always)]
+    fn found_at_once(&self) {
+        // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
+        let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
+        self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
+        if calls.is_multiple_of(CALLS_PER_POLL) || (self.am.has_work() && self.is_slow()) {
+            self.am.poll();
         }
     }
 

@@ -96,13 +96,13 @@ impl Sender {
     /// The box is there, and so are the credits of a message of `len` bytes.
     #[inline(always)]
     pub fn has(&self, len: u64) -> bool {
-        self.credit.messages > 0 && self.credit.bytes >= self.weight(len) && self.capacity > 0 && !self.gone
+        self.credit.messages > 0 && self.credit.bytes >= len.min(self.capacity) && self.capacity > 0 && !self.gone
     }
 
     /// Uses the credits of a message of `len` bytes, which are there. True: it is time to ask for more.
     #[inline(always)]
     pub fn spend(&mut self, len: u64) -> bool {
-        self.credit.bytes -= self.weight(len);
+        self.credit.bytes -= len.min(self.capacity); // that is known where there are credits
         self.credit.messages -= 1;
         self.fresh = false;
         let is_low = self.credit.messages == LOW && !self.asked;

@@ -167,6 +167,17 @@ fn open_box(boxes: &mut [Slot], id: BoxId) -> Option<&mut Own> {
     }
 }
 
+/// A message of the account at this place has left the box's queue.
+#[inline(always)]
+fn has_left<A: Adapter>(own: &mut Own, place: usize, due: &mut VecDeque<Due>, am: &Am<A>) {
+    if own.pending() == 0
+        && let Some(fd) = own.fd
+    {
+        event::lower(fd);
+    }
+    retrieved(own, place, due, am);
+}
+
 /// A message of the account at this place was retrieved: who waits for its credits gets them, or the node itself, once they are many.
 /// The next poll serves those that wait, with the credits of all messages that were retrieved until then.
 #[inline(always)]
@@ -430,16 +441,22 @@ impl State {
             return Err(Failure::Truncated);
         }
         let (next, place) = own.next(message, taken);
-        if next == Next::Nothing {
-            return Ok(next);
+        if next != Next::Nothing {
+            has_left(own, place, due, am);
         }
-        if own.pending() == 0
-            && let Some(fd) = own.fd
-        {
-            event::lower(fd);
-        }
-        retrieved(own, place, due, am);
         Ok(next)
+    }
+
+    /// As [`Self::next`], but only a short message that is there, and for which `message` has the room.
+    #[inline(always)]
+    pub(super) fn next_line<A: Adapter>(&mut self, id: BoxId, message: &mut Message, am: &Am<A>) -> bool {
+        let State { boxes, due, .. } = self;
+        let Some(own) = open_box(boxes, id) else { return false };
+        let place = own.next_line(message);
+        if let Some(place) = place {
+            has_left(own, place, due, am);
+        }
+        place.is_some()
     }
 
     /// A thread waits no longer with this wish.

@@ -124,15 +124,20 @@ impl<A: Adapter> Waiting<A> {
     }
 
     /// As [`Self::wake`], after [`Self::changed`].
-    #[inline]
+    #[inline(always)]
     pub fn rouse(&self, key: Key) {
         if self.threaded {
-            self.wake_where(|sleeper| sleeper.keys.contains(&key));
-            // Relaxed: as the count in `wake_where`. Who serves stores it before its first look.
-            let serves = |one: &AtomicU64| [MANY, key.number()].contains(&one.load(Ordering::Relaxed));
-            if self.serving_for.iter().any(serves) {
-                self.bell.trigger_if_armed();
-            }
+            self.rouse_threads(key);
+        }
+    }
+
+    #[inline(never)]
+    fn rouse_threads(&self, key: Key) {
+        self.wake_where(|sleeper| sleeper.keys.contains(&key));
+        // Relaxed: as the count in `wake_where`. Who serves stores it before its first look.
+        let serves = |one: &AtomicU64| [MANY, key.number()].contains(&one.load(Ordering::Relaxed));
+        if self.serving_for.iter().any(serves) {
+            self.bell.trigger_if_armed();
         }
     }
 
