@@ -142,7 +142,7 @@
 #define GASNETI_SCI_LINE_WORDS 7
 
 /*
- In a flood, the header claims the line of the slot this far ahead of the request that it sends.
+ Where the peer does not wait for the next request, the header claims the line of the slot this far ahead of the one that it sends.
  */
 #define GASNETI_SCI_CLAIM_AHEAD 2
 

@@ -7,6 +7,7 @@ use super::heap::Heap;
 use super::message::{Bytes, Message};
 use super::names::Names;
 use super::owner::{Credit, Next, Own, Retrieved};
+use super::pool::Pool;
 use super::sender::{Sender, Taken};
 use super::wish::Listed;
 use super::{BoxId, Failure, Outcome};
@@ -120,43 +121,6 @@ pub(super) struct State {
     pub(super) dead: Dead,
     /// Number of the last message that went in pieces.
     pub(super) streams: u32,
-}
-
-/// Blocks of this process that were used and can be used again, by their size: 64 bytes, 128, and so on.
-#[derive(Default)]
-pub(super) struct Pool([Vec<Bytes>; POOLED_SIZES]);
-
-/// Sizes up to 64 KiB.
-const POOLED_SIZES: usize = 11;
-/// Blocks of one size that are kept.
-const POOLED: usize = 32;
-/// The smallest of them.
-const SMALLEST: usize = 64;
-
-impl Pool {
-    /// Which list has blocks of `len` bytes or more; `None`: they are not kept.
-    fn class(len: usize) -> Option<usize> {
-        let class = len.max(SMALLEST).next_power_of_two().ilog2() - SMALLEST.ilog2();
-        Some(class as usize).filter(|class| *class < POOLED_SIZES)
-    }
-
-    /// A block for `len` bytes.
-    pub(super) fn take(&mut self, len: usize) -> Option<Bytes> {
-        match Pool::class(len) {
-            Some(class) => self.0[class].pop().or_else(|| Bytes::new(SMALLEST << class)),
-            None => Bytes::new(len),
-        }
-    }
-
-    fn keep(&mut self, bytes: Bytes) {
-        // A block of another size than a list's, as a program may create it, is not kept.
-        if let Some(class) = Pool::class(bytes.size())
-            && bytes.size() == SMALLEST << class
-            && self.0[class].len() < POOLED
-        {
-            self.0[class].push(bytes);
-        }
-    }
 }
 
 #[inline(always)]

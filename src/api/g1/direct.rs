@@ -21,7 +21,7 @@ pub const GASNETI_SCI_WAIT_WEIGHT: u32 = 4;
 pub const GASNETI_SCI_SLOT_BYTES: u32 = 128;
 /// Most words of arguments in a Short of one line, after its meta word.
 pub const GASNETI_SCI_LINE_WORDS: u32 = 7;
-/// In a flood, the header claims the line of the slot this far ahead of the request that it sends.
+/// Where the peer does not wait for the next request, the header claims the line of the slot this far ahead of the one that it sends.
 pub const GASNETI_SCI_CLAIM_AHEAD: u32 = 2;
 /// Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.
 pub const GASNETI_SCI_META_SEQUENCE: u32 = 0x8000;

@@ -83,10 +83,8 @@ static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
   struct bench_semicolon
 
 LINE_STREAM(line_stream, (void)0);
-/* Claims lines ahead as the protocol does: only in a flood, because in a dialogue the peer looks at the next line. */
-LINE_STREAM(line_stream_claimed, {
-  if (number - stream_known > LINES / 2) GASNETI_SCI_CLAIM(&ring[(number + GASNETI_SCI_CLAIM_AHEAD) % LINES]);
-});
+/* Claims lines ahead as the protocol does. */
+LINE_STREAM(line_stream_claimed, GASNETI_SCI_CLAIM(&ring[(number + GASNETI_SCI_CLAIM_AHEAD) % LINES]));
 
 /* ---- payloads through a ring of bytes, in one piece each, announced by a line ---- */
 
