@@ -172,8 +172,14 @@ fn check_objects(when: &str, modes: u32) {
     ];
     for (group, names) in groups {
         if (all & group).count_ones() > 1 {
+            // A program may include gasnet.h, and begin with deck_init all the same.
+            let beside = if when != "deck_init" {
+                ""
+            } else {
+                "; a program that calls no gasnet_init before deck_init is GASNET_PAR, and has a segment of GASNET_SEGMENT_FAST"
+            };
             log::error(format_args!(
-                "{when}: objects of this program were compiled in different modes: all must choose the same of {names}"
+                "{when}: objects of this program were compiled in different modes: all must choose the same of {names}{beside}"
             ));
             exit::exit(1);
         }
