@@ -40,6 +40,7 @@ mod queue;
 mod retrieve;
 pub mod sender;
 mod state;
+mod turns;
 pub mod waiting;
 mod wish;
 

@@ -10,6 +10,7 @@
 
 use super::message::{Block, Bytes, Message, Storage};
 use super::queue::Queue;
+use super::turns::Turns;
 use super::wish::Listed;
 use super::{BoxId, LINE_WORDS};
 use std::collections::{HashMap, VecDeque};
@@ -96,13 +97,8 @@ impl Account {
     /// The first of its messages, which counts for `weight` bytes, was taken out of the queue. Its box holds as much less, and the next
     /// sender has its turn.
     #[inline(always)]
-    fn is_out(&mut self, turns: &mut VecDeque<u16>, held: &mut Credit, weight: u64) {
-        if (self.items.len() == 0 || turns.len() > 1)
-            && let Some(turn) = turns.pop_front()
-            && self.items.len() > 0
-        {
-            turns.push_back(turn);
-        }
+    fn is_out(&mut self, turns: &mut Turns, held: &mut Credit, weight: u64) {
+        turns.turn(self.items.len() > 0);
         held.messages -= 1;
         held.bytes -= weight;
         self.used.messages += 1;
@@ -134,8 +130,10 @@ pub struct Own {
     /// The nodes that ever asked for credits, and their accounts, in the same order.
     nodes: Vec<u32>,
     accounts: Vec<Account>,
+    /// The account that the last message was for: the next one is probably for the same.
+    recent: usize,
     /// Places of accounts that have messages here, in the order of their turns.
-    turns: VecDeque<u16>,
+    turns: Turns,
     /// Nodes that wait for credits, and what they need for their next message.
     waiting: VecDeque<(u32, Credit)>,
     /// A `Due::Serve` for those in `waiting` is in the list of dues.
@@ -157,7 +155,8 @@ impl Own {
             granted: Credit::default(),
             nodes: Vec::new(),
             accounts: Vec::new(),
-            turns: VecDeque::new(),
+            recent: 0,
+            turns: Turns::default(),
             waiting: VecDeque::new(),
             serve_due: false,
             fd: None,
@@ -176,8 +175,16 @@ impl Own {
     }
 
     /// The place of the account of `node`.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, node: u32) -> usize {
+        if self.nodes.get(self.recent) != Some(&node) {
+            self.recent = self.search(node);
+        }
+        self.recent
+    }
+
+    #[inline(never)]
+    fn search(&mut self, node: u32) -> usize {
         self.nodes.iter().position(|one| *one == node).unwrap_or_else(|| {
             self.nodes.push(node);
             self.accounts.push(Account { node, ..Account::default() });
@@ -340,7 +347,7 @@ impl Own {
         self.held.bytes += self.weight(len as u64);
         let items = &mut self.accounts[place].items;
         if items.len() == 0 {
-            self.turns.push_back(place as u16);
+            self.turns.add(place);
         }
         let item = items.push();
         item.len = len;
@@ -422,7 +429,7 @@ impl Own {
     /// The bytes of the message that is retrieved next.
     #[inline(always)]
     pub fn first(&mut self) -> Option<usize> {
-        let place = usize::from(*self.turns.front()?);
+        let place = self.turns.first()?;
         self.accounts[place].items.first().map(|item| item.len)
     }
 
@@ -433,7 +440,7 @@ impl Own {
         if let Some(place) = self.next_line(message) {
             return (Next::Filled, place);
         }
-        let Some(at) = self.turns.front().map(|place| usize::from(*place)) else { return (Next::Nothing, 0) };
+        let Some(at) = self.turns.first() else { return (Next::Nothing, 0) };
         let Own { accounts, turns, held, capacity, .. } = self;
         let account = &mut accounts[at];
         let Some(item) = account.items.pop() else { return (Next::Nothing, 0) };
@@ -447,7 +454,7 @@ impl Own {
     #[inline(always)]
     pub(super) fn next_line(&mut self, message: &mut Message) -> Option<usize> {
         let Own { accounts, turns, held, capacity, .. } = self;
-        let at = usize::from(*turns.front()?);
+        let at = turns.first()?;
         let account = &mut accounts[at];
         let item = account.items.first()?;
         let len = item.len;

@@ -1,0 +1,79 @@
+//! Whose turn it is: the places of accounts that have messages in a box, in a ring. A message of each in turn takes one load. With a
+//! `VecDeque`, and a search for each sender's account, a message of one of four senders took 64 instead of 60 ns (2026-11, Xeon VM).
+//!
+//! Must not know: messages, accounts.
+
+/// The ring.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// The place behind each place that is in the ring.
+    next: Vec<u16>,
+    /// The place whose turn comes last; `None`: there is none.
+    last: Option<u16>,
+}
+
+impl Turns {
+    /// The place whose turn it is.
+    #[inline(always)]
+    pub(super) fn first(&self) -> Option<usize> {
+        self.last.map(|last| usize::from(self.next[usize::from(last)]))
+    }
+
+    /// Adds a place that is not there, behind the others.
+    #[inline(always)]
+    pub(super) fn add(&mut self, place: usize) {
+        if place >= self.next.len() {
+            self.next.resize(place + 1, 0);
+        }
+        let this = place as u16; // boxes have fewer senders
+        match self.last.replace(this).map(usize::from) {
+            None => self.next[place] = this,
+            Some(last) => (self.next[place], self.next[last]) = (self.next[last], this),
+        }
+    }
+
+    /// The turn of the first is over; it is the last one now, or goes if it does not stay.
+    #[inline(always)]
+    pub(super) fn turn(&mut self, stays: bool) {
+        let Some(last) = self.last else { return };
+        let first = self.next[usize::from(last)];
+        match (stays, first == last) {
+            (true, _) => self.last = Some(first),
+            (false, true) => self.last = None,
+            (false, false) => self.next[usize::from(last)] = self.next[usize::from(first)],
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn each_has_its_turn_in_order(steps in prop::collection::vec((0usize..9, any::<bool>()), 0..300)) {
+            let (mut turns, mut model) = (Turns::default(), VecDeque::new());
+            for (place, stays) in steps {
+                match model.contains(&place) {
+                    false => {
+                        turns.add(place);
+                        model.push_back(place);
+                    }
+                    true => {
+                        turns.turn(stays);
+                        let first = model.pop_front().filter(|_| stays);
+                        model.extend(first);
+                    }
+                }
+                prop_assert_eq!(turns.first(), model.front().copied());
+            }
+            while let Some(place) = model.pop_front() {
+                prop_assert_eq!(turns.first(), Some(place));
+                turns.turn(false);
+            }
+            prop_assert_eq!(turns.first(), None);
+        }
+    }
+}
