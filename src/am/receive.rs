@@ -4,7 +4,7 @@
 //!
 //! Credits: a reply gives the slot of its request back. Requests that are not answered are counted, and the count is sent in
 //! batches:
-//! - at a quarter of the slots (the library's own Shorts at half of them), or an eighth of the ring;
+//! - at a quarter of the slots (the library's own at half of them), or an eighth of the ring;
 //! - before a reply that overtakes them;
 //! - every 65,536 requests, so that an old count can't be taken for a new one after the numbers wrap.
 //!
@@ -15,7 +15,7 @@ use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::outbox::Peer;
 use super::run::record_handler;
-use super::slot::{Carry, Meta, Slot};
+use super::slot::{Carry, FIRST_CLIENT, Meta, Slot};
 use super::source::Source;
 use super::token::{Kind, Token};
 use crate::am::region::{LINE, RING};
@@ -33,9 +33,9 @@ const FLOOD: u32 = 6;
 
 /// Requests that are not answered are given back once they are one part in so many of the slots.
 const PART: usize = 4;
-/// The same of those that `run_librarys_short` runs: messages of mail boxes take 169 instead of 175 ns one way. Floods of clients'
+/// The same of the library's own: messages of mail boxes take 169 instead of 175 ns one way. Floods of clients'
 /// Shorts would be slower by 5 % (2026-11, Xeon VM).
-const PART_OF_SHORTS: usize = 2;
+const PART_OF_OWN: usize = 2;
 
 impl<A: Adapter> Inbox<A> {
     /// Runs waiting requests of `peer`, as many as the budget allows after `before` others.
@@ -169,7 +169,7 @@ impl<A: Adapter> Inbox<A> {
         meta: Meta,
     ) {
         if meta.is_clients_short() {
-            self.run_request_with(am, peer, from, index, slot, meta, false);
+            self.run_request_with(am, peer, from, index, slot, meta, false, PART);
         } else if meta.is_librarys_short() {
             self.run_librarys_short(am, peer, from, index, slot, meta);
         } else {
@@ -201,7 +201,7 @@ impl<A: Adapter> Inbox<A> {
         serve(am, token, slot.args(1), Source::none());
         token.close();
         self.served(from, index);
-        self.note_unanswered(am, peer, from, index, 0, PART_OF_SHORTS);
+        self.note_unanswered(am, peer, from, index, 0, PART_OF_OWN);
     }
 
     #[inline(never)]
@@ -214,7 +214,8 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
     ) {
-        self.run_request_with(am, peer, from, index, slot, meta, meta.holds_buffer());
+        let part = if meta.handler() < FIRST_CLIENT { PART_OF_OWN } else { PART };
+        self.run_request_with(am, peer, from, index, slot, meta, meta.holds_buffer(), part);
     }
 
     #[inline(always)]
@@ -228,6 +229,7 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
         holds_buffer: bool,
+        part: usize,
     ) {
         let token = self.request_token;
         token.open(Kind::Request, peer as u32, index, meta);
@@ -237,12 +239,22 @@ impl<A: Adapter> Inbox<A> {
         if holds_buffer && let Some(deferred) = token.take_deferred() {
             am.publish_reply(self, token, &deferred);
         }
-        self.request_done(am, peer, from, index, token, bytes);
+        self.request_done(am, peer, from, index, token, bytes, part);
     }
 
     /// The end of request `index` after its handler; the request held `bytes` of the ring.
     #[inline(always)]
-    pub(super) fn request_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token, bytes: usize) {
+    #[allow(clippy::too_many_arguments)] // as above
+    pub(super) fn request_done(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        token: &Token,
+        bytes: usize,
+        part: usize,
+    ) {
         token.close();
         self.served(from, index);
         if token.replied() {
@@ -254,7 +266,7 @@ impl<A: Adapter> Inbox<A> {
             }
             return;
         }
-        self.note_unanswered(am, peer, from, index, bytes, PART);
+        self.note_unanswered(am, peer, from, index, bytes, part);
     }
 
     #[inline(always)]
