@@ -37,6 +37,8 @@ mod plan;
 #[cfg(not(loom))]
 mod served;
 #[cfg(not(loom))]
+mod sleepers;
+#[cfg(not(loom))]
 mod steps;
 #[cfg(not(loom))]
 mod stream;

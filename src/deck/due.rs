@@ -60,7 +60,12 @@ impl<A: Adapter> Deck<A> {
                     Ok(true)
                 }
                 Due::Serve(id) => {
-                    self.with(|state| state.serve(id, self.am));
+                    // Who waits for these credits gets them now: the next poll may come late, and the thread that serves may sleep.
+                    left += self.with(|state| {
+                        let before = state.due.len();
+                        state.serve(id, self.am);
+                        state.due.len() - before
+                    });
                     Ok(true)
                 }
                 Due::Back(node, offset) => messages::back(self, node, offset, Flags::IMMEDIATE),

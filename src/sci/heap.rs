@@ -8,17 +8,21 @@
 #![allow(unsafe_code)] // mapped memory, system calls
 
 use super::dma::{DmaTarget, Queue};
-use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, pause_for};
+use super::interrupt::{Bell, OwnInterrupt, PeerInterrupt};
 use super::segment::{Found, Life, await_available};
 use super::storage::{PAGE, Storage, View};
 use super::{
     Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId,
     Words, pio,
 };
-use crate::sync::{AtomicU64, Ordering, fence, park};
+use crate::sync::AtomicU64;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod bell;
+use bell::Beds;
+pub use bell::HeapBell;
 
 /// What the nodes of one process share.
 pub struct HeapFabric {
@@ -28,8 +32,7 @@ pub struct HeapFabric {
 
 struct HeapNode {
     bell: Bell,
-    /// Where threads in berths sleep.
-    beds: park::Beds,
+    beds: Beds,
     /// Created and not removed.
     segments: Mutex<Vec<Arc<HeapSegment>>>,
 }
@@ -50,7 +53,11 @@ impl HeapFabric {
     /// As [`HeapFabric::new`]. `senders_fence`: whether senders fence before they look for sleepers. Some models do without:
     /// shared memory with membarrier has no such fence, and it must not hide that a barrier is missing.
     pub(crate) fn fencing(nodes: u32, senders_fence: bool) -> Arc<HeapFabric> {
-        let node = |_| HeapNode { bell: Bell::new(), beds: park::Beds::default(), segments: Mutex::new(Vec::new()) };
+        HeapFabric::with_beds(nodes, senders_fence, |_| Beds::default())
+    }
+
+    fn with_beds(nodes: u32, senders_fence: bool, beds: impl Fn(u32) -> Beds) -> Arc<HeapFabric> {
+        let node = |n| HeapNode { bell: Bell::new(), beds: beds(n), segments: Mutex::new(Vec::new()) };
         Arc::new(HeapFabric { nodes: (0..nodes).map(node).collect(), senders_fence })
     }
 
@@ -88,7 +95,7 @@ impl Heap {
 
     fn bell(&self, node: NodeId) -> Result<HeapBell, SciError> {
         self.fabric.node(node)?;
-        Ok(HeapBell { fabric: self.fabric.clone(), node: usize::from(node.0) })
+        Ok(HeapBell::new(&self.fabric, node))
     }
 }
 
@@ -359,47 +366,12 @@ impl super::RemoteRead for HeapRemote {
     }
 }
 
-/// A node's bell.
-#[derive(Clone)]
-pub struct HeapBell {
-    fabric: Arc<HeapFabric>,
-    node: usize,
-}
-
-impl BellPlace for HeapBell {
-    fn bell(&self) -> &Bell {
-        &self.fabric.nodes[self.node].bell
-    }
-
-    fn senders_fence(&self) -> bool {
-        self.fabric.senders_fence
-    }
-
-    fn sleeper_fence(&self) {
-        // ORDERING: full fence ↔ the sender's in `trigger_if_armed`: else both sides look too early.
-        fence(Ordering::SeqCst);
-    }
-
-    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
-        match berth {
-            // Relaxed: as the system's own look.
-            Some(_) => self.fabric.nodes[self.node].beds.sleep(|| self.bell().events().load(Ordering::Relaxed) == seen),
-            None => pause_for(timeout.min(Duration::from_micros(50))),
-        }
-    }
-
-    fn wake(&self, berth: Option<usize>) {
-        if berth.is_some() {
-            self.fabric.nodes[self.node].beds.wake();
-        }
-    }
-}
-
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
     use crate::explore::explore;
     use crate::sci::{Interrupt, RemoteInterrupt};
+    use crate::sync::Ordering;
     use loom::thread;
 
     /// Two nodes, and node 0's segment of one line: local map, node 1's remote map.
