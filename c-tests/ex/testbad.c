@@ -1,7 +1,7 @@
 /* Misuse that debug builds must report: each case ends the job with one line that has FATAL in it. Contract: ex-core.md
  * sections 11, 12, 17.
  *
- *   testbad CASE        testbad -l lists the cases
+ *   testbad CASE [gasnet1]        testbad -l lists the cases; gasnet1: the program uses calls of GASNet-1, too
  *
  * Process 0 misbehaves, or the handler of the last one. A case that comes to its end prints ERROR and exits with 0. */
 #include <gasnet.h>
@@ -206,7 +206,7 @@ int main(int argc, char **argv) {
     for (now = 0; now < C_COUNT; now++) printf("%s\n", names[now]);
     return 0;
   }
-  begin("testbad", &argc, &argv);
+  begin_with(argc > 2 && strcmp(argv[2], "gasnet1") == 0 ? GEX_FLAG_USES_GASNET1 : 0, "testbad", &argc, &argv);
   for (now = 0; now < C_COUNT; now++)
     if (argc > 1 && (strcmp(argv[1], names[now]) == 0 || (argv[1][0] >= '0' && argv[1][0] <= '9' && atoi(argv[1]) == now))) break;
   MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));

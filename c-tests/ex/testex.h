@@ -49,12 +49,13 @@ __attribute__((__format__(__printf__, 1, 2), __unused__)) static void say(const 
   } while (0)
 
 /* Joins the job under `name`. */
-__attribute__((__unused__)) static void begin(const char *name, int *argc, char ***argv) {
-  MUST(gex_Client_Init(&client, &ep, &tm, name, argc, argv, 0));
+__attribute__((__unused__)) static void begin_with(gex_Flags_t flags, const char *name, int *argc, char ***argv) {
+  MUST(gex_Client_Init(&client, &ep, &tm, name, argc, argv, flags));
   me = gex_TM_QueryRank(tm);
   nodes = gex_TM_QuerySize(tm);
   if (me == 0) printf("Running %s on %u processes\n", name, (unsigned)nodes), fflush(stdout);
 }
+__attribute__((__unused__)) static void begin(const char *name, int *argc, char ***argv) { begin_with(0, name, argc, argv); }
 /* Attaches a segment of `length` bytes. */
 __attribute__((__unused__)) static void attach(uintptr_t length) { MUST(gex_Segment_Attach(&segment, tm, length)); }
 /* The address of `rank`'s bound segment, in its owner. */

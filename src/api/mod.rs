@@ -43,6 +43,25 @@ fn status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int
     }
 }
 
+/// As [`status`], of a message. Those of GASNet-EX go by the same calls. They bring their own name when one has failed: the headers then
+/// call `gasneti_sci_am_failed`.
+#[inline(always)]
+fn message_status(name: &'static str, body: impl FnOnce() -> Result<(), Error>) -> c_int {
+    threads::note();
+    match body() {
+        Ok(()) => GASNETI_SCI_OK,
+        Err(error) => message_failed(name, error),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn message_failed(name: &'static str, error: Error) -> c_int {
+    verbose::keep(&error);
+    // A client that has not asked for GASNet-1 calls by names of GASNet-EX only.
+    if debug::without_gasnet1() { code(&error) } else { failed(name, error) }
+}
+
 #[cold]
 #[inline(never)]
 pub(in crate::api) fn failed(name: &'static str, error: Error) -> c_int {
@@ -50,10 +69,6 @@ pub(in crate::api) fn failed(name: &'static str, error: Error) -> c_int {
     let call = debug::NamedCall::named(name);
     if call.cannot_fail() {
         die(name, error)
-    }
-    if debug::without_gasnet1() && (name.starts_with("gasnet_AMRequest") || name.starts_with("gasnet_AMReply")) {
-        verbose::keep(&error); // for `gasneti_sci_am_failed`, which knows the name that the client wrote
-        return code;
     }
     if !verbose::is_on() {
         return code; // gex_System_SetVerboseErrors

@@ -9,7 +9,7 @@ thread_local! {
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps an error for the line of another call.
+/// Keeps the error of a message, for the line of `gasneti_sci_am_failed`.
 pub(super) fn keep(error: &Error) {
     let _ = KEPT.try_with(|kept| kept.replace(Some(error.to_string()))); // a thread that is at its end keeps none
 }

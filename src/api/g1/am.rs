@@ -5,7 +5,7 @@
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::api::constants::*;
-use crate::api::status;
+use crate::api::{message_status, status};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::trace::{self, NO_NODE, TracedOp};
@@ -86,7 +86,7 @@ unsafe fn message(
 ) -> c_int {
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     let args = unsafe { Args::from_raw(args, numargs as usize) };
-    trace::message!(op, node(), bytes, args.words(), status(name, || send(args)))
+    trace::message!(op, node(), bytes, args.words(), message_status(name, || send(args)))
 }
 
 /// # Safety
