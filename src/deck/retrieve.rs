@@ -60,8 +60,11 @@ impl<A: Adapter> Deck<A> {
         // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
         let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
         self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
-        if calls.is_multiple_of(CALLS_PER_POLL) || (self.am.has_work() && self.is_slow()) {
+        let has_work = self.am.has_work();
+        if calls.is_multiple_of(CALLS_PER_POLL) || (has_work && self.is_slow()) {
             self.am.poll();
+        } else if has_work && self.is_threaded() {
+            self.waiting.ring(); // the thread that serves may sleep, and this one need not come back soon
         }
     }
 

@@ -210,3 +210,28 @@ fn what_a_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
         serves.recv().unwrap();
     });
 }
+
+/// Two retrievals, one right behind the other, so that the second one does not poll. Then the program does something else.
+#[test]
+fn what_a_quick_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
+    let scene = Scene::new();
+    let _watch = Watchdog::start();
+    let (own, there) = scene.with_credits(ONE);
+    let deck = scene.deck(0);
+    let quick = deck.open(None, Credit { messages: 100, bytes: 1 << 16 }).unwrap();
+    std::thread::scope(|scope| {
+        post(scene.deck(1), &there, 1);
+        (0..30).for_each(|byte| post(deck, &quick, byte));
+        let posts = run(scope, || post(scene.deck(1), &there, 2));
+        scene.await_sleepers(1, 1);
+        while deck.pending(&own) != Ok(1) {}
+        let serves = scene.serve(scope, 0, &[Key::Object(1)]);
+        deck.am().background(1); // there is work, so that retrievals look how quick they are
+        (0..30).for_each(|byte| assert_eq!(take(deck, &quick), byte));
+        assert_eq!(take(deck, &own), 1);
+        deck.am().background(-1);
+        scene.soon(posts, "who waits for credits");
+        scene.end();
+        serves.recv().unwrap();
+    });
+}
