@@ -194,7 +194,7 @@ impl Tcp {
         socket.set_tcp_user_timeout(Some(NEVER))?;
         // So that a connection goes on soon after a cut. Linux 6.15.
         let _ = net::limit_retransmission(socket.as_fd(), (silence / 6).max(Duration::from_secs(1)));
-        let _ = socket.set_send_buffer_size(SEND_BUFFER); // the system may allow less
+        let _ = net::ask_for_send_buffer(socket.as_fd(), SEND_BUFFER);
         Ok(())
     }
 
