@@ -142,7 +142,8 @@ int deck_mbox_destroy(deck_mbox_t mbox);
 int deck_mbox_post(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_post_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* Retrieves the oldest message of one of the senders, who have their turns, into msg. Owner only (DECK_EARG). Unless msg is
- * DECK_FIXED, its memory may be another one afterwards. DECK_ETRUNC: it is DECK_FIXED and too small; the message stays in the box. */
+ * DECK_FIXED, its memory may be another one afterwards, and what lies behind its size is not defined. DECK_ETRUNC: it is
+ * DECK_FIXED and too small; the message stays in the box. */
 int deck_mbox_retrv(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_retrv_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* As post, but the message itself goes, and *msg is NULL at success. A message in shared memory is not copied to a node of the same

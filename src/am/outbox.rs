@@ -29,10 +29,17 @@ pub struct Peer<A: Adapter> {
 }
 
 /// Where the peer does not wait for the next message: distance in slots from the slot that is sent to the slot that is claimed for
-/// writing. A slot's stores wait in the store buffer until its line is ours, and the buffer holds three or four messages. A claim
-/// much farther ahead takes lines away that the peer reads, if nearly all slots are in use. Floods with claims 8 slots ahead, and now
-/// with 2, together with `READ_AHEAD` of the receiver, per message: Shorts 18.4 and 15.7 ns, in PAR 46 and 41, Mediums of 64 bytes 58 and
-/// 35, of 256 bytes 61 and 35, mail boxes 66 and 57, from four senders 75 and 63 (2026-11, Xeon VM without CLDEMOTE).
+/// writing. A slot's stores wait in the store buffer until its line is ours, and the buffer holds three or four messages. A claim of a
+/// slot that the peer is about to read takes the line away from it, and where nearly all slots are in use the ones far ahead are such.
+/// Floods with claims of 8 slots ahead, and 2 now, together with the receiver's `READ_AHEAD`, in ns for each message:
+///
+/// | | before | now |
+/// |---|---|---|
+/// | Shorts; in PAR | 18.4; 46 | 15.7; 41 |
+/// | Mediums of 64 and 256 bytes | 58, 61 | 35, 35 |
+/// | mail boxes, one sender; four | 66; 75 | 57; 63 |
+///
+/// (2026-11, Xeon VM without CLDEMOTE. Not measured on Arm, where Rust gives no such hint.)
 pub const CLAIM_AHEAD: u32 = 2;
 
 /// State of the sender's half.

@@ -177,8 +177,7 @@ impl<A: Adapter> Inbox<A> {
         }
     }
 
-    /// A Short that is never answered, of which floods come, needs nothing that answers and payloads need: 84 instead of 194
-    /// instructions.
+    /// A Short that is never answered is run without the steps for answers and payloads: 84 instead of 194 instructions.
     #[inline(never)]
     fn run_librarys_short(
         &self,

@@ -26,14 +26,15 @@ pub struct Losses {
     pub(super) news: AtomicU32,
     /// A thread looks.
     pub(super) is_looking: AtomicBool,
-    /// Threads that pass a block on just now.
-    pub(super) passing: AtomicU32,
+    /// For each node, threads that pass a block on to it just now.
+    pub(super) passing: Box<[AtomicU32]>,
 }
 
 impl Losses {
-    /// Without any loss yet.
-    pub fn new(roll: Box<dyn Roll>) -> Losses {
-        Losses { roll, news: AtomicU32::new(0), is_looking: AtomicBool::new(false), passing: AtomicU32::new(0) }
+    /// Of `nodes` nodes, without any loss yet.
+    pub fn new(roll: Box<dyn Roll>, nodes: u32) -> Losses {
+        let passing = (0..nodes).map(|_| AtomicU32::new(0)).collect();
+        Losses { roll, news: AtomicU32::new(0), is_looking: AtomicBool::new(false), passing }
     }
 }
 

@@ -8,7 +8,7 @@
 //! | its boxes | senders get [`Failure::Peer`] |
 //! | messages that it sent whole | stay in the boxes; pieces without their end go |
 //! | credits that it had, or waited for | are free |
-//! | blocks that it had of this node's heap | are free, see [`holders`](super::holders) |
+//! | blocks that it had of this node's heap | are free once all who live have settled the loss, see [`holders`](super::holders) |
 //! | its heap | stays readable |
 //! | its names | are free |
 //! | names that it had as their home | are those of the next node that lives; owners of boxes tell that one |
@@ -234,6 +234,12 @@ impl<A: Adapter> Deck<A> {
     /// Does what is to be done after losses. False: not all can be done yet.
     fn settle(&self, losses: &Losses) -> bool {
         let seen = losses.roll.losses();
+        // A node that has not settled the loss may still pass blocks on to the dead.
+        let has_settled = |node| node == self.me() || losses.roll.is_lost(node) || losses.roll.settled(node) >= seen;
+        let have_all = (0..self.nodes()).all(has_settled);
+        if !have_all && losses.roll.settled(self.me()) >= seen {
+            return false; // there is nothing to do but to wait for them
+        }
         let lost: Vec<u32> =
             (0..self.nodes()).filter(|node| losses.roll.is_lost(*node) && !self.has_lost(*node)).collect();
         // A loss that is not counted yet is looked at again: it would pass for settled by those who have settled the others.
@@ -244,7 +250,8 @@ impl<A: Adapter> Deck<A> {
         // ORDERING: full fence ↔ the one in `pass`: a thread that passes a block on sees the loss, or is seen here.
         fence(Ordering::SeqCst);
         // ORDERING: Acquire ↔ Release in `pass`.
-        if losses.passing.load(Ordering::Acquire) > 0 || !lost.iter().all(|node| self.am.drain(*node)) {
+        let passes = |node: u32| losses.passing[node as usize].load(Ordering::Acquire) > 0;
+        if lost.iter().any(|node| passes(*node) || !self.am.drain(*node)) {
             return false;
         }
         let (keys, gone) = self.with(|state| match lost.is_empty() && state.dead.seen == seen {
@@ -257,9 +264,7 @@ impl<A: Adapter> Deck<A> {
         if is_renamed {
             losses.roll.settle(self.me(), seen);
         }
-        // A node that has not settled the loss may still pass blocks on to the dead.
-        let has_settled = |node| node == self.me() || losses.roll.is_lost(node) || losses.roll.settled(node) >= seen;
-        if !is_renamed || !(0..self.nodes()).all(has_settled) {
+        if !is_renamed || !have_all {
             return false;
         }
         if let Some(holders) = self.holders(self.me()) {
@@ -268,21 +273,27 @@ impl<A: Adapter> Deck<A> {
         true
     }
 
-    /// The outcome of a call. One that says that a node is lost is told only after all that the node has sent has come: the caller may
-    /// count on it that nothing follows.
-    pub(super) fn after_burial<T>(&self, outcome: Outcome<T>) -> Outcome<T> {
+    /// The outcome of a call that may take `until`. That a node is lost is told only after all that the node has sent has come: the caller
+    /// may count on it that nothing follows. If the time is over before, the call has not done anything, and the next one tells it.
+    pub(super) fn after_burial<T>(&self, outcome: Outcome<T>, until: Until) -> Outcome<T> {
         if matches!(outcome, Err(Failure::Peer)) {
-            self.await_burial();
+            self.await_burial(until)?;
         }
         outcome
     }
 
     #[cold]
-    fn await_burial(&self) {
+    fn await_burial(&self, until: Until) -> Outcome<()> {
         let mut failed = 0;
         while (0..self.nodes()).any(|node| self.am.is_lost(node) && !self.has_lost(node)) {
-            failed = self.am.wait_step(failed);
+            if failed > 0
+                && let Some(failure) = until.over()
+            {
+                return Err(failure);
+            }
+            failed = self.am.wait_step(failed).max(1);
         }
+        Ok(())
     }
 
     /// The node that has `name` now, with which it can be spoken about the name, and whether that node has settled what this one has
@@ -346,7 +357,8 @@ impl<A: Adapter> Deck<A> {
         send: impl Fn() -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         let me = self.me();
-        losses.passing.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence orders it
+        let passing = &losses.passing[to as usize];
+        passing.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence orders it
         fence(Ordering::SeqCst); // ORDERING: see `settle`
         let sent = match self.am.is_lost(to) {
             true => Err(Error::lost(to)),
@@ -359,7 +371,7 @@ impl<A: Adapter> Deck<A> {
             let _ = holders.set(offset, Holder::has(me)); // as above
         }
         // ORDERING: Release ↔ the fence in `settle`: who sees that nobody passes a block on sees the table as it is now.
-        losses.passing.fetch_sub(1, Ordering::Release);
+        passing.fetch_sub(1, Ordering::Release);
         sent
     }
 

@@ -138,7 +138,8 @@ impl Message {
         let at = self.at().cast::<u64>();
         // Volatile, so that each word is a load of its own: a larger one would wait until what the program has just stored there in smaller
         // pieces is in the cache.
-        // SAFETY: blocks have `LEAST` bytes or more, and begin at multiples of 16.
+        // SAFETY: blocks have `LEAST` bytes or more, and begin at multiples of 16: `Bytes` are words of 16, blocks of this node's heap begin
+        // at multiples of `UNIT`, and `Deck::reach` refuses others of peers.
         let word = |i: usize| unsafe { at.wrapping_add(i).read_volatile() };
         [word(0), word(1), word(2), word(3), word(4), word(5), word(6)]
     }
@@ -159,11 +160,13 @@ impl Message {
     }
 
     /// Takes a short message of `len` bytes as its content, of which `word` gives the words. [`Self::takes`] has allowed it. All words are
-    /// stored, also those behind the content: that takes 14 instructions, a loop over `len` bytes 60.
+    /// stored, also those behind the content: that takes 14 instructions, a loop over `len` bytes 60. What lies behind the content of a
+    /// message whose address is fixed stays, since the program may use that itself.
     #[inline(always)]
     pub fn fill_line(&mut self, len: usize, source: u32, word: impl Fn(usize) -> u64) {
         let at = self.at().cast::<u64>();
-        for i in 0..LINE_WORDS {
+        let words = if self.fixed { len.div_ceil(8).min(LINE_WORDS) } else { LINE_WORDS };
+        for i in 0..words {
             // SAFETY: the block has `LEAST` bytes or more.
             unsafe { at.wrapping_add(i).write_unaligned(word(i)) };
         }

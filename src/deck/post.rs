@@ -117,7 +117,7 @@ impl<A: Adapter> Deck<A> {
 
     /// Posts a copy of `message`.
     pub fn post(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
-        self.after_burial(self.post_copy(handle, message, until))
+        self.after_burial(self.post_copy(handle, message, until), until)
     }
 
     #[inline(always)]
@@ -219,7 +219,7 @@ impl<A: Adapter> Deck<A> {
 
     /// Gives a message away. `message` keeps no memory then. At an error it stays as it is.
     pub fn give(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
-        self.after_burial(self.give_away(handle, message, until))
+        self.after_burial(self.give_away(handle, message, until), until)
     }
 
     fn give_away(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {

@@ -102,7 +102,7 @@ impl Sender {
     /// Uses the credits of a message of `len` bytes, which are there. True: it is time to ask for more.
     #[inline(always)]
     pub fn spend(&mut self, len: u64) -> bool {
-        self.credit.bytes -= len.min(self.capacity); // that is known where there are credits
+        self.credit.bytes -= len.min(self.capacity); // which is known (not 0) where there are credits
         self.credit.messages -= 1;
         self.fresh = false;
         let is_low = self.credit.messages == LOW && !self.asked;

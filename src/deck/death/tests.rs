@@ -63,7 +63,7 @@ fn job() -> ([Node; 3], Arc<Fake>) {
             heap: regions[rank],
             connect: Box::new(move |node| Some(regions[node as usize])),
             bell: adapters[rank].connect_interrupt(NodeId(rank as u16)).unwrap(),
-            losses: Some(Losses::new(Box::new(roll.clone()))),
+            losses: Some(Losses::new(Box::new(roll.clone()), 3)),
         };
         // SAFETY: a node is used by one thread at a time; heaps and tables were leaked.
         let deck: Node = Box::leak(Box::new(unsafe { Deck::new(setting) }));
@@ -273,6 +273,26 @@ fn that_a_node_is_lost_is_told_after_what_it_has_sent() {
     hear(nodes[0]);
     assert_eq!(nodes[0].give(&to_2, &mut lent, Until::Now), Err(Failure::Peer));
     assert!(nodes[0].has_lost(2) && nodes[0].pending(&own) == Ok(1));
+}
+
+#[test]
+fn a_call_whose_time_is_over_does_not_wait_for_what_the_dead_have_sent() {
+    let (nodes, roll) = job();
+    let of_dead = nodes[2].open(None, ROOM).unwrap();
+    let to_2 = nodes[0].handle(of_dead.id, false);
+    assert!(post(nodes[0], &nodes, &to_2, 10));
+    let mut lent = message(nodes[0], 2000);
+    let passing = &nodes[0].losses.as_ref().unwrap().passing;
+    passing[2].store(1, Ordering::SeqCst); // another thread does not come to an end
+    roll.lose(2);
+    nodes[0].am.lose(2);
+    hear(nodes[0]);
+    assert_eq!(nodes[0].give(&to_2, &mut lent, Until::Now), Err(Failure::Again));
+    let soon = Until::Time(std::time::Instant::now() + Duration::from_millis(5));
+    assert_eq!(nodes[0].give(&to_2, &mut lent, soon), Err(Failure::TimedOut));
+    passing[1].store(1, Ordering::SeqCst); // one that gives to the living does not matter
+    passing[2].store(0, Ordering::SeqCst);
+    assert_eq!(nodes[0].give(&to_2, &mut lent, Until::Now), Err(Failure::Peer));
 }
 
 #[test]

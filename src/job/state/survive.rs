@@ -46,7 +46,7 @@ impl Job {
                 "--survive works on one host only, and this job counts as one of several"
             ));
         }
-        Some(Losses::new(Box::new(*self.memory.header())))
+        Some(Losses::new(Box::new(*self.memory.header()), self.nodes()))
     }
 
     /// From now on the others can do without this node, and it can do without them.
