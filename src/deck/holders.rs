@@ -5,7 +5,7 @@
 //! 1. Who passes a block on says so before it sends the message, and takes it back if it could not send.
 //! 2. Who gets it says so when the message comes.
 //! 3. So a block that was passed on by a dead node and that its receiver does not say to have, once all messages of the dead node were
-//!    run, is nobody's.
+//!    run, is nobody's. The owner looks once all who live have run them, and pass nothing more on to the dead.
 //!
 //! Must not know: messages, who is dead.
 

@@ -15,8 +15,8 @@
 //! 2. A message is sent only after its credit was taken. So a handler always finds room in the box, and waits for nothing.
 //! 3. What a box holds, and what its senders may send, never exceed its capacity, but for one message that is longer than that.
 //! 4. A call that has taken credits and cannot send in time returns them to the node's own [`sender`]. So what timed out is never delivered.
-//! 5. The lock of the state is not held while a message is sent, because sending may run handlers. The exception is a `LINE` that goes
-//!    at once or not at all (`IMMEDIATE`): that runs none.
+//! 5. The lock of the state is not held while a message is sent, because sending may run handlers. The exception is a `LINE` or a
+//!    `BODY` that goes at once or not at all (`IMMEDIATE`): that runs none.
 //! 6. A block of a heap has one holder: the owner of the heap, or a borrower. The borrower gives it back, or on to another node.
 //! 7. The index of a box that was destroyed is used again when all its senders have said that they know.
 //!
