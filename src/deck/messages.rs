@@ -103,7 +103,7 @@ pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Fla
     line_to_peer(deck, id, message, flags)
 }
 
-/// As [`line`], for a box of another node.
+/// As [`line()`], for a box of another node.
 #[inline(always)]
 pub fn line_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
     let words = line_words(id, message);
