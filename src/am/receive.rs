@@ -198,6 +198,7 @@ impl<A: Adapter> Inbox<A> {
         token.open(Kind::Request, peer as u32, index, meta);
         record_handler(token, 0);
         serve(am, token, slot.args(1), Source::none());
+        debug_assert!(!token.replied(), "as `Library::on_unanswered` says");
         token.close();
         self.served(from, index);
         self.note_unanswered(am, peer, from, index, 0, PART_OF_OWN);

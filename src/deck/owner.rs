@@ -101,6 +101,12 @@ impl Account {
         turns.turn(self.items.len() > 0);
         held.messages -= 1;
         held.bytes -= weight;
+        self.has_used(weight);
+    }
+
+    /// A message that counts for `weight` bytes was retrieved.
+    #[inline(always)]
+    fn has_used(&mut self, weight: u64) {
         self.used.messages += 1;
         self.used.bytes += weight;
     }
@@ -127,7 +133,7 @@ pub struct Own {
     held: Credit,
     /// What all senders may send.
     granted: Credit,
-    /// The nodes that ever asked for credits, and their accounts, in the same order.
+    /// The nodes that ever asked for credits, side by side to be searched, and their accounts, in the same order.
     nodes: Vec<u32>,
     accounts: Vec<Account>,
     /// The account that the last message was for: the next one is probably for the same.
@@ -354,14 +360,6 @@ impl Own {
         &mut item.content
     }
 
-    /// A message of `node` has come. False: it had no credit for it.
-    #[cfg(all(test, not(loom)))]
-    fn arrived(&mut self, node: u32, item: Item) -> bool {
-        let Some(place) = self.admit(node, item.len) else { return false };
-        *self.queue(place, item.len) = item.content;
-        true
-    }
-
     /// A message that was admitted goes to the thread that waits for it, which is returned, by `store`, or into the queue.
     #[inline(always)]
     pub(super) fn deliver(
@@ -378,8 +376,7 @@ impl Own {
                 self.wish = None;
                 let weight = self.weight(len as u64);
                 let account = &mut self.accounts[place];
-                account.used.messages += 1;
-                account.used.bytes += weight;
+                account.has_used(weight);
                 let source = account.node;
                 // SAFETY: as above.
                 unsafe { wish.grant(|message| store(message, source)) };

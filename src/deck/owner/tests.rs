@@ -2,6 +2,15 @@
 
 use super::*;
 
+impl Own {
+    /// A message of `node` has come. False: it had no credit for it.
+    fn arrived(&mut self, node: u32, item: Item) -> bool {
+        let Some(place) = self.admit(node, item.len) else { return false };
+        *self.queue(place, item.len) = item.content;
+        true
+    }
+}
+
 const ID: BoxId = BoxId { owner: 1, index: 2, serial: 3 };
 
 fn own(messages: u64, bytes: u64) -> Own {
