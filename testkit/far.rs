@@ -17,7 +17,7 @@
 use crate::sci::delayed::{Store, Waiting};
 use crate::sci::dma::{DmaTarget, Queue};
 use crate::sci::reorder::Random;
-use crate::sci::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
+use crate::sci::{Adapter, Effort, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -105,7 +105,12 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self, thorough: bool) -> bool {
+    fn wants_polls(&self) -> bool {
+        true
+    }
+
+    fn progress(&self, effort: Effort) -> bool {
+        let mut came = false;
         for frames in &self.wires.0[self.node().0 as usize] {
             let count = self.random.lock().below(AT_ONCE + 1);
             let due: Vec<_> = {
@@ -113,9 +118,10 @@ where
                 let count = count.min(frames.len());
                 frames.drain(..count).collect()
             };
+            came |= !due.is_empty();
             due.into_iter().for_each(Waiting::deliver);
         }
-        self.inner.progress(thorough)
+        self.inner.progress(effort) || came
     }
 }
 

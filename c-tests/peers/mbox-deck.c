@@ -62,6 +62,48 @@ static void copy_in_turn(size_t bytes, long count) {
   }
 }
 
+/* ---- a bare queue: the least that moves few bytes from a caller's memory into another process's. It has no name, no bound, no
+        checks, no threads, and serves nobody else. ---- */
+
+typedef struct {
+  line_t *lines;
+  uint64_t count;
+} bare_t;
+static bare_t bare_out, bare_in;
+static mbox_flow_t bare_sent, bare_came;
+
+__attribute__((noinline)) static void bare_post(bare_t *queue, const uint64_t *from, size_t bytes) {
+  line_t *line = &queue->lines[++queue->count % LINES];
+  memcpy(&line->word[1], from, 7 * sizeof *from);
+  STORE(&line->word[0], queue->count << 8 | bytes);
+}
+
+__attribute__((noinline)) static size_t bare_retrieve(bare_t *queue, uint64_t *to) {
+  const uint64_t number = ++queue->count;
+  const line_t *line = &queue->lines[number % LINES];
+  uint64_t head;
+  while ((head = LOAD(&line->word[0])) >> 8 != number) PAUSE();
+  memcpy(to, &line->word[1], 7 * sizeof *to);
+  return head & 255;
+}
+
+static void bare_trip(size_t bytes, long count) {
+  uint64_t sent[8] = {0}, came[8];
+  bare_out.lines = (line_t *)bench_shared->bytes[1 - me], bare_in.lines = (line_t *)bench_shared->bytes[me];
+  for (; count > 0; count--) {
+    int turn;
+    for (turn = 0; turn < 2; turn++) {
+      if (me == turn) {
+        mbox_number(&bare_sent, sent, bytes);
+        bare_post(&bare_out, sent, bytes);
+      } else {
+        size_t size = bare_retrieve(&bare_in, came);
+        mbox_follows("bare queue", &bare_came, came, size, bytes);
+      }
+    }
+  }
+}
+
 /* ---- a Short there and back ---- */
 
 static void short_req(gasnet_token_t token) {
@@ -172,6 +214,7 @@ static void trips(void) {
   size_t limit;
   meet("trip");
   row("limit", "trip", "line ring round trip", 64, "ns", time_of(ring_trip, 64));
+  row("limit", "trip", "bare queue, one way", 8, "ns", time_of(bare_trip, 8) / 2);
   row("gasnet-sci", "trip", "Short round trip", 0, "ns", time_of(short_trip, 0));
   row(OURS, "trip", "message, one way", 0, "ns", one_way(0));
   for (n = mbox_short; *n; n++) row(OURS, "trip", "message, one way", *n, "ns", one_way(*n));
@@ -195,8 +238,9 @@ static void floods(void) {
 /* For whoever tunes the engine: figures of one process pair, in turns, with their medians. */
 static void tune(void) {
   enum { TURNS = 15 };
-  static const char *const names[] = {"ring", "am", "0 B", "8 B", "52 B", "112 B", "1 KiB", "flood 16 B", "stream"};
-  double value[9][TURNS], line;
+  static const char *const names[] = {"ring", "am", "0 B", "8 B", "52 B", "112 B", "1 KiB", "flood 16 B", "stream", "bare queue"};
+  enum { KINDS = sizeof names / sizeof *names };
+  double value[KINDS][TURNS], line;
   int i, k;
   meet("tune");
   for (i = 0; i < TURNS; i++) {
@@ -210,9 +254,10 @@ static void tune(void) {
     verify(16);
     value[7][i] = time_of(flood, 16);
     value[8][i] = time_of(ring_stream, 64);
+    value[9][i] = time_of(bare_trip, 8) / 2;
   }
   line = mbox_median(value[0], TURNS);
-  for (k = 0; me == 0 && k < 9; k++) {
+  for (k = 0; me == 0 && k < KINDS; k++) {
     double median = mbox_median(value[k], TURNS);
     printf("%-12s %8.1f ns  (%.1f to %.1f)   %.2f x the ring's round trip\n", names[k], 1000 * median, 1000 * value[k][0],
            1000 * value[k][TURNS - 1], median / line);

@@ -76,6 +76,10 @@ pub struct Wiring<A: Adapter> {
     pub library: Library<Am<A>>,
 }
 
+/// Bit of `Am::background`, beside the number of pieces of work: polls let the adapter work. So a poll on one host, where it need not,
+/// asks one question for both.
+pub(super) const ADAPTER: u32 = 1 << 31;
+
 /// What the header sends by.
 pub struct ForHeader {
     /// By rank, the addresses of `Peer`s, at whose beginning is a [`Direct`](super::direct::Direct); null where there is none
@@ -109,7 +113,7 @@ pub struct Am<A: Adapter> {
     threaded: bool,
     /// Called at each handler's return, when a debug client asked for it.
     check: OnceLock<fn()>,
-    /// Work of other engines that waits for polls.
+    /// How many pieces of work of other engines wait for polls, and [`ADAPTER`].
     pub(super) background: AtomicU32,
     /// Does some of that work.
     pub(super) work: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
@@ -146,7 +150,7 @@ impl<A: Adapter> Am<A> {
             rooms: AtomicU32::new(0),
             threaded,
             check: OnceLock::new(),
-            background: AtomicU32::new(0),
+            background: AtomicU32::new(if adapter.wants_polls() { ADAPTER } else { 0 }),
             work: OnceLock::new(),
             lost: Lost::default(),
         }

@@ -29,7 +29,7 @@ impl<A: Adapter> Am<A> {
 
     /// Runs all messages of `node`, which sends no more. False: another thread polls, so not all have been run.
     pub fn drain(&self, node: u32) -> bool {
-        let serve = || self.adapter.together(|| self.inbox.try_with(|inbox| inbox.serve(self, node as usize)));
+        let serve = || self.inbox.try_with(|inbox| self.adapter.together(|| inbox.serve(self, node as usize)));
         loop {
             match serve() {
                 None => return false,

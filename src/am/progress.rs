@@ -4,10 +4,10 @@
 //!
 //! Must not know: which queue is looked at, what a message says.
 
-use super::engine::Am;
+use super::engine::{ADAPTER, Am};
 use super::watched::Seen;
 use crate::am::wait::{Look, Rest};
-use crate::sci::Adapter;
+use crate::sci::{Adapter, Effort};
 use crate::sync::Ordering;
 
 impl<A: Adapter> Am<A> {
@@ -30,12 +30,7 @@ impl<A: Adapter> Am<A> {
         // Relaxed, both: one thread at a time where there is no lock; a hint, as in `serve`.
         let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
         match self.inbox.unguarded() {
-            Some(inbox) if idle => {
-                if self.adapter.progress(false) {
-                    self.waiter.found();
-                }
-                inbox.poll_in_loop(self);
-            }
+            Some(inbox) if idle => inbox.poll_in_loop(self),
             _ => self.poll_guarded(),
         }
     }
@@ -43,14 +38,14 @@ impl<A: Adapter> Am<A> {
     /// True while there is background work ([`Self::background`]).
     #[inline(always)]
     pub(crate) fn has_work(&self) -> bool {
-        self.background.load(Ordering::Relaxed) != 0 // Relaxed: a hint, as in `serve`
+        self.background.load(Ordering::Relaxed) & !ADAPTER != 0 // Relaxed: a hint, as in `serve`
     }
 
     /// True if a poll has more to do than to look for messages.
     #[inline(always)]
     pub(crate) fn is_busy(&self) -> bool {
         // Relaxed: a hint, as in `serve`.
-        self.background.load(Ordering::Relaxed) != 0 || self.adapter.is_expecting()
+        self.background.load(Ordering::Relaxed) != 0 && (self.has_work() || self.adapter.is_expecting())
     }
 
     /// A client's poll after the header has seen a message of the watched peer.
@@ -88,15 +83,9 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return;
         }
-        let came = self.adapter.progress(false);
         // While another thread is polling, this poll has nothing to do.
-        let (mut found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
-        found |= came;
-        // Relaxed: a hint, as in `serve`.
-        if self.background.load(Ordering::Relaxed) != 0 {
-            found |= self.do_background();
-        }
-        if found { self.waiter.found() } else { self.waiter.missed(1 + inline) }
+        let (found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
+        if self.look_further(found, Look::Glance) { self.waiter.found() } else { self.waiter.missed(1 + inline) }
     }
 
     #[inline(never)]
@@ -125,12 +114,37 @@ impl<A: Adapter> Am<A> {
         if self.in_handler() {
             return (false, true);
         }
-        let came = self.adapter.progress(look != Look::Glance);
         let polled = self.inbox.try_with(|inbox| inbox.poll(self, look));
-        let found = polled.unwrap_or(false) || came;
+        (self.look_further(polled.unwrap_or(false), look), polled.is_some())
+    }
+
+    /// The end of a poll that has found something in the inbox, or not: what it does besides. True if the poll did anything.
+    #[inline(always)]
+    fn look_further(&self, found: bool, look: Look) -> bool {
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
-        let did = if self.background.load(Ordering::Relaxed) == 0 { found } else { self.do_background() || found };
-        (did, polled.is_some())
+        if self.background.load(Ordering::Relaxed) == 0 { found } else { self.look_beyond_memory(found, look) }
+    }
+
+    /// Lets the adapter work, and the other engines. What the adapter brings is served at once: a client that computes may not poll again
+    /// soon.
+    #[inline(never)]
+    fn look_beyond_memory(&self, mut found: bool, look: Look) -> bool {
+        let background = self.background.load(Ordering::Relaxed); // Relaxed: as above
+        if background & ADAPTER != 0 {
+            let effort = match look {
+                Look::Glance if found => Effort::Spare,
+                Look::Glance => Effort::Glance,
+                Look::Whole | Look::Last => Effort::Thorough,
+            };
+            if self.adapter.progress(effort) {
+                found = true;
+                self.inbox.try_with(|inbox| inbox.poll(self, look));
+            }
+        }
+        if background & !ADAPTER != 0 {
+            found |= self.do_background();
+        }
+        found
     }
 
     #[cold]
@@ -191,7 +205,8 @@ impl<A: Adapter> Am<A> {
     #[inline(never)]
     fn wait_step_further(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
         // A look at the network is a system call: no pause is needed between two of them.
-        let gaps = !self.adapter.is_expecting();
+        // Relaxed: a hint.
+        let gaps = self.background.load(Ordering::Relaxed) == 0 || !self.adapter.is_expecting();
         let poll = |look| self.serve(look) || (look == Look::Last && ready());
         let next = self.waiter.step(failed, &self.interrupt, gaps, rest, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.

@@ -293,6 +293,11 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     fn trigger_if_armed(&self) {
         self.trigger_for(0);
     }
+    /// As [`RemoteInterrupt::trigger_if_armed`]. An adapter that keeps stores together with later ones sends these now.
+    #[inline(always)]
+    fn trigger_now(&self) {
+        self.trigger_if_armed();
+    }
     /// True if [`RemoteInterrupt::trigger_if_armed`] would wake the peer.
     fn is_armed(&self) -> bool;
     /// Wakes the peer.
@@ -307,6 +312,17 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     fn sleep_word(&self) -> Option<*const u32> {
         None
     }
+}
+
+/// How much a poll wants of [`Adapter::progress`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// The poll has found something already. The adapter may leave its work to one of the next polls.
+    Spare,
+    /// The poll has found nothing yet.
+    Glance,
+    /// The core is given away next.
+    Thorough,
 }
 
 /// One way of reaching memory of other nodes. Cheap to clone.
@@ -341,10 +357,13 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     fn interrupt(&self) -> Result<Self::Interrupt, SciError>;
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
-    /// Lets the adapter work. The library's polls call it; the header's own polls, and those that follow a find of the
-    /// header's, do not. `thorough`: the core is given away next. True if anything came. Nothing to do for shared memory.
-    #[inline(always)]
-    fn progress(&self, _thorough: bool) -> bool {
+    /// True if polls have to call [`Adapter::progress`]. It never changes. Shared memory has nothing to do.
+    fn wants_polls(&self) -> bool {
+        false
+    }
+    /// Lets the adapter work. The library's polls call it if [`Adapter::wants_polls`]; the header's own polls, and those that follow a
+    /// find of the header's, do not. True if anything came.
+    fn progress(&self, _effort: Effort) -> bool {
         false
     }
     /// Does something after which the stores that it made are on their way. An adapter may keep them together until then. `act`
@@ -358,7 +377,8 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
         }
         result
     }
-    /// Keeps stores back until [`Adapter::release`]. False: there is nothing to keep back.
+    /// Keeps stores of this thread back until [`Adapter::release`]. False: there is nothing to keep back. The caller has a lock (the
+    /// inbox's), so that one thread at a time keeps stores back.
     #[inline(always)]
     fn hold(&self) -> bool {
         false

@@ -15,7 +15,7 @@ use super::far::remote::FarMap;
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt};
 use super::pio;
 use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemoteSegment};
-use super::{Adapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId};
+use super::{Adapter, Effort, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId};
 use crate::os::sys;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
@@ -144,9 +144,13 @@ impl Adapter for Hosts {
         }
     }
 
+    fn wants_polls(&self) -> bool {
+        self.far.is_some()
+    }
+
     #[inline(always)]
-    fn progress(&self, thorough: bool) -> bool {
-        self.far.as_ref().is_some_and(|outside| outside.far.progress(thorough))
+    fn progress(&self, effort: Effort) -> bool {
+        self.far.as_ref().is_some_and(|outside| outside.far.progress(effort))
     }
 
     #[inline(always)]
@@ -254,6 +258,17 @@ impl RemoteInterrupt for HostsInterrupt {
         match self {
             HostsInterrupt::Near(near) => near.trigger_for(what),
             HostsInterrupt::Far { far, peer } => far.flush(*peer),
+        }
+    }
+
+    #[inline(always)]
+    fn trigger_now(&self) {
+        match self {
+            HostsInterrupt::Near(near) => near.trigger_if_armed(),
+            HostsInterrupt::Far { far, peer } => {
+                far.flush(*peer);
+                far.settle();
+            }
         }
     }
 

@@ -44,8 +44,8 @@ pub mod timed;
 pub mod window;
 
 pub use adapter::{
-    Adapter, DmaQueue, DmaState, DmaTicket, Interrupt, LocalMap, LocalSegment, Placement, Properties, RemoteInterrupt,
-    RemoteMap, RemoteRead, RemoteSegment, Words,
+    Adapter, DmaQueue, DmaState, DmaTicket, Effort, Interrupt, LocalMap, LocalSegment, Placement, Properties,
+    RemoteInterrupt, RemoteMap, RemoteRead, RemoteSegment, Words,
 };
 pub use address::{NodeId, SciAddr, SegmentId};
 pub use berth::Berth;

@@ -10,7 +10,7 @@
 
 use super::delayed::{Store, Waiting};
 use super::dma::{DmaTarget, Queue};
-use super::{Adapter, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
+use super::{Adapter, Effort, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -83,9 +83,13 @@ where
         self.inner.connect_interrupt(node)
     }
 
-    fn progress(&self, thorough: bool) -> bool {
+    fn wants_polls(&self) -> bool {
+        true
+    }
+
+    fn progress(&self, effort: Effort) -> bool {
         self.lines.0.lock().stir();
-        self.inner.progress(thorough)
+        self.inner.progress(effort)
     }
 }
 
@@ -296,7 +300,7 @@ impl<M: RemoteMap> State<M> {
 mod tests {
     use super::*;
     use crate::sci::heap::{Heap, HeapFabric};
-    use crate::sci::{LocalMap, LocalSegment};
+    use crate::sci::{Effort, LocalMap, LocalSegment};
     use crate::sync::Ordering;
 
     /// Sends `payload; [barrier;] flag`, polling the receiver after each step. True when it ever saw the flag without
@@ -318,7 +322,7 @@ mod tests {
         let mut polls = 0;
         // ORDERING: Acquire ↔ the flag's Release.
         while local.word(0).load(Ordering::Acquire) == 0 {
-            b.progress(false);
+            b.progress(Effort::Glance);
             polls += 1;
             assert!(polls < 10_000, "rule 4");
         }

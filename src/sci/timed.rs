@@ -38,7 +38,7 @@ use self::core::Core;
 use super::hosts::{Hosts, HostsSegment};
 use super::model::{Parameters, Topology};
 use super::shm::Shm;
-use super::{Adapter, NodeId, Properties, SciError, SegmentId};
+use super::{Adapter, Effort, NodeId, Properties, SciError, SegmentId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,9 +105,13 @@ impl<A: Adapter> Adapter for Timed<A> {
         Ok(TimedRemoteInterrupt::new(self.inner.connect_interrupt(node)?, node, &self.core))
     }
 
-    fn progress(&self, thorough: bool) -> bool {
+    fn wants_polls(&self) -> bool {
+        true
+    }
+
+    fn progress(&self, effort: Effort) -> bool {
         self.core.deliver_due();
-        self.inner.progress(thorough)
+        self.inner.progress(effort)
     }
 
     fn is_expecting(&self) -> bool {

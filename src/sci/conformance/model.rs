@@ -97,7 +97,7 @@ impl<A: Adapter> Side<A> {
                 assert_eq!(result.is_ok(), apply(shown, *at, &vec![*byte; *len]).is_ok());
             }
             ModelOp::Dma(at, words, odd) => self.run_dma(*at, words, *odd, queue),
-            ModelOp::Progress => _ = node.progress(false),
+            ModelOp::Progress => _ = node.progress(Effort::Glance),
         }
     }
 

@@ -10,6 +10,7 @@
 //! | `record` | the body of a frame |
 //! | `apply` | the target's side, with its checks |
 //! | `quiet` | when polls look at a quiet network |
+//! | `held` | what a poll keeps back until its end |
 //! | `wire` | what carries frames and bytes; `tcp`, `ofi` |
 //! | `thread` | serves the network while the client computes or blocks |
 //!
@@ -28,6 +29,7 @@
 pub mod apply;
 #[cfg(all(test, not(loom)))]
 pub mod conformance;
+mod held;
 pub mod ofi;
 mod quiet;
 pub mod record;
@@ -38,13 +40,13 @@ pub mod wire;
 
 use crate::base::fatal;
 use crate::os::sys;
-use crate::sci::SegmentId;
+use crate::sci::{Effort, SegmentId};
 use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
+use held::Held;
 use parking_lot::{Mutex, MutexGuard};
 use quiet::Quiet;
 use record::Kind;
-use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wire::{Lost, Sink, Wire};
@@ -56,22 +58,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Looks of a sender that waits for room before it sleeps between them.
 const SPINS: u32 = 2000;
 
+/// Of so many polls that have found something before they come to the network, one looks at it.
+const SPARED: u32 = 8;
+
 /// Bytes of a stage from which on it is sent, although more may follow in the same poll.
 const ENOUGH: usize = 4 << 10;
-/// Peers whose stages one poll keeps back.
-const HELD: usize = 16;
-
-/// The peers whose stages a poll of this thread keeps back. Without a destructor: clients poll in exit handlers too.
-struct Held {
-    list: Cell<[u32; HELD]>,
-    len: Cell<usize>,
-    on: Cell<bool>,
-}
-
-thread_local! {
-    static HOLDING: Held = const { Held { list: Cell::new([0; HELD]), len: Cell::new(0), on: Cell::new(false) } };
-}
-
 /// Flushes to a peer that has sent nothing meanwhile, from which on they are a flood.
 const FLOOD: u32 = 8;
 /// Flushes of a flood that go out together, or with a write if one comes earlier. A flood of Shorts 4.9 -> 1.4 µs each; of Longs of
@@ -114,6 +105,8 @@ pub struct Far {
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
     quiet: Quiet,
+    /// Polls that found something before they came here.
+    spared: AtomicU32,
     /// Looks by client threads, modulo 2³².
     looks: AtomicU32,
     /// Some stage has records that a flush did not send.
@@ -121,6 +114,7 @@ pub struct Far {
     /// There is a thread that sends what waits, and how to call it.
     is_helped: AtomicBool,
     call: thread::Call,
+    held: Held,
     gone: Mutex<Vec<Gone>>,
     any_lost: AtomicBool,
 }
@@ -145,10 +139,12 @@ impl Far {
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             quiet: Quiet::default(),
+            spared: AtomicU32::new(0),
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             is_helped: AtomicBool::new(false),
             call: thread::Call::default(),
+            held: Held::default(),
             gone: Mutex::default(),
             any_lost: AtomicBool::new(false),
         }))
@@ -195,7 +191,7 @@ impl Far {
     pub fn flush(&self, peer: u32) {
         let lane = self.lane(peer);
         let mut stage = lane.stage.lock();
-        if stage.frame.len() < ENOUGH && hold_back(peer) {
+        if stage.frame.len() < ENOUGH && self.held.takes(peer) {
             return;
         }
         let unanswered = lane.unanswered.load(Ordering::Relaxed) + 1; // Relaxed: a hint
@@ -229,28 +225,31 @@ impl Far {
         self.unsent.load(Ordering::Relaxed) || self.wire.is_busy() // Relaxed: the caller has the lock of the call
     }
 
-    /// A poll begins: what it stores goes out when it is over ([`Far::release`]). False: it is a poll in a poll.
-    #[inline(never)]
+    /// A poll begins: what it stores goes out when it is over ([`Far::release`]). False: it is a poll in a poll. The caller has a lock, so
+    /// that no other thread is between both calls.
+    #[inline(always)]
     pub fn hold(&self) -> bool {
-        HOLDING.with(|held| !held.on.replace(true))
+        self.held.begin()
     }
 
     /// The poll is over that [`Far::hold`] began.
-    #[inline(never)]
+    #[inline(always)]
     pub fn release(&self) {
-        HOLDING.with(|held| held.on.set(false));
-        self.send_held();
+        if let Some(peers) = self.held.end() {
+            self.flush_held(&peers);
+        }
+    }
+
+    #[inline(never)]
+    fn flush_held(&self, peers: &[u32]) {
+        peers.iter().for_each(|peer| self.flush(*peer));
     }
 
     /// Sends what a poll of this thread has kept back.
     fn send_held(&self) {
-        let kept = HOLDING.with(|held| {
-            let len = held.len.take();
-            (len > 0).then(|| (held.list.get(), len, held.on.take()))
-        });
-        if let Some((list, len, on)) = kept {
-            list[..len].iter().for_each(|peer| self.flush(*peer));
-            HOLDING.with(|held| held.on.set(on));
+        if self.held.has_some() {
+            self.release();
+            self.hold();
         }
     }
 
@@ -309,11 +308,19 @@ impl Far {
         }
     }
 
-    /// Lets the network work, now and then while it is quiet, always if `thorough`.
-    /// True if anything came.
+    /// Lets the network work, now and then while it is quiet, always if `effort` is thorough. Of polls that have found something already,
+    /// one in `SPARED` does that: what a near peer waits for is not held up by a look, nor by the clock. True if anything came.
     #[inline]
-    pub fn progress(&self, thorough: bool) -> bool {
-        let warm = self.warm.load(Ordering::Relaxed); // Relaxed: a hint
+    pub fn progress(&self, effort: Effort) -> bool {
+        if effort == Effort::Spare {
+            // Relaxed, both: a hint; threads may lose counts.
+            let spared = self.spared.load(Ordering::Relaxed).wrapping_add(1);
+            self.spared.store(spared, Ordering::Relaxed); // Relaxed: as above
+            if !spared.is_multiple_of(SPARED) {
+                return false;
+            }
+        }
+        let (warm, thorough) = (self.warm.load(Ordering::Relaxed), effort == Effort::Thorough); // Relaxed: a hint
         if warm != 0 || thorough {
             return self.look(warm, thorough);
         }
@@ -383,22 +390,6 @@ impl Far {
         }
         self.wire.leave(&FarSink(self), end.saturating_duration_since(Instant::now()));
     }
-}
-
-/// Keeps the stage of `peer` for the end of this thread's poll. False: there is no poll, or too many peers are kept back.
-fn hold_back(peer: u32) -> bool {
-    HOLDING.with(|held| {
-        let (mut list, len) = (held.list.get(), held.len.get());
-        if !held.on.get() || list[..len].contains(&peer) {
-            return held.on.get();
-        }
-        if len < HELD {
-            list[len] = peer;
-            held.list.set(list);
-            held.len.set(len + 1);
-        }
-        len < HELD
-    })
 }
 
 /// This node, as its wire sees it.

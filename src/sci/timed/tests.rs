@@ -115,7 +115,7 @@ fn rule_3_a_look_delivers_what_is_due() {
     map.publish(8, 5);
     let start = clock_ns();
     until(start, || {
-        nodes[1].progress(false);
+        nodes[1].progress(Effort::Glance);
         word(&local, 8) == 5
     });
     // The helper may have stored the word, and not have noted yet that it was the last.
