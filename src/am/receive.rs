@@ -301,6 +301,7 @@ impl<A: Adapter> Inbox<A> {
     ) {
         let Some(way) = am.peers.known(peer) else { return };
         way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
+        way.queue.claim(self.layout.reply(index)); // see `Am::will_send`
         if !holds_buffer && from.unacked.get() == 0 {
             let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
             token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
@@ -379,6 +380,7 @@ impl<A: Adapter> Inbox<A> {
     /// Runs the reply's handler. Returns the bytes of the reply ring that the message held.
     #[inline(always)]
     fn run_reply_now(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> usize {
+        am.will_send(peer as u32); // a client that got its answer probably asks the next question
         let token = self.reply_token;
         token.open(Kind::Reply, peer as u32, index, meta);
         let ring = self.layout.queue(peer) + self.layout.reply_ring();

@@ -55,6 +55,9 @@ impl<A: Adapter> Deck<A> {
             return self.arrived(node, index, Item { content, len });
         }
         self.hand_over(node, index, len, |own, place, pool| {
+            if own.wish.is_some() {
+                self.am.will_send(node); // as for a line
+            }
             own.deliver(place, len, |message, source| message.fill(payload, source), || copied(pool.take(len)))
         });
     }
