@@ -109,6 +109,10 @@ where
         true
     }
 
+    fn is_expecting(&self) -> bool {
+        self.wires.0[self.node().0 as usize].iter().any(|frames| !frames.lock().is_empty())
+    }
+
     fn progress(&self, effort: Effort) -> bool {
         let mut came = false;
         for frames in &self.wires.0[self.node().0 as usize] {

@@ -140,6 +140,10 @@ impl<A: Adapter> Am<A> {
                 found = true;
                 self.inbox.try_with(|inbox| inbox.poll(self, look));
             }
+            // This poll may have left the next ones to the header before it knew.
+            if self.adapter.is_expecting() {
+                self.watch.revoke();
+            }
         }
         if background & !ADAPTER != 0 {
             found |= self.do_background();

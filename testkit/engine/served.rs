@@ -137,3 +137,32 @@ fn a_node_reaches_none_of_the_librarys_handlers_by_a_message_to_itself() {
     let text = catch(send).expect_err("a fatal error");
     assert!(text.contains("not registered"), "{text}");
 }
+
+/// A client that computes between its polls makes few of them, and those that the header makes do not look at the network.
+#[test]
+fn polls_are_the_library_s_while_the_adapter_expects_something() {
+    let left = |node: &Node<Far<Heap>>| node.am.watch().left.load(Ordering::Relaxed); // Relaxed: one thread
+    let mut expected = 0;
+    for seed in 0..40 {
+        let (shape, adapters) = (Shape { segment: 4096, ..Shape::new(2, 8) }, Far::<Heap>::kit(2, seed));
+        let nodes = nodes(&shape, &adapters);
+        (0..100).for_each(|_| nodes[1].am.poll_in_loop());
+        assert!(left(&nodes[1]) > 0, "it has been quiet");
+        let mut under_way = Vec::new();
+        for _ in 0..6 {
+            let (id, op) = home::take().unwrap();
+            reference::set(&nodes[0].am, 1, nodes[0].bases[1], 7, 64, Counted { id, op }).unwrap();
+            under_way.push((id, op));
+        }
+        while !under_way.iter().all(|(_, op)| op.is_done()) {
+            nodes[1].am.poll_in_loop();
+            if adapters[1].is_expecting() {
+                expected += 1;
+                assert_eq!(left(&nodes[1]), 0);
+            }
+            nodes[0].am.poll();
+        }
+        under_way.into_iter().for_each(|(id, op)| home::give(id, op));
+    }
+    assert!(expected > 40, "else nothing was tried: {expected}");
+}
