@@ -76,9 +76,11 @@ pub struct Wiring<A: Adapter> {
     pub library: Library<Am<A>>,
 }
 
-/// Bit of `Am::background`, beside the number of pieces of work: polls let the adapter work. So a poll on one host, where it need not,
-/// asks one question for both.
-pub(super) const ADAPTER: u32 = 1 << 31;
+/// Bit of the field `background` of [`Am`]: the adapter wants polls. So a poll on one host asks one question for both.
+pub(super) const ADAPTER: u32 = 1;
+/// One piece of work in that field. The count is above the bit, because it may be below 0 for a moment: a thread may take a piece away that
+/// another one has not added yet.
+pub(super) const PIECE: i32 = 2;
 
 /// What the header sends by.
 pub struct ForHeader {

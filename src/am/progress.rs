@@ -4,11 +4,19 @@
 //!
 //! Must not know: which queue is looked at, what a message says.
 
-use super::engine::{ADAPTER, Am};
+use super::engine::{ADAPTER, Am, PIECE};
 use super::watched::Seen;
 use crate::am::wait::{Look, Rest};
 use crate::sci::{Adapter, Effort};
 use crate::sync::Ordering;
+
+/// What came of a poll.
+struct Looked {
+    /// It did something.
+    did: bool,
+    /// It looked at the inbox itself. Else it has left that to another thread, which may have looked too early.
+    is_whole: bool,
+}
 
 impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. The work is bounded. True if there was anything.
@@ -19,7 +27,7 @@ impl<A: Adapter> Am<A> {
 
     /// A poll that misses no message that is there. False: another thread is polling, and may have looked too early.
     pub fn poll_whole(&self) -> bool {
-        self.look(Look::Last).1
+        self.look(Look::Last).is_whole
     }
 
     /// A poll that may be part of a client's own loop. After many empty ones it gives the core away, so that such a loop does
@@ -85,7 +93,11 @@ impl<A: Adapter> Am<A> {
         }
         // While another thread is polling, this poll has nothing to do.
         let (found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
-        if self.look_further(found, Look::Glance) { self.waiter.found() } else { self.waiter.missed(1 + inline) }
+        match (self.look_further(found, Look::Glance).did, self.inbox.unguarded()) {
+            (true, Some(inbox)) => inbox.found_in_loop(self),
+            (true, None) => self.waiter.found(),
+            (false, _) => self.waiter.missed(1 + inline),
+        }
     }
 
     #[inline(never)]
@@ -104,57 +116,74 @@ impl<A: Adapter> Am<A> {
     /// A poll as thorough as `look` asks.
     #[inline(always)]
     pub(crate) fn serve(&self, look: Look) -> bool {
-        self.look(look).0
+        self.look(look).did
     }
 
-    /// A poll: whether it did anything, and whether this thread looked at the inbox, or has left that to another one.
+    /// A poll.
     #[inline(always)]
-    fn look(&self, look: Look) -> (bool, bool) {
+    fn look(&self, look: Look) -> Looked {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
-            return (false, true);
+            return Looked { did: false, is_whole: true };
         }
-        let polled = self.inbox.try_with(|inbox| inbox.poll(self, look));
-        (self.look_further(polled.unwrap_or(false), look), polled.is_some())
+        match self.inbox.try_with(|inbox| inbox.poll(self, look)) {
+            Some(found) => self.look_further(found, look),
+            None => Looked { is_whole: false, ..self.look_further(false, look) },
+        }
     }
 
-    /// The end of a poll that has found something in the inbox, or not: what it does besides. True if the poll did anything.
+    /// The end of a poll that has found something in the inbox, or not: what it does besides.
     #[inline(always)]
-    fn look_further(&self, found: bool, look: Look) -> bool {
+    fn look_further(&self, found: bool, look: Look) -> Looked {
         // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
-        if self.background.load(Ordering::Relaxed) == 0 { found } else { self.look_beyond_memory(found, look) }
+        match self.background.load(Ordering::Relaxed) {
+            0 => Looked { did: found, is_whole: true },
+            _ => self.do_further_work(found, look),
+        }
     }
 
-    /// Lets the adapter work, and the other engines. What the adapter brings is served at once: a client that computes may not poll again
-    /// soon.
+    /// Lets the adapter work, and the other engines. If the adapter has brought something, this poll looks at the inbox once more: a client
+    /// that computes may not poll again soon. The last poll before a sleep looks again in any case, since another thread may have let the
+    /// adapter work meanwhile.
     #[inline(never)]
-    fn look_beyond_memory(&self, mut found: bool, look: Look) -> bool {
+    fn do_further_work(&self, found: bool, look: Look) -> Looked {
+        let mut looked = Looked { did: found, is_whole: true };
         let background = self.background.load(Ordering::Relaxed); // Relaxed: as above
         if background & ADAPTER != 0 {
             let effort = match look {
-                Look::Glance if found => Effort::Spare,
+                Look::Glance if found => Effort::Optional,
                 Look::Glance => Effort::Glance,
                 Look::Whole | Look::Last => Effort::Thorough,
             };
-            if self.adapter.progress(effort) {
-                found = true;
-                self.inbox.try_with(|inbox| inbox.poll(self, look));
+            let came = self.adapter.progress(effort);
+            if came || (look == Look::Last && !found) {
+                let again = self.inbox.try_with(|inbox| inbox.poll(self, look));
+                looked = Looked { did: found || came || again == Some(true), is_whole: again.is_some() };
             }
-            // This poll may have left the next ones to the header before it knew.
+            // The inbox may have granted polls to the header before the adapter expected anything. The grant is taken back.
             if self.adapter.is_expecting() {
                 self.watch.revoke();
             }
         }
         if background & !ADAPTER != 0 {
-            found |= self.do_background();
+            looked.did |= self.do_background();
         }
-        found
+        looked
     }
 
     #[cold]
     #[inline(never)]
     fn do_background(&self) -> bool {
         self.work.get().is_some_and(|work| work())
+    }
+
+    /// Stores that the adapter keeps together with later ones go out now.
+    #[inline(always)]
+    pub fn settle(&self) {
+        // Relaxed: the bit never changes.
+        if self.background.load(Ordering::Relaxed) & ADAPTER != 0 {
+            self.adapter.settle();
+        }
     }
 
     /// Sets the function for background work. Polls call it outside handlers while there is any work; it returns true if it did
@@ -166,7 +195,7 @@ impl<A: Adapter> Am<A> {
     /// Adds `change` to the number of pieces of background work.
     pub fn background(&self, change: i32) {
         // Relaxed: as in `serve`.
-        self.background.fetch_add(change as u32, Ordering::Relaxed);
+        self.background.fetch_add((change * PIECE) as u32, Ordering::Relaxed);
         self.watch.revoke();
     }
 

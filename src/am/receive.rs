@@ -301,8 +301,12 @@ impl<A: Adapter> Inbox<A> {
     ) {
         let Some(way) = am.peers.known(peer) else { return };
         way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
-        way.queue.claim(self.layout.reply(index)); // see `Am::will_send`
-        if !holds_buffer && from.unacked.get() == 0 {
+        if from.unacked.get() != 0 {
+            return;
+        }
+        // As the request before, this one will probably be answered. The line of its reply slot comes meanwhile (figures: `Am::will_send`).
+        way.queue.claim(self.layout.reply(index));
+        if !holds_buffer {
             let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
             token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
         }

@@ -206,13 +206,12 @@ impl<A: Adapter> Am<A> {
     /// A hint: this node is about to send to `dest`, which waits for it. The line of the next slot is claimed meanwhile. Much earlier it is
     /// in vain, since the peer's looks take the line back. What claims buy, those of slots of replies included:
     ///
-    /// | | without | with |
+    /// | ns without, with claims | cores that share no cache | cores that share one |
     /// |---|---|---|
-    /// | a Short there and back, EPYC 7003 VM, cores that share no cache | 635 ns | 481 ns |
-    /// | the same, cores that share one, three series | 136, 165, 234 ns | 133, 142, 187 ns |
-    /// | a request that is answered by a request, the same places | 826, 264 ns | 800, 264 ns |
-    /// | 8 bytes to a mail box, one way, the same two places | 454, 226 ns | 370, 200 ns |
-    /// | the same, Xeon VM | 195 ns | 174 ns |
+    /// | a Short there and back, EPYC 7003 VM, one and three series | 635, 481 | 136, 133; 165, 142; 234, 187 |
+    /// | a request answered by a request, the same | 826, 800 | 264, 264 |
+    /// | 8 bytes to a mail box, one way, the same | 454, 370 | 226, 200 |
+    /// | the same, Xeon VM | 195, 174 | |
     #[inline(always)]
     pub fn will_send(&self, dest: u32) {
         if let Some(peer) = self.peers.known(dest as usize) {

@@ -141,7 +141,8 @@ impl<A: Adapter> ArrivalCells for Am<A> {
         // ORDERING: Release (publish) ↔ Acquire in `arrival`.
         peer.control.barrier();
         peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
-        peer.bell.trigger_now(); // this node may compute for long after a notify
+        peer.bell.trigger_if_armed();
+        self.settle(); // this node may compute for long after a notify
     }
 
     // The first stage is not recorded here. While something is recorded, the job's plan has nobody in it (`job::state`).
@@ -248,15 +249,15 @@ impl Barrier {
     // Inline: as a call of its own, which returns all this in memory, it took 18 instructions more (740 -> 704 for two nodes).
     #[inline(always)]
     pub fn finished(&self, cells: &(impl ArrivalCells + ?Sized), id: i32, flags: u32) -> Result<Option<bool>, Error> {
-        let has_levels = self.plan.stages().len() > 1;
-        if has_levels {
+        let has_later_stages = self.plan.stages().len() > 1;
+        if has_later_stages {
             self.advance(cells);
         }
         self.state.with(|s| {
             if !s.pending.get() {
                 return bad_arg(format_args!("a wait or try without a notify"));
             }
-            if !self.has_heard(cells, s) || (has_levels && !self.is_told(s)) {
+            if !self.has_heard(cells, s) || (has_later_stages && !self.is_told(s)) {
                 return Ok(None);
             }
             s.pending.set(false);

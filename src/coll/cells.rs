@@ -371,7 +371,7 @@ impl<A: Adapter> Cells<A> {
         if let Err(error) = am.request_medium(rank, COLL_STORE, source, args) {
             crate::base::fatal(format_args!("collective: {error}"));
         }
-        am.adapter.settle(); // a member waits for it, and this one may compute for long
+        am.settle(); // a member waits for it, and this one may compute for long
     }
 
     /// Clears the first `used` bytes of this member's block, before the block is given to a team.

@@ -22,7 +22,8 @@ pub struct Properties {
     pub maps_remote: bool,
     /// Stores become visible in program order, so that a store barrier costs nothing.
     pub orders_stores: bool,
-    /// Stores move, and what peers stored arrives, only while [`Adapter::progress`] is called.
+    /// Stores move, also near ones, and what peers stored arrives, only while [`Adapter::progress`] is called. Clients' inline code then
+    /// sends and polls nothing by itself.
     pub needs_progress: bool,
     /// True if clients' inline code may load, store and look by itself. False if each access must pass through the adapter,
     /// for example because it times them.
@@ -110,7 +111,7 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     /// A hint: the owner waits for what was just stored in the line at `offset`.
     #[inline(always)]
     fn hand_over(&self, _offset: usize) {}
-    /// A hint: this node will store to the line at `offset` soon, and nobody reads it until then.
+    /// A hint: this node will store to the line at `offset` soon. A reader in between takes the line back, and the hint was in vain.
     #[inline(always)]
     fn claim(&self, _offset: usize) {}
     /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
@@ -293,11 +294,6 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     fn trigger_if_armed(&self) {
         self.trigger_for(0);
     }
-    /// As [`RemoteInterrupt::trigger_if_armed`]. An adapter that keeps stores together with later ones sends these now.
-    #[inline(always)]
-    fn trigger_now(&self) {
-        self.trigger_if_armed();
-    }
     /// True if [`RemoteInterrupt::trigger_if_armed`] would wake the peer.
     fn is_armed(&self) -> bool;
     /// Wakes the peer.
@@ -317,11 +313,11 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
 /// How much a poll wants of [`Adapter::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// The poll has found something already. The adapter may leave its work to one of the next polls.
-    Spare,
+    /// The poll has found something in memory already. The adapter may skip this call, but not all such calls in a row.
+    Optional,
     /// The poll has found nothing yet.
     Glance,
-    /// The core is given away next.
+    /// The calling thread is about to yield or to sleep.
     Thorough,
 }
 
@@ -357,7 +353,8 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     fn interrupt(&self) -> Result<Self::Interrupt, SciError>;
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
-    /// True if polls have to call [`Adapter::progress`]. It never changes. Shared memory has nothing to do.
+    /// True if polls have to call [`Adapter::progress`], and to ask [`Adapter::is_expecting`]. It never changes. Shared memory has nothing
+    /// to do. An adapter that wraps another one must pass it on, or the inner one is never polled.
     fn wants_polls(&self) -> bool {
         false
     }
@@ -377,8 +374,8 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
         }
         result
     }
-    /// Keeps stores of this thread back until [`Adapter::release`]. False: there is nothing to keep back. The caller has a lock (the
-    /// inbox's), so that one thread at a time keeps stores back.
+    /// Keeps stores of this thread back. True: the caller must call [`Adapter::release`]. False: it must not, because nothing is kept back,
+    /// or an outer call of this thread's does that already. The caller has the inbox, so that one thread at a time keeps stores back.
     #[inline(always)]
     fn hold(&self) -> bool {
         false
@@ -388,7 +385,8 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// Stores that the adapter keeps together with later ones go out now.
     #[inline(always)]
     fn settle(&self) {}
-    /// True while each poll should let the adapter work: something is on its way that only [`Adapter::progress`] brings.
+    /// True while something is on its way that only [`Adapter::progress`] brings. Then each poll that finds nothing calls that, and
+    /// clients' inline code polls nothing by itself.
     #[inline(always)]
     fn is_expecting(&self) -> bool {
         false

@@ -261,17 +261,6 @@ impl RemoteInterrupt for HostsInterrupt {
         }
     }
 
-    #[inline(always)]
-    fn trigger_now(&self) {
-        match self {
-            HostsInterrupt::Near(near) => near.trigger_if_armed(),
-            HostsInterrupt::Far { far, peer } => {
-                far.flush(*peer);
-                far.settle();
-            }
-        }
-    }
-
     fn call(&self, berth: &Berth) {
         match self {
             HostsInterrupt::Near(near) => near.call(berth),

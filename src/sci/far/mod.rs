@@ -35,6 +35,8 @@ mod quiet;
 pub mod record;
 pub mod remote;
 pub mod tcp;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod thread;
 pub mod wire;
 
@@ -58,8 +60,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Looks of a sender that waits for room before it sleeps between them.
 const SPINS: u32 = 2000;
 
-/// Of so many polls that have found something before they come to the network, one looks at it.
-const SPARED: u32 = 8;
+/// A poll that has found a message already usually skips the network. Every so manieth such poll does not. The others read no clock either,
+/// so that a client that gets a message every 7 µs or more seems to pause, and the network stays warm.
+const ONE_IN: u32 = 8;
 
 /// Bytes of a stage from which on it is sent, although more may follow in the same poll.
 const ENOUGH: usize = 4 << 10;
@@ -106,7 +109,7 @@ pub struct Far {
     warm: AtomicU32,
     quiet: Quiet,
     /// Polls that found something before they came here.
-    spared: AtomicU32,
+    optional: AtomicU32,
     /// Looks by client threads, modulo 2³².
     looks: AtomicU32,
     /// Some stage has records that a flush did not send.
@@ -139,7 +142,7 @@ impl Far {
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             quiet: Quiet::default(),
-            spared: AtomicU32::new(0),
+            optional: AtomicU32::new(0),
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             is_helped: AtomicBool::new(false),
@@ -187,7 +190,7 @@ impl Far {
     }
 
     /// Sends what is recorded for `peer`, as far as there is room now. In a flood some flushes go out together: with a later one, with
-    /// a write, with the next poll, or by the thread. Without a thread there are no floods.
+    /// a write, with the next look, or by the thread. Without a thread there are no floods.
     pub fn flush(&self, peer: u32) {
         let lane = self.lane(peer);
         let mut stage = lane.stage.lock();
@@ -308,15 +311,16 @@ impl Far {
         }
     }
 
-    /// Lets the network work, now and then while it is quiet, always if `effort` is thorough. Of polls that have found something already,
-    /// one in `SPARED` does that: what a near peer waits for is not held up by a look, nor by the clock. True if anything came.
+    /// Lets the network work: always if `effort` is thorough, now and then while the network is quiet. Of polls that have found something
+    /// already, only one in `ONE_IN` comes so far: what a near peer waits for is not held up by a look, nor by reading the clock. True if
+    /// anything came.
     #[inline]
     pub fn progress(&self, effort: Effort) -> bool {
-        if effort == Effort::Spare {
+        if effort == Effort::Optional {
             // Relaxed, both: a hint; threads may lose counts.
-            let spared = self.spared.load(Ordering::Relaxed).wrapping_add(1);
-            self.spared.store(spared, Ordering::Relaxed); // Relaxed: as above
-            if !spared.is_multiple_of(SPARED) {
+            let optional = self.optional.load(Ordering::Relaxed).wrapping_add(1);
+            self.optional.store(optional, Ordering::Relaxed); // Relaxed: as above
+            if !optional.is_multiple_of(ONE_IN) {
                 return false;
             }
         }
@@ -352,7 +356,7 @@ impl Far {
         sent
     }
 
-    /// True while something from the network is to be expected: then each poll should look.
+    /// True while something from the network is to be expected: then each poll that has found nothing looks.
     #[inline(always)]
     pub fn is_warm(&self) -> bool {
         self.warm.load(Ordering::Relaxed) != 0 // Relaxed: a hint

@@ -10,8 +10,8 @@ use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::timed::links::Links;
 use gasnet_sci::sci::timed::{Setup, Timed, TimedMap, TimedSegment};
 use gasnet_sci::sci::{
-    Adapter, DmaQueue, DmaState, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment,
-    SciError, SegmentId,
+    Adapter, DmaQueue, DmaState, Effort, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteRead,
+    RemoteSegment, SciError, SegmentId,
 };
 use gasnet_sci::sync::{AtomicU64, Ordering};
 use std::io;
@@ -149,7 +149,7 @@ fn one_way(sender: &Timed<Shm>, map: &TimedMap<Shm>, bytes: usize, lap: u64, see
     // SAFETY: a vector's bytes.
     unsafe { map.write(0, source.as_ptr().cast(), bytes) }.map_err(other)?;
     loop {
-        sender.progress(false);
+        sender.progress(Effort::Glance);
         // ORDERING: Acquire ↔ the receiver's Release.
         match seen.load(Ordering::Acquire) {
             0 => std::hint::spin_loop(),
