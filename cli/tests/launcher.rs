@@ -322,7 +322,7 @@ fn backtrace_only_when_asked_with_the_node_in_front() {
 
 #[test]
 fn no_catch_signal_leaves_dispositions_alone() {
-    for start in every(2, "join attach dispositions exit:0") {
+    for start in every(2, "join attach dispositions fence exit:0") {
         let outcome = run(start.with_env("GASNET_NO_CATCH_SIGNAL", "*"));
         assert_eq!((outcome.status, outcome.out.as_str()), (0, "all default\nall default\n"), "{outcome:?}");
     }
