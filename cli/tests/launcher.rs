@@ -66,7 +66,7 @@ fn arguments_arrive_intact_on_every_node() {
 
 #[test]
 fn environment_reaches_every_node_but_the_handoff_does_not() {
-    for start in every(3, "join env:GASNET_FOO env:OTHER env:GASNET_SCI_BOOT exit:0") {
+    for start in every(3, "join env:GASNET_FOO env:OTHER env:GASNET_SCI_BOOT fence exit:0") {
         let outcome = run(start.with_env("GASNET_FOO", "b a r").with_env("OTHER", "x=y"));
         assert_eq!(outcome.status, 0, "{outcome:?}");
         assert_eq!(outcome.out.matches("GASNET_FOO=b a r\n").count(), 3);

@@ -182,8 +182,14 @@ impl<A: Adapter> Am<A> {
     pub fn settle(&self) {
         // Relaxed: the bit never changes.
         if self.background.load(Ordering::Relaxed) & ADAPTER != 0 {
-            self.adapter.settle();
+            self.settle_adapter();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_adapter(&self) {
+        self.adapter.settle();
     }
 
     /// Sets the function for background work. Polls call it outside handlers while there is any work; it returns true if it did
