@@ -18,6 +18,7 @@ use crate::sci::delayed::{Store, Waiting};
 use crate::sci::dma::{DmaTarget, Queue};
 use crate::sci::reorder::Random;
 use crate::sci::{Adapter, Effort, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
+use crate::sync::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,12 +43,19 @@ pub(crate) struct Far<A: Adapter> {
     inner: A,
     wires: Arc<Wires<A::Remote>>,
     random: Arc<Mutex<Random>>,
+    /// The last call of `progress` has left frames. Like a network, it knows of none before it has looked.
+    expecting: Arc<AtomicBool>,
 }
 
 // Not derived, because the wires can be shared even if the maps cannot be cloned.
 impl<A: Adapter> Clone for Far<A> {
     fn clone(&self) -> Self {
-        Far { inner: self.inner.clone(), wires: self.wires.clone(), random: self.random.clone() }
+        Far {
+            inner: self.inner.clone(),
+            wires: self.wires.clone(),
+            random: self.random.clone(),
+            expecting: self.expecting.clone(),
+        }
     }
 }
 
@@ -57,7 +65,7 @@ impl<A: Adapter> Far<A> {
         let wires = Arc::new(Wires::new(inner.len()));
         let node = |(n, inner)| {
             let random = Arc::new(Mutex::new(Random::new(seed << 16 | n as u64)));
-            Far { inner, wires: wires.clone(), random }
+            Far { inner, wires: wires.clone(), random, expecting: Arc::default() }
         };
         inner.into_iter().enumerate().map(node).collect()
     }
@@ -110,21 +118,24 @@ where
     }
 
     fn is_expecting(&self) -> bool {
-        self.wires.0[self.node().0 as usize].iter().any(|frames| !frames.lock().is_empty())
+        self.expecting.load(Ordering::Relaxed) // Relaxed: a hint
     }
 
     fn progress(&self, effort: Effort) -> bool {
-        let mut came = false;
+        let (mut came, mut left) = (false, false);
         for frames in &self.wires.0[self.node().0 as usize] {
             let count = self.random.lock().below(AT_ONCE + 1);
             let due: Vec<_> = {
                 let mut frames = frames.lock();
                 let count = count.min(frames.len());
-                frames.drain(..count).collect()
+                let due = frames.drain(..count).collect();
+                left |= !frames.is_empty();
+                due
             };
             came |= !due.is_empty();
             due.into_iter().for_each(Waiting::deliver);
         }
+        self.expecting.store(left, Ordering::Relaxed); // Relaxed: a hint
         self.inner.progress(effort) || came
     }
 }

@@ -123,7 +123,6 @@ static void sender(void) {
   EXPECT(0, deck_msg_destroy(msg));
 }
 
-/* The box is full. The victim waits for room, and another one behind it. */
 /* The first survivor's four messages, and the second's, which comes as soon as there is room, and then has its turn. */
 static void receive_own_and_one_of_second(deck_msg_t msg) {
   const int all = second != first ? 5 : 4;
@@ -140,6 +139,7 @@ static void receive_own_and_one_of_second(deck_msg_t msg) {
   CHECK(own == 4, "%d messages of its own", own);
 }
 
+/* The box is full. The victim waits for room, and another one behind it. */
 static void waiter(void) {
   deck_msg_t msg = new_msg(64, DECK_AUTO);
   deck_mbox_t to;

@@ -182,14 +182,8 @@ impl<A: Adapter> Am<A> {
     pub fn settle(&self) {
         // Relaxed: the bit never changes.
         if self.background.load(Ordering::Relaxed) & ADAPTER != 0 {
-            self.settle_adapter();
+            self.adapter.settle();
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn settle_adapter(&self) {
-        self.adapter.settle();
     }
 
     /// Sets the function for background work. Polls call it outside handlers while there is any work; it returns true if it did

@@ -300,7 +300,7 @@ impl<M: RemoteMap> State<M> {
 mod tests {
     use super::*;
     use crate::sci::heap::{Heap, HeapFabric};
-    use crate::sci::{Effort, LocalMap, LocalSegment};
+    use crate::sci::{LocalMap, LocalSegment};
     use crate::sync::Ordering;
 
     /// Sends `payload; [barrier;] flag`, polling the receiver after each step. True when it ever saw the flag without

@@ -60,8 +60,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Looks of a sender that waits for room before it sleeps between them.
 const SPINS: u32 = 2000;
 
-/// A poll that has found a message already usually skips the network. Every so manieth such poll does not. The others read no clock either,
-/// so that a client that gets a message every 7 µs or more seems to pause, and the network stays warm.
+/// A poll that has found a message already usually skips the network. One such poll in `ONE_IN` does not. The others read no clock either. So
+/// a client whose polls each find a message, 7 µs or more apart, seems to pause between them, and the network stays warm.
 const ONE_IN: u32 = 8;
 
 /// Bytes of a stage from which on it is sent, although more may follow in the same poll.
