@@ -54,7 +54,8 @@ impl<A: Adapter> Deck<A> {
         }
     }
 
-    /// A message was there. Polls now and then.
+    /// A message was there, and no poll follows by itself. Polls now and then, and tells the thread that serves what the retrieval has
+    /// left due.
     #[inline(always)]
     fn found_at_once(&self) {
         // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
@@ -108,7 +109,10 @@ impl<A: Adapter> Deck<A> {
             self.am.poll();
             return match self.with(|state| state.next(id, message, &mut taken, self.am))? {
                 Next::Nothing => Err(failure),
-                next => self.finish(message, next, taken),
+                next => {
+                    self.found_at_once();
+                    self.finish(message, next, taken)
+                }
             };
         }
         let wish = Wish::new(message);
@@ -120,7 +124,11 @@ impl<A: Adapter> Deck<A> {
                 next = Ok(Next::Filled);
             }
         }
-        self.finish(message, next?, taken)
+        let next = next?;
+        if !wish.is_granted() {
+            self.found_at_once(); // a look has found it: no poll follows here, as one does behind the handler that grants a wish
+        }
+        self.finish(message, next, taken)
     }
 
     /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
