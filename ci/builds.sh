@@ -1,8 +1,9 @@
 # How the C programs are built and run; sourced after lib.sh. Bash.
 #
 # Builds are directories of target/c-tests. A row has the options of ci/c-tests that make it, the thread modes, the nodes it runs
-# on, how it starts, and further environment, which may end with a command that runs the program. Every program of a list runs
-# in every row of its table.
+# on, how it starts, and further environment, which may end with a command that runs the program. With
+# ci/test --thorough every program of a list runs in every row of its table. ci/test alone runs each program in the first row and in
+# a third of the others, the next program in another third: all of them took 28 of 88 minutes on a slow machine (2026-11).
 
 # The tables hold pairs instead of products. A test that fails for one setting, or for two together, fails here, too: every value
 # of thread mode, segment mode, debugging, compiler, kind of library, number of nodes, start and environment occurs together with

@@ -2,7 +2,8 @@
 #
 # started_in: the caller's directory. root, target, stage: the repository, cargo's target directory, and the files that a user
 # links against (lib, include, bin). CI_PROFILE: the profile of the library. It is release unless it says quick, which takes a
-# third of the time to build. A quick library has a stage and C programs of its own.
+# third of the time to build. A quick library has a stage and C programs of its own. CI_TIMED_PROFILE: the profile of the library for
+# timing mode, if it is another.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 started_in=$PWD
@@ -11,6 +12,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 case $target in /*) ;; *) target=$root/$target ;; esac
 export CARGO_TARGET_DIR=$target
 profile=${CI_PROFILE:-release}
+timed_profile=${CI_TIMED_PROFILE:-$profile}
 stage=$target/stage
 [ "$profile" = release ] || stage+=-$profile
 cores=$(nproc)
@@ -173,12 +175,13 @@ make_stage() {
 # Builds the library for timing mode (docs/timing.md) and the command whose nodes are in it, in a target directory of their own, and
 # puts them beside the stage's library, under the same names.
 make_timed_stage() {
-  local from=$target/timed/$profile to=$stage/lib/gasnet-sci/timed soname
+  local from=$target/timed/$timed_profile to=$stage/lib/gasnet-sci/timed soname
   soname=$(readlink "$stage/lib/libgasnet_sci.so")
-  [ -e "$from/libgasnet_sci.so" ] || say "building the $profile library for timing mode${build_part:-}: as long again ..."
-  CARGO_TARGET_DIR=$target/timed cargo_build "the $profile library for timing mode" --profile "$profile" --features timed ||
-    not_built "the $profile build for timing mode"
+  [ -e "$from/libgasnet_sci.so" ] || say "building the $timed_profile library for timing mode${build_part:-}: as long again ..."
+  CARGO_TARGET_DIR=$target/timed cargo_build "the $timed_profile library for timing mode" --profile "$timed_profile" --features timed ||
+    not_built "the $timed_profile build for timing mode"
   mkdir -p "$to"
+  cmp -s "$from/libgasnet_sci.so" "$to/$soname" || rm -f "$stage/lib/libgasnet_sci_timed.a" # perhaps of another profile
   put "$from/libgasnet_sci.so" "$to/$soname"
   [ "$(readlink "$to/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$to/libgasnet_sci.so"
   put "$from/gasnet-sci" "$to/gasnet-sci"
