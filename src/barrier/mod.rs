@@ -98,14 +98,20 @@ struct State {
     /// True after the first notify. `phase` alone would not show that, because it wraps to 0.
     begun: Cell<bool>,
     consensus: Cell<Consensus>,
-    /// The stage of the plan.
-    stage: Cell<usize>,
+    /// The stage of the plan. As narrow as `heard`, beside which it lies: one store begins both (2 instructions of 341).
+    stage: Cell<u32>,
     /// Number of members that the stage hears, from the first one on, whose words are part of `consensus`.
-    heard: Cell<usize>,
+    heard: Cell<u32>,
     /// Threads that are telling a stage but the first.
     telling: Cell<u32>,
     /// The cells have been told that later stages are to come.
     owes: Cell<bool>,
+}
+
+impl State {
+    fn stage(&self) -> usize {
+        self.stage.get() as usize
+    }
 }
 
 /// The members of a barrier, and the cells through which they see each other's arrivals.
@@ -221,7 +227,7 @@ impl Barrier {
         self.advance(cells);
         self.state.with(|s| {
             // Another thread's poll may have told the last stage meanwhile.
-            if s.stage.get() + 1 < self.plan.stages().len() {
+            if s.stage() + 1 < self.plan.stages().len() {
                 s.owes.set(true);
                 cells.owe(true);
             }
@@ -273,16 +279,16 @@ impl Barrier {
 
     /// The last stage has begun, and no thread is still telling one.
     fn is_told(&self, s: &State) -> bool {
-        s.stage.get() + 1 == self.plan.stages().len() && s.telling.get() == 0
+        s.stage() + 1 == self.plan.stages().len() && s.telling.get() == 0
     }
 
     /// Takes the next step of a phase: the stage that the caller then tells, and what. `None`: there is none now.
     fn next(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> Option<(usize, usize, CellWord)> {
-        let (stages, stage) = (self.plan.stages(), s.stage.get() + 1);
+        let (stages, stage) = (self.plan.stages(), s.stage() + 1);
         if !s.pending.get() || stage == stages.len() || !self.has_heard(cells, s) {
             return None;
         }
-        s.stage.set(stage);
+        s.stage.set(stage as u32);
         s.heard.set(0);
         s.telling.set(s.telling.get() + 1);
         if stage + 1 == stages.len() && s.owes.replace(false) {
@@ -304,8 +310,8 @@ impl Barrier {
     #[inline]
     fn has_heard(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> bool {
         let phase = s.phase.get();
-        let hear = &self.plan.stages()[s.stage.get()].hear;
-        while let Some(member) = hear.get(s.heard.get()) {
+        let hear = &self.plan.stages()[s.stage()].hear;
+        while let Some(member) = hear.get(s.heard.get() as usize) {
             let word = CellWord(cells.arrival(*member as usize, phase as usize & 1));
             let Some(arrival) = word.arrival(phase) else { return false };
             s.consensus.set(s.consensus.get().and(arrival));

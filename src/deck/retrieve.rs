@@ -117,18 +117,21 @@ impl<A: Adapter> Deck<A> {
         }
         let wish = Wish::new(message);
         let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
-        let mut next = self.waiting.wait(self.am, &keys, until, || self.look_for(id, &wish, &mut taken));
-        if next.is_err() {
-            self.with(|state| state.forget(id, wish.listed()));
-            if wish.is_granted() {
-                next = Ok(Next::Filled);
+        let next = self.waiting.wait(self.am, &keys, until, || self.look_for(id, &wish, &mut taken));
+        // Asked before `next` is looked at, which was stored byte by byte a moment ago: a wider load has to wait for that.
+        if wish.is_granted() {
+            return Ok(());
+        }
+        match next {
+            Ok(next) => {
+                self.found_at_once(); // a look has found it: no poll follows here, as one does behind the handler that grants a wish
+                self.finish(message, next, taken)
+            }
+            Err(failure) => {
+                self.with(|state| state.forget(id, wish.listed()));
+                if wish.is_granted() { Ok(()) } else { Err(failure) }
             }
         }
-        let next = next?;
-        if !wish.is_granted() {
-            self.found_at_once(); // a look has found it: no poll follows here, as one does behind the handler that grants a wish
-        }
-        self.finish(message, next, taken)
     }
 
     /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
