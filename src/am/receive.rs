@@ -214,6 +214,7 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
     ) {
+        slot.will_read(meta);
         let part = if meta.handler() < FIRST_CLIENT { PART_OF_OWN } else { PART };
         self.run_request_with(am, peer, from, index, slot, meta, meta.holds_buffer(), part);
     }
@@ -368,6 +369,7 @@ impl<A: Adapter> Inbox<A> {
         slot: &Slot<'_, A::Local>,
         meta: Meta,
     ) -> bool {
+        slot.will_read(meta);
         let whole = match meta.carry() {
             Some(Carry::Stream) => am.stream_in(self, peer, index, slot, meta),
             _ => Some(meta),
