@@ -2,10 +2,14 @@
 #
 # Builds are directories of target/c-tests. A row has the options of ci/c-tests that make it, the thread modes, the nodes it runs
 # on, how it starts, and further environment, which may end with a command that runs the program. With
-# ci/test --thorough every program of a list runs in every row of its table. ci/test alone runs each program in the first row and in
-# a third of the others, the next program in another third: all of them took 28 of 88 minutes on a slow machine (2026-11).
+# ci/test --thorough every program of a list runs in every row of its table. ci/test alone runs a program in the first row and in a
+# third of the others: all of them took 28 of 88 minutes on a slow machine (2026-11).
 
-# The tables hold pairs instead of products. A test that fails for one setting, or for two together, fails here, too: every value
+# True if the program at PLACE (from 1) of its list runs in ROW (from 0) of its table, if SHARE programs share the rows. The rows of one
+# program have all values of each setting, which ci/pairs checks; without the tenth they would not.
+takes_part() { (($1 == 0 || ($1 + $1 / 10 + $2) % $3 == 0)); } # ROW PLACE SHARE
+
+# The tables hold pairs instead of products. A test that fails for one setting, or for two together, fails in a row, too: every value
 # of thread mode, segment mode, debugging, compiler, kind of library, number of nodes, start and environment occurs together with
 # every value of each other. Exception: a number of nodes meets only the environments that `base_pairs` and `transfer_pairs` list,
 # because one node has no peer, and many (5, 7, 8) take long. Simulated annealing over the ten builds below found the least number

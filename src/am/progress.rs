@@ -135,7 +135,7 @@ impl<A: Adapter> Am<A> {
     /// The end of a poll that has found something in the inbox, or not: what it does besides.
     #[inline(always)]
     fn look_further(&self, found: bool, look: Look) -> Looked {
-        // Relaxed: a hint. The thread that adds work polls it itself, or waits for it.
+        // Relaxed: a hint. The thread that adds work polls it itself, waits for it, or rings who serves.
         match self.background.load(Ordering::Relaxed) {
             0 => Looked { did: found, is_whole: true },
             _ => self.do_further_work(found, look),

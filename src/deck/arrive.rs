@@ -99,7 +99,9 @@ impl<A: Adapter> Deck<A> {
             self.waiting.rouse(key);
         }
         if node == self.me() && self.am.has_work() {
-            self.waiting.ring(); // no poll follows here, as one does behind a handler
+            // No poll follows here, as one does behind a handler, and nobody need be serving: the thread that waited for this message may
+            // have been the one, and computes from now on.
+            self.am.poll();
         }
     }
 

@@ -18,13 +18,11 @@ const PER_NODE: usize = 16 << 16;
 const KEPT: usize = 64;
 
 impl<A: Adapter> Deck<A> {
-    /// Has `due` sent by the next poll outside handlers. A handler's own thread does that; else the thread that serves is woken.
+    /// Has `due` sent by the next poll outside handlers, and wakes the thread that serves.
     pub(super) fn due(&self, due: Due) {
         self.with(|state| state.due.push_back(due));
         self.am.background(1);
-        if !self.am.in_handler() {
-            self.waiting.ring();
-        }
+        self.waiting.ring();
     }
 
     /// As [`Self::due`], because of something that `source` has sent. A node that sends and takes nothing itself would let the list

@@ -165,7 +165,7 @@ impl<A: Adapter> Deck<A> {
         let farewell = self.with(|state| state.post_ended(handle.sender, back));
         match &result {
             Ok(()) => Self::count(&self.sent, 1),
-            Err(_) => self.waiting.wake(Key::Sender(handle.sender)),
+            Err(_) => self.waiting.wake_all(Key::Sender(handle.sender)), // the first may need more than came back
         }
         if let Some(id) = farewell {
             self.due(Due::Forgot(id));

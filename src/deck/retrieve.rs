@@ -120,11 +120,15 @@ impl<A: Adapter> Deck<A> {
         let next = self.waiting.wait(self.am, &keys, until, || self.look_for(id, &wish, &mut taken));
         // Asked before `next` is looked at, which was stored byte by byte a moment ago: a wider load has to wait for that.
         if wish.is_granted() {
+            // A thread that serves one message need not look at background work behind it, and another may compute from now on.
+            if self.am.has_work() {
+                self.am.poll();
+            }
             return Ok(());
         }
         match next {
             Ok(next) => {
-                self.found_at_once(); // a look has found it: no poll follows here, as one does behind the handler that grants a wish
+                self.found_at_once();
                 self.finish(message, next, taken)
             }
             Err(failure) => {

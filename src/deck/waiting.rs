@@ -41,6 +41,8 @@ pub enum Key {
     Request(u32),
     /// This object of the program.
     Object(usize),
+    /// The thread with this ticket ([`Waiting::ticket`]).
+    Ticket(u64),
 }
 
 impl Key {
@@ -52,6 +54,7 @@ impl Key {
             Key::Sender(number) => (3, number.into()),
             Key::Request(number) => (4, number.into()),
             Key::Object(number) => (5, number as u64),
+            Key::Ticket(number) => (6, number),
         };
         kind << 56 | value // addresses of programs have fewer bits
     }
@@ -96,6 +99,8 @@ pub struct Waiting<A: Adapter> {
     events: AtomicU64,
     /// Calls of `changed`.
     changes: AtomicU64,
+    /// Tickets given.
+    tickets: AtomicU64,
     /// Wakes the thread that serves, should it sleep.
     bell: A::RemoteInterrupt,
 }
@@ -111,6 +116,7 @@ impl<A: Adapter> Waiting<A> {
             count: AtomicU32::new(0),
             events: AtomicU64::new(0),
             changes: AtomicU64::new(0),
+            tickets: AtomicU64::new(0),
             bell,
         }
     }
@@ -166,6 +172,11 @@ impl<A: Adapter> Waiting<A> {
         }
     }
 
+    /// A number that no other wait has.
+    pub fn ticket(&self) -> u64 {
+        self.tickets.fetch_add(1, Ordering::Relaxed) // Relaxed: a number, alone
+    }
+
     /// Wakes the thread that serves, should it sleep, so that it polls. Allowed in any thread.
     pub fn ring(&self) {
         self.bell.trigger_if_armed();
@@ -203,7 +214,8 @@ impl<A: Adapter> Waiting<A> {
         }
     }
 
-    /// Waits until `look` returns something, or fails, and serves messages meanwhile. The caller has looked before, in vain.
+    /// Waits until `look` returns something, or fails, and serves messages meanwhile. The caller has looked before, in vain. Without keys
+    /// the thread looks each millisecond, since nobody wakes it.
     pub fn wait<T>(
         &self,
         am: &Am<A>,
@@ -211,8 +223,7 @@ impl<A: Adapter> Waiting<A> {
         until: Until,
         mut look: impl FnMut() -> Outcome<Option<T>>,
     ) -> Outcome<T> {
-        // Nobody wakes a thread without a key, and one whose time is short must not wait for the end of a sleep.
-        if !self.threaded || (keys.is_empty() && matches!(until, Until::Time(_))) {
+        if !self.threaded || keys.is_empty() {
             return self.serve(am, keys, until, &mut look);
         }
         loop {

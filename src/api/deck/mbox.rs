@@ -8,6 +8,7 @@ use super::{DESTROYED, GIVEN, Object, deck, hand_out, number, object, shared, st
 use crate::deck::Failure;
 use crate::deck::engine::Handle;
 use crate::deck::owner::Credit;
+use crate::deck::waiting::Key;
 use crate::os::event;
 use crate::sync::fixed::{AtomicBool, Ordering};
 use std::ffi::{c_char, c_int};
@@ -291,7 +292,9 @@ pub unsafe extern "C" fn deck_mbox_fd(mbox: *mut deck_mbox) -> c_int {
         // Relaxed: the first caller starts it, and nothing else is read on account of it.
         if !SERVED.swap(true, Ordering::Relaxed) {
             let serve = || {
-                let _ = deck.waiting.wait(deck.am(), &[], crate::deck::Until::Forever, || Ok(None::<()>));
+                // It waits for what never comes, and so serves until the process ends.
+                let nothing = Key::Ticket(deck.waiting.ticket());
+                let _ = deck.waiting.wait(deck.am(), &[nothing], crate::deck::Until::Forever, || Ok(None::<()>));
             };
             let started = std::thread::Builder::new().name("deck-poll".into()).spawn(serve);
             if let Err(error) = started {

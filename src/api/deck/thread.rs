@@ -137,13 +137,11 @@ pub extern "C" fn deck_thread_self() -> *mut deck_thread {
     SELF.with(Cell::get)
 }
 
-/// What a semaphore has. Each thread that waits gets a number.
+/// What a semaphore has. Each thread that waits has a ticket.
 #[derive(Default)]
 struct Count {
     /// How many may pass without waiting.
     value: u64,
-    /// The number of the next thread that waits.
-    next: u64,
     /// Those who wait, in the order in which they came.
     waiting: VecDeque<u64>,
     /// Those who waited and may pass, and have not seen it yet.
@@ -237,8 +235,7 @@ pub unsafe extern "C" fn deck_sem_p_timed(sem: *mut deck_sem, time: i64) -> c_in
         if let Some(failure) = until.over() {
             return Err(failure);
         }
-        let number = own.next;
-        own.next += 1;
+        let number = deck.waiting.ticket();
         own.waiting.push_back(number);
         drop(own);
         let passes = |count: &mut Count| {
@@ -246,7 +243,7 @@ pub unsafe extern "C" fn deck_sem_p_timed(sem: *mut deck_sem, time: i64) -> c_in
             at.map(|at| count.passed.swap_remove(at))
         };
         let look = || Ok(passes(&mut count.lock()).map(drop));
-        let waited = deck.waiting.wait(deck.am(), &[Key::Object(sem as usize + 1 + number as usize)], until, look);
+        let waited = deck.waiting.wait(deck.am(), &[Key::Ticket(number)], until, look);
         waited.or_else(|failure| {
             let mut own = count.lock();
             own.waiting.retain(|waits| *waits != number);
@@ -271,7 +268,7 @@ pub unsafe extern "C" fn deck_sem_v(sem: *mut deck_sem) -> c_int {
             Some(number) => {
                 own.passed.push(number);
                 drop(own);
-                deck.waiting.wake(Key::Object(sem as usize + 1 + number as usize));
+                deck.waiting.wake(Key::Ticket(number));
             }
         }
         Ok(())
