@@ -151,6 +151,8 @@ deck-testgive-beside   |         | noise
 deck-testmany          |         |
 deck-testmany-beside   |         |
 deck-testfair          |         |
+deck-testroom          |         |
+deck-testroom-beside   |         |
 deck-testlimits        |         | noise
 deck-testchurn         |         |
 deck-testcoll          |         | noise

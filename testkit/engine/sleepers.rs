@@ -31,15 +31,10 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
-        Scene::of(true, 1)
-    }
-
-    /// Nodes of several threads or of one, which look so often before they sleep.
-    fn of(threaded: bool, spin: u32) -> Scene {
         let fabric = HeapFabric::sleeping_soundly(2);
         let adapters = [0, 1].map(|node| Heap::join(&fabric, NodeId(node)).unwrap());
-        let mut shape = Shape { threaded, acquainted: true, ..Shape::new(2, 4) };
-        shape.config.spin = Some(spin);
+        let mut shape = Shape { threaded: true, acquainted: true, ..Shape::new(2, 4) };
+        shape.config.spin = Some(1);
         let party = Party::new(&shape, &adapters, Options { limit: 1000, boxes: 4, heap: 4096, near: true }, |_, _| ());
         // Nodes have threads of their own here, so there is no work but what calls leave.
         party.0.iter().for_each(|member| member.deck.am().background(-1));
@@ -192,22 +187,6 @@ fn what_a_post_to_the_own_node_leaves_due_goes_out_while_the_server_sleeps() {
         assert_eq!(scene.soon(takes, "who takes"), [1, 2, 3]);
         scene.end();
         serves.recv().unwrap();
-    });
-}
-
-/// A node of one thread looks for a message, gets it, and then computes. The credits go back before that.
-#[test]
-fn what_a_message_leaves_due_goes_out_before_the_lone_thread_that_waited_for_it_computes() {
-    let scene = Scene::of(false, u32::MAX);
-    let _watch = Watchdog::start();
-    let (own, there) = scene.with_credits(ONE);
-    std::thread::scope(|scope| {
-        let takes = run(scope, || take(scene.deck(0), &own));
-        std::thread::sleep(Duration::from_millis(20)); // it looks, and finds nothing
-        post(scene.deck(1), &there, 1);
-        assert_eq!(scene.soon(takes, "who takes"), 1);
-        let until = Until::Time(Instant::now() + Duration::from_secs(2));
-        assert_eq!(scene.deck(1).post(&there, &letter(&[2]), until), Ok(()), "there is room");
     });
 }
 

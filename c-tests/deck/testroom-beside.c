@@ -1,0 +1,3 @@
+/* testroom.c in a program that has attached to GASNet, in each of its thread modes. */
+#define BESIDE_GASNET
+#include "testroom.c"
