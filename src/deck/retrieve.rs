@@ -118,24 +118,20 @@ impl<A: Adapter> Deck<A> {
         let wish = Wish::new(message);
         let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
         let next = self.waiting.wait(self.am, &keys, until, || self.look_for(id, &wish, &mut taken));
-        // Asked before `next` is looked at, which was stored byte by byte a moment ago: a wider load has to wait for that.
+        // `next` is looked at last: it was stored byte by byte a moment ago, and a wider load has to wait for that.
+        if !wish.is_granted() && next.is_err() {
+            self.with(|state| state.forget(id, wish.listed())); // it may be granted in the last moment
+        }
         if wish.is_granted() {
-            // A thread that serves one message need not look at background work behind it, and another may compute from now on.
+            // The step that ran the handler need not have looked at background work, and the program may compute from now on.
             if self.am.has_work() {
                 self.am.poll();
             }
             return Ok(());
         }
-        match next {
-            Ok(next) => {
-                self.found_at_once();
-                self.finish(message, next, taken)
-            }
-            Err(failure) => {
-                self.with(|state| state.forget(id, wish.listed()));
-                if wish.is_granted() { Ok(()) } else { Err(failure) }
-            }
-        }
+        let next = next?;
+        self.found_at_once();
+        self.finish(message, next, taken)
     }
 
     /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
