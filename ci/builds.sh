@@ -6,7 +6,8 @@
 # third of the others: all of them took 28 of 88 minutes on a slow machine (2026-11).
 
 # True if the program at PLACE (from 1) of its list runs in ROW (from 0) of its table, if SHARE programs share the rows. The choice moves
-# on by a row after each ten, so that each program meets all values of each setting. ci/pairs checks that.
+# on by a row after each ten, so that each program meets all values of each setting on several nodes, but one that ci/pairs names.
+shared_by=3
 takes_part() { (($1 == 0 || ($1 + $1 / 10 + $2) % $3 == 0)); } # ROW PLACE SHARE
 
 # The tables hold pairs instead of products. A test that fails for one setting, or for two together, fails in a row, too: every value

@@ -9,7 +9,7 @@
 enum { TAKE = GEX_AM_INDEX_BASE };
 static pthread_key_t key;
 static gex_Rank_t peer;
-static int taken; /* handlers of several threads may count at the same time: so does each message to the own process */
+static int taken; /* atomic: a thread that sends to its own process runs the handler itself, beside other threads */
 
 static void take(gex_Token_t token, void *buf, size_t nbytes, gex_AM_Arg_t byte) {
   size_t i;

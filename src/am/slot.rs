@@ -305,8 +305,9 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     }
 
     /// Asks for the slot's other line, if the payload of the message that waits here goes on there. It comes while the engine finds the
-    /// handler: there and back with 100 bytes each way takes 318 instead of 350 ns where the cores share a cache, 508 to 635 instead of
-    /// 834 to 992 where they share none. Payloads in the ring gain nothing: their reader asks for many lines at once (2026-11, EPYC VM).
+    /// handler: there and back with 100 bytes each way takes 192 to 251 instead of 279 to 326 ns where the cores share a cache, 508 to 635
+    /// instead of 834 to 992 where they share none. Payloads in the ring gain nothing: their reader asks for many lines
+    /// at once (2026-11, EPYC VM).
     #[inline(always)]
     pub fn will_read(&self, meta: Meta) {
         if meta.carry() == Some(Carry::Inline) && inline_offset(meta.args()) + meta.len() > LINE {

@@ -98,7 +98,7 @@ struct State {
     /// True after the first notify. `phase` alone would not show that, because it wraps to 0.
     begun: Cell<bool>,
     consensus: Cell<Consensus>,
-    /// The stage of the plan. As narrow as `heard`: one store then begins both (2 instructions of 341).
+    /// The stage of the plan. It and `heard` have 32 bits, so that one store begins both: 683 -> 679 instructions of two nodes.
     stage: Cell<u32>,
     /// Number of members that the stage hears, from the first one on, whose words are part of `consensus`.
     heard: Cell<u32>,

@@ -1,7 +1,8 @@
 //! How threads of a node wait: one serves messages, the others sleep until somebody has something for them.
 //!
 //! Rules:
-//! 1. A thread that waits and finds no other serving serves. When it is done it wakes one that sleeps, which then serves.
+//! 1. A thread that waits and finds no other serving serves. One without a key always does, since nobody would wake it. When it is
+//!    done it wakes one that sleeps, which then serves.
 //! 2. A thread that sleeps is in the list, with the keys that it waits for, before it looks once more. So nobody who changes
 //!    something before that look, or wakes the key after it, is missed.
 //! 3. Every sleep is bounded.
@@ -215,7 +216,7 @@ impl<A: Adapter> Waiting<A> {
     }
 
     /// Waits until `look` returns something, or fails, and serves messages meanwhile. The caller has looked before, in vain. Without keys
-    /// the thread looks each millisecond, since nobody wakes it.
+    /// the thread looks at least each millisecond (rule 1).
     pub fn wait<T>(
         &self,
         am: &Am<A>,
