@@ -99,6 +99,8 @@ HOLDS(memvec, offsetof(gasnet_memvec_t, addr) == 0 && offsetof(gasnet_memvec_t, 
 HOLDS(entry, offsetof(gasnet_handlerentry_t, index) == 0 && offsetof(gasnet_handlerentry_t, fnptr) == sizeof(void *));
 HOLDS(handle, sizeof(gasnet_handle_t) <= sizeof(gasnet_register_value_t));
 HOLDS(valget_handle, sizeof(gasnet_valget_handle_t) <= sizeof(gasnet_register_value_t));
+HOLDS(words, GASNETI_HIWORD(0x12345678fedcba98) == 0x12345678 && GASNETI_LOWORD(0x12345678fedcba98) == 0xfedcba98);
+HOLDS(words_joined, GASNETI_MAKEWORD(0x12345678, (int32_t)-2) == 0x12345678fffffffe && GASNETI_MAKEWORD(-1, 5) == 0xffffffff00000005);
 HOLDS(token_pasting, sizeof(_STRINGIFY(GASNET_CONDUIT_NAME)) == sizeof(GASNET_CONDUIT_NAME_STR));
 
 /* Each name of the Extended API returns and takes the types that are documented (contract: extended.md sections 2-8). */

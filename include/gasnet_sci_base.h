@@ -147,6 +147,12 @@
 #else
 #define GASNETI_SCI_AS(type, value) ((type)(value))
 #endif
+/* A pointer or an integer as two message arguments, and back: uint32_t GASNETI_HIWORD(x), GASNETI_LOWORD(x), and
+ * uint64_t GASNETI_MAKEWORD(hi, lo), which takes the low 32 bits of each, whatever their signs. */
+#define GASNETI_HIWORD(x) GASNETI_SCI_AS(uint32_t, GASNETI_SCI_AS(uint64_t, x) >> 32)
+#define GASNETI_LOWORD(x) GASNETI_SCI_AS(uint32_t, GASNETI_SCI_AS(uint64_t, x) & 0xffffffff)
+#define GASNETI_MAKEWORD(hi, lo)                                                                                     \
+  (GASNETI_SCI_AS(uint64_t, hi) << 32 | (GASNETI_SCI_AS(uint64_t, lo) & 0xffffffff))
 typedef void *gasneti_sci_memory_t;
 typedef const void *gasneti_sci_source_t;
 /* The inline functions stand between these two. They are C, so their casts have the C form. */

@@ -232,11 +232,15 @@
 #else
 #define gasnett_constant_p(e) 0
 #endif
-/* void gasnett_unreachable(): control never comes here. gasnett_assume(c): c holds; evaluated at most once. */
+/* void gasnett_unreachable(): control never comes here. gasnett_assume(c): c holds; evaluated at most once.
+ * Configure scripts look for gasneti_builtin_unreachable. They copy the text of some expansions into headers that must compile
+ * without ours: of these three, of GASNETT_PREDICT_*, the attributes and gasnett_spinloop_hint. So those name nothing of ours. */
 #if GASNETT_USE_BUILTIN_UNREACHABLE
 #define gasnett_unreachable() __builtin_unreachable()
+#define gasneti_builtin_unreachable() __builtin_unreachable()
 #else
 #define gasnett_unreachable() ((void)0)
+#define gasneti_builtin_unreachable() ((void)0)
 #endif
 #if GASNETT_USE_BUILTIN_ASSUME && GASNETT_USE_BUILTIN_UNREACHABLE
 #define gasnett_assume(c) ((c) ? (void)0 : __builtin_unreachable())

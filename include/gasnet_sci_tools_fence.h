@@ -45,17 +45,15 @@ GASNETI_SCI_INLINE void gasneti_sci_mb(void) {
 #define gasnett_weak_mb() gasneti_sci_mb()
 #endif
 
-GASNETI_SCI_INLINE void gasneti_sci_spin(void) {
+/* A pause for a loop that polls memory. Clients copy the text of the expansion, so it names nothing of ours, and __extension__
+ * keeps -pedantic silent about it. */
 #if defined(__x86_64__) || defined(__i386__)
-  __asm__ __volatile__("pause" : : : "memory");
+#define gasnett_spinloop_hint() (__extension__({ __asm__ __volatile__("pause" : : : "memory"); }))
 #elif defined(__aarch64__)
-  __asm__ __volatile__("isb" : : : "memory"); /* yield does nothing on most cpus */
+#define gasnett_spinloop_hint() (__extension__({ __asm__ __volatile__("isb" : : : "memory"); })) /* yield does nothing on most cpus */
 #else
-  gasneti_sci_compiler_fence();
+#define gasnett_spinloop_hint() (__extension__({ __asm__ __volatile__("" : : : "memory"); }))
 #endif
-}
-/* A pause for a loop that polls memory. */
-#define gasnett_spinloop_hint() gasneti_sci_spin()
 /* Lets another thread have the cpu. */
 #define gasnett_sched_yield() ((void)sched_yield())
 /* int gasnett_nsleep(uint64_t ns): sleeps at least `ns` nanoseconds, also if signals arrive, and returns 0. */

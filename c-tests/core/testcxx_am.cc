@@ -20,6 +20,9 @@ extern "C" void tell_h(gasnet_token_t token, gasnet_handlerarg_t hi, gasnet_hand
   gasnet_node_t from = 0;
   GASNET_SAFE(gasnet_AMGetMsgSource(token, &from));
   told[from] = reinterpret_cast<void *>(PASTE_UNPACK(hi, lo));
+  void *joined = reinterpret_cast<void *>(GASNETI_MAKEWORD(hi, lo));
+  CHECK(joined == told[from], "%p", joined);
+  CHECK(static_cast<gasnet_handlerarg_t>(GASNETI_HIWORD(joined)) == hi && static_cast<gasnet_handlerarg_t>(GASNETI_LOWORD(joined)) == lo, "%p", joined);
   TEST_COUNT(&known);
 }
 

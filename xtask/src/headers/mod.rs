@@ -4,6 +4,7 @@
 mod checks;
 mod compile;
 mod dialects;
+mod expansions;
 mod names;
 mod refusals;
 
@@ -46,6 +47,7 @@ pub fn run(repo: &Repo, update: bool) -> Result<bool> {
     let mut checks = Checks::new(repo, directory.path());
     dialects::add(&mut checks)?;
     names::add(&mut checks)?;
+    expansions::add(&mut checks)?;
     refusals::add(&mut checks)?;
     checks.run(&verdicts)?;
     Ok(verdicts.finish())
