@@ -82,9 +82,14 @@ int main(int argc, char **argv) {
       e = gex_NBI_EndAccessRegion(0);
       (void)gex_Event_QueryLeaf(gex_Event_QueryLeaf(e, GEX_EC_GET), GEX_EC_LC);
       break;
+    case 33: /* in debug builds: a test after the wait */
+      e = gex_RMA_GetNB(tm, local, peer, to, 8192, 0);
+      gex_Event_Wait(e);
+      if (gex_Event_Test(e) == GASNET_OK) return end();
+      break;
     default: say("ERROR: no mistake %d", number), errors++;
   }
-  if (number == 0 && me == 0) say("32 mistakes");
+  if (number == 0 && me == 0) say("33 mistakes");
   if (number && me == 0) say("ERROR: still alive"), errors++;
   return end();
 }

@@ -212,6 +212,13 @@ pub fn test(event: usize, whose: Whose) -> Result<bool, Error> {
     is_leaf_done(event)?.map_or_else(|| refused(event, NotLive::Synced), Ok)
 }
 
+/// Whether the event is dead: its root was synced before.
+#[cold]
+#[inline(never)]
+pub fn is_dead(event: usize) -> bool {
+    event != 0 && find(event & !PARTS, Whose::Any).err() == Some(NotLive::Synced)
+}
+
 /// A caller's array of events, or of other words of which 0 means nothing.
 #[derive(Clone, Copy)]
 pub struct Events {

@@ -23,9 +23,12 @@ fn handles_are_never_small_and_lead_back() {
         let wrong = [0, 1, handle & 0xffff_ffff, handle + (1 << 32), handle + (8 << 32), handle | 0x8000_0000, !0];
         for wrong in wrong {
             assert_eq!(find(wrong, whose).err(), Some(NotLive::Unknown), "{wrong:#x}");
+            assert!(!is_dead(wrong), "{wrong:#x}");
         }
+        assert!(!is_dead(handle));
         assert_eq!(test(handle, whose), Ok(true));
         assert_eq!(find(handle, whose).err(), Some(NotLive::Synced));
+        assert!(is_dead(handle) && is_dead(handle | (Part::Local as usize) << PART), "with its leaves");
         let (again, taken) = take();
         assert_eq!(taken.0, id, "the last given is taken next");
         assert_eq!(find(handle, whose).err(), Some(NotLive::Synced), "its new use is another handle");

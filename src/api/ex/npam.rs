@@ -56,7 +56,13 @@ fn check(wish: &Wish) -> Result<usize, Error> {
     }
     let event = event as usize;
     let is_reply = what & GASNETI_SCI_NPAM_REPLY != 0;
-    if client.is_null() != (event == 0) || event == DEFER || (event == GROUP && is_reply) {
+    let is_wrong = if client.is_null() {
+        // Only debug builds refuse it (ex-core.md §12); clients are known that pass `GEX_EVENT_NOW`.
+        event != 0 && Job::get()?.client().debug
+    } else {
+        event == 0 || event == DEFER || (event == GROUP && is_reply)
+    };
+    if is_wrong {
         return bad_arg(format_args!("lc_opt {event:#x} with a buffer at {client:p}"));
     }
     Ok(most.min(most_of_all))
@@ -85,7 +91,8 @@ fn open(
     own.node.set(node);
     own.token.set(token);
     own.dest.set(wish.dest);
-    own.event.set(if wish.event as usize > GROUP { wish.event } else { null_mut() });
+    let is_place = !wish.client.is_null() && wish.event as usize > GROUP;
+    own.event.set(if is_place { wish.event } else { null_mut() });
     own.lent.set(lent.map(|lent| lent.index));
     own.shown.set(gasneti_sci_srcdesc_t { addr, size });
     Ok(own.shown.as_ptr())
