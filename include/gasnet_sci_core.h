@@ -43,13 +43,22 @@ extern volatile int gasnet_frozen;
 
 /* ---- init, attach, exit ---- */
 
-/* Strings that launchers and drivers look for in the executable. */
+/* Strings that launchers and drivers look for in the executable. Some know a fixed list of conduits. Where the library is
+ * installed under another conduit's name too, that conduit's directory of headers has a file that says its name. */
+#if defined(__has_include)
+#if __has_include(<gasnet_sci_conduit.h>)
+#include <gasnet_sci_conduit.h>
+#endif
+#endif
+#ifndef GASNETI_SCI_CONDUIT_STR
+#define GASNETI_SCI_CONDUIT_STR "SCI"
+#endif
 #define GASNETI_SCI_IDENT                                                                                            \
   "$GASNetConfig: (libgasnet_sci) " GASNET_CONFIG_STRING " $\0"                                                      \
   "$GASNetAPIVersion: 1 $\0"                                                                                         \
   "$GASNetThreadModel: GASNET_" GASNETI_SCI_THREADS_STR " $\0"                                                       \
   "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $\0"                                                   \
-  "$GASNetConduitName: SCI $\0"                                                                                      \
+  "$GASNetConduitName: " GASNETI_SCI_CONDUIT_STR " $\0"                                                               \
   "$GASNetCoreLibraryName: SCI $\0"                                                                                  \
   "$GASNetCoreLibraryVersion: " GASNET_CORE_VERSION_STR " $\0"                                                       \
   "$GASNetExtendedLibraryName: SCI $\0"                                                                              \
