@@ -3,11 +3,15 @@
  *                                          to nodes that they have not talked to before. Each prints its process id, at the end its rounds
  *   strangers attack FROM PORT NODES LAYOUT HELD
  *                                          comes from the address FROM to a node's port, in every wrong way; then holds HELD connections
- *                                          that say nothing, or half of what they should, until standard input ends */
+ *                                          that say nothing, or half of what they should, until standard input ends
+ *   strangers syn NET PORT COUNT           begins COUNT connections to a node's port and leaves them there: TCP's first packet, from addresses
+ *                                          NET.0.0 on, which never answer. Needs root */
 #include <gasnet.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +185,53 @@ static int attack(char **argv) {
   return wrong > 100 ? 100 : wrong;
 }
 
+/* The Internet checksum of `count` bytes, an even number. */
+static uint16_t checksum(const void *bytes, size_t count, uint32_t sum) {
+  const unsigned char *at = (const unsigned char *)bytes;
+  size_t i;
+  for (i = 0; i < count; i += 2) sum += (uint32_t)at[i] << 8 | at[i + 1];
+  while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
+  return htons((uint16_t)~sum);
+}
+
+static int syn(char **argv) {
+  const int count = atoi(argv[4]), fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW); /* this kind gets no packet, and sends whole ones */
+  struct {
+    struct iphdr ip;
+    struct tcphdr tcp;
+  } packet;
+  int i;
+  if (fd < 0) return perror("strangers: a raw socket"), 90;
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (i = 0; i < count; i++) {
+    const uint32_t source = ntohl(inet_addr(argv[2])) + 2 + (uint32_t)i, target = INADDR_LOOPBACK;
+    memset(&packet, 0, sizeof packet);
+    packet.ip.version = 4;
+    packet.ip.ihl = sizeof packet.ip / 4;
+    packet.ip.tot_len = htons(sizeof packet);
+    packet.ip.ttl = 64;
+    packet.ip.protocol = IPPROTO_TCP;
+    packet.ip.saddr = htonl(source);
+    packet.ip.daddr = htonl(target);
+    packet.ip.check = checksum(&packet.ip, sizeof packet.ip, 0);
+    packet.tcp.source = htons((uint16_t)(1024 + i));
+    packet.tcp.dest = htons((uint16_t)atoi(argv[3]));
+    packet.tcp.seq = htonl((uint32_t)i);
+    packet.tcp.doff = sizeof packet.tcp / 4;
+    packet.tcp.syn = 1;
+    packet.tcp.window = htons(65535);
+    packet.tcp.check = checksum(&packet.tcp, sizeof packet.tcp,
+                                (source >> 16) + (source & 0xffff) + (target >> 16) + (target & 0xffff) + IPPROTO_TCP +
+                                    (uint32_t)sizeof packet.tcp);
+    if (sendto(fd, &packet, sizeof packet, 0, (struct sockaddr *)&to, sizeof to) != (ssize_t)sizeof packet)
+      return perror("strangers: a packet"), 91;
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 4 && strcmp(argv[1], "syn") == 0) return syn(argv);
   if (argc > 6 && strcmp(argv[1], "attack") == 0) return attack(argv);
   return job(argc, argv);
 }

@@ -127,11 +127,6 @@
 #define GASNETI_SCI_HSL_INIT 1213418569
 
 /*
- Weight of a look by a wait, in polls: a wait makes a gap between looks, in which other peers' messages wait.
- */
-#define GASNETI_SCI_WAIT_WEIGHT 4
-
-/*
  Bytes from one slot to the next.
  */
 #define GASNETI_SCI_SLOT_BYTES 128

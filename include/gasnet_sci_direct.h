@@ -202,16 +202,15 @@ GASNETI_SCI_INLINE void gasneti_sci_serve(void) {
   const int seen = gasneti_sci_glance_once(gasneti_sci_direct.watch);
   if_pf (seen != 0) (void)gasneti_sci_poll_seen(seen);
 }
-/* One step of GASNET_BLOCKUNTIL: a look and then a gap. It uses up as many inline polls as GASNETI_SCI_WAIT_WEIGHT
- * says. */
+/* One step of GASNET_BLOCKUNTIL: a look and then a gap. It uses up one inline poll. */
 GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   gasneti_sci_watch_t *watch = gasneti_sci_direct.watch;
   const uint32_t left = GASNETI_SCI_OWN(watch, left);
   int seen;
-  if_pf (left < GASNETI_SCI_WAIT_WEIGHT || failed >= GASNETI_SCI_OWN(watch, spins)) return gasneti_sci_wait_step(failed);
+  if_pf (left == 0 || failed >= GASNETI_SCI_OWN(watch, spins)) return gasneti_sci_wait_step(failed);
   seen = gasneti_sci_look(watch);
   if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
-  GASNETI_SCI_SET_OWN(watch, left, left - GASNETI_SCI_WAIT_WEIGHT);
+  GASNETI_SCI_SET_OWN(watch, left, left - 1);
   gasneti_sci_gap(watch);
   return failed + 1;
 }

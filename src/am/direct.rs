@@ -31,9 +31,11 @@ use std::ptr::null;
 pub const GRANT: u32 = 16;
 /// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
-/// Weight of a look by a wait, in polls. Looks of a wait have gaps between them, and a peer that is not watched waits for the
-/// sum.
-pub const WAIT_WEIGHT: u32 = 4;
+/// A wait gets this part of a grant after its first one. Its looks have gaps between them, and a peer that is not watched waits for
+/// their sum. The first grant is whole: the answer to a request comes while it lasts. With first grants of this part, too, a Short there
+/// and back in a job of four nodes took 190 to 220 ns instead of 168 to 188, where two cores share a cache (EPYC 7003 VM), and in a job of
+/// two hosts 1.17 to 1.23 of that.
+pub const WAIT_PART: u32 = 4;
 
 /// This node's way to one peer, as a sender of Shorts needs it. One line.
 #[repr(C)]
@@ -231,11 +233,11 @@ impl Watch {
     #[inline(always)]
     pub fn spend(&self) -> bool {
         let left = self.left.load(Ordering::Relaxed); // Relaxed, both: as above
-        let enough = left >= WAIT_WEIGHT;
-        if enough {
-            self.left.store(left - WAIT_WEIGHT, Ordering::Relaxed);
+        if left == 0 {
+            return false;
         }
-        enough
+        self.left.store(left - 1, Ordering::Relaxed); // Relaxed: as above
+        true
     }
 
     /// Makes the next poll a call of the library. [`Self::grant`] then takes the polls that were left for made: a hint of how long

@@ -56,7 +56,7 @@ impl<A: Adapter> Inbox<A> {
         }
         match self.look_for(am) {
             Some(found) => self.serve_found(am, found),
-            None if self.has_looked_at_all() || (look == Look::Glance && self.is_quiet()) => false,
+            None if self.has_looked_at_all() || (look.is_light() && self.is_quiet()) => false,
             None => self.nothing_predicted(am, look),
         }
     }
@@ -220,7 +220,7 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(never)]
     fn nothing_predicted(&self, am: &Am<A>, look: Look) -> bool {
-        let scan = || if look == Look::Glance { self.scan_line_in_turn(am) } else { self.scan(am) };
+        let scan = || if look.is_light() { self.scan_line_in_turn(am) } else { self.scan(am) };
         let found = am.adapter.together(scan);
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0

@@ -150,11 +150,7 @@ impl<A: Adapter> Am<A> {
         let mut looked = Looked { did: found, is_whole: true };
         let background = self.background.load(Ordering::Relaxed); // Relaxed: as above
         if background & ADAPTER != 0 {
-            let effort = match look {
-                Look::Glance if found => Effort::Optional,
-                Look::Glance => Effort::Glance,
-                Look::Whole | Look::Last => Effort::Thorough,
-            };
+            let effort = if found && look.is_light() { Effort::Optional } else { look.effort() };
             let came = self.adapter.progress(effort);
             if came || (look == Look::Last && !found) {
                 let again = self.inbox.try_with(|inbox| inbox.poll(self, look));
@@ -243,7 +239,10 @@ impl<A: Adapter> Am<A> {
         let poll = |look| self.serve(look) || (look == Look::Last && ready());
         let next = self.waiter.step(failed, &self.interrupt, gaps, rest, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.
-        let _ = self.inbox.try_with(|inbox| inbox.let_header_poll(self));
+        let _ = self.inbox.try_with(|inbox| match next {
+            0 => _ = inbox.let_header_poll(self),
+            _ => inbox.let_wait_look(self),
+        });
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: hints (see `Watch`), both
         self.watch.gap.store(self.waiter.gap(), Ordering::Relaxed);
         next

@@ -18,7 +18,7 @@ use super::token::{Deferred, Kind, Token};
 use crate::am::region::{LINE, MAX_MEDIUM, RING};
 use crate::am::wait::{Look, Rest};
 use crate::base::error::{Error, bad_arg};
-use crate::sci::{Adapter, Effort, LocalMap, RemoteInterrupt, RemoteMap};
+use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 
 impl<A: Adapter> Am<A> {
@@ -139,8 +139,7 @@ impl<A: Adapter> Am<A> {
                 return span;
             }
             failed = self.waiter.step(failed, &self.interrupt, true, Rest::Short, |look| {
-                let came = self.adapter.progress(if look == Look::Glance { Effort::Glance } else { Effort::Thorough })
-                    | inbox.poll_replies(self);
+                let came = self.adapter.progress(look.effort()) | inbox.poll_replies(self);
                 self.adapter.settle();
                 came || (look == Look::Last && room().is_some())
             });

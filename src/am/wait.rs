@@ -20,7 +20,7 @@
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
 use crate::os::sys;
-use crate::sci::Interrupt;
+use crate::sci::{Effort, Interrupt};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]
 use std::cell::Cell;
@@ -92,10 +92,30 @@ pub enum Rest {
 pub enum Look {
     /// One poll of many: the next ones find what it misses.
     Glance,
+    /// As `Glance`, by a wait that spins: its next poll follows at once.
+    Spin,
     /// A poll after which the core is given away: it misses no message that is there.
     Whole,
     /// The last poll before a sleep, after arming: as `Whole`, and it checks what is waited for.
     Last,
+}
+
+impl Look {
+    /// True if the poll may leave messages to the next ones.
+    #[inline(always)]
+    pub fn is_light(self) -> bool {
+        matches!(self, Look::Glance | Look::Spin)
+    }
+
+    /// What a poll that has found nothing yet wants of the adapter.
+    #[inline(always)]
+    pub fn effort(self) -> Effort {
+        match self {
+            Look::Glance => Effort::Glance,
+            Look::Spin => Effort::Spin,
+            Look::Whole | Look::Last => Effort::Thorough,
+        }
+    }
 }
 
 /// How the threads of this node wait.
@@ -372,7 +392,7 @@ impl Waiter {
     ) -> u32 {
         let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
         let spin = self.spins();
-        if poll(if failed < spin { Look::Glance } else { Look::Whole }) {
+        if poll(if failed < spin { Look::Spin } else { Look::Whole }) {
             return 0;
         }
         if failed < spin {

@@ -7,7 +7,7 @@
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
 use super::corrupt::corrupt;
-use super::direct::{GRANT, GRANT_ALONE};
+use super::direct::{GRANT, GRANT_ALONE, WAIT_PART};
 use super::engine::Am;
 use super::inbox::{Counters, Inbox};
 use super::slot::Slot;
@@ -132,6 +132,18 @@ impl<A: Adapter> Inbox<A> {
     /// it has made since.
     #[inline(always)]
     pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
+        self.let_poll(am, self.granted())
+    }
+
+    /// As [`Self::let_header_poll`], for a wait that goes on.
+    #[inline(always)]
+    pub(crate) fn let_wait_look(&self, am: &Am<A>) {
+        self.let_poll(am, self.granted() / WAIT_PART);
+    }
+
+    /// Grants `polls` polls, if what they look at is all that there is to look at. Returns as [`Self::let_header_poll`].
+    #[inline(always)]
+    fn let_poll(&self, am: &Am<A>, polls: u32) -> u32 {
         let may = self.likely.get() == 1 && !am.is_busy();
         if may {
             let peer = self.predicted[0].get() as usize;
@@ -140,7 +152,7 @@ impl<A: Adapter> Inbox<A> {
             self.watch_request(am, peer, from.next_request.get());
             self.watch_reply(am, peer, from.next_reply.get());
         }
-        am.watch.grant(if may { self.granted() } else { 0 })
+        am.watch.grant(if may { polls } else { 0 })
     }
 
     #[inline(always)]

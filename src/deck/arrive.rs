@@ -98,10 +98,10 @@ impl<A: Adapter> Deck<A> {
         if let Some(key) = key {
             self.waiting.rouse(key);
         }
-        if node == self.me() && self.am.has_work() {
+        if node == self.me() {
             // No poll follows here, as one does behind a handler, and nobody need be serving: the thread that waited for this message may
             // have been the one, and computes from now on.
-            self.am.poll();
+            self.poll_for_dues();
         }
     }
 

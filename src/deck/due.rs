@@ -35,6 +35,14 @@ impl<A: Adapter> Deck<A> {
         self.due(due);
     }
 
+    /// Polls if anything is due. For places behind which nobody need poll soon.
+    #[inline(always)]
+    pub(super) fn poll_for_dues(&self) {
+        if self.am.has_work() {
+            self.am.poll();
+        }
+    }
+
     /// Sends what is due. True if there was anything. Any poll outside handlers calls this.
     pub fn progress(&self) -> bool {
         let mut any = self.look_at_losses();

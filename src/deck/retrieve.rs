@@ -124,9 +124,7 @@ impl<A: Adapter> Deck<A> {
         }
         if wish.is_granted() {
             // The step that ran the handler need not have looked at background work, and the program may compute from now on.
-            if self.am.has_work() {
-                self.am.poll();
-            }
+            self.poll_for_dues();
             return Ok(());
         }
         let next = next?;

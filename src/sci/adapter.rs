@@ -317,6 +317,8 @@ pub enum Effort {
     Optional,
     /// The poll has found nothing yet.
     Glance,
+    /// As `Glance`, by a wait whose next poll follows at once.
+    Spin,
     /// The calling thread is about to yield or to sleep.
     Thorough,
 }

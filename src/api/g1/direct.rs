@@ -15,8 +15,6 @@ use crate::sync::ModeLock;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
-/// Weight of a look by a wait, in polls: a wait makes a gap between looks, in which other peers' messages wait.
-pub const GASNETI_SCI_WAIT_WEIGHT: u32 = 4;
 /// Bytes from one slot to the next.
 pub const GASNETI_SCI_SLOT_BYTES: u32 = 128;
 /// Most words of arguments in a Short of one line, after its meta word.
@@ -34,7 +32,6 @@ pub const GASNETI_SCI_ANSWERED: u8 = 1;
 
 // The header compiles these constants into clients. They must agree with the protocol.
 const _: () = {
-    assert!(GASNETI_SCI_WAIT_WEIGHT == direct::WAIT_WEIGHT);
     assert!(GASNETI_SCI_SLOT_BYTES as usize == SLOT);
     assert!((GASNETI_SCI_LINE_WORDS as usize + 1) * 8 == LINE);
     assert!(GASNETI_SCI_CLAIM_AHEAD == CLAIM_AHEAD);

@@ -328,7 +328,8 @@ impl Far {
         if warm != 0 || thorough {
             return self.look(warm, thorough);
         }
-        self.quiet.turn().is_some_and(|next| self.look(next, false))
+        let turn = if effort == Effort::Spin { self.quiet.turn_in_wait() } else { self.quiet.turn() };
+        turn.is_some_and(|next| self.look(next, false))
     }
 
     #[inline(never)]

@@ -18,8 +18,8 @@ pub enum Hosts {
     Named([String; 2]),
 }
 
-/// How many times the two jobs take turns whose near messages are compared.
-const TURNS: u32 = 6;
+/// Rounds of the two jobs whose near messages are compared, for each round of the others.
+const ROUNDS: u32 = 4;
 
 impl Hosts {
     /// As `--hosts` says.
@@ -99,33 +99,15 @@ fn add(job: Job, measured: Vec<(Measure, Samples)>, rows: &mut Vec<Row>, beside:
     }
 }
 
-// The limit of messages within a host is the same job on one host. The two jobs take turns.
+// The limit of messages within a host is the same job on one host. Both jobs are there at once, and their rounds take turns: a machine
+// whose speed changes within a second hits both.
 fn near(settings: &Settings) -> io::Result<Vec<(Measure, Samples)>> {
-    let turns = settings.rounds.min(TURNS);
-    let turn = Settings { rounds: settings.rounds.div_ceil(turns), ..settings.clone() };
-    let mut measured: Vec<(Measure, Samples)> = Vec::new();
-    for number in 0..turns {
-        let (ours, limit) = match number % 2 {
-            0 => (turn.run(Job::NearOfTwo)?, turn.run(Job::NearOfOne)?),
-            _ => {
-                let limit = turn.run(Job::NearOfOne)?;
-                (turn.run(Job::NearOfTwo)?, limit)
-            }
-        };
-        let both =
-            ours.samples.into_iter().zip(limit.samples).map(|(ours, limit)| Samples { limit: limit.ours, ..ours });
-        if measured.is_empty() {
-            let mut beside = measures(Job::NearOfTwo);
-            beside.iter_mut().for_each(|measure| measure.limit = Some(&plan::ONE_HOST));
-            measured = beside.into_iter().zip(both).collect();
-        } else {
-            measured.iter_mut().zip(both).for_each(|((_, all), both)| {
-                all.ours.extend(both.ours);
-                all.limit.extend(both.limit);
-            });
-        }
-    }
-    Ok(measured)
+    let settings = Settings { rounds: settings.rounds * ROUNDS, ..settings.clone() };
+    let [ours, limit] = settings.run_in_turns([Job::NearOfTwo, Job::NearOfOne])?;
+    let both = ours.samples.into_iter().zip(limit.samples).map(|(ours, limit)| Samples { limit: limit.ours, ..ours });
+    let mut measures = measures(Job::NearOfTwo);
+    measures.iter_mut().for_each(|measure| measure.limit = Some(&plan::ONE_HOST));
+    Ok(measures.into_iter().zip(both).collect())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Starts the command itself as a job, and measures what can be seen of jobs from outside.
 
 use super::hosts::Hosts;
-use super::node::{Samples, Touched};
+use super::node::{IN_TURNS, Samples, Touched};
 use super::plan::{self, Job};
 use super::result::{self, Row};
 use std::env::current_exe;
-use std::io::{self, IsTerminal};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 /// Settings that all jobs have in common.
@@ -80,19 +80,81 @@ impl Settings {
     pub fn run(&self, job: Job) -> io::Result<Printed> {
         progress(&format!("{} nodes, {}", job.nodes(), job.name()));
         let output = self.command(job)?.stderr(Stdio::inherit()).output()?;
-        let failed = |why: String| io::Error::other(format!("job '{}' of {} nodes: {why}", job.name(), job.nodes()));
         if !output.status.success() {
-            return Err(failed(output.status.to_string()));
+            return Err(failed(job, &output.status));
         }
         let mut printed = Printed::default();
         for line in String::from_utf8_lossy(&output.stdout).lines() {
-            if let Ok(touched) = serde_json::from_str(line) {
-                printed.touched = Some(touched);
-            } else {
-                printed.samples.push(serde_json::from_str(line).map_err(|error| failed(format!("{error}: {line}")))?);
-            }
+            printed.add(job, line)?;
         }
         Ok(printed)
+    }
+
+    /// Runs two jobs at once whose node 0 waits for a line before each round and prints one after it ([`super::node::IN_TURNS`]). They get
+    /// these lines in turns.
+    pub fn run_in_turns(&self, jobs: [Job; 2]) -> io::Result<[Printed; 2]> {
+        progress(&format!("{} and {}, in turns", jobs[0].name(), jobs[1].name()));
+        let [first, second] = jobs;
+        let mut players = [Player::start(self, first)?, Player::start(self, second)?];
+        for round in 0..self.rounds as usize {
+            // Which of them begins changes, too.
+            for turn in [round % 2, (round + 1) % 2] {
+                players[turn].play()?;
+            }
+        }
+        let [first, second] = players.map(Player::finish);
+        Ok([first?, second?])
+    }
+}
+
+fn failed(job: Job, why: &dyn std::fmt::Display) -> io::Error {
+    io::Error::other(format!("job '{}' of {} nodes: {why}", job.name(), job.nodes()))
+}
+
+impl Printed {
+    fn add(&mut self, job: Job, line: &str) -> io::Result<()> {
+        if let Ok(touched) = serde_json::from_str(line) {
+            self.touched = Some(touched);
+        } else {
+            self.samples.push(serde_json::from_str(line).map_err(|error| failed(job, &format!("{error}: {line}")))?);
+        }
+        Ok(())
+    }
+}
+
+/// A job under way whose rounds wait for their turns.
+struct Player {
+    job: Job,
+    child: Child,
+    turns: ChildStdin,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Player {
+    fn start(settings: &Settings, job: Job) -> io::Result<Player> {
+        let mut command = settings.command(job)?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+        let (turns, lines) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        Ok(Player { job, child, turns, lines: BufReader::new(lines).lines() })
+    }
+
+    /// Lets the job make one round.
+    fn play(&mut self) -> io::Result<()> {
+        writeln!(self.turns, "{IN_TURNS}")?;
+        match self.lines.next().transpose()? {
+            Some(line) if line == IN_TURNS => Ok(()),
+            line => Err(failed(self.job, &line.unwrap_or_else(|| "it ended in its turn".into()))),
+        }
+    }
+
+    /// After the last round: what node 0 prints then.
+    fn finish(mut self) -> io::Result<Printed> {
+        let mut printed = Printed::default();
+        for line in self.lines {
+            printed.add(self.job, &line?)?;
+        }
+        let status = self.child.wait()?;
+        if status.success() { Ok(printed) } else { Err(failed(self.job, &status)) }
     }
 }
 

@@ -27,6 +27,9 @@ pub struct Touched {
     pub touched: f64,
 }
 
+/// The line that node 0 of a job reads before each round, and prints after it, if its rounds take turns with another job's.
+pub const IN_TURNS: &str = "turn";
+
 /// Runs the node. Returns only if this process is not a node of a job, or could not join it.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let number = |name: &str| *options.get_one::<u32>(name).expect("clap has it");
@@ -104,7 +107,10 @@ fn two_hosts(job: Job, cpus: &[usize], measures: &[Measure], rounds: u32, budget
     if job.hosts() == 2 {
         tcp::connect(&node)?;
     }
-    self::rounds(&node, measures, rounds, budget, |_, figure| figure)?; // node 0 asks, and has the figure
+    match job {
+        Job::NearOfTwo | Job::NearOfOne => rounds_in_turns(&node, measures, rounds, budget)?,
+        _ => self::rounds(&node, measures, rounds, budget, |_, figure| figure)?, // node 0 asks, and has the figure
+    }
     verify(&node)?;
     node.exit(0)
 }
@@ -155,6 +161,24 @@ fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64, asked: As
             };
             samples.ours.push(ours);
             samples.limit.extend(limit);
+        }
+    }
+    if node.me == 0 { samples.iter().try_for_each(print) } else { Ok(()) }
+}
+
+// Rounds that take turns with those of another job. The other nodes wait in the round's barrier until node 0 has its turn.
+fn rounds_in_turns(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
+    let empty = |measure| Samples { measure, ours: Vec::new(), limit: Vec::new() };
+    let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
+    for _ in 0..rounds {
+        if node.me == 0 {
+            io::stdin().read_line(&mut String::new())?;
+        }
+        for (measure, samples) in measures.iter().zip(&mut samples) {
+            samples.ours.push(run_batch(node, measure.ours(budget)));
+        }
+        if node.me == 0 {
+            println!("{IN_TURNS}");
         }
     }
     if node.me == 0 { samples.iter().try_for_each(print) } else { Ok(()) }
