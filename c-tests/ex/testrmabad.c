@@ -32,7 +32,14 @@ int main(int argc, char **argv) {
     case 3: (void)gex_RMA_PutNB(tm, peer, NULL, local, 8, GEX_EVENT_NOW, 0); break;
     case 4: (void)gex_RMA_PutNB(tm, peer, to, local, 8, GEX_EVENT_GROUP, 0); break;             /* lc_opt */
     case 5: (void)gex_RMA_PutNBI(tm, peer, to, local, 8, &e, 0); break;
-    case 6: (void)gex_RMA_PutNB(tm, peer, to, local, 8, NULL, 0); break;
+    case 6: /* in debug builds: NULL for lc_opt. In others the source is free at return */
+      memset(local, 6, 8192);
+      e = gex_RMA_PutNB(tm, peer, to, local, 8192, NULL, 0);
+      memset(local, 7, 8192);
+      gex_Event_Wait(e);
+      gex_RMA_GetBlocking(tm, local, peer, to, 8192, 0);
+      if (local[0] == 6 && memcmp(local, local + 1, 8191) == 0) return end();
+      break;
     case 7: (void)gex_RMA_PutBlockingVal(tm, peer, to, 0, 9, 0); break;                         /* always: value size */
     case 8: (void)gex_RMA_GetBlockingVal(tm, peer, to, 0, 0); break;                            /* always */
     case 9: (void)gex_RMA_PutBlocking(tm, me, base_of(me), local, 8, GEX_FLAG_PEER_NEVER_SELF); break;

@@ -41,22 +41,21 @@ enum Wish {
 }
 
 impl Wish {
-    /// `BadArg`: NULL.
+    /// NULL, which only debug builds refuse (contract: ex-rma.md §12), asks for most: the source is free at return.
     #[inline(always)]
-    fn of(lc_opt: *mut usize) -> Result<Wish, Error> {
+    fn of(lc_opt: *mut usize) -> Wish {
         match lc_opt as usize {
-            0 => bad_arg(format_args!("NULL for lc_opt")),
-            1 => Ok(Wish::Now),
-            2 => Ok(Wish::Defer),
-            3 => Ok(Wish::Group),
-            _ => Ok(Wish::Leaf(lc_opt)),
+            0 | 1 => Wish::Now,
+            2 => Wish::Defer,
+            3 => Wish::Group,
+            _ => Wish::Leaf(lc_opt),
         }
     }
 
     /// That of a put with an event. `BadArg`: GROUP.
     #[inline(always)]
     fn explicit(lc_opt: *mut usize) -> Result<Wish, Error> {
-        match Wish::of(lc_opt)? {
+        match Wish::of(lc_opt) {
             Wish::Group => bad_arg(format_args!("GEX_EVENT_GROUP is for puts without an event")),
             wish => Ok(wish),
         }
@@ -65,7 +64,7 @@ impl Wish {
     /// That of a put without an event. `BadArg`: a place for a leaf.
     #[inline(always)]
     fn implicit(lc_opt: *mut usize) -> Result<Wish, Error> {
-        match Wish::of(lc_opt)? {
+        match Wish::of(lc_opt) {
             Wish::Leaf(place) => bad_arg(format_args!("lc_opt is {place:p}: a put without an event has no leaf")),
             wish => Ok(wish),
         }
@@ -397,6 +396,9 @@ pub unsafe extern "C" fn gasneti_sci_ex_check_transfer(
     flags: u32,
 ) {
     let checked = || {
+        if form != 0 && lc_opt.is_null() {
+            return bad_arg(format_args!("NULL for lc_opt"));
+        }
         match form {
             1 => Wish::explicit(lc_opt).map(|_| ())?,
             2 => Wish::implicit(lc_opt).map(|_| ())?,
