@@ -68,6 +68,7 @@ typedef gex_Event_t gasnet_coll_handle_t; /* all zero: nothing to wait for */
 typedef void *gasnet_team_handle_t;
 typedef gasnet_team_handle_t gasnete_coll_team_t;
 #define GASNET_TEAM_ALL GASNETI_SCI_AS(gasnet_team_handle_t, GASNETI_SCI_AS(uintptr_t, 1))
+#define gasnete_coll_team_all GASNET_TEAM_ALL /* a name that clients use */
 typedef gasnet_handlerarg_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_coll_init */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count, const void *left_operands, size_t left_count,
                                         const void *right_operands, size_t elem_size, int flags, int arg);

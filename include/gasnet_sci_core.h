@@ -213,7 +213,6 @@ GASNETI_SCI_WRAP(int, gasneti_sci_barrier_result, int *id) {
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
   return gasneti_sci_barrier_result(id);
 }
-#endif
 #define gasnet_barrier_notify(id, flags)                                                                             \
   GASNETI_SCI_PLACED("gasnet_barrier_notify", gasneti_sci_barrier_notify, (id), (flags))
 #define gasnet_barrier_wait(id, flags)                                                                               \
@@ -221,5 +220,13 @@ GASNETI_SCI_WRAP(int, gasneti_sci_barrier_result, int *id) {
 #define gasnet_barrier_try(id, flags) GASNETI_SCI_PLACED("gasnet_barrier_try", gasneti_sci_barrier_try, (id), (flags))
 #define gasnet_barrier(id, flags) GASNETI_SCI_PLACED("gasnet_barrier", gasneti_sci_barrier, (id), (flags))
 #define gasnet_barrier_result(id) GASNETI_SCI_PLACED("gasnet_barrier_result", gasneti_sci_barrier_result, (id))
+#else
+/* Names alone: C++ clients have functions of these names in namespaces of their own, with other parameters. */
+#define gasnet_barrier_notify gasneti_sci_barrier_notify
+#define gasnet_barrier_wait gasneti_sci_barrier_wait
+#define gasnet_barrier_try gasneti_sci_barrier_try
+#define gasnet_barrier gasneti_sci_barrier
+#define gasnet_barrier_result gasneti_sci_barrier_result
+#endif
 
 #endif

@@ -18,7 +18,7 @@ use crate::sci::delayed::{Store, Waiting};
 use crate::sci::dma::{DmaTarget, Queue};
 use crate::sci::reorder::Random;
 use crate::sci::{Adapter, Effort, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub(crate) struct Far<A: Adapter> {
     random: Arc<Mutex<Random>>,
     /// The last call of `progress` has left frames. Like a network, it knows of none before it has looked.
     expecting: Arc<AtomicBool>,
+    /// Polls of which it was told that they had found something ([`Effort::Found`]).
+    pub(crate) found: Arc<AtomicU32>,
 }
 
 // Not derived, because the wires can be shared even if the maps cannot be cloned.
@@ -55,6 +57,7 @@ impl<A: Adapter> Clone for Far<A> {
             wires: self.wires.clone(),
             random: self.random.clone(),
             expecting: self.expecting.clone(),
+            found: self.found.clone(),
         }
     }
 }
@@ -65,7 +68,7 @@ impl<A: Adapter> Far<A> {
         let wires = Arc::new(Wires::new(inner.len()));
         let node = |(n, inner)| {
             let random = Arc::new(Mutex::new(Random::new(seed << 16 | n as u64)));
-            Far { inner, wires: wires.clone(), random, expecting: Arc::default() }
+            Far { inner, wires: wires.clone(), random, expecting: Arc::default(), found: Arc::default() }
         };
         inner.into_iter().enumerate().map(node).collect()
     }
@@ -122,6 +125,9 @@ where
     }
 
     fn progress(&self, effort: Effort) -> bool {
+        if let Effort::Found(polls) = effort {
+            self.found.fetch_add(polls, Ordering::Relaxed); // Relaxed: a count
+        }
         let (mut came, mut left) = (false, false);
         for frames in &self.wires.0[self.node().0 as usize] {
             let count = self.random.lock().below(AT_ONCE + 1);

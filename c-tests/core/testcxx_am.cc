@@ -62,6 +62,18 @@ struct Typed {
 
 void *area(gasnet_node_t at) { return told[at]; }
 
+#ifndef GASNET_DEBUG
+// Runtimes have barriers of their own with the name of ours.
+namespace own {
+int met;
+void gasnet_barrier() {
+  gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+  GASNET_SAFE(gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS));
+  met++;
+}
+}  // namespace own
+#endif
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -83,6 +95,11 @@ int main(int argc, char **argv) {
   for (int i = 0; i < nodes; i++) GASNET_SAFE(gasnet_AMRequestShort2(i, kTell, PASTE_PACK(mine)));
   GASNET_BLOCKUNTIL(known == nodes);
   paste_test(area);
+#ifndef GASNET_DEBUG
+  own::gasnet_barrier();
+  GASNET_SAFE(gasnet_barrier(7, 0));
+  CHECK(own::met == 1, "%d", own::met);
+#endif
 
   for (int i = 0; i < nodes; i++) {
     double d = i * 0.25;

@@ -31,9 +31,8 @@ use std::ptr::null;
 pub const GRANT: u32 = 16;
 /// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
-/// A wait gets this part of a grant after its first one. Its looks have gaps between them, and a peer that is not watched waits for
-/// their sum. The first grant is whole: the answer to a request comes while it lasts. With first grants of this part, too, a Short there
-/// and back in a job of four nodes took 190 to 220 ns instead of 168 to 188, where two cores share a cache (EPYC 7003 VM), and in a job of
+/// A grant to a wait that goes on is this part of others. The looks of a wait have gaps between them, and a peer that is not watched waits
+/// for their sum. The grant after a message is whole: the next message comes while it lasts. With this part there, too, a Short there and back in a job of four nodes took 190 to 220 ns instead of 168 to 188, where two cores share a cache (EPYC 7003 VM), and in a job of
 /// two hosts 1.17 to 1.23 of that.
 pub const WAIT_PART: u32 = 4;
 
@@ -185,14 +184,17 @@ pub struct Watch {
     pub request_index: Cell<u32>,
     /// See `request_index`.
     pub reply_index: Cell<u32>,
-    /// What `left` was.
-    granted: Cell<u32>,
+    /// What `left` was, and [`TO_WAIT`].
+    granted: AtomicU32,
 }
 
 // SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
 unsafe impl Send for Watch {}
 // SAFETY: threads use the cells under the inbox's lock only, and the atomics need none.
 unsafe impl Sync for Watch {}
+
+/// Says that a grant was to a wait.
+const TO_WAIT: u32 = 1 << 31;
 
 /// No message has it: those have [`SEQUENCE`](crate::am::region::SEQUENCE)'s bit.
 const NO_SEQUENCE: u16 = 1;
@@ -215,7 +217,7 @@ impl Watch {
             reply_at: Cell::new(0),
             request_index: Cell::new(0),
             reply_index: Cell::new(0),
-            granted: Cell::new(0),
+            granted: AtomicU32::new(0),
         }
     }
 
@@ -223,10 +225,23 @@ impl Watch {
     #[inline(always)]
     pub fn grant(&self, polls: u32) -> u32 {
         // Relaxed, here and below: hints (see `Watch`).
-        let made = self.granted.get().saturating_sub(self.left.load(Ordering::Relaxed));
-        self.granted.set(polls);
+        let made = (self.granted.load(Ordering::Relaxed) & !TO_WAIT).saturating_sub(self.left.load(Ordering::Relaxed));
+        self.granted.store(polls, Ordering::Relaxed);
         self.left.store(polls, Ordering::Relaxed); // Relaxed: as above
         made
+    }
+
+    /// As [`Self::grant`], to a wait that has just polled.
+    #[inline(always)]
+    pub fn grant_to_wait(&self, polls: u32) {
+        self.granted.store(polls | TO_WAIT, Ordering::Relaxed); // Relaxed, both: as above
+        self.left.store(polls, Ordering::Relaxed);
+    }
+
+    /// True if the last grant was to a wait.
+    #[inline(always)]
+    pub fn is_wait(&self) -> bool {
+        self.granted.load(Ordering::Relaxed) & TO_WAIT != 0 // Relaxed: as above
     }
 
     /// Takes one of the polls granted, with a gap; false if none is left.

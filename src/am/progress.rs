@@ -49,6 +49,12 @@ impl<A: Adapter> Am<A> {
         self.background.load(Ordering::Relaxed) & !ADAPTER != 0 // Relaxed: a hint, as in `serve`
     }
 
+    /// [`Adapter::wants_polls`].
+    #[inline(always)]
+    pub(crate) fn adapter_wants_polls(&self) -> bool {
+        self.background.load(Ordering::Relaxed) & ADAPTER != 0 // Relaxed: the bit never changes
+    }
+
     /// True if a poll has more to do than to look for messages.
     #[inline(always)]
     pub(crate) fn is_busy(&self) -> bool {
@@ -150,7 +156,7 @@ impl<A: Adapter> Am<A> {
         let mut looked = Looked { did: found, is_whole: true };
         let background = self.background.load(Ordering::Relaxed); // Relaxed: as above
         if background & ADAPTER != 0 {
-            let effort = if found && look.is_light() { Effort::Optional } else { look.effort() };
+            let effort = if found && look.is_light() { Effort::Found(1) } else { look.effort() };
             let came = self.adapter.progress(effort);
             if came || (look == Look::Last && !found) {
                 let again = self.inbox.try_with(|inbox| inbox.poll(self, look));
@@ -176,8 +182,7 @@ impl<A: Adapter> Am<A> {
     /// Stores that the adapter keeps together with later ones go out now.
     #[inline(always)]
     pub fn settle(&self) {
-        // Relaxed: the bit never changes.
-        if self.background.load(Ordering::Relaxed) & ADAPTER != 0 {
+        if self.adapter_wants_polls() {
             self.adapter.settle();
         }
     }
@@ -236,7 +241,12 @@ impl<A: Adapter> Am<A> {
         // A look at the network is a system call: no pause is needed between two of them.
         // Relaxed: a hint.
         let gaps = self.background.load(Ordering::Relaxed) == 0 || !self.adapter.is_expecting();
-        let poll = |look| self.serve(look) || (look == Look::Last && ready());
+        // The first poll of a wait may come after a computation: it is one like any other.
+        let goes_on = self.watch.is_wait();
+        let poll = |look| {
+            let look = if look == Look::Spin && !goes_on { Look::Glance } else { look };
+            self.serve(look) || (look == Look::Last && ready())
+        };
         let next = self.waiter.step(failed, &self.interrupt, gaps, rest, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.
         let _ = self.inbox.try_with(|inbox| match next {

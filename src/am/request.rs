@@ -254,8 +254,8 @@ impl<A: Adapter> Am<A> {
         if !self.collect(dest) {
             return Ok(self.wait_step_for(failed, || self.collect(dest)));
         }
-        // A receiver that keeps up always gives room, and the other peers must not wait until the flood ends, nor what the replies that were
-        // just run have left to be sent. Relaxed, and no read-modify-write: if another thread overwrites the count, a poll comes later.
+        // A receiver that keeps up always gives room, and the other peers must not wait until the flood ends. Nor must what the replies have
+        // left to be sent. Relaxed, and no read-modify-write: if another thread overwrites the count, a poll comes later.
         let rooms = self.rooms.load(Ordering::Relaxed).wrapping_add(1);
         self.rooms.store(rooms, Ordering::Relaxed);
         if rooms.is_multiple_of(ROOMS_PER_POLL) || self.has_work() {

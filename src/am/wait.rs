@@ -92,7 +92,7 @@ pub enum Rest {
 pub enum Look {
     /// One poll of many: the next ones find what it misses.
     Glance,
-    /// As `Glance`, by a wait that spins: its next poll follows at once.
+    /// As `Glance`, by a wait that spins.
     Spin,
     /// A poll after which the core is given away: it misses no message that is there.
     Whole,

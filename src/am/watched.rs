@@ -11,13 +11,12 @@ use super::direct::{GRANT, GRANT_ALONE, WAIT_PART};
 use super::engine::Am;
 use super::inbox::{Counters, Inbox};
 use super::slot::Slot;
-use crate::sci::{Adapter, LocalMap};
+use crate::sci::{Adapter, Effort, LocalMap};
 use crate::sync::Ordering;
 
 /// After this many polls that served what the header had seen, one poll looks at every predicted peer. So a busy peer does not
 /// starve the others, nor its requests its replies.
 const LOOK_AROUND_EVERY: u64 = 8;
-
 /// What a look at the watched peer has seen.
 pub(super) enum Seen {
     Nothing,
@@ -82,7 +81,13 @@ impl<A: Adapter> Inbox<A> {
             true => self.serve_all(am, before, polls),
             false => before > 0,
         };
-        self.let_header_poll(am);
+        // Else two near nodes that answer each other at once would leave the network alone for as long as they do.
+        let polled = Effort::Found(LOOK_AROUND_EVERY as u32);
+        if polls.is_multiple_of(LOOK_AROUND_EVERY) && am.adapter_wants_polls() && am.adapter.progress(polled) {
+            am.watch.grant(0);
+        } else {
+            self.let_header_poll(am);
+        }
         found
     }
 
@@ -132,18 +137,20 @@ impl<A: Adapter> Inbox<A> {
     /// it has made since.
     #[inline(always)]
     pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
-        self.let_poll(am, self.granted())
+        let polls = if self.may_header_poll(am) { self.granted() } else { 0 };
+        am.watch.grant(polls)
     }
 
     /// As [`Self::let_header_poll`], for a wait that goes on.
     #[inline(always)]
     pub(crate) fn let_wait_look(&self, am: &Am<A>) {
-        self.let_poll(am, self.granted() / WAIT_PART);
+        let polls = if self.may_header_poll(am) { self.granted() / WAIT_PART } else { 0 };
+        am.watch.grant_to_wait(polls);
     }
 
-    /// Grants `polls` polls, if what they look at is all that there is to look at. Returns as [`Self::let_header_poll`].
+    /// Whether what the header looks at is all that there is to look at. If so, it gets to know what that is.
     #[inline(always)]
-    fn let_poll(&self, am: &Am<A>, polls: u32) -> u32 {
+    fn may_header_poll(&self, am: &Am<A>) -> bool {
         let may = self.likely.get() == 1 && !am.is_busy();
         if may {
             let peer = self.predicted[0].get() as usize;
@@ -152,7 +159,7 @@ impl<A: Adapter> Inbox<A> {
             self.watch_request(am, peer, from.next_request.get());
             self.watch_reply(am, peer, from.next_reply.get());
         }
-        am.watch.grant(if may { polls } else { 0 })
+        may
     }
 
     #[inline(always)]

@@ -313,11 +313,12 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
 /// How much a poll wants of [`Adapter::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// The poll has found something in memory already. The adapter may skip this call, but not all such calls in a row.
-    Optional,
+    /// So many polls have found something in memory since the last such call, this one included. The adapter may skip the call, but not all
+    /// such calls in a row.
+    Found(u32),
     /// The poll has found nothing yet.
     Glance,
-    /// As `Glance`, by a wait whose next poll follows at once.
+    /// As `Glance`, by a wait that has polled a moment ago.
     Spin,
     /// The calling thread is about to yield or to sleep.
     Thorough,

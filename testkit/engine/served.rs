@@ -9,9 +9,9 @@ use crate::am::library::RMA_DONE;
 use crate::am::source::{Args, Source};
 use crate::base::config::Config;
 use crate::base::fatal::caught::catch;
-use crate::sci::Adapter;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
+use crate::sci::{Adapter, Effort};
 use crate::sync::{AtomicU32, Ordering};
 use crate::testkit::far::Far;
 use crate::verbs::{Flags, Target};
@@ -165,4 +165,30 @@ fn polls_are_the_library_s_while_the_adapter_expects_something() {
         under_way.into_iter().for_each(|(id, op)| home::give(id, op));
     }
     assert!(expected > 40, "else nothing was tried: {expected}");
+}
+
+/// Two nodes that answer each other at once find each message by the header's look, and never call the library for lack of one.
+#[test]
+fn messages_that_the_header_sees_leave_the_adapter_its_turns() {
+    const QUIET: u8 = 200;
+    extern "C" fn quiet(_: *mut std::ffi::c_void) {}
+    let left = |node: &Node<Far<Heap>>| node.am.watch().left.load(Ordering::Relaxed); // Relaxed: one thread
+    let (shape, adapters) = (Shape::new(2, 8), Far::<Heap>::kit(2, 3));
+    let nodes = nodes(&shape, &adapters);
+    nodes.iter().for_each(|node| node.register(&[(QUIET, quiet as *const () as usize)]));
+    // SAFETY: with 0 arguments nothing is read.
+    let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
+    for _ in 0..256 {
+        while left(&nodes[1]) == 0 {
+            nodes[1].am.poll_in_loop();
+        }
+        nodes[0].am.request_short(1, QUIET, none).unwrap();
+        while adapters[1].progress(Effort::Thorough) || adapters[1].is_expecting() {}
+        nodes[1].am.poll_watched(false);
+        while !nodes[0].am.has_room(1).unwrap() {
+            nodes[0].am.poll();
+            nodes[1].am.settle();
+        }
+    }
+    assert_eq!(adapters[1].found.load(Ordering::Relaxed), 256, "in calls for eight each"); // Relaxed: one thread
 }

@@ -280,13 +280,15 @@ pub unsafe extern "C" fn gasneti_sci_ex_get_nbi(
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_test(event: usize) -> c_int {
     let _recorded = trace::span(TracedOp::TryNb, NO_NODE, 0);
-    must("gex_Event_Test", || event::test(event, Whose::Any).or_else(|error| test_again(event, error)).map(is_ready))
+    must("gex_Event_Test", || {
+        event::test(event, Whose::Any).or_else(|error| dead_is_complete(event, error)).map(is_ready)
+    })
 }
 
 /// The result for an event that is not live. One that was synced before is complete, unless the client is a debug build.
 #[cold]
 #[inline(never)]
-fn test_again(event: usize, error: Error) -> Result<bool, Error> {
+fn dead_is_complete(event: usize, error: Error) -> Result<bool, Error> {
     if event::is_dead(event) && !Job::get()?.client().debug { Ok(true) } else { Err(error) }
 }
 

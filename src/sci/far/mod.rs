@@ -109,7 +109,7 @@ pub struct Far {
     warm: AtomicU32,
     quiet: Quiet,
     /// Polls that found something before they came here.
-    optional: AtomicU32,
+    found: AtomicU32,
     /// Looks by client threads, modulo 2³².
     looks: AtomicU32,
     /// Some stage has records that a flush did not send.
@@ -142,7 +142,7 @@ impl Far {
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             quiet: Quiet::default(),
-            optional: AtomicU32::new(0),
+            found: AtomicU32::new(0),
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             is_helped: AtomicBool::new(false),
@@ -316,11 +316,12 @@ impl Far {
     /// anything came.
     #[inline]
     pub fn progress(&self, effort: Effort) -> bool {
-        if effort == Effort::Optional {
+        if let Effort::Found(polls) = effort {
             // Relaxed, both: a hint; threads may lose counts.
-            let optional = self.optional.load(Ordering::Relaxed).wrapping_add(1);
-            self.optional.store(optional, Ordering::Relaxed); // Relaxed: as above
-            if !optional.is_multiple_of(ONE_IN) {
+            let before = self.found.load(Ordering::Relaxed);
+            let now = before.wrapping_add(polls);
+            self.found.store(now, Ordering::Relaxed); // Relaxed: as above
+            if now / ONE_IN == before / ONE_IN {
                 return false;
             }
         }
@@ -328,7 +329,11 @@ impl Far {
         if warm != 0 || thorough {
             return self.look(warm, thorough);
         }
-        let turn = if effort == Effort::Spin { self.quiet.turn_in_wait() } else { self.quiet.turn() };
+        let turn = match effort {
+            Effort::Found(polls) => self.quiet.turn(polls),
+            Effort::Spin => self.quiet.turn_in_wait(),
+            _ => self.quiet.turn(1),
+        };
         turn.is_some_and(|next| self.look(next, false))
     }
 

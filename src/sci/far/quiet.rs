@@ -7,7 +7,7 @@
 //! the library. After a pause that is longer than [`QUIET`] the next [`NEXT`] polls look, and each of them is a call; so do the
 //! next ones, as long as there are pauses.
 //!
-//! The polls of a wait follow each other at once, and only one in [`SPINS`] of them reads the ticks. With each of them reading, a Short there
+//! The polls of a wait follow each other at once, and only one in [`READ_ONE_IN`] of them reads the ticks. With each of them reading, a Short there
 //! and back within a host took 1.04 to 1.09 of what it takes in a job on one host, now 1.01 to 1.03 (2026-11, EPYC 7003 VM, blocks of 4 ms
 //! in turns).
 //!
@@ -26,8 +26,8 @@ const QUIET: Duration = Duration::from_micros(50);
 const NEXT: u32 = 32;
 /// The time between looks is the quiet time divided by this. It is never below [`QUIET`], nor above this many times [`QUIET`].
 const PART: u64 = 8;
-/// Polls of waits, of which one reads the ticks.
-const SPINS: u32 = 4;
+/// Of so many polls of waits, one reads the ticks.
+const READ_ONE_IN: u32 = 4;
 /// There are pauses between [`NEXT`] polls if all together take so many times [`QUIET`]. In a loop they take 10 µs.
 const PAUSES: u64 = 4;
 /// The rate of the ticks is known well enough after this time.
@@ -81,30 +81,31 @@ impl Quiet {
         if now.wrapping_sub(before) >= PAUSES * limit { NEXT } else { 0 }
     }
 
-    /// Counts a poll. `None`: it need not look. `Some(0)`: this one looks. `Some(n)`: `n` polls look, this one included.
+    /// Counts the last poll of `polls`, which came one after the other. `None`: it need not look. `Some(0)`: this one looks. `Some(n)`: `n` polls
+    /// look, this one included.
     #[inline]
-    pub fn turn(&self) -> Option<u32> {
-        self.turn_after(1)
-    }
-
-    /// As [`Self::turn`], for a poll of a wait whose next poll follows at once. The wait itself may follow a pause.
-    #[inline]
-    pub fn turn_in_wait(&self) -> Option<u32> {
-        // Relaxed, both: a hint; threads may lose counts.
-        let spins = self.spins.load(Ordering::Relaxed).wrapping_add(1);
-        self.spins.store(spins, Ordering::Relaxed); // Relaxed: as above
-        if spins.is_multiple_of(SPINS) { self.turn_after(SPINS) } else { None }
-    }
-
-    /// The turn of a poll that counts for the last `polls` polls.
-    #[inline]
-    fn turn_after(&self, polls: u32) -> Option<u32> {
+    pub fn turn(&self, polls: u32) -> Option<u32> {
         let now = sys::counter();
         let turn = self.turn_at(now, polls);
         if turn.is_some() {
             self.measure(now);
         }
         turn
+    }
+
+    /// As [`Self::turn`], for each poll of a wait but its first.
+    #[inline]
+    pub fn turn_in_wait(&self) -> Option<u32> {
+        if self.reads() { self.turn(READ_ONE_IN) } else { None }
+    }
+
+    /// Counts a poll of a wait. True: it reads the ticks.
+    #[inline]
+    fn reads(&self) -> bool {
+        // Relaxed, both: a hint; threads may lose counts.
+        let spins = self.spins.load(Ordering::Relaxed).wrapping_add(1);
+        self.spins.store(spins, Ordering::Relaxed); // Relaxed: as above
+        spins.is_multiple_of(READ_ONE_IN)
     }
 
     #[inline]
@@ -166,12 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn of_the_polls_of_a_wait_one_in_four_looks_at_the_time() {
+    fn of_the_polls_of_a_wait_one_in_four_reads_the_ticks() {
         let quiet = Quiet::default();
-        let looks = || (0..4 * SPINS).filter(|_| quiet.turn_in_wait().is_some()).count();
-        assert_eq!(looks(), 4, "the rate of the ticks is not known yet");
-        quiet.limit.store(LIMIT_MOST as u64, Ordering::Relaxed);
-        assert_eq!(looks(), 0);
+        let reads: Vec<bool> = (0..8).map(|_| quiet.reads()).collect();
+        assert_eq!(reads, [false, false, false, true, false, false, false, true]);
     }
 
     #[test]
@@ -181,11 +180,11 @@ mod tests {
         quiet.looked.store(5000, Ordering::Relaxed);
         quiet.polled.store(5000, Ordering::Relaxed);
         assert_eq!(
-            quiet.turn_at(8999, SPINS),
+            quiet.turn_at(8999, READ_ONE_IN),
             Some(0),
             "a look is due, and four polls took less than four times the limit"
         );
-        assert_eq!(quiet.turn_at(8999 + 4000, SPINS), Some(NEXT));
+        assert_eq!(quiet.turn_at(8999 + 4000, READ_ONE_IN), Some(NEXT));
         assert_eq!(quiet.turn_at(8999 + 4000 + 999, 1), None);
     }
 
@@ -193,7 +192,7 @@ mod tests {
     fn the_rate_of_the_ticks_is_measured() {
         let quiet = Quiet::default();
         std::thread::sleep(2 * MEASURED);
-        assert!(quiet.turn().is_some());
+        assert!(quiet.turn(1).is_some());
         let limit = quiet.limit.load(Ordering::Relaxed);
         let start = (sys::counter(), Instant::now());
         std::thread::sleep(Duration::from_millis(20));

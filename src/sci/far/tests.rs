@@ -76,8 +76,10 @@ fn of_polls_that_have_found_something_one_in_eight_looks() {
     let looks = || counts.looks.swap(0, Ordering::Relaxed); // Relaxed: one thread
     store(far, 1); // an answer is expected now
     assert!(far.is_warm());
-    (0..5 * ONE_IN).for_each(|_| _ = far.progress(Effort::Optional));
+    (0..5 * ONE_IN).for_each(|_| _ = far.progress(Effort::Found(1)));
     assert_eq!(looks(), 5);
+    (0..5).for_each(|_| _ = far.progress(Effort::Found(ONE_IN)));
+    assert_eq!(looks(), 5, "each counts for eight");
     (0..10).for_each(|_| _ = far.progress(Effort::Glance));
     assert_eq!(looks(), 10, "all that have found nothing");
     (0..WARM).for_each(|_| _ = far.progress(Effort::Glance));

@@ -130,6 +130,14 @@ struct Player {
     lines: std::io::Lines<BufReader<ChildStdout>>,
 }
 
+impl Drop for Player {
+    fn drop(&mut self) {
+        // It has ended already, unless the other job has failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Player {
     fn start(settings: &Settings, job: Job) -> io::Result<Player> {
         let mut command = settings.command(job)?;
@@ -140,8 +148,11 @@ impl Player {
 
     /// Lets the job make one round.
     fn play(&mut self) -> io::Result<()> {
-        writeln!(self.turns, "{IN_TURNS}")?;
-        match self.lines.next().transpose()? {
+        let line = match writeln!(self.turns, "{IN_TURNS}") {
+            Ok(()) => self.lines.next().transpose()?,
+            Err(_) => None,
+        };
+        match line {
             Some(line) if line == IN_TURNS => Ok(()),
             line => Err(failed(self.job, &line.unwrap_or_else(|| "it ended in its turn".into()))),
         }
@@ -150,8 +161,8 @@ impl Player {
     /// After the last round: what node 0 prints then.
     fn finish(mut self) -> io::Result<Printed> {
         let mut printed = Printed::default();
-        for line in self.lines {
-            printed.add(self.job, &line?)?;
+        while let Some(line) = self.lines.next().transpose()? {
+            printed.add(self.job, &line)?;
         }
         let status = self.child.wait()?;
         if status.success() { Ok(printed) } else { Err(failed(self.job, &status)) }

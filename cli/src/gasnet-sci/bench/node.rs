@@ -172,7 +172,10 @@ fn rounds_in_turns(node: &Node, measures: &[Measure], rounds: u32, budget: f64) 
     let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
     for _ in 0..rounds {
         if node.me == 0 {
-            io::stdin().read_line(&mut String::new())?;
+            let turn = io::stdin().read_line(&mut String::new())?;
+            if turn == 0 {
+                return Err(io::Error::other("the other job has failed, or the command is gone"));
+            }
         }
         for (measure, samples) in measures.iter().zip(&mut samples) {
             samples.ours.push(run_batch(node, measure.ours(budget)));
