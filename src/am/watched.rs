@@ -17,6 +17,11 @@ use crate::sync::Ordering;
 /// After this many polls that served what the header had seen, one poll looks at every predicted peer. So a busy peer does not
 /// starve the others, nor its requests its replies.
 const LOOK_AROUND_EVERY: u64 = 8;
+/// After this many of them the adapter may look at its network. Else two near nodes that answer each other at once would leave it alone for
+/// as long as they do. One in eight takes 1 to 2 % of a Short there and back (EPYC 7003 VM).
+const LOOK_OUT_EVERY: u64 = 16;
+
+const _: () = assert!(LOOK_OUT_EVERY.is_multiple_of(LOOK_AROUND_EVERY), "who looks out looks around");
 /// What a look at the watched peer has seen.
 pub(super) enum Seen {
     Nothing,
@@ -81,9 +86,8 @@ impl<A: Adapter> Inbox<A> {
             true => self.serve_all(am, before, polls),
             false => before > 0,
         };
-        // Else two near nodes that answer each other at once would leave the network alone for as long as they do.
-        let polled = Effort::Found(LOOK_AROUND_EVERY as u32);
-        if polls.is_multiple_of(LOOK_AROUND_EVERY) && am.adapter_wants_polls() && am.adapter.progress(polled) {
+        let polled = Effort::Found(LOOK_OUT_EVERY as u32);
+        if polls.is_multiple_of(LOOK_OUT_EVERY) && am.adapter_wants_polls() && am.adapter.progress(polled) {
             am.watch.grant(0);
         } else {
             self.let_header_poll(am);

@@ -190,5 +190,5 @@ fn messages_that_the_header_sees_leave_the_adapter_its_turns() {
             nodes[1].am.settle();
         }
     }
-    assert_eq!(adapters[1].found.load(Ordering::Relaxed), 256, "in calls for eight each"); // Relaxed: one thread
+    assert_eq!(adapters[1].found.load(Ordering::Relaxed), 256, "in calls for 16 each"); // Relaxed: one thread
 }

@@ -7,9 +7,9 @@
 //! the library. After a pause that is longer than [`QUIET`] the next [`NEXT`] polls look, and each of them is a call; so do the
 //! next ones, as long as there are pauses.
 //!
-//! The polls of a wait follow each other at once, and only one in [`READ_ONE_IN`] of them reads the ticks. With each of them reading, a Short there
-//! and back within a host took 1.04 to 1.09 of what it takes in a job on one host, now 1.01 to 1.03 (2026-11, EPYC 7003 VM, blocks of 4 ms
-//! in turns).
+//! The polls of a wait behind its first follow each other soon, and only one in [`READ_ONE_IN`] of them reads the ticks. With each of them reading, a Short there
+//! and back within a host took 1.04 to 1.09 of what it took in a job on one host, instead of 1.01 to 1.03 (2026-11, EPYC 7003 VM, blocks of
+//! 4 ms in turns).
 //!
 //! Time is counted in the processor's ticks, which take 8 ns to read, the system's clock 22 ns. Where the ticks of two processors
 //! differ, there are some looks too many or too few.
