@@ -22,6 +22,7 @@ const LOOK_AROUND_EVERY: u64 = 8;
 const LOOK_OUT_EVERY: u64 = 16;
 
 const _: () = assert!(LOOK_OUT_EVERY.is_multiple_of(LOOK_AROUND_EVERY), "who looks out looks around");
+
 /// What a look at the watched peer has seen.
 pub(super) enum Seen {
     Nothing,
