@@ -33,8 +33,9 @@ pub const GRANT: u32 = 16;
 /// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
 /// A grant to a wait that goes on is this part of others. The looks of a wait have gaps between them, and a peer that is not watched waits
-/// for their sum. The grant after a message is whole: the next message comes while it lasts. With this part there, too, a Short there and back in a job of four nodes took 190 to 220 ns instead of 168 to 188, where two cores share a cache (EPYC 7003 VM), and in a job of
-/// two hosts 1.17 to 1.23 of that.
+/// for their sum. The grant after a message is whole: the next message comes while it lasts. With this part there,
+/// too, a Short there and back in a job of four nodes took 190 to 220 ns instead of 168 to 188, where two cores share a cache (EPYC 7003
+/// VM), and in a job of two hosts 1.17 to 1.23 of that.
 pub const WAIT_PART: u32 = 4;
 
 /// This node's way to one peer, as a sender of Shorts needs it. One line.
