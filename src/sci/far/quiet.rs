@@ -7,9 +7,9 @@
 //! the library. After a pause that is longer than [`QUIET`] the next [`NEXT`] polls look, and each of them is a call; so do the
 //! next ones, as long as there are pauses.
 //!
-//! The polls of a wait behind its first follow each other soon, and only one in [`READ_ONE_IN`] of them reads the ticks. With each of them reading, a Short there
-//! and back within a host took 1.04 to 1.09 of what it took in a job on one host, instead of 1.01 to 1.03 (2026-11, EPYC 7003 VM, blocks of
-//! 4 ms in turns).
+//! The polls of a wait behind its first follow each other soon. Only one in [`READ_ONE_IN`] of them reads the ticks. When each of them
+//! read, a Short there and back within a host took 1.04 to 1.09 of what it took in a job on one host, instead of 1.01 to 1.03 (2026-11,
+//! EPYC 7003 VM, blocks of 4 ms in turns).
 //!
 //! Time is counted in the processor's ticks, which take 8 ns to read, the system's clock 22 ns. Where the ticks of two processors
 //! differ, there are some looks too many or too few.
@@ -81,8 +81,8 @@ impl Quiet {
         if now.wrapping_sub(before) >= PAUSES * limit { NEXT } else { 0 }
     }
 
-    /// Counts the last poll of `polls`, which came one after the other. `None`: it need not look. `Some(0)`: this one looks. `Some(n)`: `n` polls
-    /// look, this one included.
+    /// Counts `polls` polls that came one after the other, the last of them now. `None`: it need not look. `Some(0)`: this one looks.
+    /// `Some(n)`: `n` polls look, this one included.
     #[inline]
     pub fn turn(&self, polls: u32) -> Option<u32> {
         let now = sys::counter();

@@ -144,11 +144,15 @@ fn asked(node: &Node, figure: f64) -> f64 {
     all.iter().step_by(2).sum::<f64>() / all.len().div_ceil(2).max(1) as f64
 }
 
+// For each measure, no sample yet.
+fn no_samples(measures: &[Measure]) -> Vec<Samples> {
+    (0..measures.len()).map(|measure| Samples { measure, ours: Vec::new(), limit: Vec::new() }).collect()
+}
+
 // Rounds are the outer loop, so that a disturbance hits one round of many rows and not all rounds of one row. The
 // order within a round changes.
 fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64, asked: Asked) -> io::Result<()> {
-    let empty = |measure| Samples { measure, ours: Vec::new(), limit: Vec::new() };
-    let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
+    let mut samples = no_samples(measures);
     for round in 0..rounds {
         for (measure, samples) in measures.iter().zip(&mut samples) {
             let ours = || asked(node, run_batch(node, measure.ours(budget)));
@@ -168,8 +172,7 @@ fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64, asked: As
 
 // Rounds that take turns with those of another job. The other nodes wait in the round's barrier until node 0 has its turn.
 fn rounds_in_turns(node: &Node, measures: &[Measure], rounds: u32, budget: f64) -> io::Result<()> {
-    let empty = |measure| Samples { measure, ours: Vec::new(), limit: Vec::new() };
-    let mut samples: Vec<Samples> = (0..measures.len()).map(empty).collect();
+    let mut samples = no_samples(measures);
     for _ in 0..rounds {
         if node.me == 0 {
             let turn = io::stdin().read_line(&mut String::new())?;
