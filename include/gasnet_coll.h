@@ -5,6 +5,10 @@
  * to the library, which checks that the call is legal there and names the place in its messages. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#endif
 #include "gasnetex.h"
 
 #ifdef __cplusplus

@@ -95,8 +95,8 @@ impl Sink {
     // Takes what `source` wrote, with `tag` in front of each line. If another source's line is open, it is kept until
     // later.
     fn accept(&mut self, source: i32, tag: &str, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
+        if bytes.is_empty() || self.closed {
+            return; // what a closed sink held would never go out, and the supervisor would wait for that
         }
         if self.open.is_some_and(|open| open != source) {
             if self.behind.is_empty() {
@@ -191,6 +191,8 @@ impl Sink {
                 Err(e) => {
                     self.closed = true;
                     self.held.clear();
+                    self.behind.clear();
+                    self.open = None;
                     return (e.kind() != ErrorKind::BrokenPipe).then_some(e);
                 }
             }
@@ -436,7 +438,7 @@ impl Output {
 
     fn report_failure(&mut self, failed: usize, error: &io::Error) {
         let last = self.sinks.len() - 1;
-        if failed != last {
+        if failed != last && !self.sinks[last].closed {
             self.sinks[last].held.extend_from_slice(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());
         }
     }

@@ -233,3 +233,14 @@ fn megabytes_without_a_newline_from_every_node_end() {
         assert_eq!(outcome.out.matches('y').count(), 60 << 20);
     }
 }
+
+#[test]
+fn reader_of_both_streams_that_leaves_does_not_keep_the_job() {
+    // The launcher finds out by node 0's second line. What it then reports of the crash has nowhere to go.
+    let script = "join ignore:PIPE attach fence @0:lines:1 sleep_ms:300 @0:lines:1 sleep_ms:300 raise:ABRT";
+    for start in every(2, script) {
+        let start = start.with_streams_joined().with_reader_that_leaves();
+        let outcome = run(start);
+        assert_eq!(outcome.status, 128 + libc::SIGABRT, "{outcome:?}");
+    }
+}

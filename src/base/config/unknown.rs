@@ -9,13 +9,16 @@ const PREFIX: &str = "GASNET_SCI_";
 const FAMILY: &str = "GASNET_";
 /// Variables that are not settings, and so not in the table: the launcher passes them to nodes.
 const INTERNAL: &[&str] = &[super::HANDOFF, super::PARTS];
+/// Sites set it for conduits with several spawners. Here the launcher finds out itself how to start a job.
+const SPAWNER: &str = "GASNET_SCI_SPAWNER";
 
 /// The variables in `environment` that have our prefix but that nothing reads. Each comes with the known name that
 /// the user probably meant, or `None` if no known name is near.
 pub fn unknown(environment: impl Iterator<Item = String>) -> Vec<(String, Option<&'static str>)> {
     let known = || VARS.iter().flat_map(|var| std::iter::once(&var.name).chain(var.aliases)).copied();
     let strangers = environment.filter(|name| {
-        name.starts_with(PREFIX) && !INTERNAL.contains(&name.as_str()) && !known().any(|known| known == name)
+        let is_ours = name == SPAWNER || INTERNAL.contains(&name.as_str());
+        name.starts_with(PREFIX) && !is_ours && !known().any(|known| known == name)
     });
     let near = |name: &str| {
         let apart = |known: &str| distance(stem(known), stem(name));
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn known_names_and_other_conduits_are_no_strangers() {
-        let names = ["GASNET_SCI_SLOTS", "GASNET_SLOT", "HOME", "GASNET_SCI_BOOT"];
+        let names = ["GASNET_SCI_SLOTS", "GASNET_SLOT", "HOME", "GASNET_SCI_BOOT", "GASNET_SCI_SPAWNER"];
         assert_eq!(unknown(names.iter().map(|name| name.to_string())), []);
     }
 }
