@@ -189,10 +189,9 @@ make_timed_stage() {
   make_archive "$stage/lib/libgasnet_sci_timed.a" "$from" < <(exports)
 }
 
-# Linux 6.18 before 6.18.45 starves processes for seconds while others in another scheduling group sleep and wake often (its revert
-# of "sched/fair: Fix EEVDF entity placement bug" says why). With autogroup each session is such a group, so an agent that the tests
-# start counts as silent: 3 runs of 10 of ex-testrma on two agents, each of which took 60 to 110 s instead of 33 (2026-11, 2 cores).
-# Root's runs are therefore made without autogroup. It is on again at the end.
+# Linux 6.18 before 6.18.45 starves processes for seconds while those of another scheduling group sleep and wake often. With autogroup
+# each session is such a group: the terminal's would hang, and a test that measures time would fail. Root's runs are therefore made
+# without autogroup. It is on again at the end. (cli/src/gasnetrun_sci/reach.rs has figures.)
 autogroup=/proc/sys/kernel/sched_autogroup_enabled
 without_autogroup() {
   if [ "$(cat $autogroup 2>/dev/null)" = 1 ] && { echo 0 >$autogroup; } 2>/dev/null; then autogroup_changed=$BASHPID; fi

@@ -24,8 +24,8 @@ impl Inherited {
         Inherited { mask: sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK), descriptors: sys::descriptor_limit() }
     }
 
-    /// Starts a command with three pipes, in a session of its own, so that signals of the terminal do not reach it: the launcher
-    /// passes them on. It dies with this process; the agent behind it then finds the channel closed.
+    /// Starts a command with three pipes, away from the terminal ([`leave_terminal`]). It dies with this process; the agent behind it
+    /// then finds the channel closed.
     pub fn start(self, words: &[OsString]) -> io::Result<Child> {
         let Some((program, arguments)) = words.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut command = Command::new(program);
@@ -33,13 +33,31 @@ impl Inherited {
         let prepare = move || {
             sys::set_descriptor_limit(self.descriptors);
             self.mask.apply(libc::SIG_SETMASK);
-            // SAFETY: setsid takes no arguments.
-            unsafe { libc::setsid() };
+            leave_terminal();
             sys::signal_at_parents_end(libc::SIGKILL)
         };
         // SAFETY: `prepare` makes async-signal-safe calls only.
         unsafe { command.pre_exec(prepare) };
         command.spawn()
+    }
+}
+
+/// Puts this process into a process group of its own, without terminal. Signals of the terminal do not reach it then: the launcher
+/// passes them on. And ssh cannot ask for a password that nobody would see it ask for.
+///
+/// It stays in its session, because Linux schedules each session as a group (autogroup), and a group may starve for seconds while
+/// nodes of another one sleep and wake often (6.18 before 6.18.45). Agents that a local command starts would be several groups: with
+/// two of them and 2 nodes each on 2 cores, 3 runs of 10 of ex-testrma ended because an agent was silent for 5 s, and the others took
+/// 60 to 110 s instead of 28 to 36 (Linux 6.18.44, 2026-11).
+fn leave_terminal() {
+    // SAFETY: system calls with integers and a constant path. All are async-signal-safe.
+    unsafe {
+        libc::setpgid(0, 0);
+        let terminal = libc::open(c"/dev/tty".as_ptr(), libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
+        if terminal >= 0 {
+            libc::ioctl(terminal, libc::TIOCNOTTY);
+            libc::close(terminal);
+        }
     }
 }
 

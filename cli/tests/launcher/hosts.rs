@@ -385,6 +385,30 @@ fn a_signal_to_an_agent_ends_the_job_as_one_to_the_launcher() {
     assert_eq!(outcome.status, 143, "{outcome:?}");
 }
 
+/// The launcher passes on the terminal's signals. All stay in its session, which Linux schedules as one group.
+#[test]
+fn agents_and_nodes_have_no_terminal_and_stay_in_the_session() {
+    let directory = scratch("terminal");
+    let place = |name: &str, then: &str| {
+        let text = format!("#!/bin/sh\necho {name} $(cut -d ' ' -f 5-7 /proc/$$/stat)\n{then}\n");
+        write_script(&directory.join(name), &text, 0o755)
+    };
+    let launcher = env!("CARGO_BIN_EXE_gasnetrun_sci");
+    let job = format!("exec {launcher} -n 2 --host a,b {}", place("node", ""));
+    let in_terminal = format!("exec script -qec {} /dev/null </dev/null", place("launcher", &job));
+    let outcome = run(Start::launcher(&[]).with_env("GASNET_SCI_RSH", &rsh()).under(&["sh", "-c", &in_terminal]));
+    let of = |name: &str| -> Vec<Vec<i32>> {
+        let lines = outcome.out.lines().filter_map(|line| line.strip_prefix(name));
+        lines.map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect()).collect()
+    };
+    let (launcher, nodes) = (of("launcher"), of("node"));
+    assert!(outcome.status == 0 && launcher.len() == 1 && nodes.len() == 2, "{outcome:?}");
+    assert_ne!(launcher[0][2], 0, "the launcher has a terminal: {outcome:?}");
+    for node in nodes {
+        assert!(node[0] != launcher[0][0] && node[1] == launcher[0][1] && node[2] == 0, "{outcome:?}");
+    }
+}
+
 #[test]
 fn output_of_both_hosts_is_whole_and_in_order() {
     for joined in [false, true] {
