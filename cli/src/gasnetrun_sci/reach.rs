@@ -50,14 +50,15 @@ impl Inherited {
 /// two of them and 2 nodes each on 2 cores, 3 runs of 10 of ex-testrma ended because an agent was silent for 5 s, and the others took
 /// 60 to 110 s instead of 28 to 36 (Linux 6.18.44, 2026-11).
 fn leave_terminal() {
-    // SAFETY: system calls with integers and a constant path. All are async-signal-safe.
-    unsafe {
-        libc::setpgid(0, 0);
-        let terminal = libc::open(c"/dev/tty".as_ptr(), libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
-        if terminal >= 0 {
-            libc::ioctl(terminal, libc::TIOCNOTTY);
-            libc::close(terminal);
-        }
+    // All calls are async-signal-safe.
+    // SAFETY: setpgid takes integers.
+    unsafe { libc::setpgid(0, 0) };
+    // SAFETY: the path is a constant.
+    let terminal =
+        unsafe { libc::open(c"/dev/tty".as_ptr(), libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC) };
+    if terminal >= 0 {
+        // SAFETY: this request takes no argument; the descriptor is closed at exec.
+        unsafe { libc::ioctl(terminal, libc::TIOCNOTTY) };
     }
 }
 
