@@ -63,7 +63,7 @@ scheduler        |               |
 transpose        |               |
 fft              |               |
 testvis          | 40            |
-testvisperf      | 2 16          |
+testvisperf      | 1 8           |
 testvisbad       |               |
 testcoll         | 20            |
 testreduce       | 60            |
@@ -91,7 +91,7 @@ ex-testtoken     |               |
 ex-testtmpair    |               |
 ex-testsegment   |               |
 ex-testimm       | 100 64K       |
-ex-testrma       | 20            |
+ex-testrma       | 5             |
 ex-testvis       | 20            |
 ex-testthreads   | -i 500        |
 ex-testhandover  |               |

@@ -15,7 +15,8 @@ pub fn run(repo: &Repo, update: bool, breaks: bool) -> Result<bool> {
     repo.set_up("gcc libclang")?;
     let made = repo.target.join("tmp/abi.txt");
     let _ = fs::remove_file(&made); // there may be none
-    let test = ["test", "--quiet", "--package", "gasnet-sci", "--test", "abi", "dump::"];
+    // Of the whole workspace: of the package alone, crates would have other features, and be built again.
+    let test = ["test", "--quiet", "--workspace", "--test", "abi", "dump::"];
     let (_, log) = outcome(repo.cargo().args(test))?;
     let Ok(new) = fs::read_to_string(&made) else { bail!("no dump was made: {log}") };
     let old = repo.read(WRITTEN).unwrap_or_default();
