@@ -94,7 +94,7 @@ need_tools() {
 # Puts file $1 at $2 unless it is there. A new inode: programs that run keep the library they have.
 put() {
   cmp -s "$1" "$2" && return
-  cp "$1" "$2.new" && mv "$2.new" "$2" || die "cannot write $2"
+  cp "$1" "$2.$BASHPID" && mv "$2.$BASHPID" "$2" || die "cannot write $2"
 }
 
 exports() { nm -D --defined-only "$target/$profile/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
