@@ -29,6 +29,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// How long the launcher may be silent before the agent knows the job's settings. Its limit is the job's.
 const SILENCE: Duration = Duration::from_secs(60);
+/// How long an agent whose part has ended waits for a launcher on its host to hear that.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// Processes that run here and nodes that are placed here, in hundredths.
 fn load() -> u32 {
@@ -57,19 +59,28 @@ pub fn hello() -> Hello {
 
 /// Runs the agent; returns its exit status. The launcher learns all that matters from the channel.
 pub fn run() -> i32 {
-    let status = serve().unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
+    let mut job = None;
+    let status = serve(&mut job).unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
     registry::tidy();
-    if status == 128 + libc::SIGKILL {
-        // The launcher has gone. If it was killed, and on this host, its end may take a moment yet.
-        for _ in 0..10 {
-            sys::nap(Duration::from_millis(10));
-            registry::tidy();
-        }
+    if let Some(job) = job {
+        outlive_launcher(job);
     }
     status
 }
 
-fn serve() -> Result<i32, String> {
+// A launcher on this host removes its entry when it hears of an agent's end. One that is killed before, or has been killed, leaves
+// the entry to this process: until the entry has gone, this process stays. A launcher that is stopped keeps it no longer than
+// `PARTING`.
+fn outlive_launcher(job: u64) {
+    let start = Instant::now();
+    let is_entered = || registry::list().iter().any(|found| found.id == job && found.role == registry::Role::Launcher);
+    while is_entered() && start.elapsed() < PARTING {
+        sys::nap(Duration::from_micros(200));
+    }
+}
+
+// `job` becomes the number of the job.
+fn serve(job: &mut Option<u64>) -> Result<i32, String> {
     let text = |error: io::Error| error.to_string();
     spawn::fill_standard_descriptors().map_err(text)?;
     let guard = guard::split(registry::tidy);
@@ -84,6 +95,7 @@ fn serve() -> Result<i32, String> {
         Told::Nothing => return Ok(0),
     };
     let Some(start) = Start::decode(&body) else { return Err("the launcher's order makes no sense".into()) };
+    *job = Some(start.id);
     match prepare(start) {
         Ok(part) => part.run(channel, guard),
         Err(stop) => {
