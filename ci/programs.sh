@@ -63,7 +63,7 @@ scheduler        |               |
 transpose        |               |
 fft              |               |
 testvis          | 40            |
-testvisperf      | 1 8           |
+testvisperf      | 1 16          |
 testvisbad       |               |
 testcoll         | 20            |
 testreduce       | 60            |

@@ -61,16 +61,16 @@ pub fn hello() -> Hello {
 pub fn run() -> i32 {
     let mut job = None;
     let status = serve(&mut job).unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
-    registry::tidy();
-    if let Some(job) = job {
-        outlive_launcher(job);
+    match job {
+        Some(job) => outlive_launcher(job),
+        None => registry::tidy(),
     }
     status
 }
 
-// A launcher on this host removes its entry when it hears of an agent's end. One that is killed before, or has been killed, leaves
-// the entry to this process: until the entry has gone, this process stays. A launcher that is stopped keeps it no longer than
-// `PARTING`.
+// Waits until the launcher of `job` has no entry on this host. A launcher removes its entry when it hears that an agent has ended. If
+// it is killed before, nobody but its agents can remove the entry: listing the entries does that once the process has gone. A
+// launcher that is stopped keeps an agent no longer than `PARTING`.
 fn outlive_launcher(job: u64) {
     let start = Instant::now();
     let is_entered = || registry::list().iter().any(|found| found.id == job && found.role == registry::Role::Launcher);

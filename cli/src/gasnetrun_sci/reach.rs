@@ -43,12 +43,12 @@ impl Inherited {
 }
 
 /// Puts this process into a process group of its own, without terminal. Signals of the terminal do not reach it then: the launcher
-/// passes them on. And ssh cannot ask for a password that nobody would see it ask for.
+/// passes them on. Without a terminal ssh fails where it would ask for a password.
 ///
 /// It stays in its session, because Linux schedules each session as a group (autogroup), and a group may starve for seconds while
 /// nodes of another one sleep and wake often (6.18 before 6.18.45). Agents that a local command starts would be several groups: with
-/// two of them and 2 nodes each on 2 cores, 3 runs of 10 of ex-testrma ended because an agent was silent for 5 s, and the others took
-/// 60 to 110 s instead of 28 to 36 (Linux 6.18.44, 2026-11).
+/// two of them and 2 nodes each on 2 cores, 3 runs of 10 of ex-testrma lost an agent, and the others took 59 to 85 s instead of 28 to
+/// 36 (Linux 6.18.44, 2026-11).
 fn leave_terminal() {
     // All calls are async-signal-safe.
     // SAFETY: setpgid takes integers.

@@ -385,7 +385,7 @@ fn a_signal_to_an_agent_ends_the_job_as_one_to_the_launcher() {
     assert_eq!(outcome.status, 143, "{outcome:?}");
 }
 
-/// The launcher passes on the terminal's signals. All stay in its session, which Linux schedules as one group.
+/// The launcher passes on the terminal's signals. Agents and nodes stay in its session, which Linux schedules as one group.
 #[test]
 fn agents_and_nodes_have_no_terminal_and_stay_in_the_session() {
     let directory = scratch("terminal");
