@@ -161,12 +161,14 @@ struct Row<E> {
 /// The handlers of the library's own messages, by index. They get an engine of type `E`.
 pub struct Library<E> {
     /// On the heap: the table is moved a few times while a node is made, and loom's threads have small stacks.
-    rows: Box<[Row<E>]>,
+    rows: Box<[Row<E>; FIRST_CLIENT as usize]>,
 }
 
 impl<E> Default for Library<E> {
     fn default() -> Self {
-        Library { rows: (0..FIRST_CLIENT).map(|_| Row { form: Form::default(), unanswered: 0, serve: None }).collect() }
+        let row = |_| Row { form: Form::default(), unanswered: 0, serve: None };
+        let rows: Box<[Row<E>]> = (0..FIRST_CLIENT).map(row).collect();
+        Library { rows: rows.try_into().unwrap_or_else(|_| unreachable!("as many as indices")) }
     }
 }
 

@@ -106,7 +106,7 @@ impl<A: Adapter> Inbox<A> {
         if index != from.next_request.get() {
             return Ran::Nothing;
         }
-        self.run_request(am, peer, from, index, &slot, meta);
+        self.run_requests(am, peer, from, index, &slot, meta, 1);
         self.watch_request(am, peer, index.wrapping_add(1));
         let next =
             Slot::at(&self.command, am.watch.request_at.get()).look(am.watch.request_sequence.load(Ordering::Relaxed));

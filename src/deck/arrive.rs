@@ -8,13 +8,12 @@ use super::BoxId;
 use super::engine::Deck;
 use super::message::{Bytes, Message};
 use super::messages;
-use super::owner::{Content, Credit, Item, Own, Refused};
+use super::owner::{Came, Content, Credit, Item, Own, Refused};
 use super::pool::Pool;
 use super::post::LENT;
 use super::sender::{Need, Sender, Word};
 use super::state::{Due, Slot, State, retrieved};
 use super::waiting::Key;
-use super::wish::Listed;
 use crate::am::corrupt::corrupt;
 use crate::am::source::Source;
 use crate::os::event;
@@ -29,12 +28,12 @@ impl<A: Adapter> Deck<A> {
     /// A short message of `len` bytes for the box of this index has come from `node`; `word` gives its words.
     #[inline(always)]
     pub(super) fn line(&self, node: u32, index: u16, len: usize, word: impl Fn(usize) -> u64) {
-        self.hand_over(node, index, len, |own, place, _| {
+        self.hand_over(node, index, |own, _| {
             if own.wish.is_some() {
                 self.am.will_send(node); // the thread that waits will probably answer
             }
-            let store = |message: &mut Message, source| message.fill_line(len, source, &word);
-            own.deliver(place, len, store, || {
+            let store = |message: &mut Message| message.fill_line(len, node, &word);
+            own.deliver(node, len, store, || {
                 Content::Line([word(0), word(1), word(2), word(3), word(4), word(5), word(6)])
             })
         });
@@ -54,43 +53,40 @@ impl<A: Adapter> Deck<A> {
             let content = copied(self.with(|state| state.pool.take(len)));
             return self.arrived(node, index, Item { content, len });
         }
-        self.hand_over(node, index, len, |own, place, pool| {
+        self.hand_over(node, index, |own, pool| {
             if own.wish.is_some() {
                 self.am.will_send(node); // as for a line
             }
-            own.deliver(place, len, |message, source| message.fill(payload, source), || copied(pool.take(len)))
+            own.deliver(node, len, |message| message.fill(payload, node), || copied(pool.take(len)))
         });
     }
 
-    /// A message of `len` bytes for the box of this index has come from `node`. `put` gives it to a thread that waits for it, or queues it.
+    /// A message for the box of this index has come from `node`. `put` gives it to a thread that waits for it, or queues it; `None`: the
+    /// node has no credit for it.
     #[inline(always)]
-    fn hand_over(
-        &self,
-        node: u32,
-        index: u16,
-        len: usize,
-        put: impl FnOnce(&mut Own, usize, &mut Pool) -> Option<Listed>,
-    ) {
+    fn hand_over(&self, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
         let key = self.with(|state| {
             let State { boxes, due, pool, .. } = state;
-            let own = match boxes.get_mut(usize::from(index)) {
-                Some(Slot::Open(own)) => own,
-                Some(Slot::Closing(..)) => return None,
-                _ => corrupt(node, "message for a box that does not exist"),
+            let Some(Slot::Open(own)) = boxes.get_mut(usize::from(index)) else {
+                match boxes.get(usize::from(index)) {
+                    Some(Slot::Closing(..)) => return None,
+                    _ => corrupt(node, "message for a box that does not exist"),
+                }
             };
-            let Some(place) = own.admit(node, len) else { corrupt(node, "message for a box without its credit") };
-            let was_empty = own.pending() == 0;
-            let key = match put(own, place, pool) {
-                Some(wish) => {
-                    retrieved(own, place, due, self.am);
+            let key = match put(own, pool) {
+                Some(Came::Granted(wish, left)) => {
+                    retrieved(own, left, due, self.am);
                     Key::Wish(wish.number())
                 }
-                None => {
-                    if was_empty && let Some(fd) = own.fd {
+                Some(Came::Queued(was_empty)) => {
+                    if let Some(fd) = own.fd
+                        && was_empty
+                    {
                         event::raise(fd);
                     }
                     Key::Box(index)
                 }
+                None => corrupt(node, "message for a box without its credit"),
             };
             self.waiting.changed();
             Some(key)
@@ -107,14 +103,10 @@ impl<A: Adapter> Deck<A> {
 
     /// A message for the box of this index has come from `node`.
     pub(super) fn arrived(&self, node: u32, index: u16, item: Item) {
-        let Item { len, mut content } = item;
-        self.hand_over(node, index, len, |own, place, _| {
-            std::mem::swap(own.queue(place, len), &mut content);
-            content = Content::Nothing;
-            None
-        });
+        let mut item = Some(item);
+        self.hand_over(node, index, |own, _| own.queue(node, item.take()?).map(Came::Queued));
         // A box that is closing has not taken it.
-        if let Content::Loan(block) = content {
+        if let Some(Item { content: Content::Loan(block), .. }) = item {
             self.owe(node, Due::Back(block.owner, block.offset));
         }
     }

@@ -15,7 +15,7 @@ use super::{BoxId, Failure, LINE_MOST, Outcome};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::sci::Adapter;
-use crate::sync::{AtomicU64, ModeLock, Ordering};
+use crate::sync::{AtomicU64, Locked, ModeLock, Ordering};
 use crate::verbs::Flags;
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -144,8 +144,16 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Calls `f` with the state, under its lock. `f` sends no message, with one exception (rule 5).
+    #[inline(always)]
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
-        self.state.with(|state| f(&mut state.borrow_mut()))
+        f(&mut self.lock().borrow_mut())
+    }
+
+    /// The lock of the state, until the result is dropped. For the two calls whose steps are to lie in one function, whoever calls them:
+    /// the compiler makes a function of its own of a closure that has several callers.
+    #[inline(always)]
+    pub(super) fn lock(&self) -> Locked<'_, RefCell<State>> {
+        self.state.lock()
     }
 
     /// The message engine.

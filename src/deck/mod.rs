@@ -115,7 +115,8 @@ const _: () = assert!(size_of::<Outcome<()>>() <= 16);
 pub type Outcome<T> = Result<T, Failure>;
 
 /// Names a box of the job. Later boxes have other names of this kind, because the serial differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
 pub struct BoxId {
     /// Its owner.
     pub owner: u16,
@@ -125,8 +126,25 @@ pub struct BoxId {
     pub serial: u32,
 }
 
+/// Two boxes are compared as words: each retrieval does it, and three comparisons of fields take it seven instructions more.
+impl PartialEq for BoxId {
+    #[inline(always)]
+    fn eq(&self, other: &BoxId) -> bool {
+        self.word() == other.word()
+    }
+}
+
+impl Eq for BoxId {}
+
+impl std::hash::Hash for BoxId {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.word().hash(state);
+    }
+}
+
 impl BoxId {
     /// The same as one word.
+    #[inline(always)]
     pub fn word(self) -> u64 {
         u64::from(self.owner) | u64::from(self.index) << 16 | u64::from(self.serial) << 32
     }

@@ -28,6 +28,15 @@ pub struct Credit {
     pub bytes: u64,
 }
 
+impl Credit {
+    /// Takes away what is there.
+    #[inline(always)]
+    fn less(&mut self, credit: Credit) {
+        self.messages -= credit.messages;
+        self.bytes -= credit.bytes;
+    }
+}
+
 /// What a box holds.
 #[derive(Debug)]
 pub enum Content {
@@ -94,22 +103,47 @@ struct Account {
 }
 
 impl Account {
-    /// The first of its messages, which counts for `weight` bytes, was taken out of the queue. Its box holds as much less, and the next
-    /// sender has its turn.
+    /// Takes these credits. False: it has too few.
+    #[must_use]
     #[inline(always)]
-    fn is_out(&mut self, turns: &mut Turns, held: &mut Credit, weight: u64) {
-        turns.turn(self.items.len() > 0);
-        held.messages -= 1;
-        held.bytes -= weight;
-        self.has_used(weight);
+    fn spend(&mut self, credit: Credit) -> bool {
+        let has = self.granted.messages >= credit.messages && self.granted.bytes >= credit.bytes;
+        if has {
+            self.granted.less(credit);
+        }
+        has
     }
 
-    /// A message that counts for `weight` bytes was retrieved.
+    /// Puts a message behind the others. True: the box was empty.
     #[inline(always)]
-    fn has_used(&mut self, weight: u64) {
-        self.used.messages += 1;
-        self.used.bytes += weight;
+    fn append(&mut self, turns: &mut Turns, place: usize, len: usize, content: impl FnOnce() -> Content) -> bool {
+        let was_empty = turns.is_empty();
+        if self.items.len() == 0 {
+            turns.add(place);
+        }
+        let item = self.items.push();
+        item.len = len;
+        item.content = Content::Nothing; // so nothing is freed between the loads and the stores of the next line
+        item.content = content();
+        was_empty
     }
+}
+
+/// Whose message was retrieved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    /// The place of its sender's account.
+    pub(super) place: usize,
+    /// What the sender has used since it last got credits is enough for a message to it (`PART`).
+    pub(super) is_much: bool,
+}
+
+/// What became of a message that has come.
+pub(super) enum Came {
+    /// The thread that waited for it has it.
+    Granted(Listed, Left),
+    /// It is in the queue. `true`: the box was empty.
+    Queued(bool),
 }
 
 /// Why a piece was not taken.
@@ -129,10 +163,10 @@ pub struct Own {
     pub name: Option<Box<[u8]>>,
     /// What it may hold.
     pub capacity: Credit,
-    /// What it holds.
-    held: Credit,
-    /// What all senders may send.
-    granted: Credit,
+    /// One part in [`PART`] of that, or a little more.
+    part: Credit,
+    /// What it holds, and what all senders may send. When a message arrives this stays as it is.
+    taken: Credit,
     /// The nodes that ever asked for credits, side by side to be searched, and their accounts, in the same order.
     nodes: Vec<u32>,
     accounts: Vec<Account>,
@@ -157,8 +191,8 @@ impl Own {
             id,
             name,
             capacity,
-            held: Credit::default(),
-            granted: Credit::default(),
+            part: Credit { messages: capacity.messages.div_ceil(PART), bytes: capacity.bytes.div_ceil(PART) },
+            taken: Credit::default(),
             nodes: Vec::new(),
             accounts: Vec::new(),
             recent: 0,
@@ -172,7 +206,13 @@ impl Own {
 
     /// Messages that wait.
     pub fn pending(&self) -> usize {
-        self.held.messages as usize
+        self.accounts.iter().map(|account| account.items.len()).sum()
+    }
+
+    /// No message waits.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
     }
 
     /// The nodes that ever asked for credits.
@@ -183,7 +223,7 @@ impl Own {
     /// The place of the account of `node`.
     #[inline(always)]
     fn place(&mut self, node: u32) -> usize {
-        if self.nodes.get(self.recent) != Some(&node) {
+        if self.accounts.get(self.recent).is_none_or(|account| account.node != node) {
             self.recent = self.search(node);
         }
         self.recent
@@ -211,8 +251,8 @@ impl Own {
 
     fn free(&self) -> Credit {
         Credit {
-            messages: self.capacity.messages.saturating_sub(self.held.messages + self.granted.messages),
-            bytes: self.capacity.bytes.saturating_sub(self.held.bytes + self.granted.bytes),
+            messages: self.capacity.messages.saturating_sub(self.taken.messages),
+            bytes: self.capacity.bytes.saturating_sub(self.taken.bytes),
         }
     }
 
@@ -257,8 +297,8 @@ impl Own {
         account.used = Credit::default();
         account.granted.messages += credit.messages;
         account.granted.bytes += credit.bytes;
-        self.granted.messages += credit.messages;
-        self.granted.bytes += credit.bytes;
+        self.taken.messages += credit.messages;
+        self.taken.bytes += credit.bytes;
     }
 
     /// True if senders wait for credits.
@@ -289,8 +329,7 @@ impl Own {
         account.partial.clear();
         account.recalled = false;
         let granted = std::mem::take(&mut account.granted);
-        self.granted.messages -= granted.messages;
-        self.granted.bytes -= granted.bytes;
+        self.taken.less(granted);
     }
 
     /// Calls `recall` for each node that has credits, which it may not need while others wait for some. One that waits has none, or
@@ -320,70 +359,62 @@ impl Own {
     /// `node` gives credits back. False: it has none such.
     #[must_use]
     pub fn returned(&mut self, node: u32, credit: Credit) -> bool {
-        let place = self.place(node);
-        self.spend(place, credit)
-    }
-
-    #[inline]
-    fn spend(&mut self, place: usize, credit: Credit) -> bool {
-        let granted = &mut self.accounts[place].granted;
-        if granted.messages < credit.messages || granted.bytes < credit.bytes {
-            return false;
+        let spends = self.account(node).spend(credit);
+        if spends {
+            self.taken.less(credit);
         }
-        granted.messages -= credit.messages;
-        granted.bytes -= credit.bytes;
-        self.granted.messages -= credit.messages;
-        self.granted.bytes -= credit.bytes;
-        true
+        spends
     }
 
-    /// A message of `len` bytes of `node` has come, and takes its credit. Returns the place of its account; `None`: it has no credit.
+    /// A message of `len` bytes of `node` has come. It goes to the thread that waits for it by `store`, else into the queue. `None`: the
+    /// node has no credit for it.
     #[must_use]
-    #[inline(always)]
-    pub(super) fn admit(&mut self, node: u32, len: usize) -> Option<usize> {
-        let place = self.place(node);
-        let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
-        self.spend(place, spent).then_some(place)
-    }
-
-    /// Puts a message that was admitted behind the others of its sender.
-    #[inline(always)]
-    pub(super) fn queue(&mut self, place: usize, len: usize) -> &mut Content {
-        self.held.messages += 1;
-        self.held.bytes += self.weight(len as u64);
-        let items = &mut self.accounts[place].items;
-        if items.len() == 0 {
-            self.turns.add(place);
-        }
-        let item = items.push();
-        item.len = len;
-        &mut item.content
-    }
-
-    /// A message that was admitted goes to the thread that waits for it, which is returned, by `store`, or into the queue.
     #[inline(always)]
     pub(super) fn deliver(
         &mut self,
-        place: usize,
+        node: u32,
         len: usize,
-        store: impl FnOnce(&mut Message, u32),
+        store: impl FnOnce(&mut Message),
         content: impl FnOnce() -> Content,
-    ) -> Option<Listed> {
-        // SAFETY: listed wishes live, and the caller has the lock of the state.
-        let wish = self.wish.filter(|wish| self.held.messages == 0 && unsafe { wish.takes(len) });
-        match wish {
-            Some(wish) => {
-                self.wish = None;
-                let weight = self.weight(len as u64);
-                let account = &mut self.accounts[place];
-                account.has_used(weight);
-                let source = account.node;
-                // SAFETY: as above.
-                unsafe { wish.grant(|message| store(message, source)) };
-            }
-            None => *self.queue(place, len) = content(),
+    ) -> Option<Came> {
+        let place = self.place(node);
+        let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
+        let account = &mut self.accounts[place];
+        if !account.spend(spent) {
+            return None;
         }
-        wish
+        if let Some(wish) = self.wish
+            && self.turns.is_empty()
+            // SAFETY: listed wishes live, and the caller has the lock of the state.
+            && unsafe { wish.takes(len) }
+        {
+            self.wish = None;
+            let left = self.has_left(place, spent.bytes);
+            // SAFETY: as above.
+            unsafe { wish.grant(store) };
+            return Some(Came::Granted(wish, left));
+        }
+        Some(Came::Queued(account.append(&mut self.turns, place, len, content)))
+    }
+
+    /// As [`Self::deliver`], but always into the queue. Returns whether the box was empty.
+    #[must_use]
+    pub(super) fn queue(&mut self, node: u32, item: Item) -> Option<bool> {
+        let Item { content, len } = item;
+        let place = self.place(node);
+        let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
+        let account = &mut self.accounts[place];
+        account.spend(spent).then(|| account.append(&mut self.turns, place, len, || content))
+    }
+
+    /// A message that counts for `weight` bytes was retrieved.
+    #[inline(always)]
+    fn has_left(&mut self, place: usize, weight: u64) -> Left {
+        self.taken.less(Credit { messages: 1, bytes: weight });
+        let used = &mut self.accounts[place].used;
+        used.messages += 1;
+        used.bytes += weight;
+        Left { place, is_much: used.messages >= self.part.messages || used.bytes >= self.part.bytes }
     }
 
     /// A piece of a message of thread `stream` of `node`: `put` stores it at the address that it gets. `None`: more will come.
@@ -430,29 +461,26 @@ impl Own {
         self.accounts[place].items.first().map(|item| item.len)
     }
 
-    /// Takes the next message out: a short one into `message`, if it has the room, another one into `taken`. Returns the place of its
-    /// sender's account, too. The next sender has its turn.
+    /// Takes the next message out: a short one into `message`, if it has the room, another one into `taken`. Returns whose it was, too.
+    /// The next sender has its turn.
     #[inline(always)]
-    pub(super) fn next(&mut self, message: &mut Message, taken: &mut Retrieved) -> (Next, usize) {
-        if let Some(place) = self.next_line(message) {
-            return (Next::Filled, place);
+    pub(super) fn next(&mut self, message: &mut Message, taken: &mut Retrieved) -> (Next, Option<Left>) {
+        if let Some(left) = self.next_line(message) {
+            return (Next::Filled, Some(left));
         }
-        let Some(at) = self.turns.first() else { return (Next::Nothing, 0) };
-        let Own { accounts, turns, held, capacity, .. } = self;
-        let account = &mut accounts[at];
-        let Some(item) = account.items.pop() else { return (Next::Nothing, 0) };
+        let Some(place) = self.turns.first() else { return (Next::Nothing, None) };
+        let account = &mut self.accounts[place];
+        let Some(item) = account.items.first() else { return (Next::Nothing, None) };
         let (len, item) = (item.len, std::mem::take(item));
         *taken = Some((account.node, item));
-        account.is_out(turns, held, (len as u64).min(capacity.bytes));
-        (Next::Taken, at)
+        (Next::Taken, Some(self.is_out(place, len)))
     }
 
-    /// Takes the next message out, if it is a short one that `message` has the room for. Returns the place of its sender's account.
+    /// Takes the next message out, if it is a short one that `message` has the room for. Returns whose it was.
     #[inline(always)]
-    pub(super) fn next_line(&mut self, message: &mut Message) -> Option<usize> {
-        let Own { accounts, turns, held, capacity, .. } = self;
-        let at = turns.first()?;
-        let account = &mut accounts[at];
+    pub(super) fn next_line(&mut self, message: &mut Message) -> Option<Left> {
+        let place = self.turns.first()?;
+        let account = &mut self.accounts[place];
         let item = account.items.first()?;
         let len = item.len;
         let Content::Line(words) = &item.content else { return None };
@@ -460,9 +488,16 @@ impl Own {
             return None;
         }
         message.fill_line(len, account.node, |i| words[i]);
-        account.items.pop();
-        account.is_out(turns, held, (len as u64).min(capacity.bytes));
-        Some(at)
+        Some(self.is_out(place, len))
+    }
+
+    /// The first message of this account, of `len` bytes, is taken out of the queue. The next sender has its turn.
+    #[inline(always)]
+    fn is_out(&mut self, place: usize, len: usize) -> Left {
+        let items = &mut self.accounts[place].items;
+        items.pop();
+        self.turns.turn(items.len() > 0);
+        self.has_left(place, self.weight(len as u64))
     }
 
     /// Takes the next message out.
@@ -472,22 +507,12 @@ impl Own {
         taken
     }
 
-    /// Of the credits that the node of this account has used, those that it gets back now without asking: once they are enough for one
-    /// message to it (`PART`).
-    #[inline(always)]
-    pub(super) fn give_back(&mut self, place: usize) -> Option<(u32, Credit)> {
-        let used = self.accounts[place].used;
-        let is_enough = PART * used.messages >= self.capacity.messages || PART * used.bytes >= self.capacity.bytes;
-        if is_enough { self.give_back_now(place, used) } else { None }
-    }
-
-    #[cold]
-    fn give_back_now(&mut self, place: usize, used: Credit) -> Option<(u32, Credit)> {
-        let node = self.accounts[place].node;
-        let free = self.free();
+    /// Of the credits that the node of this account has used, those that it gets back now without asking.
+    pub(super) fn give_back(&mut self, place: usize) -> (u32, Credit) {
+        let (node, used, free) = (self.accounts[place].node, self.accounts[place].used, self.free());
         let credit = Credit { messages: used.messages.min(free.messages), bytes: used.bytes.min(free.bytes) };
         self.add(node, credit);
-        Some((node, credit))
+        (node, credit)
     }
 }
 

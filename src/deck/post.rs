@@ -116,15 +116,27 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Posts a copy of `message`.
+    #[inline(always)]
     pub fn post(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
+        if message.size < self.under_one_lock {
+            match self.post_now(handle, message, until) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(failure) => return self.after_burial(Err(failure), until),
+            }
+        }
         self.after_burial(self.post_copy(handle, message, until), until)
     }
 
-    #[inline(always)]
+    /// [`Self::post`] as a function of its own.
+    #[inline(never)]
+    fn post_out_of_line(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
+        self.post(handle, message, until)
+    }
+
+    /// As [`Self::post`], a message that can't go at once.
+    #[inline(never)]
     fn post_copy(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
-        if message.size < self.under_one_lock && self.post_now(handle, message, until)? {
-            return Ok(());
-        }
         let (id, spent) = self.pay(handle.sender, message.size, until)?;
         self.delivered(handle, spent, self.deliver(id, message, until))
     }
@@ -140,15 +152,19 @@ impl<A: Adapter> Deck<A> {
             return Ok(false); // to another host, so many bytes may take a while
         }
         let len = message.size as u64;
-        let sent = self.with(|state| {
-            let Some(sender) = state.sender(handle.sender).filter(|sender| sender.has(len)) else { return Ok(None) };
+        let is_low = {
+            let lock = self.lock();
+            let mut state = lock.borrow_mut();
+            let Some(sender) = state.sender(handle.sender).filter(|sender| sender.has(len)) else { return Ok(false) };
             let sent = match message.size {
                 0..=LINE_MOST => messages::line_to_peer(self, handle.id, message, Flags::IMMEDIATE)?,
                 _ => messages::body(self, handle.id, message.payload(), Flags::IMMEDIATE)?,
             };
-            Ok::<_, Failure>(sent.then(|| sender.spend(len)))
-        })?;
-        let Some(is_low) = sent else { return Ok(false) };
+            if !sent {
+                return Ok(false);
+            }
+            sender.spend(len)
+        };
         Self::count(&self.sent, 1);
         if message.size > LINE_MOST {
             Self::count(&self.copied, message.size);
@@ -234,7 +250,7 @@ impl<A: Adapter> Deck<A> {
                 message.storage = Storage::default();
             }
             _ => {
-                self.post_copy(handle, message, until)?;
+                self.post_out_of_line(handle, message, until)?;
                 self.release(std::mem::take(&mut message.storage))?;
             }
         }

@@ -34,7 +34,8 @@ impl<A: Adapter> Deck<A> {
     #[inline(always)]
     pub fn retrieve(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
         self.owned(handle)?;
-        if self.with(|state| state.next_line(handle.id, message, self.am)) {
+        let found = self.lock().borrow_mut().next_line(handle.id, message, self.am);
+        if found {
             self.found_at_once();
             return Ok(());
         }
@@ -85,8 +86,9 @@ impl<A: Adapter> Deck<A> {
 
     /// Takes a message out of the box.
     pub fn take(&self, handle: &Handle, until: Until) -> Outcome<Message> {
+        self.owned(handle)?;
         let mut message = Message::new(Storage::default(), 0, false);
-        self.retrieve(handle, &mut message, until)?;
+        self.retrieve_any(handle.id, &mut message, until)?;
         Ok(message)
     }
 
@@ -216,7 +218,7 @@ impl<A: Adapter> Deck<A> {
         let look = || {
             self.with(|state| {
                 for (at, handle) in handles.iter().enumerate() {
-                    if state.own(handle.id)?.pending() > 0 {
+                    if !state.own(handle.id)?.is_empty() {
                         return Ok(Some(at));
                     }
                 }
@@ -252,7 +254,7 @@ impl<A: Adapter> Deck<A> {
             }
             let fd = make()?;
             own.fd = Some(fd);
-            if own.pending() > 0 {
+            if !own.is_empty() {
                 event::raise(fd);
             }
             Ok(fd)

@@ -6,7 +6,7 @@ use super::dead::Dead;
 use super::heap::Heap;
 use super::message::{Bytes, Message};
 use super::names::Names;
-use super::owner::{Credit, Next, Own, Retrieved};
+use super::owner::{Credit, Left, Next, Own, Retrieved};
 use super::pool::Pool;
 use super::sender::{Sender, Taken};
 use super::wish::Listed;
@@ -131,28 +131,34 @@ fn open_box(boxes: &mut [Slot], id: BoxId) -> Option<&mut Own> {
     }
 }
 
-/// A message of the account at this place has left the box's queue.
+/// A message has left the box's queue.
 #[inline(always)]
-fn has_left<A: Adapter>(own: &mut Own, place: usize, due: &mut VecDeque<Due>, am: &Am<A>) {
-    if own.pending() == 0
-        && let Some(fd) = own.fd
+fn has_left<A: Adapter>(own: &mut Own, left: Left, due: &mut VecDeque<Due>, am: &Am<A>) {
+    if let Some(fd) = own.fd
+        && own.is_empty()
     {
         event::lower(fd);
     }
-    retrieved(own, place, due, am);
+    retrieved(own, left, due, am);
 }
 
-/// A message of the account at this place was retrieved: who waits for its credits gets them, or the node itself, once they are many.
-/// The next poll serves those that wait, with the credits of all messages that were retrieved until then.
+/// A message was retrieved: who waits for its credits gets them, or its sender itself, once they are many. The next poll serves those
+/// that wait, with the credits of all messages that were retrieved until then.
 #[inline(always)]
-pub(super) fn retrieved<A: Adapter>(own: &mut Own, place: usize, due: &mut VecDeque<Due>, am: &Am<A>) {
-    if own.is_awaited() {
-        if !std::mem::replace(&mut own.serve_due, true) {
-            due.push_back(Due::Serve(own.id));
-            am.background(1);
-        }
-    } else if let Some((node, credit)) = own.give_back(place) {
+pub(super) fn retrieved<A: Adapter>(own: &mut Own, left: Left, due: &mut VecDeque<Due>, am: &Am<A>) {
+    if own.is_awaited() || left.is_much {
+        owes_credits(own, left, due, am);
+    }
+}
+
+#[inline(never)]
+fn owes_credits<A: Adapter>(own: &mut Own, left: Left, due: &mut VecDeque<Due>, am: &Am<A>) {
+    if !own.is_awaited() {
+        let (node, credit) = own.give_back(left.place);
         due.push_back(Due::More(node, own.id, credit, own.capacity.bytes));
+        am.background(1);
+    } else if !std::mem::replace(&mut own.serve_due, true) {
+        due.push_back(Due::Serve(own.id));
         am.background(1);
     }
 }
@@ -404,9 +410,9 @@ impl State {
         if message.fixed && own.first().is_some_and(|first| first > message.capacity) {
             return Err(Failure::Truncated);
         }
-        let (next, place) = own.next(message, taken);
-        if next != Next::Nothing {
-            has_left(own, place, due, am);
+        let (next, left) = own.next(message, taken);
+        if let Some(left) = left {
+            has_left(own, left, due, am);
         }
         Ok(next)
     }
@@ -416,11 +422,9 @@ impl State {
     pub(super) fn next_line<A: Adapter>(&mut self, id: BoxId, message: &mut Message, am: &Am<A>) -> bool {
         let State { boxes, due, .. } = self;
         let Some(own) = open_box(boxes, id) else { return false };
-        let place = own.next_line(message);
-        if let Some(place) = place {
-            has_left(own, place, due, am);
-        }
-        place.is_some()
+        let Some(left) = own.next_line(message) else { return false };
+        has_left(own, left, due, am);
+        true
     }
 
     /// A thread waits no longer with this wish.

@@ -8,15 +8,21 @@
 pub(super) struct Turns {
     /// The place behind each place that is in the ring.
     next: Vec<u16>,
-    /// The place whose turn comes last; `None`: there is none.
-    last: Option<u16>,
+    /// The places whose turns come first and last; `None`: the ring is empty.
+    ends: Option<(u16, u16)>,
 }
 
 impl Turns {
+    /// No place is in the ring.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_none()
+    }
+
     /// The place whose turn it is.
     #[inline(always)]
     pub(super) fn first(&self) -> Option<usize> {
-        self.last.map(|last| usize::from(self.next[usize::from(last)]))
+        self.ends.map(|(first, _)| usize::from(first))
     }
 
     /// Adds a place that is not there, behind the others.
@@ -26,22 +32,32 @@ impl Turns {
             self.next.resize(place + 1, 0);
         }
         let this = place as u16; // boxes have fewer senders
-        match self.last.replace(this).map(usize::from) {
-            None => self.next[place] = this,
-            Some(last) => (self.next[place], self.next[last]) = (self.next[last], this),
-        }
+        let first = match self.ends {
+            None => this,
+            Some((first, last)) => {
+                self.next[usize::from(last)] = this;
+                first
+            }
+        };
+        self.next[place] = first;
+        self.ends = Some((first, this));
     }
 
     /// The turn of the first is over; it is the last one now, or goes if it does not stay.
     #[inline(always)]
     pub(super) fn turn(&mut self, stays: bool) {
-        let Some(last) = self.last else { return };
-        let first = self.next[usize::from(last)];
-        match (stays, first == last) {
-            (true, _) => self.last = Some(first),
-            (false, true) => self.last = None,
-            (false, false) => self.next[usize::from(last)] = self.next[usize::from(first)],
+        let Some((first, last)) = self.ends else { return };
+        if first == last {
+            if !stays {
+                self.ends = None;
+            }
+            return;
         }
+        let second = self.next[usize::from(first)];
+        if !stays {
+            self.next[usize::from(last)] = second;
+        }
+        self.ends = Some((second, if stays { first } else { last }));
     }
 }
 
@@ -68,6 +84,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(turns.first(), model.front().copied());
+                prop_assert_eq!(turns.is_empty(), model.is_empty());
             }
             while let Some(place) = model.pop_front() {
                 prop_assert_eq!(turns.first(), Some(place));

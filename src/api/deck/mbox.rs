@@ -5,7 +5,7 @@
 use super::constants::DECK_FOREVER;
 use super::msg::deck_msg;
 use super::{DESTROYED, GIVEN, Object, deck, hand_out, number, object, shared, status, take_back, text, until, wrong};
-use crate::deck::Failure;
+use crate::deck::{Failure, Until};
 use crate::deck::engine::Handle;
 use crate::deck::owner::Credit;
 use crate::deck::waiting::Key;
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn deck_mbox_destroy(mbox: *mut deck_mbox) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_mbox_post(mbox: *mut deck_mbox, msg: *mut deck_msg) -> c_int {
     // SAFETY: as the caller promises.
-    unsafe { deck_mbox_post_timed(mbox, msg, DECK_FOREVER) }
+    unsafe { post::<false>(mbox, msg, DECK_FOREVER) }
 }
 
 /// `deck_mbox_post_timed`.
@@ -155,13 +155,23 @@ pub unsafe extern "C" fn deck_mbox_post(mbox: *mut deck_mbox, msg: *mut deck_msg
 /// As [`deck_mbox_post`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_mbox_post_timed(mbox: *mut deck_mbox, msg: *mut deck_msg, time: i64) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { post::<true>(mbox, msg, time) }
+}
+
+/// Both of these. `TIMED` makes two functions of it, so that the common one takes no steps for a time, and calls no other for its steps.
+///
+/// # Safety
+/// As [`deck_mbox_post`].
+#[inline(always)]
+unsafe fn post<const TIMED: bool>(mbox: *mut deck_mbox, msg: *mut deck_msg, time: i64) -> c_int {
     status("deck_mbox_post", || {
         let deck = deck()?;
         // SAFETY: as the caller promises.
         let handle = unsafe { handle(mbox) }?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
-        deck.post(handle, &object.message, until(time)?)
+        deck.post(handle, &object.message, if TIMED { until(time)? } else { Until::Forever })
     })
 }
 
@@ -172,7 +182,7 @@ pub unsafe extern "C" fn deck_mbox_post_timed(mbox: *mut deck_mbox, msg: *mut de
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_mbox_retrv(mbox: *mut deck_mbox, msg: *mut deck_msg) -> c_int {
     // SAFETY: as the caller promises.
-    unsafe { deck_mbox_retrv_timed(mbox, msg, DECK_FOREVER) }
+    unsafe { retrieve::<false>(mbox, msg, DECK_FOREVER) }
 }
 
 /// `deck_mbox_retrv_timed`.
@@ -181,13 +191,23 @@ pub unsafe extern "C" fn deck_mbox_retrv(mbox: *mut deck_mbox, msg: *mut deck_ms
 /// As [`deck_mbox_retrv`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_mbox_retrv_timed(mbox: *mut deck_mbox, msg: *mut deck_msg, time: i64) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { retrieve::<true>(mbox, msg, time) }
+}
+
+/// Both of these, as [`post`].
+///
+/// # Safety
+/// As [`deck_mbox_retrv`].
+#[inline(always)]
+unsafe fn retrieve<const TIMED: bool>(mbox: *mut deck_mbox, msg: *mut deck_msg, time: i64) -> c_int {
     status("deck_mbox_retrv", || {
         let deck = deck()?;
         // SAFETY: as the caller promises.
         let handle = unsafe { handle(mbox) }?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
-        deck.retrieve(handle, &mut object.message, until(time)?)
+        deck.retrieve(handle, &mut object.message, if TIMED { until(time)? } else { Until::Forever })
     })
 }
 

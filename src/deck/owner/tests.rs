@@ -5,9 +5,7 @@ use super::*;
 impl Own {
     /// A message of `node` has come. False: it had no credit for it.
     fn arrived(&mut self, node: u32, item: Item) -> bool {
-        let Some(place) = self.admit(node, item.len) else { return false };
-        *self.queue(place, item.len) = item.content;
-        true
+        self.queue(node, item).is_some()
     }
 }
 
