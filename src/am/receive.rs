@@ -184,39 +184,45 @@ impl<A: Adapter> Inbox<A> {
         (1, true)
     }
 
-    /// Shorts that are never answered are run without the steps for answers and payloads, and one behind the other without a look at
-    /// anything else: HUND instead of 194 instructions each.
+    /// Shorts that are never answered are run without the steps for answers and payloads, and as many of one form as there are, up to
+    /// `most`, without a look at anything else: HUND instead of 194 instructions each.
     #[inline(never)]
     fn run_librarys_shorts(&self, am: &Am<A>, peer: usize, from: &From, first: Meta, most: u32) -> (u32, bool) {
+        let (queue, start) = (self.layout.queue(peer), from.next_request.get());
+        let slot = |index| Slot::at(&self.command, queue + self.layout.request(index));
+        let Some(serve) = am.handlers().library().unanswered(first) else {
+            self.run_other_request(am, peer, from, start, &slot(start), first);
+            return (1, true);
+        };
         if let Some(way) = am.peers.known(peer) {
             way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
         }
-        let (library, token, queue) = (am.handlers().library(), self.request_token, self.layout.queue(peer));
-        let (mut index, mut meta) = (from.next_request.get(), first);
-        for ran in 1..=most {
-            let slot = Slot::at(&self.command, queue + self.layout.request(index));
-            let Some(serve) = library.unanswered(meta) else {
-                self.run_other_request(am, peer, from, index, &slot, meta);
-                return (ran, true);
-            };
-            token.open(Kind::Request, peer as u32, index, meta);
+        // A run ends where slots are given back.
+        let until_part = (self.layout.slots() / PART_OF_OWN) as u32 - from.unacked.get();
+        let most = most.min(until_part).min(0x1_0000 - (start & 0xffff));
+        let token = self.request_token;
+        token.open(Kind::Request, peer as u32, start, first);
+        let (mut this, mut ran) = (slot(start), 0);
+        let is_more = loop {
             record_handler(token, 0);
-            serve(am, token, slot.args(1), Source::none());
-            debug_assert!(!token.replied(), "as `Library::on_unanswered` says");
-            token.close();
-            self.served(from, index);
-            self.note_unanswered(am, peer, from, index, 0, PART_OF_OWN);
-            index = index.wrapping_add(1);
-            let next = Slot::at(&self.command, queue + self.layout.request(index)).look(self.layout.sequence(index));
-            match next {
-                Some(next) if next.is_librarys_short() => meta = next,
-                next => return (ran, next.is_some()),
+            serve(am, token, this.args(1), Source::none());
+            ran += 1;
+            let index = start.wrapping_add(ran);
+            this = slot(index);
+            let Some(meta) = this.look(self.layout.sequence(index)) else { break false };
+            if ran >= most || meta.form() != first.form() {
+                break true;
             }
             if ran >= FLOOD {
                 self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
             }
-        }
-        (most, true)
+            token.goes_on(index, meta);
+        };
+        debug_assert!(!token.replied(), "as `Library::on_unanswered` says");
+        token.close();
+        self.served(from, start.wrapping_add(ran - 1), ran);
+        self.note_unanswered(am, peer, from, start.wrapping_add(ran - 1), (ran, 0), PART_OF_OWN);
+        (ran, is_more)
     }
 
     #[inline(never)]
@@ -272,7 +278,7 @@ impl<A: Adapter> Inbox<A> {
         part: usize,
     ) {
         token.close();
-        self.served(from, index);
+        self.served(from, index, 1);
         if token.replied() {
             from.replied_to.set(index.wrapping_add(1));
             from.replies_sent.set(from.replies_sent.get().wrapping_add(1));
@@ -282,19 +288,29 @@ impl<A: Adapter> Inbox<A> {
             }
             return;
         }
-        self.note_unanswered(am, peer, from, index, bytes, part);
+        self.note_unanswered(am, peer, from, index, (1, bytes), part);
     }
 
+    /// The `count` requests up to `index` were run.
     #[inline(always)]
-    fn served(&self, from: &From, index: u32) {
+    fn served(&self, from: &From, index: u32, count: u32) {
         from.next_request.set(index.wrapping_add(1));
-        Counters::add(&self.counters.requests, 1);
+        Counters::add(&self.counters.requests, count.into());
     }
 
-    /// Request `index`, which held `bytes` of the ring, was not answered. Once one `part` of the slots is to be given back, it is.
+    /// The `count` requests up to `index`, which held `bytes` of the ring, were not answered. Once one `part` of the slots is to be given
+    /// back, it is.
     #[inline(always)]
-    fn note_unanswered(&self, am: &Am<A>, peer: usize, from: &From, index: u32, bytes: usize, part: usize) {
-        let unacked = from.unacked.get() + 1;
+    fn note_unanswered(
+        &self,
+        am: &Am<A>,
+        peer: usize,
+        from: &From,
+        index: u32,
+        (count, bytes): (u32, usize),
+        part: usize,
+    ) {
+        let unacked = from.unacked.get() + count;
         from.unacked.set(unacked);
         from.unacked_bytes.set(from.unacked_bytes.get() + bytes as u32);
         let many = unacked as usize >= self.layout.slots() / part || from.unacked_bytes.get() as usize >= RING / 8;

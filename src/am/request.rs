@@ -58,15 +58,46 @@ impl<A: Adapter> Am<A> {
     /// As [`Self::send_short`], to another node than this, with no more than 16 arguments.
     #[inline(always)]
     pub fn send_short_to_peer(&self, dest: u32, handler: u8, args: Args<'_>, flags: Flags) -> Result<bool, Error> {
-        let peer = self.peers.way(dest)?;
-        let Some(room) = self.room(dest, peer, 0, flags)? else { return Ok(false) };
-        let meta = Meta::new(self.layout.sequence(room.taken.index), handler, args.count(), Carry::Short, 0);
+        let Some((room, meta)) = self.room_for_short(dest, handler, args.count(), flags)? else { return Ok(false) };
         if args.words().len() < LINE / 8 {
             room.commit(&self.layout, self.me, meta, args.words());
         } else {
             self.send_two_lines(room, meta, args);
         }
         Ok(true)
+    }
+
+    /// As [`Self::send_short_to_peer`], 14 arguments. `words` is asked for them when there is room for them: so they go from where they
+    /// are to the line, and need not be kept meanwhile (HUND instructions).
+    #[inline(always)]
+    pub fn send_line_to_peer(
+        &self,
+        dest: u32,
+        handler: u8,
+        flags: Flags,
+        words: impl FnOnce() -> [u64; LINE / 8 - 1],
+    ) -> Result<bool, Error> {
+        let count = 2 * (LINE / 8 - 1);
+        let Some((room, meta)) = self.room_for_short(dest, handler, count, flags)? else { return Ok(false) };
+        room.commit(&self.layout, self.me, meta, &words());
+        Ok(true)
+    }
+
+    /// Room for a Short of `count` arguments, and its meta word.
+    #[inline(always)]
+    fn room_for_short(
+        &self,
+        dest: u32,
+        handler: u8,
+        count: usize,
+        flags: Flags,
+    ) -> Result<Option<(Reserved<'_, A>, Meta)>, Error> {
+        let peer = self.peers.way(dest)?;
+        let room = self.room(dest, peer, 0, flags)?;
+        Ok(room.map(|room| {
+            let meta = Meta::new(self.layout.sequence(room.taken.index), handler, count, Carry::Short, 0);
+            (room, meta)
+        }))
     }
 
     /// A Short of more arguments than its first line takes.

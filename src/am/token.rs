@@ -90,6 +90,13 @@ impl Token {
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
 
+    /// The handler run goes on with another message of the same kind and sender, after one that was not answered.
+    #[inline(always)]
+    pub fn goes_on(&self, index: u32, meta: Meta) {
+        self.index.set(index);
+        self.meta.set(meta);
+    }
+
     /// As [`Self::open`], for a request that the header may answer. A reply in one line goes to `slot`, if that is not null; it
     /// is reply number `count` to the requester.
     #[inline(always)]

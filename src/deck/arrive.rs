@@ -29,10 +29,10 @@ impl<A: Adapter> Deck<A> {
     #[inline(always)]
     pub(super) fn line(&self, node: u32, index: u16, len: usize, word: impl Fn(usize) -> u64) {
         self.hand_over(node, index, |own, _| {
-            if own.wish.is_some() {
+            let store = |message: &mut Message| {
                 self.am.will_send(node); // the thread that waits will probably answer
-            }
-            let store = |message: &mut Message| message.fill_line(len, node, &word);
+                message.fill_line(len, node, &word);
+            };
             own.deliver(node, len, store, || {
                 Content::Line([word(0), word(1), word(2), word(3), word(4), word(5), word(6)])
             })
@@ -54,10 +54,11 @@ impl<A: Adapter> Deck<A> {
             return self.arrived(node, index, Item { content, len });
         }
         self.hand_over(node, index, |own, pool| {
-            if own.wish.is_some() {
+            let store = |message: &mut Message| {
                 self.am.will_send(node); // as for a line
-            }
-            own.deliver(node, len, |message| message.fill(payload, node), || copied(pool.take(len)))
+                message.fill(payload, node);
+            };
+            own.deliver(node, len, store, || copied(pool.take(len)))
         });
     }
 
@@ -65,7 +66,7 @@ impl<A: Adapter> Deck<A> {
     /// node has no credit for it.
     #[inline(always)]
     fn hand_over(&self, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
-        let key = self.with(|state| {
+        let granted = self.with(|state| {
             let State { boxes, due, pool, .. } = state;
             let Some(Slot::Open(own)) = boxes.get_mut(usize::from(index)) else {
                 match boxes.get(usize::from(index)) {
@@ -73,10 +74,10 @@ impl<A: Adapter> Deck<A> {
                     _ => corrupt(node, "message for a box that does not exist"),
                 }
             };
-            let key = match put(own, pool) {
+            let granted = match put(own, pool) {
                 Some(Came::Granted(wish, left)) => {
                     retrieved(own, left, due, self.am);
-                    Key::Wish(wish.number())
+                    Some(wish)
                 }
                 Some(Came::Queued(was_empty)) => {
                     if let Some(fd) = own.fd
@@ -84,15 +85,17 @@ impl<A: Adapter> Deck<A> {
                     {
                         event::raise(fd);
                     }
-                    Key::Box(index)
+                    None
                 }
                 None => corrupt(node, "message for a box without its credit"),
             };
             self.waiting.changed();
-            Some(key)
+            Some(granted)
         });
-        if let Some(key) = key {
-            self.waiting.rouse(key);
+        if self.is_threaded()
+            && let Some(granted) = granted
+        {
+            self.waiting.rouse(granted.map_or(Key::Box(index), |wish| Key::Wish(wish.number())));
         }
         if node == self.me() {
             // No poll follows here, as one does behind a handler, and nobody need be serving: the thread that waited for this message may

@@ -106,8 +106,7 @@ pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Fla
 /// As [`line()`], for a box of another node.
 #[inline(always)]
 pub fn line_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
-    let words = line_words(id, message);
-    deck.am.send_short_to_peer(id.owner.into(), form::DECK_LINE, args(&words, 14), for_box(id, flags))
+    deck.am.send_line_to_peer(id.owner.into(), form::DECK_LINE, for_box(id, flags), || line_words(id, message))
 }
 
 #[inline(always)]

@@ -127,6 +127,31 @@ impl Account {
         item.content = content();
         was_empty
     }
+
+    /// The first of its messages, of `len` bytes, is taken out of the queue. The next sender has its turn. The rest is its box's.
+    #[inline(always)]
+    fn is_out(
+        &mut self,
+        turns: &mut Turns,
+        place: usize,
+        len: usize,
+        taken: &mut Credit,
+        capacity: &Credit,
+        part: &Credit,
+    ) -> Left {
+        self.items.pop();
+        turns.turn(self.items.len() > 0);
+        self.has_left(place, Credit { messages: 1, bytes: (len as u64).min(capacity.bytes) }, taken, part)
+    }
+
+    /// A message was retrieved, for which `spent` was taken.
+    #[inline(always)]
+    fn has_left(&mut self, place: usize, spent: Credit, taken: &mut Credit, part: &Credit) -> Left {
+        taken.less(spent);
+        self.used.messages += spent.messages;
+        self.used.bytes += spent.bytes;
+        Left { place, is_much: self.used.messages >= part.messages || self.used.bytes >= part.bytes }
+    }
 }
 
 /// Whose message was retrieved.
@@ -389,7 +414,7 @@ impl Own {
             && unsafe { wish.takes(len) }
         {
             self.wish = None;
-            let left = self.has_left(place, spent.bytes);
+            let left = account.has_left(place, spent, &mut self.taken, &self.part);
             // SAFETY: as above.
             unsafe { wish.grant(store) };
             return Some(Came::Granted(wish, left));
@@ -405,16 +430,6 @@ impl Own {
         let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
         let account = &mut self.accounts[place];
         account.spend(spent).then(|| account.append(&mut self.turns, place, len, || content))
-    }
-
-    /// A message that counts for `weight` bytes was retrieved.
-    #[inline(always)]
-    fn has_left(&mut self, place: usize, weight: u64) -> Left {
-        self.taken.less(Credit { messages: 1, bytes: weight });
-        let used = &mut self.accounts[place].used;
-        used.messages += 1;
-        used.bytes += weight;
-        Left { place, is_much: used.messages >= self.part.messages || used.bytes >= self.part.bytes }
     }
 
     /// A piece of a message of thread `stream` of `node`: `put` stores it at the address that it gets. `None`: more will come.
@@ -461,10 +476,10 @@ impl Own {
         self.accounts[place].items.first().map(|item| item.len)
     }
 
-    /// Takes the next message out: a short one into `message`, if it has the room, another one into `taken`. Returns whose it was, too.
+    /// Takes the next message out: a short one into `message`, if it has the room, another one into `retrieved`. Returns whose it was, too.
     /// The next sender has its turn.
     #[inline(always)]
-    pub(super) fn next(&mut self, message: &mut Message, taken: &mut Retrieved) -> (Next, Option<Left>) {
+    pub(super) fn next(&mut self, message: &mut Message, retrieved: &mut Retrieved) -> (Next, Option<Left>) {
         if let Some(left) = self.next_line(message) {
             return (Next::Filled, Some(left));
         }
@@ -472,15 +487,17 @@ impl Own {
         let account = &mut self.accounts[place];
         let Some(item) = account.items.first() else { return (Next::Nothing, None) };
         let (len, item) = (item.len, std::mem::take(item));
-        *taken = Some((account.node, item));
-        (Next::Taken, Some(self.is_out(place, len)))
+        *retrieved = Some((account.node, item));
+        let Own { turns, taken, capacity, part, .. } = self;
+        (Next::Taken, Some(account.is_out(turns, place, len, taken, capacity, part)))
     }
 
     /// Takes the next message out, if it is a short one that `message` has the room for. Returns whose it was.
     #[inline(always)]
     pub(super) fn next_line(&mut self, message: &mut Message) -> Option<Left> {
-        let place = self.turns.first()?;
-        let account = &mut self.accounts[place];
+        let Own { accounts, turns, taken, capacity, part, .. } = self;
+        let place = turns.first()?;
+        let account = &mut accounts[place];
         let item = account.items.first()?;
         let len = item.len;
         let Content::Line(words) = &item.content else { return None };
@@ -488,16 +505,7 @@ impl Own {
             return None;
         }
         message.fill_line(len, account.node, |i| words[i]);
-        Some(self.is_out(place, len))
-    }
-
-    /// The first message of this account, of `len` bytes, is taken out of the queue. The next sender has its turn.
-    #[inline(always)]
-    fn is_out(&mut self, place: usize, len: usize) -> Left {
-        let items = &mut self.accounts[place].items;
-        items.pop();
-        self.turns.turn(items.len() > 0);
-        self.has_left(place, self.weight(len as u64))
+        Some(account.is_out(turns, place, len, taken, capacity, part))
     }
 
     /// Takes the next message out.

@@ -16,7 +16,7 @@ use crate::sci::Adapter;
 use crate::sync::Ordering;
 
 /// Of so many calls that find a message at once, one polls. So a node that does nothing else still answers its peers.
-const CALLS_PER_POLL: u64 = 16;
+const CALLS_PER_POLL: u64 = 64;
 
 /// The program is slow if more ticks of the processor's counter than these, a few microseconds, lie between two retrievals.
 const SLOW: u64 = 10_000;

@@ -103,7 +103,13 @@ impl RemoteMap for HostsMap {
     fn packet(&self, offset: usize, head: u64, body: &[u64]) {
         match pio::holds_packet(offset, self.span.len()) {
             true => self.span.packet(offset, head, body),
-            false => self.packet_outside(offset, head, body),
+            false => {
+                // A copy, so that the caller's words need not lie in memory where the map is near: a short message to a mail box takes
+                // HUND instructions less.
+                let mut words = [0; 7];
+                words[..body.len()].copy_from_slice(body);
+                self.packet_outside(offset, head, &words[..body.len()]);
+            }
         }
     }
 
