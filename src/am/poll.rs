@@ -20,6 +20,7 @@
 
 use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
+use super::receive::BUDGET;
 use super::slot::Slot;
 use crate::am::wait::Look;
 use crate::sci::Adapter;
@@ -157,7 +158,7 @@ impl<A: Adapter> Inbox<A> {
 
     // In three polls of four the message that is found is served at once, and nothing else: a client's next request waits for
     // the return of the poll that ran the reply. The fourth looks everywhere, so that a busy peer does not starve the others,
-    // nor replies requests.
+    // nor replies requests. So does a poll that finds a flood.
 
     #[inline(never)]
     fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
@@ -171,7 +172,7 @@ impl<A: Adapter> Inbox<A> {
             Found::Requests(peer) => self.serve_requests(am, peer, 0),
         };
         let polls = self.counters.polls.get();
-        if polls.is_multiple_of(SERVE_ALL_EVERY) {
+        if polls.is_multiple_of(SERVE_ALL_EVERY) || served >= BUDGET {
             return self.serve_all(am, served, polls);
         }
         Counters::add(&self.counters.polls_hit, u64::from(served > 0));

@@ -23,7 +23,7 @@ use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 
 /// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
-const BUDGET: u32 = 32;
+pub(super) const BUDGET: u32 = 32;
 
 /// In a flood: distance in slots from the request that is run to the one whose line is fetched meanwhile (figures: `CLAIM_AHEAD`).
 const READ_AHEAD: u32 = 4;

@@ -10,6 +10,7 @@ use super::corrupt::corrupt;
 use super::direct::{GRANT, GRANT_ALONE, WAIT_PART};
 use super::engine::Am;
 use super::inbox::{Counters, Inbox};
+use super::receive::BUDGET;
 use super::slot::Slot;
 use crate::sci::{Adapter, Effort, LocalMap};
 use crate::sync::Ordering;
@@ -83,7 +84,7 @@ impl<A: Adapter> Inbox<A> {
     #[inline(never)]
     fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64, ran: u32) -> bool {
         let before = ran + if is_reply { self.serve_replies(am, peer) } else { self.serve_requests(am, peer, 0) };
-        let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) {
+        let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) || before >= BUDGET {
             true => self.serve_all(am, before, polls),
             false => before > 0,
         };

@@ -145,7 +145,7 @@ fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) 
 
 /// Address space that each of `nodes` nodes needs without any segment: its own regions, and its queues in all others.
 pub fn address_space_for(nodes: u32) -> u64 {
-    let layout = Layout::new(nodes, Config::default().slots);
+    let layout = Layout::new(nodes, Config::default().slots_among(nodes));
     let regions = 2 * layout.command_len() + (nodes as usize + 1) * layout.control_len();
     PROCESS_SPACE + regions as u64 + collective_region(nodes)
 }
@@ -157,7 +157,7 @@ fn collective_region(nodes: u32) -> u64 {
 
 /// Length of the file that is the memory on a host with `locals` of the job's nodes, without segments.
 fn file_for(locals: u32, nodes: u32) -> u64 {
-    let layout = Layout::new(nodes, Config::default().slots);
+    let layout = Layout::new(nodes, Config::default().slots_among(nodes));
     let node = (layout.command_len() + layout.control_len()) as u64 + collective_region(nodes);
     u64::from(locals) * node + crate::sci::shm::Shm::fabric_bytes(nodes) + super::JobHeader::bytes(nodes) as u64
 }

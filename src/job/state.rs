@@ -191,7 +191,7 @@ impl Job {
             }
         };
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
-        let layout = Layout::new(nodes, config.slots);
+        let layout = Layout::new(nodes, config.slots_among(nodes));
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
         if let Some(far) = adapter.far() {

@@ -49,14 +49,14 @@ fn variables(input: &mut Input<'_>) {
         Ok((config, _)) => config,
         Err(error) => return drop(error.to_string()),
     };
-    assert!(config.slots.is_power_of_two() && config.nodes > 0);
+    assert!(config.slots_among(config.nodes).is_power_of_two() && config.nodes > 0);
     for nodes in [1, 65_536] {
         let _ = Duration::from_secs_f64(config.exit_seconds(nodes));
         let _ = config.supernode_max.checked_rem(nodes);
         let _ = config.backtrace_nodes.contains(nodes) || config.no_catch.contains(11);
     }
     let _ = crate::coll::area::Area::new(65_536, config.coll_scratch, true).bytes();
-    let _ = crate::am::region::Layout::new(config.nodes, config.slots).command_len();
+    let _ = crate::am::region::Layout::new(config.nodes, config.slots_among(config.nodes)).command_len();
     let _ = crate::vis::Vis::new(&config);
     let _ = crate::am::wait::Waiter::new(config.nodes, config.nodes, 1, config.spin);
 }

@@ -24,7 +24,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
 fn report(nodes: Option<u32>) -> Report {
     let Survey { config, settings, tuned, problem } = Config::survey();
     let nodes = nodes.unwrap_or(config.nodes.max(2));
-    let layout = Layout::new(nodes, config.slots);
+    let layout = Layout::new(nodes, config.slots_among(nodes));
     Report {
         version: env!("CARGO_PKG_VERSION"),
         configuration: Configuration {

@@ -78,7 +78,7 @@ mod tests {
             _ => None,
         };
         let (config, settings) = Config::survey_of(None, get);
-        assert_eq!((config.nodes, config.slots), (1, 16));
+        assert_eq!((config.nodes, config.slots), (1, Some(16)));
         let of = |name| settings.iter().find(|setting| setting.var.name == name).unwrap();
         assert!(!of("GASNET_SCI_NODES").valid);
         assert_eq!(of("GASNET_SCI_SLOTS").found, Some(("GASNET_NETWORKDEPTH".into(), "16".into())));

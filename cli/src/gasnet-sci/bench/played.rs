@@ -32,7 +32,7 @@ fn engine(nodes: u32) -> Result<Am<Host>, Error> {
     let file = sys::memfd().map_err(|error| Error::resource(format_args!("memfd: {error}")))?;
     let adapter = Host::one(Shm::join(file.as_fd(), 0, nodes, ME)?);
     let (config, _) = Config::read(|_| None).map_err(Error::resource)?;
-    let layout = Layout::new(nodes, config.slots);
+    let layout = Layout::new(nodes, config.slots_among(nodes));
     let own = |id, len| -> Result<_, SciError> {
         let segment = adapter.create(id, len)?;
         let map = segment.map(Placement::Anywhere)?;

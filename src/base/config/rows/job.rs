@@ -44,10 +44,10 @@ pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_SCI_SLOTS",
         aliases: &["GASNET_PSHM_NETWORK_DEPTH", "GASNET_PSHMNET_QUEUE_DEPTH", "GASNET_NETWORKDEPTH"],
-        default: "64",
+        default: "256; 128 from 17 nodes on, 64 from 33",
         doc: "request slots per ordered pair of nodes, rounded up to a power of two between 4 and 4096",
         form: "a positive integer",
-        set: |c, v| parse::integer(v, 1, u32::MAX.into()).map(|n| c.slots = n.clamp(4, 4096).next_power_of_two()),
+        set: |c, v| parse::integer(v, 1, u32::MAX.into()).map(|n| c.slots = Some(n.clamp(4, 4096).next_power_of_two())),
     },
     Var {
         name: "GASNET_SCI_DMA_MIN",
