@@ -67,19 +67,20 @@ impl<A: Adapter> Am<A> {
         Ok(true)
     }
 
-    /// As [`Self::send_short_to_peer`], 14 arguments. `words` is asked for them when there is room for them: so they go from where they
-    /// are to the line, and need not be kept meanwhile (HUND instructions).
+    /// As [`Self::send_short_to_peer`], 14 arguments. `words` makes them of `what` when there is room for them: so they go from where they
+    /// are to the line, and need not be kept meanwhile (19 instructions).
     #[inline(always)]
-    pub fn send_line_to_peer(
+    pub fn send_line_to_peer<T>(
         &self,
         dest: u32,
         handler: u8,
         flags: Flags,
-        words: impl FnOnce() -> [u64; LINE / 8 - 1],
+        words: impl FnOnce(T) -> [u64; LINE / 8 - 1],
+        what: T,
     ) -> Result<bool, Error> {
         let count = 2 * (LINE / 8 - 1);
         let Some((room, meta)) = self.room_for_short(dest, handler, count, flags)? else { return Ok(false) };
-        room.commit(&self.layout, self.me, meta, &words());
+        room.commit(&self.layout, self.me, meta, &words(what));
         Ok(true)
     }
 

@@ -70,8 +70,10 @@ pub struct Deck<A: Adapter> {
     pub(super) losses: Option<Losses>,
     /// Retrievals that found a message at once.
     pub(super) calls: AtomicU64,
-    /// When a message was last retrieved while something was due, in ticks of the processor's counter.
+    /// When a message was last retrieved while something was due, in ticks of the processor's counter, and when calls were last counted.
     pub(super) last_retrieval: AtomicU64,
+    /// See `last_retrieval`.
+    pub(super) last_look: AtomicU64,
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
@@ -133,6 +135,7 @@ impl<A: Adapter> Deck<A> {
             losses,
             calls: AtomicU64::new(0),
             last_retrieval: AtomicU64::new(0),
+            last_look: AtomicU64::new(0),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
         }

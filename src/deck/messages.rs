@@ -96,7 +96,7 @@ fn pair(low: u32, high: u32) -> u64 {
 #[inline(always)]
 pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
     if u32::from(id.owner) == deck.am.me() {
-        let words = line_words(id, message);
+        let words = line_words((id, message));
         line_came(deck, id.owner.into(), |i| words[i]);
         return Ok(true);
     }
@@ -106,11 +106,11 @@ pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Fla
 /// As [`line()`], for a box of another node.
 #[inline(always)]
 pub fn line_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
-    deck.am.send_line_to_peer(id.owner.into(), form::DECK_LINE, for_box(id, flags), || line_words(id, message))
+    deck.am.send_line_to_peer(id.owner.into(), form::DECK_LINE, for_box(id, flags), line_words, (id, message))
 }
 
 #[inline(always)]
-fn line_words(id: BoxId, message: &Message) -> [u64; LINE_WORDS] {
+fn line_words((id, message): (BoxId, &Message)) -> [u64; LINE_WORDS] {
     let mut words = message.line();
     let last = &mut words[LINE_WORDS - 1];
     *last = pair(low(*last), u32::from(id.index) | (message.size as u32) << 16);

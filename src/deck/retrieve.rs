@@ -13,13 +13,33 @@ use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::os::{event, sys};
 use crate::sci::Adapter;
-use crate::sync::Ordering;
+use crate::sync::{AtomicU64, Ordering};
 
-/// Of so many calls that find a message at once, one polls. So a node that does nothing else still answers its peers.
+/// Of so many calls that find a message at once, one polls. So a node that does nothing else still answers its peers. A poll in 16 calls
+/// brought messages faster than they were retrieved: the box filled up, and its messages left the cache of the first level.
 const CALLS_PER_POLL: u64 = 64;
+/// After so many such calls a program that takes its time polls already.
+const CALLS_PER_LOOK: u64 = 16;
+const _: () = assert!(CALLS_PER_POLL.is_multiple_of(CALLS_PER_LOOK));
 
 /// The program is slow if more ticks of the processor's counter than these, a few microseconds, lie between two retrievals.
 const SLOW: u64 = 10_000;
+/// The same for [`CALLS_PER_LOOK`] retrievals, among which a poll may have run 64 messages.
+const SLOW_MANY: u64 = 4 * SLOW;
+
+/// True if the program takes its time: more than `most` ticks have passed since this was last asked of `last`. Then senders should not
+/// wait for its next poll.
+#[cold]
+fn is_slow(last: &AtomicU64, most: u64) -> bool {
+    if cfg!(loom) {
+        return true; // it has no clock
+    }
+    let now = sys::counter();
+    // Relaxed, both: a hint.
+    let before = last.load(Ordering::Relaxed);
+    last.store(now, Ordering::Relaxed); // Relaxed: as above
+    now.wrapping_sub(before) > most
+}
 
 impl<A: Adapter> Deck<A> {
     /// The index of the box, if the handle is its owner's.
@@ -63,25 +83,13 @@ impl<A: Adapter> Deck<A> {
         let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
         self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
         let has_work = self.am.has_work();
-        if calls.is_multiple_of(CALLS_PER_POLL) || (has_work && self.is_slow()) {
+        let is_time = calls.is_multiple_of(CALLS_PER_LOOK)
+            && (calls.is_multiple_of(CALLS_PER_POLL) || is_slow(&self.last_look, SLOW_MANY));
+        if is_time || (has_work && is_slow(&self.last_retrieval, SLOW)) {
             self.am.poll();
         } else if has_work && self.is_threaded() {
             self.waiting.ring(); // the thread that serves may sleep, and this one need not come back soon
         }
-    }
-
-    /// True if the program takes its time between two retrievals. Then senders should not wait for its next poll. The caller asks only
-    /// while something is due.
-    #[cold]
-    fn is_slow(&self) -> bool {
-        if cfg!(loom) {
-            return true; // it has no clock
-        }
-        let now = sys::counter();
-        // Relaxed, both: a hint.
-        let before = self.last_retrieval.load(Ordering::Relaxed);
-        self.last_retrieval.store(now, Ordering::Relaxed); // Relaxed: as above
-        now.wrapping_sub(before) > SLOW
     }
 
     /// Takes a message out of the box.

@@ -5,10 +5,10 @@
 use super::constants::DECK_FOREVER;
 use super::msg::deck_msg;
 use super::{DESTROYED, GIVEN, Object, deck, hand_out, number, object, shared, status, take_back, text, until, wrong};
-use crate::deck::{Failure, Until};
 use crate::deck::engine::Handle;
 use crate::deck::owner::Credit;
 use crate::deck::waiting::Key;
+use crate::deck::{Failure, Until};
 use crate::os::event;
 use crate::sync::fixed::{AtomicBool, Ordering};
 use std::ffi::{c_char, c_int};

@@ -105,7 +105,7 @@ impl RemoteMap for HostsMap {
             true => self.span.packet(offset, head, body),
             false => {
                 // A copy, so that the caller's words need not lie in memory where the map is near: a short message to a mail box takes
-                // HUND instructions less.
+                // 11 instructions less.
                 let mut words = [0; 7];
                 words[..body.len()].copy_from_slice(body);
                 self.packet_outside(offset, head, &words[..body.len()]);
