@@ -35,6 +35,8 @@ mod news;
 #[cfg(not(loom))]
 mod plan;
 #[cfg(not(loom))]
+mod rows;
+#[cfg(not(loom))]
 mod served;
 #[cfg(not(loom))]
 mod sleepers;

@@ -1,7 +1,7 @@
 //! `gasnet-sci info`: its JSON holds what it promises, and agrees with the library.
 
 use gasnet_sci::am::region;
-use gasnet_sci::base::config::VARS;
+use gasnet_sci::base::config::{Config, VARS};
 use gasnet_sci::os::sys;
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -70,7 +70,7 @@ fn keys_are_there_with_their_types() {
 fn sizes_are_the_librarys_for_the_number_of_nodes_asked_for() {
     for nodes in [1, 2, 65] {
         let report = json(&["-n", &nodes.to_string()], &[]);
-        let layout = region::Layout::new(nodes, 64);
+        let layout = region::Layout::new(nodes, Config::default().slots_among(nodes));
         let regions = &report["regions"];
         assert_eq!(regions["nodes"], nodes);
         assert_eq!(regions["queue_bytes_per_peer"], layout.queue_len());

@@ -4,7 +4,8 @@
 //!
 //! | state | what a poll looks at |
 //! |---|---|
-//! | a predicted peer has a message | nothing else |
+//! | a predicted peer has a message | nothing else, in three polls of four |
+//! | the same, and it has more messages than a poll runs | all peers |
 //! | no predicted peer has one, or every `SCAN_EVERY` polls | one line of what all peers announce (`announced`) |
 //! | every peer is predicted | no announcements but before a sleep: slots and credits say it all |
 //! | it has been quiet | the newest of the predicted peers alone; the others announce themselves |
@@ -157,8 +158,9 @@ impl<A: Adapter> Inbox<A> {
     }
 
     // In three polls of four the message that is found is served at once, and nothing else: a client's next request waits for
-    // the return of the poll that ran the reply. The fourth looks everywhere, so that a busy peer does not starve the others,
-    // nor replies requests. So does a poll that finds a flood.
+    // the return of the poll that ran the reply. The fourth looks at all predicted peers, and now and then at all others, so
+    // that a busy peer does not starve the others, nor replies requests. A poll that finds a flood looks at all peers: an owner of a mail
+    // box polls once in 64 retrievals, and each of its senders is to have its share of them.
 
     #[inline(never)]
     fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
@@ -167,26 +169,31 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(always)]
     fn serve_found_now(&self, am: &Am<A>, found: Found) -> bool {
-        let served = match found {
-            Found::Replies(peer) => self.serve_replies(am, peer) + self.serve_credit(am, peer),
-            Found::Requests(peer) => self.serve_requests(am, peer, 0),
+        let (requester, served) = match found {
+            Found::Replies(peer) => (None, self.serve_replies(am, peer) + self.serve_credit(am, peer)),
+            Found::Requests(peer) => (Some(peer), self.serve_requests(am, peer)),
         };
         let polls = self.counters.polls.get();
         if polls.is_multiple_of(SERVE_ALL_EVERY) || served >= BUDGET {
-            return self.serve_all(am, served, polls);
+            return self.serve_all(am, requester, served, polls);
         }
         Counters::add(&self.counters.polls_hit, u64::from(served > 0));
         served > 0
     }
 
+    /// Looks at all predicted peers after `before` messages were run: in a flood, and now and then anyway, at all others too. If `requester`
+    /// has sent these, and they are as many requests of a peer as a poll runs, it gets no more.
     #[cold]
     #[inline(never)]
-    pub(super) fn serve_all(&self, am: &Am<A>, before: u32, polls: u64) -> bool {
-        let mut found = before;
+    pub(super) fn serve_all(&self, am: &Am<A>, requester: Option<usize>, before: u32, polls: u64) -> bool {
+        let (mut found, is_flood) = (before, before >= BUDGET);
         for predicted in &self.predicted[..self.predictions] {
-            found += self.serve(am, predicted.get() as usize);
+            let peer = predicted.get() as usize;
+            if !(is_flood && requester == Some(peer)) {
+                found += self.serve(am, peer);
+            }
         }
-        if !self.covered && polls.is_multiple_of(SCAN_EVERY) {
+        if !self.covered && (is_flood || polls.is_multiple_of(SCAN_EVERY)) {
             found += self.scan(am);
         }
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
@@ -234,7 +241,7 @@ impl<A: Adapter> Inbox<A> {
         if am.peers.is_answer_due(peer) {
             found = self.serve_replies(am, peer) + self.serve_credit(am, peer);
         }
-        found + self.serve_requests(am, peer, found)
+        found + self.serve_requests(am, peer)
     }
 
     /// Runs replies of all peers, and nothing else. A reply that waits for space may do no more (contract: core.md §9.5).

@@ -173,6 +173,11 @@ impl<A: Adapter> Am<A> {
         looked
     }
 
+    /// Does background work that waits, as a poll does, and looks for no messages. Not for handlers.
+    pub(crate) fn work_off(&self) {
+        self.do_background();
+    }
+
     #[cold]
     #[inline(never)]
     fn do_background(&self) -> bool {

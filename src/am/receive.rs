@@ -22,7 +22,7 @@ use crate::am::region::{LINE, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 
-/// Messages of one peer that one poll runs at most, so that a flood does not keep a poll from returning.
+/// Requests of one peer that one poll runs at most, and replies, so that a flood does not keep a poll from returning.
 pub(super) const BUDGET: u32 = 32;
 
 /// In a flood: distance in slots from the request that is run to the one whose line is fetched meanwhile (figures: `CLAIM_AHEAD`).
@@ -38,20 +38,21 @@ const PART: usize = 4;
 const PART_OF_OWN: usize = 2;
 
 impl<A: Adapter> Inbox<A> {
-    /// Runs waiting requests of `peer`, as many as the budget allows after `before` others.
+    /// Runs waiting requests of `peer`, as many as the budget allows. Replies have a budget of their own, or many of them would keep
+    /// requests waiting.
     #[inline(always)]
-    pub(super) fn serve_requests(&self, am: &Am<A>, peer: usize, before: u32) -> u32 {
+    pub(super) fn serve_requests(&self, am: &Am<A>, peer: usize) -> u32 {
         let from = &self.from[peer];
         let queue = self.layout.queue(peer);
         let mut found = 0;
-        while before + found < BUDGET {
+        while found < BUDGET {
             let index = from.next_request.get();
             let slot = Slot::at(&self.command, queue + self.layout.request(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
             if found >= FLOOD {
                 self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
             }
-            let (ran, is_more) = self.run_requests(am, peer, from, index, &slot, meta, BUDGET - before - found);
+            let (ran, is_more) = self.run_requests(am, peer, from, index, &slot, meta, BUDGET - found);
             found += ran;
             if !is_more {
                 break;
@@ -371,7 +372,7 @@ impl<A: Adapter> Inbox<A> {
     }
 
     /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived. The common case
-    /// branches off early, as in [`Self::run_request`].
+    /// branches off early, as in [`Self::run_requests`].
     #[inline(always)]
     pub(super) fn run_reply(
         &self,

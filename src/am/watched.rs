@@ -83,9 +83,13 @@ impl<A: Adapter> Inbox<A> {
     /// not all has arrived comes here each time. That does not count as progress, or the wait would never give the core away.
     #[inline(never)]
     fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64, ran: u32) -> bool {
-        let before = ran + if is_reply { self.serve_replies(am, peer) } else { self.serve_requests(am, peer, 0) };
+        let (requester, served) = match is_reply {
+            true => (None, self.serve_replies(am, peer)),
+            false => (Some(peer), self.serve_requests(am, peer)),
+        };
+        let before = ran + served;
         let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) || before >= BUDGET {
-            true => self.serve_all(am, before, polls),
+            true => self.serve_all(am, requester, before, polls),
             false => before > 0,
         };
         let polled = Effort::Found(LOOK_OUT_EVERY as u32);
@@ -107,8 +111,11 @@ impl<A: Adapter> Inbox<A> {
         if index != from.next_request.get() {
             return Ran::Nothing;
         }
-        self.run_requests(am, peer, from, index, &slot, meta, 1);
+        let (_, may_be_more) = self.run_requests(am, peer, from, index, &slot, meta, 1);
         self.watch_request(am, peer, index.wrapping_add(1));
+        if !may_be_more {
+            return Ran::Last;
+        }
         let next =
             Slot::at(&self.command, am.watch.request_at.get()).look(am.watch.request_sequence.load(Ordering::Relaxed));
         if next.is_some() { Ran::More } else { Ran::Last }

@@ -70,7 +70,8 @@ pub struct Deck<A: Adapter> {
     pub(super) losses: Option<Losses>,
     /// Retrievals that found a message at once.
     pub(super) calls: AtomicU64,
-    /// When a message was last retrieved while something was due, in ticks of the processor's counter, and when calls were last counted.
+    /// When it was last asked whether the program is slow, or when a retrieval has polled, in ticks of the processor's counter: while
+    /// something is due, and after several calls.
     pub(super) last_retrieval: AtomicU64,
     /// See `last_retrieval`.
     pub(super) last_look: AtomicU64,

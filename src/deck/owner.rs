@@ -240,6 +240,18 @@ impl Own {
         self.turns.is_empty()
     }
 
+    /// What is counted as taken is what senders have and what the messages here have taken.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn check_credits(&mut self) {
+        let (mut sum, capacity) = (Credit::default(), self.capacity);
+        let mut add = |messages, bytes| sum = Credit { messages: sum.messages + messages, bytes: sum.bytes + bytes };
+        for account in &mut self.accounts {
+            add(account.granted.messages, account.granted.bytes);
+            account.items.each(|item| add(1, (item.len as u64).min(capacity.bytes)));
+        }
+        assert_eq!(sum, self.taken);
+    }
+
     /// The nodes that ever asked for credits.
     pub fn senders(&self) -> &[u32] {
         &self.nodes

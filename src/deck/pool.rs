@@ -10,8 +10,11 @@ pub(super) struct Pool([Vec<Bytes>; POOLED_SIZES]);
 
 /// Sizes up to 64 KiB.
 const POOLED_SIZES: usize = 11;
-/// Blocks of one size that are kept.
+/// Blocks of one size that are kept: of small ones as many as two senders' messages that one poll runs.
 const POOLED: usize = 32;
+const POOLED_SMALL: usize = 64;
+/// Blocks of up to so many bytes are small.
+const SMALL: usize = 1024;
 /// The smallest of them.
 const SMALLEST: usize = 64;
 
@@ -35,7 +38,7 @@ impl Pool {
         // A block of another size than a list's, as a program may create it, is not kept.
         if let Some(class) = Pool::class(bytes.size())
             && bytes.size() == SMALLEST << class
-            && self.0[class].len() < POOLED
+            && self.0[class].len() < if bytes.size() <= SMALL { POOLED_SMALL } else { POOLED }
         {
             self.0[class].push(bytes);
         }

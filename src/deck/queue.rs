@@ -63,6 +63,14 @@ impl Queue {
         if self.len() == 0 { None } else { Some(self.place(self.head)) }
     }
 
+    /// Calls `f` with each message.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn each(&mut self, mut f: impl FnMut(&Item)) {
+        for at in 0..self.len() {
+            f(self.place(self.head.wrapping_add(at)));
+        }
+    }
+
     /// Takes the first message out, which is there. Its place keeps it until [`Self::push`] gives the place away.
     #[inline(always)]
     pub(super) fn pop(&mut self) {

@@ -18,17 +18,17 @@ use crate::sync::{AtomicU64, Ordering};
 /// Of so many calls that find a message at once, one polls. So a node that does nothing else still answers its peers. A poll in 16 calls
 /// brought messages faster than they were retrieved: the box filled up, and its messages left the cache of the first level.
 const CALLS_PER_POLL: u64 = 64;
-/// After so many such calls a program that takes its time polls already.
+/// After so many such calls a program that takes its time polls already, and in any case senders that wait for credits get them.
 const CALLS_PER_LOOK: u64 = 16;
 const _: () = assert!(CALLS_PER_POLL.is_multiple_of(CALLS_PER_LOOK));
 
 /// The program is slow if more ticks of the processor's counter than these, a few microseconds, lie between two retrievals.
 const SLOW: u64 = 10_000;
-/// The same for [`CALLS_PER_LOOK`] retrievals, among which a poll may have run 64 messages.
+/// The same for [`CALLS_PER_LOOK`] retrievals.
 const SLOW_MANY: u64 = 4 * SLOW;
 
-/// True if the program takes its time: more than `most` ticks have passed since this was last asked of `last`. Then senders should not
-/// wait for its next poll.
+/// True if the program takes its time: more than `most` ticks have passed since this was last asked of `last`, or since a poll. Then
+/// senders should not wait for its next poll.
 #[cold]
 fn is_slow(last: &AtomicU64, most: u64) -> bool {
     if cfg!(loom) {
@@ -82,11 +82,24 @@ impl<A: Adapter> Deck<A> {
         // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
         let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
         self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
-        let has_work = self.am.has_work();
-        let is_time = calls.is_multiple_of(CALLS_PER_LOOK)
-            && (calls.is_multiple_of(CALLS_PER_POLL) || is_slow(&self.last_look, SLOW_MANY));
-        if is_time || (has_work && is_slow(&self.last_retrieval, SLOW)) {
+        if calls.is_multiple_of(CALLS_PER_LOOK) || self.am.has_work() {
+            self.look_after_others(calls);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_after_others(&self, calls: u64) {
+        let (is_time, has_work) = (calls.is_multiple_of(CALLS_PER_LOOK), self.am.has_work());
+        let is_slow =
+            (is_time && is_slow(&self.last_look, SLOW_MANY)) || (has_work && is_slow(&self.last_retrieval, SLOW));
+        if is_slow || calls.is_multiple_of(CALLS_PER_POLL) {
             self.am.poll();
+            let now = sys::counter(); // what the poll took is not the program's
+            self.last_look.store(now, Ordering::Relaxed); // Relaxed, both: hints
+            self.last_retrieval.store(now, Ordering::Relaxed);
+        } else if is_time && has_work {
+            self.am.work_off(); // credits go out, and no messages come in
         } else if has_work && self.is_threaded() {
             self.waiting.ring(); // the thread that serves may sleep, and this one need not come back soon
         }

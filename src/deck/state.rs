@@ -460,7 +460,12 @@ impl State {
     }
 
     #[cfg(any(test, fuzzing))]
-    pub(super) fn tables(&self) -> super::engine::Tables {
+    pub(super) fn tables(&mut self) -> super::engine::Tables {
+        for slot in &mut self.boxes {
+            if let Slot::Open(own) = slot {
+                own.check_credits();
+            }
+        }
         super::engine::Tables {
             boxes: self.boxes.iter().filter(|slot| !matches!(slot, Slot::Free)).count(),
             senders: self.senders.iter().flatten().count(),

@@ -222,6 +222,48 @@ fn one_poll_runs_at_most_32_messages_of_a_peer() {
 }
 
 #[test]
+fn a_poll_that_finds_a_flood_serves_the_other_predicted_peers_too() {
+    let steps = Steps::new(&Shape::new(3, 64));
+    for peer in [1, 2] {
+        (0..40).for_each(|i| steps.request(peer, 0, NOTE, i));
+    }
+    assert!(steps.poll(0));
+    let log = steps.take_log();
+    for peer in [1, 2] {
+        assert_eq!(log.iter().filter(|(from, _)| *from == peer).count(), 32, "of node {peer}");
+    }
+}
+
+#[test]
+fn a_flood_does_not_starve_peers_that_are_not_predicted() {
+    let steps = Steps::new(&Shape::new(7, 64));
+    for peer in 1..7 {
+        (0..40).for_each(|i| steps.request(peer, 0, NOTE, i));
+    }
+    let mut log = Vec::new();
+    for _ in 0..2 {
+        assert!(steps.poll(0));
+        log.extend(steps.take_log());
+    }
+    for peer in 1..7 {
+        assert!(log.iter().filter(|(from, _)| *from == peer).count() >= 32, "of node {peer}");
+    }
+}
+
+#[test]
+fn replies_do_not_starve_requests() {
+    let steps = Steps::new(&Shape::new(2, 256));
+    (0..200).for_each(|i| steps.request(0, 1, ECHO, i));
+    while steps.poll(1) {}
+    steps.request(1, 0, NOTE, 7);
+    steps.take_log();
+    for _ in 0..4 {
+        steps.poll(0);
+    }
+    assert!(steps.take_log().contains(&(1, 7)));
+}
+
+#[test]
 fn busy_peers_do_not_starve_one_that_is_not_predicted() {
     let steps = Steps::new(&Shape::new(7, 4));
     steps.request(6, 0, NOTE, 66);

@@ -11,6 +11,7 @@ use crate::deck::engine::Handle;
 use crate::deck::message::{Message, Storage};
 use crate::deck::owner::Credit;
 use crate::deck::{BoxId, Failure, LINE_MOST, Until, names};
+use crate::sci::fickle;
 use crate::sci::heap::Heap;
 use crate::testkit::party::{Options, Party, acting, letter, lie, pattern, plan_lie, write};
 use crate::testkit::world::{Kit, Shape};
@@ -38,17 +39,21 @@ struct Scene<'a> {
     /// What node 0 has posted to its boxes and not retrieved: number and length.
     posted: HashMap<BoxId, VecDeque<(u32, usize)>>,
     next: u32,
+    /// A word of a message has changed while node 0 looked at it.
+    has_changed: bool,
 }
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let flags = input.u8();
     let nodes = 2 + u32::from(flags >> 2 & 1);
-    let mut shape = Shape::new(nodes, 4);
+    // Many slots, so that many messages are run in a row.
+    let mut shape = Shape::new(nodes, if flags & 8 == 0 { 4 } else { 64 });
     shape.config.spin = Some(0);
     let options = Options { limit: LIMIT, boxes: KEPT, heap: HEAP, near: flags & 3 != 0 };
     let party = Party::new(&shape, &Heap::kit(nodes, 0), options, lie);
     plan_lie(None);
+    fickle::plan(0, 0);
     let side = |_| Side { own: Vec::new(), foreign: Vec::new(), messages: Vec::new() };
     let named = |n: usize| {
         let mut all = (0..).map(|i: u32| format!("{n}-{i}").into_bytes());
@@ -62,6 +67,7 @@ pub(super) fn run(data: &[u8]) {
         input,
         posted: HashMap::new(),
         next: 0,
+        has_changed: false,
     };
     scene.play();
 }
@@ -72,6 +78,10 @@ impl Scene<'_> {
             while let Some(step) = self.input.next() {
                 self.step(step);
                 self.check();
+                // What node 0 waits for may be the message that was changed.
+                if self.has_changed {
+                    break;
+                }
             }
             self.party.settle();
         });
@@ -112,6 +122,12 @@ impl Scene<'_> {
             22 | 23 => {
                 let words = std::array::from_fn(|at| self.word(at));
                 plan_lie(Some(words));
+            }
+            24 => {
+                // A peer writes to a slot between two looks.
+                fickle::plan(1 + u32::from(self.input.u8() & 31), self.input.any());
+                self.party.poll(0);
+                self.has_changed = fickle::plan(0, 0).0 == 0;
             }
             _ => self.forge(attacker),
         }

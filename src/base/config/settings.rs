@@ -198,7 +198,7 @@ impl Default for Config {
 
 impl Config {
     /// Request slots per ordered pair of a job of `nodes` nodes. Without a user's choice they take 1 MiB of a node's memory, 256 bytes
-    /// each, or less. Floods with 64 and with 256 slots, in ns for each message: Shorts of one sender 15 to 44 and 11 to 38, of four
+    /// each, or less in jobs of up to 65 nodes. Floods with 64 and with 256 slots, in ns for each message: Shorts of one sender 15 to 44 and 11 to 38, of four
     /// senders 33 to 49 and 15 to 38; 16 bytes to a mail box, one sender 58 to 90 and 45 to 68, four 70 to 111 and 55 to 79 (2026-11,
     /// EPYC VM, six runs each in turns). There and back it makes no difference.
     pub fn slots_among(&self, nodes: u32) -> u32 {

@@ -5,7 +5,9 @@ use super::*;
 impl Own {
     /// A message of `node` has come. False: it had no credit for it.
     fn arrived(&mut self, node: u32, item: Item) -> bool {
-        self.queue(node, item).is_some()
+        let is_taken = self.queue(node, item).is_some();
+        self.check_credits();
+        is_taken
     }
 }
 
