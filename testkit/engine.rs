@@ -13,6 +13,8 @@ mod double;
 #[cfg(loom)]
 mod events;
 #[cfg(not(loom))]
+mod floods;
+#[cfg(not(loom))]
 mod forged;
 #[cfg(not(loom))]
 mod groups;
@@ -34,8 +36,6 @@ mod negotiated;
 mod news;
 #[cfg(not(loom))]
 mod plan;
-#[cfg(not(loom))]
-mod rows;
 #[cfg(not(loom))]
 mod served;
 #[cfg(not(loom))]

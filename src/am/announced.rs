@@ -3,7 +3,8 @@
 //! Each peer has ready counts, eight peers to a line. Beyond 64 nodes each group of 64 has an exist word as well, eight groups
 //! to a line. A poll that finds nothing at the predicted peers looks at one such line, and the next poll at the next line. So a
 //! poll touches as much whatever the number of nodes. The delay grows instead: one poll for each eight nodes, beyond 64 nodes
-//! one for each 512. All lines are looked at before the core is given away, and every now and then in a flood.
+//! one for each 512. All lines are looked at before the core is given away, by each poll that has run as many messages of a peer as
+//! one look runs, and now and then by others that find something.
 //!
 //! A peer may write anything. Words and counts are compared with what was consumed, and only say where to look.
 //!

@@ -4,9 +4,10 @@
 //!
 //! | state | what a poll looks at |
 //! |---|---|
-//! | a predicted peer has a message | nothing else, in three polls of four |
-//! | the same, and it has more messages than a poll runs | all peers |
-//! | no predicted peer has one, or every `SCAN_EVERY` polls | one line of what all peers announce (`announced`) |
+//! | a predicted peer has a message | that peer alone |
+//! | the same, every `SERVE_ALL_EVERY` polls | all predicted peers; every `SCAN_EVERY` polls all that is announced as well |
+//! | the same, and it has as many as one look runs | all predicted peers, and all that is announced |
+//! | no predicted peer has one | one line of what all peers announce (`announced`) |
 //! | every peer is predicted | no announcements but before a sleep: slots and credits say it all |
 //! | it has been quiet | the newest of the predicted peers alone; the others announce themselves |
 //!
@@ -21,7 +22,7 @@
 
 use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
-use super::receive::BUDGET;
+use super::receive::is_spent;
 use super::slot::Slot;
 use crate::am::wait::Look;
 use crate::sci::Adapter;
@@ -159,8 +160,8 @@ impl<A: Adapter> Inbox<A> {
 
     // In three polls of four the message that is found is served at once, and nothing else: a client's next request waits for
     // the return of the poll that ran the reply. The fourth looks at all predicted peers, and now and then at all others, so
-    // that a busy peer does not starve the others, nor replies requests. A poll that finds a flood looks at all peers: an owner of a mail
-    // box polls once in 64 retrievals, and each of its senders is to have its share of them.
+    // that a busy peer does not starve the others, nor replies requests. A poll that finds a flood looks at all peers: the owner of a mail
+    // box polls seldom (`CALLS_PER_POLL` in src/deck/retrieve.rs), and each of its senders is to have its share of these polls.
 
     #[inline(never)]
     fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
@@ -174,26 +175,27 @@ impl<A: Adapter> Inbox<A> {
             Found::Requests(peer) => (Some(peer), self.serve_requests(am, peer)),
         };
         let polls = self.counters.polls.get();
-        if polls.is_multiple_of(SERVE_ALL_EVERY) || served >= BUDGET {
+        if polls.is_multiple_of(SERVE_ALL_EVERY) || is_spent(served) {
             return self.serve_all(am, requester, served, polls);
         }
         Counters::add(&self.counters.polls_hit, u64::from(served > 0));
         served > 0
     }
 
-    /// Looks at all predicted peers after `before` messages were run: in a flood, and now and then anyway, at all others too. If `requester`
-    /// has sent these, and they are as many requests of a peer as a poll runs, it gets no more.
+    /// Looks at all predicted peers, after `before` messages were run. If these are as many as one look runs, and now and then anyway, it
+    /// also looks at what the other peers announce. `requester` is the peer whose requests they were, if they were requests: the loop passes
+    /// it over once they are so many. The scan does not.
     #[cold]
     #[inline(never)]
     pub(super) fn serve_all(&self, am: &Am<A>, requester: Option<usize>, before: u32, polls: u64) -> bool {
-        let (mut found, is_flood) = (before, before >= BUDGET);
+        let (mut found, is_spent) = (before, is_spent(before));
         for predicted in &self.predicted[..self.predictions] {
             let peer = predicted.get() as usize;
-            if !(is_flood && requester == Some(peer)) {
+            if !(is_spent && requester == Some(peer)) {
                 found += self.serve(am, peer);
             }
         }
-        if !self.covered && (is_flood || polls.is_multiple_of(SCAN_EVERY)) {
+        if !self.covered && (is_spent || polls.is_multiple_of(SCAN_EVERY)) {
             found += self.scan(am);
         }
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));

@@ -173,14 +173,10 @@ impl<A: Adapter> Am<A> {
         looked
     }
 
-    /// Does background work that waits, as a poll does, and looks for no messages. Not for handlers.
-    pub(crate) fn work_off(&self) {
-        self.do_background();
-    }
-
+    /// Does the background work that is due, and looks for no messages. Handlers must not call it.
     #[cold]
     #[inline(never)]
-    fn do_background(&self) -> bool {
+    pub(crate) fn do_background(&self) -> bool {
         self.work.get().is_some_and(|work| work())
     }
 

@@ -22,8 +22,15 @@ use crate::am::region::{LINE, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 
-/// Requests of one peer that one poll runs at most, and replies, so that a flood does not keep a poll from returning.
-pub(super) const BUDGET: u32 = 32;
+/// Requests that one look at a peer runs at most, and as many replies, so that a flood does not keep a poll from returning. A poll may
+/// look at a peer more than once: in its own turn, in `serve_all`, and in a scan.
+const BUDGET: u32 = 32;
+
+/// `ran` messages of one look at a peer are as many as it runs at most: there may be a flood.
+#[inline(always)]
+pub(super) fn is_spent(ran: u32) -> bool {
+    ran >= BUDGET
+}
 
 /// In a flood: distance in slots from the request that is run to the one whose line is fetched meanwhile (figures: `CLAIM_AHEAD`).
 const READ_AHEAD: u32 = 4;
@@ -52,9 +59,9 @@ impl<A: Adapter> Inbox<A> {
             if found >= FLOOD {
                 self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
             }
-            let (ran, is_more) = self.run_requests(am, peer, from, index, &slot, meta, BUDGET - found);
+            let (ran, may_be_more) = self.run_requests(am, peer, from, index, &slot, meta, BUDGET - found);
             found += ran;
-            if !is_more {
+            if !may_be_more {
                 break;
             }
         }
@@ -160,9 +167,10 @@ impl<A: Adapter> Inbox<A> {
         direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
     }
 
-    /// Runs the handler of request `index`, which `slot` has. It gives the slot back unless the handler's reply did. The common case, a
-    /// Short to a client's handler, branches off early, so that nothing is looked at that only other requests need. Of requests that are
-    /// never answered it may run up to `most` in a row. Returns how many were run; false: there are no more now.
+    /// Runs request `index`, which lies in `slot`, and gives the slot back unless the handler's reply did. A Short to a client's handler, the
+    /// common case, branches off first, so that it takes no step that only other requests need. If the request is one that is never
+    /// answered, those of its form behind it are run as well, up to `most` in all. Returns how many were run, and whether more may wait:
+    /// false if the next slot was seen empty.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // what its callers have in registers
     pub(super) fn run_requests(
@@ -189,7 +197,7 @@ impl<A: Adapter> Inbox<A> {
     /// `most`, without a look at anything else: 70 instead of 194 instructions each.
     #[inline(never)]
     fn run_librarys_shorts(&self, am: &Am<A>, peer: usize, from: &From, first: Meta, most: u32) -> (u32, bool) {
-        let (queue, start) = (self.layout.queue(peer), from.next_request.get());
+        let (queue, start) = (self.layout.queue(peer), from.next_request.get()); // `start` is the caller's `index`
         let slot = |index| Slot::at(&self.command, queue + self.layout.request(index));
         let Some(serve) = am.handlers().library().unanswered(first) else {
             self.run_other_request(am, peer, from, start, &slot(start), first);
@@ -198,13 +206,14 @@ impl<A: Adapter> Inbox<A> {
         if let Some(way) = am.peers.known(peer) {
             way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
         }
-        // A run ends where slots are given back.
+        // A run ends with a request after which `note_unanswered` may give slots back: once `PART_OF_OWN` of them wait for that, and at each
+        // multiple of 65,536. Fewer than that part wait now, since the last call of it.
         let until_part = (self.layout.slots() / PART_OF_OWN) as u32 - from.unacked.get();
         let most = most.min(until_part).min(0x1_0000 - (start & 0xffff));
         let token = self.request_token;
         token.open(Kind::Request, peer as u32, start, first);
         let (mut this, mut ran) = (slot(start), 0);
-        let is_more = loop {
+        let may_be_more = loop {
             record_handler(token, 0);
             serve(am, token, this.args(1), Source::none());
             ran += 1;
@@ -217,13 +226,13 @@ impl<A: Adapter> Inbox<A> {
             if ran >= FLOOD {
                 self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
             }
-            token.goes_on(index, meta);
+            token.advance(index, meta);
         };
         debug_assert!(!token.replied(), "as `Library::on_unanswered` says");
         token.close();
         self.served(from, start.wrapping_add(ran - 1), ran);
         self.note_unanswered(am, peer, from, start.wrapping_add(ran - 1), (ran, 0), PART_OF_OWN);
-        (ran, is_more)
+        (ran, may_be_more)
     }
 
     #[inline(never)]

@@ -67,8 +67,8 @@ impl<A: Adapter> Am<A> {
         Ok(true)
     }
 
-    /// As [`Self::send_short_to_peer`], 14 arguments. `words` makes them of `what` when there is room for them: so they go from where they
-    /// are to the line, and need not be kept meanwhile (19 instructions).
+    /// As [`Self::send_short_to_peer`], with 14 arguments. `words` makes them of `what` only once there is room, so that they are not kept
+    /// while room is sought: 19 instructions less for each message. A closure without `what` would become a function of its own.
     #[inline(always)]
     pub fn send_line_to_peer<T>(
         &self,

@@ -90,9 +90,9 @@ impl Token {
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
 
-    /// The handler run goes on with another message of the same kind and sender, after one that was not answered.
+    /// The next message of the same kind and sender takes over the token, after one that was not answered.
     #[inline(always)]
-    pub fn goes_on(&self, index: u32, meta: Meta) {
+    pub fn advance(&self, index: u32, meta: Meta) {
         self.index.set(index);
         self.meta.set(meta);
     }

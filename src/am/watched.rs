@@ -10,7 +10,7 @@ use super::corrupt::corrupt;
 use super::direct::{GRANT, GRANT_ALONE, WAIT_PART};
 use super::engine::Am;
 use super::inbox::{Counters, Inbox};
-use super::receive::BUDGET;
+use super::receive::is_spent;
 use super::slot::Slot;
 use crate::sci::{Adapter, Effort, LocalMap};
 use crate::sync::Ordering;
@@ -79,7 +79,7 @@ impl<A: Adapter> Inbox<A> {
         true
     }
 
-    /// Serves what comes behind the `ran` messages that were run, and now and then all peers. A wait that sees a reply of which
+    /// Serves what comes behind the `ran` messages that were run. In a flood, and now and then anyway, it serves all predicted peers, too. A wait that sees a reply of which
     /// not all has arrived comes here each time. That does not count as progress, or the wait would never give the core away.
     #[inline(never)]
     fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64, ran: u32) -> bool {
@@ -88,7 +88,7 @@ impl<A: Adapter> Inbox<A> {
             false => (Some(peer), self.serve_requests(am, peer)),
         };
         let before = ran + served;
-        let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) || before >= BUDGET {
+        let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) || is_spent(before) {
             true => self.serve_all(am, requester, before, polls),
             false => before > 0,
         };

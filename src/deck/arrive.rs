@@ -68,6 +68,7 @@ impl<A: Adapter> Deck<A> {
     fn hand_over(&self, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
         let granted = self.with(|state| {
             let State { boxes, due, pool, .. } = state;
+            // Open boxes first, with one test.
             let Some(Slot::Open(own)) = boxes.get_mut(usize::from(index)) else {
                 match boxes.get(usize::from(index)) {
                     Some(Slot::Closing(..)) => return None,
@@ -75,8 +76,8 @@ impl<A: Adapter> Deck<A> {
                 }
             };
             let granted = match put(own, pool) {
-                Some(Came::Granted(wish, left)) => {
-                    retrieved(own, left, due, self.am);
+                Some(Came::Granted(wish, payer)) => {
+                    retrieved(own, payer, due, self.am);
                     Some(wish)
                 }
                 Some(Came::Queued(was_empty)) => {
@@ -92,6 +93,7 @@ impl<A: Adapter> Deck<A> {
             self.waiting.changed();
             Some(granted)
         });
+        // The key is made only where threads can wait for it.
         if self.is_threaded()
             && let Some(granted) = granted
         {

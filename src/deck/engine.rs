@@ -70,11 +70,10 @@ pub struct Deck<A: Adapter> {
     pub(super) losses: Option<Losses>,
     /// Retrievals that found a message at once.
     pub(super) calls: AtomicU64,
-    /// When it was last asked whether the program is slow, or when a retrieval has polled, in ticks of the processor's counter: while
-    /// something is due, and after several calls.
-    pub(super) last_retrieval: AtomicU64,
-    /// See `last_retrieval`.
-    pub(super) last_look: AtomicU64,
+    /// Ticks of the processor's counter when a retrieval last found background work due, or last polled.
+    pub(super) last_with_work: AtomicU64,
+    /// The same, when `retrieve::CALLS_PER_LOOK` retrievals were last over, or when one of them last polled.
+    pub(super) last_of_many: AtomicU64,
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
@@ -135,8 +134,8 @@ impl<A: Adapter> Deck<A> {
             threaded,
             losses,
             calls: AtomicU64::new(0),
-            last_retrieval: AtomicU64::new(0),
-            last_look: AtomicU64::new(0),
+            last_with_work: AtomicU64::new(0),
+            last_of_many: AtomicU64::new(0),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
         }
@@ -153,8 +152,8 @@ impl<A: Adapter> Deck<A> {
         f(&mut self.lock().borrow_mut())
     }
 
-    /// The lock of the state, until the result is dropped. For the two calls whose steps are to lie in one function, whoever calls them:
-    /// the compiler makes a function of its own of a closure that has several callers.
+    /// The lock of the state, held until the result is dropped; rule 5 holds meanwhile. `retrieve` and `post_now` use it in place of
+    /// [`Self::with`]: the compiler would turn a closure with several callers into a function of its own.
     #[inline(always)]
     pub(super) fn lock(&self) -> Locked<'_, RefCell<State>> {
         self.state.lock()
@@ -241,7 +240,7 @@ impl<A: Adapter> Deck<A> {
         self.heap.len
     }
 
-    /// What this node keeps, for tests.
+    /// What this node keeps, for tests. Panics if the credits of a box do not add up.
     #[cfg(any(test, fuzzing))]
     pub fn tables(&self) -> Tables {
         self.with(|state| state.tables())

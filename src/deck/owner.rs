@@ -8,34 +8,16 @@
 
 #![allow(unsafe_code)] // wishes of waiting threads
 
+mod account;
+
+pub use self::account::Credit;
+pub(super) use self::account::Payer;
+use self::account::{Account, PART};
 use super::message::{Block, Bytes, Message, Storage};
-use super::queue::Queue;
 use super::turns::Turns;
 use super::wish::Listed;
 use super::{BoxId, LINE_WORDS};
-use std::collections::{HashMap, VecDeque};
-
-/// A sender that asks gets one part in so many of what is free. Once what it has used is one part in so many of the box's capacity, it gets
-/// that back unasked.
-const PART: u64 = 4;
-
-/// Credits: how many messages, and how many bytes of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Credit {
-    /// Messages.
-    pub messages: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Credit {
-    /// Takes away what is there.
-    #[inline(always)]
-    fn less(&mut self, credit: Credit) {
-        self.messages -= credit.messages;
-        self.bytes -= credit.bytes;
-    }
-}
+use std::collections::VecDeque;
 
 /// What a box holds.
 #[derive(Debug)]
@@ -83,90 +65,10 @@ pub struct Partial {
     pub here: usize,
 }
 
-/// A node that posts to the box.
-#[derive(Default)]
-struct Account {
-    /// Its number.
-    node: u32,
-    /// What it may send.
-    granted: Credit,
-    /// What was retrieved of its messages since it last got credits.
-    used: Credit,
-    /// It was asked to return credits, and has not answered.
-    recalled: bool,
-    /// What it has sent.
-    items: Queue,
-    /// Its messages of which pieces have come, by the number that its thread gave the message.
-    partial: HashMap<u32, Partial>,
-    /// The credits that those in `partial` will take once they are whole.
-    begun: Credit,
-}
-
-impl Account {
-    /// Takes these credits. False: it has too few.
-    #[must_use]
-    #[inline(always)]
-    fn spend(&mut self, credit: Credit) -> bool {
-        let has = self.granted.messages >= credit.messages && self.granted.bytes >= credit.bytes;
-        if has {
-            self.granted.less(credit);
-        }
-        has
-    }
-
-    /// Puts a message behind the others. True: the box was empty.
-    #[inline(always)]
-    fn append(&mut self, turns: &mut Turns, place: usize, len: usize, content: impl FnOnce() -> Content) -> bool {
-        let was_empty = turns.is_empty();
-        if self.items.len() == 0 {
-            turns.add(place);
-        }
-        let item = self.items.push();
-        item.len = len;
-        item.content = Content::Nothing; // so nothing is freed between the loads and the stores of the next line
-        item.content = content();
-        was_empty
-    }
-
-    /// The first of its messages, of `len` bytes, is taken out of the queue. The next sender has its turn. The rest is its box's.
-    #[inline(always)]
-    fn is_out(
-        &mut self,
-        turns: &mut Turns,
-        place: usize,
-        len: usize,
-        taken: &mut Credit,
-        capacity: &Credit,
-        part: &Credit,
-    ) -> Left {
-        self.items.pop();
-        turns.turn(self.items.len() > 0);
-        self.has_left(place, Credit { messages: 1, bytes: (len as u64).min(capacity.bytes) }, taken, part)
-    }
-
-    /// A message was retrieved, for which `spent` was taken.
-    #[inline(always)]
-    fn has_left(&mut self, place: usize, spent: Credit, taken: &mut Credit, part: &Credit) -> Left {
-        taken.less(spent);
-        self.used.messages += spent.messages;
-        self.used.bytes += spent.bytes;
-        Left { place, is_much: self.used.messages >= part.messages || self.used.bytes >= part.bytes }
-    }
-}
-
-/// Whose message was retrieved.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
-    /// The place of its sender's account.
-    pub(super) place: usize,
-    /// What the sender has used since it last got credits is enough for a message to it (`PART`).
-    pub(super) is_much: bool,
-}
-
 /// What became of a message that has come.
 pub(super) enum Came {
     /// The thread that waited for it has it.
-    Granted(Listed, Left),
+    Granted(Listed, Payer),
     /// It is in the queue. `true`: the box was empty.
     Queued(bool),
 }
@@ -190,8 +92,9 @@ pub struct Own {
     pub capacity: Credit,
     /// One part in [`PART`] of that, or a little more.
     part: Credit,
-    /// What it holds, and what all senders may send. When a message arrives this stays as it is.
-    taken: Credit,
+    /// What its messages count for, and what senders may still send. A message that arrives moves its credit from its sender to the box,
+    /// so this sum stays.
+    committed: Credit,
     /// The nodes that ever asked for credits, side by side to be searched, and their accounts, in the same order.
     nodes: Vec<u32>,
     accounts: Vec<Account>,
@@ -217,7 +120,7 @@ impl Own {
             name,
             capacity,
             part: Credit { messages: capacity.messages.div_ceil(PART), bytes: capacity.bytes.div_ceil(PART) },
-            taken: Credit::default(),
+            committed: Credit::default(),
             nodes: Vec::new(),
             accounts: Vec::new(),
             recent: 0,
@@ -240,16 +143,16 @@ impl Own {
         self.turns.is_empty()
     }
 
-    /// What is counted as taken is what senders have and what the messages here have taken.
+    /// Panics unless `committed` is the sum of what senders may send and what the messages here count for.
     #[cfg(any(test, fuzzing))]
     pub(super) fn check_credits(&mut self) {
         let (mut sum, capacity) = (Credit::default(), self.capacity);
         let mut add = |messages, bytes| sum = Credit { messages: sum.messages + messages, bytes: sum.bytes + bytes };
         for account in &mut self.accounts {
             add(account.granted.messages, account.granted.bytes);
-            account.items.each(|item| add(1, (item.len as u64).min(capacity.bytes)));
+            account.items.each(|item| add(1, capacity.cost(item.len).bytes));
         }
-        assert_eq!(sum, self.taken);
+        assert_eq!(sum, self.committed);
     }
 
     /// The nodes that ever asked for credits.
@@ -288,8 +191,8 @@ impl Own {
 
     fn free(&self) -> Credit {
         Credit {
-            messages: self.capacity.messages.saturating_sub(self.taken.messages),
-            bytes: self.capacity.bytes.saturating_sub(self.taken.bytes),
+            messages: self.capacity.messages.saturating_sub(self.committed.messages),
+            bytes: self.capacity.bytes.saturating_sub(self.committed.bytes),
         }
     }
 
@@ -334,8 +237,8 @@ impl Own {
         account.used = Credit::default();
         account.granted.messages += credit.messages;
         account.granted.bytes += credit.bytes;
-        self.taken.messages += credit.messages;
-        self.taken.bytes += credit.bytes;
+        self.committed.messages += credit.messages;
+        self.committed.bytes += credit.bytes;
     }
 
     /// True if senders wait for credits.
@@ -366,7 +269,7 @@ impl Own {
         account.partial.clear();
         account.recalled = false;
         let granted = std::mem::take(&mut account.granted);
-        self.taken.less(granted);
+        self.committed.subtract(granted);
     }
 
     /// Calls `recall` for each node that has credits, which it may not need while others wait for some. One that waits has none, or
@@ -398,13 +301,13 @@ impl Own {
     pub fn returned(&mut self, node: u32, credit: Credit) -> bool {
         let spends = self.account(node).spend(credit);
         if spends {
-            self.taken.less(credit);
+            self.committed.subtract(credit);
         }
         spends
     }
 
-    /// A message of `len` bytes of `node` has come. It goes to the thread that waits for it by `store`, else into the queue. `None`: the
-    /// node has no credit for it.
+    /// A message of `len` bytes of `node` has come. If a thread waits for it, `store` puts it where that thread wants it. Else `content` makes
+    /// what goes into the queue. `None`: the node has no credit for it.
     #[must_use]
     #[inline(always)]
     pub(super) fn deliver(
@@ -415,7 +318,7 @@ impl Own {
         content: impl FnOnce() -> Content,
     ) -> Option<Came> {
         let place = self.place(node);
-        let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
+        let spent = self.capacity.cost(len);
         let account = &mut self.accounts[place];
         if !account.spend(spent) {
             return None;
@@ -426,10 +329,10 @@ impl Own {
             && unsafe { wish.takes(len) }
         {
             self.wish = None;
-            let left = account.has_left(place, spent, &mut self.taken, &self.part);
+            let payer = account.count_retrieved(place, spent, &mut self.committed, &self.part);
             // SAFETY: as above.
             unsafe { wish.grant(store) };
-            return Some(Came::Granted(wish, left));
+            return Some(Came::Granted(wish, payer));
         }
         Some(Came::Queued(account.append(&mut self.turns, place, len, content)))
     }
@@ -439,7 +342,7 @@ impl Own {
     pub(super) fn queue(&mut self, node: u32, item: Item) -> Option<bool> {
         let Item { content, len } = item;
         let place = self.place(node);
-        let spent = Credit { messages: 1, bytes: self.weight(len as u64) };
+        let spent = self.capacity.cost(len);
         let account = &mut self.accounts[place];
         account.spend(spent).then(|| account.append(&mut self.turns, place, len, || content))
     }
@@ -491,23 +394,23 @@ impl Own {
     /// Takes the next message out: a short one into `message`, if it has the room, another one into `retrieved`. Returns whose it was, too.
     /// The next sender has its turn.
     #[inline(always)]
-    pub(super) fn next(&mut self, message: &mut Message, retrieved: &mut Retrieved) -> (Next, Option<Left>) {
-        if let Some(left) = self.next_line(message) {
-            return (Next::Filled, Some(left));
+    pub(super) fn next(&mut self, message: &mut Message, retrieved: &mut Retrieved) -> (Next, Option<Payer>) {
+        if let Some(payer) = self.next_line(message) {
+            return (Next::Filled, Some(payer));
         }
         let Some(place) = self.turns.first() else { return (Next::Nothing, None) };
         let account = &mut self.accounts[place];
         let Some(item) = account.items.first() else { return (Next::Nothing, None) };
         let (len, item) = (item.len, std::mem::take(item));
         *retrieved = Some((account.node, item));
-        let Own { turns, taken, capacity, part, .. } = self;
-        (Next::Taken, Some(account.is_out(turns, place, len, taken, capacity, part)))
+        let Own { turns, committed, capacity, part, .. } = self;
+        (Next::Taken, Some(account.drop_first(turns, place, len, committed, capacity, part)))
     }
 
     /// Takes the next message out, if it is a short one that `message` has the room for. Returns whose it was.
     #[inline(always)]
-    pub(super) fn next_line(&mut self, message: &mut Message) -> Option<Left> {
-        let Own { accounts, turns, taken, capacity, part, .. } = self;
+    pub(super) fn next_line(&mut self, message: &mut Message) -> Option<Payer> {
+        let Own { accounts, turns, committed, capacity, part, .. } = self;
         let place = turns.first()?;
         let account = &mut accounts[place];
         let item = account.items.first()?;
@@ -517,7 +420,7 @@ impl Own {
             return None;
         }
         message.fill_line(len, account.node, |i| words[i]);
-        Some(account.is_out(turns, place, len, taken, capacity, part))
+        Some(account.drop_first(turns, place, len, committed, capacity, part))
     }
 
     /// Takes the next message out.

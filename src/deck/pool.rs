@@ -10,12 +10,13 @@ pub(super) struct Pool([Vec<Bytes>; POOLED_SIZES]);
 
 /// Sizes up to 64 KiB.
 const POOLED_SIZES: usize = 11;
-/// Blocks of one size that are kept: of small ones as many as two senders' messages that one poll runs.
+/// Blocks of one size that are kept, if they are larger than [`SMALL`].
 const POOLED: usize = 32;
+/// Blocks of one size that are kept, of the others: as many as the messages of two senders that one poll runs.
 const POOLED_SMALL: usize = 64;
-/// Blocks of up to so many bytes are small.
+/// The most bytes of a small block.
 const SMALL: usize = 1024;
-/// The smallest of them.
+/// Bytes of the smallest block.
 const SMALLEST: usize = 64;
 
 impl Pool {

@@ -128,13 +128,13 @@ impl<A: Adapter> Deck<A> {
         self.after_burial(self.post_copy(handle, message, until), until)
     }
 
-    /// [`Self::post`] as a function of its own.
+    /// [`Self::post`], compiled once, for `give_away`. `give` then waits for burials again, and finds none left.
     #[inline(never)]
     fn post_out_of_line(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
         self.post(handle, message, until)
     }
 
-    /// As [`Self::post`], a message that can't go at once.
+    /// The rest of [`Self::post`]: the message is long, or could not go at once.
     #[inline(never)]
     fn post_copy(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
         let (id, spent) = self.pay(handle.sender, message.size, until)?;
@@ -142,7 +142,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Posts a message that is not lent, if its credits are there and it can go at once. That is the common case: one lock instead of two,
-    /// and nothing to be paid back (what it buys: head of `wish`).
+    /// and nothing to be paid back (what it buys: head of `wish`). False: it has done nothing.
     #[inline(always)]
     fn post_now(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<bool> {
         if u32::from(handle.id.owner) == self.me() {

@@ -15,27 +15,29 @@ use crate::os::{event, sys};
 use crate::sci::Adapter;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Of so many calls that find a message at once, one polls. So a node that does nothing else still answers its peers. A poll in 16 calls
-/// brought messages faster than they were retrieved: the box filled up, and its messages left the cache of the first level.
+/// One in so many calls that find a message at once polls, so that a node that does nothing else still answers its peers. With one in 16,
+/// polls brought messages faster than they were retrieved: the box filled up, and its messages left the first-level cache.
 const CALLS_PER_POLL: u64 = 64;
-/// After so many such calls a program that takes its time polls already, and in any case senders that wait for credits get them.
+/// Every so many such calls the library looks whether the program is slow, and polls if it is. If not, it sends what is due, such as
+/// credits.
 const CALLS_PER_LOOK: u64 = 16;
 const _: () = assert!(CALLS_PER_POLL.is_multiple_of(CALLS_PER_LOOK));
 
-/// The program is slow if more ticks of the processor's counter than these, a few microseconds, lie between two retrievals.
+/// Ticks of the processor's counter, a few microseconds. The program is slow if more have passed since a retrieval last found work due, or
+/// since it last polled.
 const SLOW: u64 = 10_000;
-/// The same for [`CALLS_PER_LOOK`] retrievals.
+/// The same from one look after [`CALLS_PER_LOOK`] retrievals to the next.
 const SLOW_MANY: u64 = 4 * SLOW;
 
-/// True if the program takes its time: more than `most` ticks have passed since this was last asked of `last`, or since a poll. Then
-/// senders should not wait for its next poll.
+/// True if more than `most` ticks have passed since the time in `last`, which becomes now. Then the program is slow: what is due should not
+/// wait for its next poll.
 #[cold]
 fn is_slow(last: &AtomicU64, most: u64) -> bool {
     if cfg!(loom) {
         return true; // it has no clock
     }
     let now = sys::counter();
-    // Relaxed, both: a hint.
+    // Relaxed, both: a hint. A time that another thread overwrites makes a poll come sooner or later.
     let before = last.load(Ordering::Relaxed);
     last.store(now, Ordering::Relaxed); // Relaxed: as above
     now.wrapping_sub(before) > most
@@ -87,19 +89,21 @@ impl<A: Adapter> Deck<A> {
         }
     }
 
+    /// Does one of three things after a retrieval. It polls if the program is slow or a poll is due. Else, every [`CALLS_PER_LOOK`] calls,
+    /// it sends what is due. Else, if something is due, it wakes the thread that serves.
     #[cold]
     #[inline(never)]
     fn look_after_others(&self, calls: u64) {
-        let (is_time, has_work) = (calls.is_multiple_of(CALLS_PER_LOOK), self.am.has_work());
-        let is_slow =
-            (is_time && is_slow(&self.last_look, SLOW_MANY)) || (has_work && is_slow(&self.last_retrieval, SLOW));
+        let (is_look_due, has_work) = (calls.is_multiple_of(CALLS_PER_LOOK), self.am.has_work());
+        let is_slow = (is_look_due && is_slow(&self.last_of_many, SLOW_MANY))
+            || (has_work && is_slow(&self.last_with_work, SLOW));
         if is_slow || calls.is_multiple_of(CALLS_PER_POLL) {
             self.am.poll();
             let now = sys::counter(); // what the poll took is not the program's
-            self.last_look.store(now, Ordering::Relaxed); // Relaxed, both: hints
-            self.last_retrieval.store(now, Ordering::Relaxed);
-        } else if is_time && has_work {
-            self.am.work_off(); // credits go out, and no messages come in
+            self.last_of_many.store(now, Ordering::Relaxed); // Relaxed, both: hints
+            self.last_with_work.store(now, Ordering::Relaxed);
+        } else if is_look_due && has_work {
+            self.am.do_background(); // credits go out, and no messages come in
         } else if has_work && self.is_threaded() {
             self.waiting.ring(); // the thread that serves may sleep, and this one need not come back soon
         }

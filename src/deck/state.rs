@@ -6,7 +6,7 @@ use super::dead::Dead;
 use super::heap::Heap;
 use super::message::{Bytes, Message};
 use super::names::Names;
-use super::owner::{Credit, Left, Next, Own, Retrieved};
+use super::owner::{Credit, Next, Own, Payer, Retrieved};
 use super::pool::Pool;
 use super::sender::{Sender, Taken};
 use super::wish::Listed;
@@ -133,28 +133,29 @@ fn open_box(boxes: &mut [Slot], id: BoxId) -> Option<&mut Own> {
 
 /// A message has left the box's queue.
 #[inline(always)]
-fn has_left<A: Adapter>(own: &mut Own, left: Left, due: &mut VecDeque<Due>, am: &Am<A>) {
+fn leave_queue<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDeque<Due>, am: &Am<A>) {
     if let Some(fd) = own.fd
         && own.is_empty()
     {
         event::lower(fd);
     }
-    retrieved(own, left, due, am);
+    retrieved(own, payer, due, am);
 }
 
-/// A message was retrieved: who waits for its credits gets them, or its sender itself, once they are many. The next poll serves those
-/// that wait, with the credits of all messages that were retrieved until then.
+/// Notes that a message was retrieved. If senders wait for credits, the next poll gives them those of all messages that were retrieved until
+/// then. Else the message's own sender gets credits back, once it has used enough of them.
 #[inline(always)]
-pub(super) fn retrieved<A: Adapter>(own: &mut Own, left: Left, due: &mut VecDeque<Due>, am: &Am<A>) {
-    if own.is_awaited() || left.is_much {
-        owes_credits(own, left, due, am);
+pub(super) fn retrieved<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDeque<Due>, am: &Am<A>) {
+    if own.is_awaited() || payer.is_due {
+        owe_credits(own, payer, due, am);
     }
 }
 
+/// The rare part of [`retrieved`]: has the next poll send credits.
 #[inline(never)]
-fn owes_credits<A: Adapter>(own: &mut Own, left: Left, due: &mut VecDeque<Due>, am: &Am<A>) {
+fn owe_credits<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDeque<Due>, am: &Am<A>) {
     if !own.is_awaited() {
-        let (node, credit) = own.give_back(left.place);
+        let (node, credit) = own.give_back(payer.place);
         due.push_back(Due::More(node, own.id, credit, own.capacity.bytes));
         am.background(1);
     } else if !std::mem::replace(&mut own.serve_due, true) {
@@ -402,7 +403,7 @@ impl State {
         &mut self,
         id: BoxId,
         message: &mut Message,
-        taken: &mut Retrieved,
+        taken_out: &mut Retrieved,
         am: &Am<A>,
     ) -> Outcome<Next> {
         let State { boxes, due, .. } = self;
@@ -410,9 +411,9 @@ impl State {
         if message.fixed && own.first().is_some_and(|first| first > message.capacity) {
             return Err(Failure::Truncated);
         }
-        let (next, left) = own.next(message, taken);
-        if let Some(left) = left {
-            has_left(own, left, due, am);
+        let (next, payer) = own.next(message, taken_out);
+        if let Some(payer) = payer {
+            leave_queue(own, payer, due, am);
         }
         Ok(next)
     }
@@ -422,8 +423,8 @@ impl State {
     pub(super) fn next_line<A: Adapter>(&mut self, id: BoxId, message: &mut Message, am: &Am<A>) -> bool {
         let State { boxes, due, .. } = self;
         let Some(own) = open_box(boxes, id) else { return false };
-        let Some(left) = own.next_line(message) else { return false };
-        has_left(own, left, due, am);
+        let Some(payer) = own.next_line(message) else { return false };
+        leave_queue(own, payer, due, am);
         true
     }
 

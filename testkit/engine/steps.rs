@@ -211,7 +211,7 @@ fn before_the_first_message_the_header_finds_nothing_to_poll_for_and_can_read_wh
 }
 
 #[test]
-fn one_poll_runs_at_most_32_messages_of_a_peer() {
+fn one_poll_runs_at_most_32_requests_of_the_only_peer() {
     let steps = Steps::new(&Shape::new(2, 64));
     (0..40).for_each(|i| steps.request(0, 1, NOTE, i));
     assert!(steps.poll(1));

@@ -78,7 +78,7 @@ impl Scene<'_> {
             while let Some(step) = self.input.next() {
                 self.step(step);
                 self.check();
-                // What node 0 waits for may be the message that was changed.
+                // A changed message may be one that node 0 counts on, so that nothing after it can be checked.
                 if self.has_changed {
                     break;
                 }
@@ -127,7 +127,7 @@ impl Scene<'_> {
                 // A peer writes to a slot between two looks.
                 fickle::plan(1 + u32::from(self.input.u8() & 31), self.input.any());
                 self.party.poll(0);
-                self.has_changed = fickle::plan(0, 0).0 == 0;
+                self.has_changed = fickle::plan(0, 0).0 == 0; // no look is left, so the word has changed
             }
             _ => self.forge(attacker),
         }

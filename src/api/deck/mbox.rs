@@ -159,7 +159,8 @@ pub unsafe extern "C" fn deck_mbox_post_timed(mbox: *mut deck_mbox, msg: *mut de
     unsafe { post::<true>(mbox, msg, time) }
 }
 
-/// Both of these. `TIMED` makes two functions of it, so that the common one takes no steps for a time, and calls no other for its steps.
+/// `deck_mbox_post` and `deck_mbox_post_timed`. Compiled for each of the two, so that `deck_mbox_post` neither converts a time nor makes
+/// another call. `time` is used only if `TIMED`.
 ///
 /// # Safety
 /// As [`deck_mbox_post`].
@@ -195,7 +196,7 @@ pub unsafe extern "C" fn deck_mbox_retrv_timed(mbox: *mut deck_mbox, msg: *mut d
     unsafe { retrieve::<true>(mbox, msg, time) }
 }
 
-/// Both of these, as [`post`].
+/// `deck_mbox_retrv` and `deck_mbox_retrv_timed`, as [`post`].
 ///
 /// # Safety
 /// As [`deck_mbox_retrv`].

@@ -197,10 +197,15 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Request slots per ordered pair of a job of `nodes` nodes. Without a user's choice they take 1 MiB of a node's memory, 256 bytes
-    /// each, or less in jobs of up to 65 nodes. Floods with 64 and with 256 slots, in ns for each message: Shorts of one sender 15 to 44 and 11 to 38, of four
-    /// senders 33 to 49 and 15 to 38; 16 bytes to a mail box, one sender 58 to 90 and 45 to 68, four 70 to 111 and 55 to 79 (2026-11,
-    /// EPYC VM, six runs each in turns). There and back it makes no difference.
+    /// Request slots per ordered pair of nodes, in a job of `nodes` nodes. A request slot and its reply slot take 256 bytes. The defaults keep
+    /// all slots of a node within 1 MiB in jobs of up to 65 nodes.
+    ///
+    /// | flood, ns for each message | 64 slots | 256 slots |
+    /// |---|---|---|
+    /// | Shorts: one sender; four | 15 to 44; 33 to 49 | 11 to 38; 15 to 38 |
+    /// | 16 bytes to a mail box: one sender; four | 58 to 90; 70 to 111 | 45 to 68; 55 to 79 |
+    ///
+    /// (2026-11, EPYC VM, six runs each in turns.) Round trips take as long with either.
     pub fn slots_among(&self, nodes: u32) -> u32 {
         self.slots.unwrap_or(match nodes {
             0..=16 => 256,

@@ -104,8 +104,8 @@ impl RemoteMap for HostsMap {
         match pio::holds_packet(offset, self.span.len()) {
             true => self.span.packet(offset, head, body),
             false => {
-                // A copy, so that the caller's words need not lie in memory where the map is near: a short message to a mail box takes
-                // 11 instructions less.
+                // Only far maps come here. The function that is called gets a copy (at most 7 words, the body of a packet). So the compiler
+                // may keep the caller's own words in registers where the map is near: a short message to a mail box takes 11 instructions less.
                 let mut words = [0; 7];
                 words[..body.len()].copy_from_slice(body);
                 self.packet_outside(offset, head, &words[..body.len()]);

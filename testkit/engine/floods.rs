@@ -10,7 +10,7 @@ use crate::testkit::world::{Kit, Shape, Watchdog};
 /// Messages of a run, so many that each kind of wrap lies within.
 const MANY: u32 = 700;
 
-/// Of these, seven of eight go as a line; one is longer, and so has another form.
+/// The bytes of message `number`. One in eight is too long for a line, and so ends a run of messages of one form.
 fn content(number: u32) -> Vec<u8> {
     let len = if number % 8 == 5 { LINE_MOST + 40 } else { number as usize % (LINE_MOST + 1) };
     pattern(1, number, len)
@@ -67,6 +67,7 @@ fn floods_to_boxes_keep_order_and_bytes_where_numbers_wrap() {
 #[test]
 fn retrievals_in_a_row_give_room_although_no_call_follows() {
     let _watch = Watchdog::start();
+    // `before`: messages retrieved earlier, so that polls after so many calls fall at different places of the 64 that follow.
     for before in [0u32, 10, 40, 63] {
         let mut shape = Shape::new(2, 256);
         shape.config.spin = Some(0);
