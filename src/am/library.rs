@@ -160,7 +160,8 @@ struct Row<E> {
 
 /// The handlers of the library's own messages, by index. They get an engine of type `E`.
 pub struct Library<E> {
-    /// An array, so that an index below its length needs no check. On the heap: the table is moved a few times while a node is made, and loom's threads have small stacks.
+    /// An array, so that an index below its length needs no check. On the heap: the table is moved a few times while a node is made, and
+    /// loom's threads have small stacks.
     rows: Box<[Row<E>; FIRST_CLIENT as usize]>,
 }
 

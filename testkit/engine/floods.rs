@@ -92,6 +92,7 @@ fn retrievals_in_a_row_give_room_although_no_call_follows() {
         assert!(!post(), "the box is full");
         take(64);
         party.poll(1);
-        assert!(post(), "the box is empty; {before} messages before");
+        // What was retrieved since the last look after 16 calls may still be due.
+        assert_eq!((0..40).filter(|_| post()).count(), 40, "the box is empty; {before} messages before");
     }
 }
