@@ -156,7 +156,8 @@ static void collective(void) {
     default: rc = deck_scatter(got, sent, 8, n % nodes);
     }
   }
-  CHECK(rc == DECK_EPEER && n - 1 >= moment, "collective %d gives %d (%s)", n - 1, rc, deck_strerror(rc));
+  /* The victim may have been ahead of this node since the last barrier that it has left: all had entered that one. */
+  CHECK(rc == DECK_EPEER && n - 1 >= (moment - 1) / 5 * 5, "collective %d gives %d (%s)", n - 1, rc, deck_strerror(rc));
   memset(got, 0, sizeof got); /* it is the program's again */
   hear_of_death();
   check_time("a collective fails");

@@ -176,7 +176,7 @@ impl<A: Adapter> Am<A> {
     /// Does the background work that is due, and looks for no messages. Handlers must not call it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn do_background(&self) -> bool {
+    fn do_background(&self) -> bool {
         self.work.get().is_some_and(|work| work())
     }
 

@@ -102,7 +102,7 @@ impl<A: Adapter> Deck<A> {
         if node == self.me() {
             // No poll follows here, as one does behind a handler, and nobody need be serving: the thread that waited for this message may
             // have been the one, and computes from now on.
-            self.poll_for_dues();
+            self.send_dues();
         }
     }
 

@@ -35,15 +35,15 @@ impl<A: Adapter> Deck<A> {
         self.due(due);
     }
 
-    /// Polls if anything is due. For places behind which nobody need poll soon.
+    /// Sends what is due, if anything is. For places behind which nobody need poll soon.
     #[inline(always)]
-    pub(super) fn poll_for_dues(&self) {
+    pub(super) fn send_dues(&self) {
         if self.am.has_work() {
-            self.am.poll();
+            self.progress();
         }
     }
 
-    /// Sends what is due. True if there was anything. Any poll outside handlers calls this.
+    /// Sends what is due. True if there was anything. Any poll outside handlers calls this, and handlers must not.
     pub fn progress(&self) -> bool {
         let mut any = self.look_at_losses();
         // Those that come meanwhile wait for the next poll: what this node owes itself may go on for as long as a thread of its own has

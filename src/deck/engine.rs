@@ -70,10 +70,8 @@ pub struct Deck<A: Adapter> {
     pub(super) losses: Option<Losses>,
     /// Retrievals that found a message at once.
     pub(super) calls: AtomicU64,
-    /// Ticks of the processor's counter when a retrieval last found background work due, or last polled.
-    pub(super) last_with_work: AtomicU64,
-    /// The same, when `retrieve::CALLS_PER_LOOK` retrievals were last over, or when one of them last polled.
-    pub(super) last_of_many: AtomicU64,
+    /// Ticks of the processor's counter when `retrieve::CALLS_PER_LOOK` retrievals were last over, or when one of them last polled.
+    pub(super) last_look: AtomicU64,
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
@@ -134,8 +132,7 @@ impl<A: Adapter> Deck<A> {
             threaded,
             losses,
             calls: AtomicU64::new(0),
-            last_with_work: AtomicU64::new(0),
-            last_of_many: AtomicU64::new(0),
+            last_look: AtomicU64::new(0),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
         }

@@ -231,10 +231,10 @@ impl Own {
         credit
     }
 
-    /// `node` has so many credits more. What it had used is forgotten.
+    /// `node` has so many credits more, in place of those that it has used.
     fn add(&mut self, node: u32, credit: Credit) {
         let account = self.account(node);
-        account.used = Credit::default();
+        account.used = account.used.without(credit);
         account.granted.messages += credit.messages;
         account.granted.bytes += credit.bytes;
         self.committed.messages += credit.messages;
@@ -430,9 +430,12 @@ impl Own {
         taken
     }
 
-    /// Of the credits that the node of this account has used, those that it gets back now without asking.
+    /// Of the credits that the node of this account has used, those that it gets back now without asking. If others have taken some of them,
+    /// it has to ask for more: else each of its messages would be due again.
     pub(super) fn give_back(&mut self, place: usize) -> (u32, Credit) {
-        let (node, used, free) = (self.accounts[place].node, self.accounts[place].used, self.free());
+        let free = self.free();
+        let account = &mut self.accounts[place];
+        let (node, used) = (account.node, std::mem::take(&mut account.used));
         let credit = Credit { messages: used.messages.min(free.messages), bytes: used.bytes.min(free.bytes) };
         self.add(node, credit);
         (node, credit)

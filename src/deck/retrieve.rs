@@ -18,21 +18,17 @@ use crate::sync::{AtomicU64, Ordering};
 /// One in so many calls that find a message at once polls, so that a node that does nothing else still answers its peers. With one in 16,
 /// polls brought messages faster than they were retrieved: the box filled up, and its messages left the first-level cache.
 const CALLS_PER_POLL: u64 = 64;
-/// Every so many such calls the library looks whether the program is slow, and polls if it is. If not, it sends what is due, such as
-/// credits.
+/// Every so many such calls the library looks whether the program is slow, and polls if it is.
 const CALLS_PER_LOOK: u64 = 16;
 const _: () = assert!(CALLS_PER_POLL.is_multiple_of(CALLS_PER_LOOK));
 
-/// Ticks of the processor's counter, a few microseconds. The program is slow if more have passed since a retrieval last found work due, or
-/// since it last polled.
-const SLOW: u64 = 10_000;
-/// The same from one look after [`CALLS_PER_LOOK`] retrievals to the next.
-const SLOW_MANY: u64 = 4 * SLOW;
+/// Ticks of the processor's counter, about 16 microseconds. The program is slow if more have passed since the last look, or since a
+/// retrieval last polled.
+const SLOW: u64 = 40_000;
 
-/// True if more than `most` ticks have passed since the time in `last`, which becomes now. Then the program is slow: what is due should not
-/// wait for its next poll.
+/// True if the program is slow. `last` has the time of the last look, which becomes now.
 #[cold]
-fn is_slow(last: &AtomicU64, most: u64) -> bool {
+fn is_slow(last: &AtomicU64) -> bool {
     if cfg!(loom) {
         return true; // it has no clock
     }
@@ -40,7 +36,7 @@ fn is_slow(last: &AtomicU64, most: u64) -> bool {
     // Relaxed, both: a hint. A time that another thread overwrites makes a poll come sooner or later.
     let before = last.load(Ordering::Relaxed);
     last.store(now, Ordering::Relaxed); // Relaxed: as above
-    now.wrapping_sub(before) > most
+    now.wrapping_sub(before) > SLOW
 }
 
 impl<A: Adapter> Deck<A> {
@@ -77,8 +73,8 @@ impl<A: Adapter> Deck<A> {
         }
     }
 
-    /// A message was there, and no poll follows by itself. Polls now and then, and tells the thread that serves what the retrieval has
-    /// left due.
+    /// A message was there, and no poll follows by itself. Sends what the retrieval has left due, such as credits: the program may compute
+    /// from now on, and a sender may wait for them. Polls now and then.
     #[inline(always)]
     fn found_at_once(&self) {
         // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
@@ -89,23 +85,14 @@ impl<A: Adapter> Deck<A> {
         }
     }
 
-    /// Does one of three things after a retrieval. It polls if the program is slow or a poll is due. Else, every [`CALLS_PER_LOOK`] calls,
-    /// it sends what is due. Else, if something is due, it wakes the thread that serves.
+    /// The rare part of [`Self::found_at_once`]. `calls` is the number of retrievals.
     #[cold]
     #[inline(never)]
     fn look_after_others(&self, calls: u64) {
-        let (is_look_due, has_work) = (calls.is_multiple_of(CALLS_PER_LOOK), self.am.has_work());
-        let is_slow = (is_look_due && is_slow(&self.last_of_many, SLOW_MANY))
-            || (has_work && is_slow(&self.last_with_work, SLOW));
-        if is_slow || calls.is_multiple_of(CALLS_PER_POLL) {
+        self.send_dues();
+        if calls.is_multiple_of(CALLS_PER_POLL) || (calls.is_multiple_of(CALLS_PER_LOOK) && is_slow(&self.last_look)) {
             self.am.poll();
-            let now = sys::counter(); // what the poll took is not the program's
-            self.last_of_many.store(now, Ordering::Relaxed); // Relaxed, both: hints
-            self.last_with_work.store(now, Ordering::Relaxed);
-        } else if is_look_due && has_work {
-            self.am.do_background(); // credits go out, and no messages come in
-        } else if has_work && self.is_threaded() {
-            self.waiting.ring(); // the thread that serves may sleep, and this one need not come back soon
+            self.last_look.store(sys::counter(), Ordering::Relaxed); // Relaxed: a hint. What the poll took is not the program's.
         }
     }
 
@@ -151,7 +138,7 @@ impl<A: Adapter> Deck<A> {
         }
         if wish.is_granted() {
             // The step that ran the handler need not have looked at background work, and the program may compute from now on.
-            self.poll_for_dues();
+            self.send_dues();
             return Ok(());
         }
         let next = next?;
