@@ -29,7 +29,7 @@ impl<A: Adapter> Deck<A> {
         };
         let id = match open()? {
             Some(id) => id,
-            None => self.waiting.wait(self.am, &[], Until::Forever, open)?,
+            None => self.wait(&[], Until::Forever, open)?,
         };
         if let Some(name) = name
             && self.ask_for_name(Kind::Add, name, id, Until::Forever)? == Answer::Refused
@@ -37,6 +37,9 @@ impl<A: Adapter> Deck<A> {
             self.with(|state| state.close(id));
             self.with(|state| state.closed_by(OWNER, id));
             return Err(Failure::Exists);
+        }
+        if name.is_some() {
+            self.am.poll(); // if the name's home is this node, who waits for the name is told now
         }
         Ok(self.handle(id, true))
     }
@@ -104,7 +107,7 @@ impl<A: Adapter> Deck<A> {
         let asked = messages::name(self, home, kind, request, id, name, Flags::NONE).map_err(Failure::from);
         let answer = asked.and_then(|_| match look()? {
             Some(answer) => Ok(answer),
-            None => self.waiting.wait(self.am, &[Key::Request(request)], until, look),
+            None => self.wait(&[Key::Request(request)], until, look),
         });
         self.with(|state| {
             state.requests.remove(&request);

@@ -309,7 +309,7 @@ impl<A: Adapter> Deck<A> {
         };
         match look()? {
             Some(found) => Ok(found),
-            None => self.waiting.wait(self.am, &[], until, look),
+            None => self.wait(&[], until, look),
         }
     }
 
@@ -318,7 +318,7 @@ impl<A: Adapter> Deck<A> {
         let Some(losses) = &self.losses else { return Ok(()) };
         let seen = self.with(|state| state.dead.seen);
         let look = || Ok((losses.roll.is_lost(home) || losses.roll.settled(home) >= seen).then_some(()));
-        self.waiting.wait(self.am, &[], until, look)
+        self.wait(&[], until, look)
     }
 
     /// The table of the heap of `node`; `None`: the job does not survive, or the heap cannot be reached.

@@ -8,10 +8,11 @@
 use super::dead::Losses;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
+use super::pace::Pace;
 use super::post::LENT;
 use super::state::State;
-use super::waiting::Waiting;
-use super::{BoxId, Failure, LINE_MOST, Outcome};
+use super::waiting::{Key, Waiting};
+use super::{BoxId, Failure, LINE_MOST, Outcome, Until};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::sci::Adapter;
@@ -68,10 +69,7 @@ pub struct Deck<A: Adapter> {
     pub waiting: Waiting<A>,
     threaded: bool,
     pub(super) losses: Option<Losses>,
-    /// Retrievals that found a message at once.
-    pub(super) calls: AtomicU64,
-    /// Ticks of the processor's counter when `retrieve::CALLS_PER_LOOK` retrievals were last over, or when one of them last polled.
-    pub(super) last_look: AtomicU64,
+    pub(super) pace: Pace,
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
@@ -131,8 +129,7 @@ impl<A: Adapter> Deck<A> {
             waiting: Waiting::new(threaded, bell),
             threaded,
             losses,
-            calls: AtomicU64::new(0),
-            last_look: AtomicU64::new(0),
+            pace: Pace::default(),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
         }
@@ -141,6 +138,16 @@ impl<A: Adapter> Deck<A> {
     /// Client threads may call at the same time.
     pub fn is_threaded(&self) -> bool {
         self.threaded
+    }
+
+    /// As [`Waiting::wait`]. Then it sends what is due: the step that ran a handler need not have done so, and the program may compute from now
+    /// on.
+    #[inline(always)]
+    pub fn wait<T>(&self, keys: &[Key], until: Until, look: impl FnMut() -> Outcome<Option<T>>) -> Outcome<T> {
+        let result = self.waiting.wait(self.am, keys, until, look);
+        self.pace.waited();
+        self.send_dues();
+        result
     }
 
     /// Calls `f` with the state, under its lock. `f` sends no message, with one exception (rule 5).

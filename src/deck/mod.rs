@@ -34,6 +34,7 @@ pub mod message;
 pub mod messages;
 pub mod names;
 pub mod owner;
+mod pace;
 mod pool;
 mod post;
 mod queue;

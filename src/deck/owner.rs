@@ -268,6 +268,7 @@ impl Own {
         let account = &mut self.accounts[place];
         account.partial.clear();
         account.recalled = false;
+        account.is_dead = true;
         let granted = std::mem::take(&mut account.granted);
         self.committed.subtract(granted);
     }
@@ -430,15 +431,19 @@ impl Own {
         taken
     }
 
-    /// Of the credits that the node of this account has used, those that it gets back now without asking. If others have taken some of them,
-    /// it has to ask for more: else each of its messages would be due again.
-    pub(super) fn give_back(&mut self, place: usize) -> (u32, Credit) {
-        let free = self.free();
+    /// Of the credits that the node of this account has used, those that it gets back now without asking. `None`: it is dead. What it does not
+    /// get it has to ask for: others may have taken it, or need some of it. Else each of its messages would be due again.
+    pub(super) fn give_back(&mut self, place: usize) -> Option<(u32, Credit)> {
+        let (free, part, is_alone) = (self.free(), self.part, self.accounts.len() == 1);
         let account = &mut self.accounts[place];
         let (node, used) = (account.node, std::mem::take(&mut account.used));
-        let credit = Credit { messages: used.messages.min(free.messages), bytes: used.bytes.min(free.bytes) };
+        if account.is_dead {
+            return None;
+        }
+        let most = if is_alone { free } else { free.least(part) };
+        let credit = used.least(most);
         self.add(node, credit);
-        (node, credit)
+        Some((node, credit))
     }
 }
 

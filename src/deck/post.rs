@@ -67,10 +67,11 @@ impl<A: Adapter> Deck<A> {
             }
             None => {
                 self.with(|state| state.begin_wait(sender));
-                let paid = self.waiting.wait(self.am, &[Key::Sender(sender)], until, look);
+                let paid = self.wait(&[Key::Sender(sender)], until, look);
                 let gives_up = matches!(paid, Err(Failure::TimedOut));
                 if let Some(id) = self.with(|state| state.end_wait(sender, gives_up)) {
                     messages::ask(self, id, NOTHING, messages::Ask::Stop, Flags::NONE)?;
+                    self.send_dues(); // a box of this node may have room for others now
                 }
                 paid
             }
@@ -110,7 +111,7 @@ impl<A: Adapter> Deck<A> {
                     self.am.poll();
                     look()?.ok_or(failure)
                 }
-                None => self.waiting.wait(self.am, &[], until, look),
+                None => self.wait(&[], until, look),
             },
         }
     }
@@ -120,7 +121,10 @@ impl<A: Adapter> Deck<A> {
     pub fn post(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
         if message.size < self.under_one_lock {
             match self.post_now(handle, message, until) {
-                Ok(true) => return Ok(()),
+                Ok(true) => {
+                    self.look_after_others();
+                    return Ok(());
+                }
                 Ok(false) => {}
                 Err(failure) => return self.after_burial(Err(failure), until),
             }
@@ -180,7 +184,10 @@ impl<A: Adapter> Deck<A> {
         let back = if result.is_ok() { Credit::default() } else { spent };
         let farewell = self.with(|state| state.post_ended(handle.sender, back));
         match &result {
-            Ok(()) => Self::count(&self.sent, 1),
+            Ok(()) => {
+                Self::count(&self.sent, 1);
+                self.look_after_others();
+            }
             Err(_) => self.waiting.wake_all(Key::Sender(handle.sender)), // the first may need more than came back
         }
         if let Some(id) = farewell {

@@ -11,33 +11,8 @@ use super::waiting::Key;
 use super::wish::Wish;
 use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
-use crate::os::{event, sys};
+use crate::os::event;
 use crate::sci::Adapter;
-use crate::sync::{AtomicU64, Ordering};
-
-/// One in so many calls that find a message at once polls, so that a node that does nothing else still answers its peers. With one in 16,
-/// polls brought messages faster than they were retrieved: the box filled up, and its messages left the first-level cache.
-const CALLS_PER_POLL: u64 = 64;
-/// Every so many such calls the library looks whether the program is slow, and polls if it is.
-const CALLS_PER_LOOK: u64 = 16;
-const _: () = assert!(CALLS_PER_POLL.is_multiple_of(CALLS_PER_LOOK));
-
-/// Ticks of the processor's counter, about 16 microseconds. The program is slow if more have passed since the last look, or since a
-/// retrieval last polled.
-const SLOW: u64 = 40_000;
-
-/// True if the program is slow. `last` has the time of the last look, which becomes now.
-#[cold]
-fn is_slow(last: &AtomicU64) -> bool {
-    if cfg!(loom) {
-        return true; // it has no clock
-    }
-    let now = sys::counter();
-    // Relaxed, both: a hint. A time that another thread overwrites makes a poll come sooner or later.
-    let before = last.load(Ordering::Relaxed);
-    last.store(now, Ordering::Relaxed); // Relaxed: as above
-    now.wrapping_sub(before) > SLOW
-}
 
 impl<A: Adapter> Deck<A> {
     /// The index of the box, if the handle is its owner's.
@@ -54,7 +29,7 @@ impl<A: Adapter> Deck<A> {
         self.owned(handle)?;
         let found = self.lock().borrow_mut().next_line(handle.id, message, self.am);
         if found {
-            self.found_at_once();
+            self.look_after_others();
             return Ok(());
         }
         self.retrieve_any(handle.id, message, until)
@@ -67,32 +42,9 @@ impl<A: Adapter> Deck<A> {
         match self.with(|state| state.next(id, message, &mut taken, self.am))? {
             Next::Nothing => self.await_next(id, message, until),
             next => {
-                self.found_at_once();
+                self.look_after_others();
                 self.finish(message, next, taken)
             }
-        }
-    }
-
-    /// A message was there, and no poll follows by itself. Sends what the retrieval has left due, such as credits: the program may compute
-    /// from now on, and a sender may wait for them. Polls now and then.
-    #[inline(always)]
-    fn found_at_once(&self) {
-        // Relaxed, and no read-modify-write: threads may lose counts, and then poll later.
-        let calls = self.calls.load(Ordering::Relaxed).wrapping_add(1);
-        self.calls.store(calls, Ordering::Relaxed); // Relaxed: as above
-        if calls.is_multiple_of(CALLS_PER_LOOK) || self.am.has_work() {
-            self.look_after_others(calls);
-        }
-    }
-
-    /// The rare part of [`Self::found_at_once`]. `calls` is the number of retrievals.
-    #[cold]
-    #[inline(never)]
-    fn look_after_others(&self, calls: u64) {
-        self.send_dues();
-        if calls.is_multiple_of(CALLS_PER_POLL) || (calls.is_multiple_of(CALLS_PER_LOOK) && is_slow(&self.last_look)) {
-            self.am.poll();
-            self.last_look.store(sys::counter(), Ordering::Relaxed); // Relaxed: a hint. What the poll took is not the program's.
         }
     }
 
@@ -124,26 +76,22 @@ impl<A: Adapter> Deck<A> {
             return match self.with(|state| state.next(id, message, &mut taken, self.am))? {
                 Next::Nothing => Err(failure),
                 next => {
-                    self.found_at_once();
+                    self.send_dues();
                     self.finish(message, next, taken)
                 }
             };
         }
         let wish = Wish::new(message);
         let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
-        let next = self.waiting.wait(self.am, &keys, until, || self.look_for(id, &wish, &mut taken));
+        let next = self.wait(&keys, until, || self.look_for(id, &wish, &mut taken));
         // `next` is looked at last: it was stored byte by byte a moment ago, and a wider load has to wait for that.
         if !wish.is_granted() && next.is_err() {
             self.with(|state| state.forget(id, wish.listed())); // it may be granted in the last moment
         }
         if wish.is_granted() {
-            // The step that ran the handler need not have looked at background work, and the program may compute from now on.
-            self.send_dues();
             return Ok(());
         }
-        let next = next?;
-        self.found_at_once();
-        self.finish(message, next, taken)
+        self.finish(message, next?, taken)
     }
 
     /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
@@ -245,7 +193,7 @@ impl<A: Adapter> Deck<A> {
                 self.am.poll();
                 look()?.ok_or(failure)
             }
-            None => self.waiting.wait(self.am, &keys, until, look),
+            None => self.wait(&keys, until, look),
         }
     }
 

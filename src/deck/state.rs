@@ -155,7 +155,7 @@ pub(super) fn retrieved<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDe
 #[inline(never)]
 fn owe_credits<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDeque<Due>, am: &Am<A>) {
     if !own.is_awaited() {
-        let (node, credit) = own.give_back(payer.place);
+        let Some((node, credit)) = own.give_back(payer.place) else { return };
         due.push_back(Due::More(node, own.id, credit, own.capacity.bytes));
         am.background(1);
     } else if !std::mem::replace(&mut own.serve_due, true) {

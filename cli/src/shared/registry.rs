@@ -132,13 +132,18 @@ pub fn scratch() -> std::io::Result<Scratch> {
 fn scratch_in(directory: &Path) -> std::io::Result<Scratch> {
     let pid = sys::pid();
     let path = directory.join(format!("{SCRATCH}{pid}-{}", began(pid).unwrap_or(0)));
+    make_in(directory, || DirBuilder::new().mode(0o700).create(&path))?;
+    Ok(Scratch(path, pid))
+}
+
+/// Makes something in the directory, and the directory first. The last entry of another process may take it along at any time.
+fn make_in<T>(directory: &Path, mut make: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     let start = Instant::now();
     loop {
-        // The last entry of another process may take it along at any time.
         let _ = DirBuilder::new().mode(0o700).create(directory);
-        match DirBuilder::new().mode(0o700).create(&path) {
+        match make() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
-            made => return made.map(|()| Scratch(path, pid)),
+            made => return made,
         }
     }
 }
@@ -184,7 +189,8 @@ fn register_in(directory: &Path, entry: &Entry) -> Option<Registered> {
     let path = directory.join(format!("{:016x}-{pid}", entry.id));
     // Under another name first, so that nobody reads half of it.
     let unfinished = directory.join(format!(".{:016x}-{pid}", entry.id));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished).ok()?;
+    let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
+    let mut file = make_in(directory, open).ok()?;
     let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&unfinished, &path));
     if written.is_err() {
         let _ = fs::remove_file(&unfinished);
@@ -278,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn files_find_a_place_while_others_take_the_directory_along() {
+    fn files_and_entries_find_a_place_while_others_take_the_directory_along() {
         let directory = std::env::temp_dir().join(format!("gasnet-sci-race-{}", sys::pid()));
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -289,8 +295,10 @@ mod tests {
                 }
             });
             let made: Vec<_> = (0..100).map(|_| scratch_in(&directory).map(drop)).collect();
+            let entered = (0..100).filter(|_| register_in(&directory, &entry(7, "/bin/a")).is_some()).count();
             is_over.store(true, Ordering::Relaxed); // Relaxed: as above
             assert!(made.iter().all(Result::is_ok), "{made:?}");
+            assert_eq!(entered, 100);
         });
         let _ = fs::remove_dir(directory);
     }

@@ -315,7 +315,7 @@ pub unsafe extern "C" fn deck_mbox_fd(mbox: *mut deck_mbox) -> c_int {
             let serve = || {
                 // It waits for what never comes, and so serves until the process ends.
                 let nothing = Key::Ticket(deck.waiting.ticket());
-                let _ = deck.waiting.wait(deck.am(), &[nothing], crate::deck::Until::Forever, || Ok(None::<()>));
+                let _ = deck.wait(&[nothing], crate::deck::Until::Forever, || Ok(None::<()>));
             };
             let started = std::thread::Builder::new().name("deck-poll".into()).spawn(serve);
             if let Err(error) = started {

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn deck_thread_join(thread: *mut deck_thread, result: *mut
         // Messages are served meanwhile: the thread may wait for one that this thread has to serve.
         let look = || Ok(ended.load(Ordering::Acquire).then_some(())); // ORDERING: see deck_thread_create
         if look()?.is_none() {
-            deck.waiting.wait(deck.am(), &[Key::Object(thread as usize)], Until::Forever, look)?;
+            deck.wait(&[Key::Object(thread as usize)], Until::Forever, look)?;
         }
         // SAFETY: as the caller promises.
         let handle = unsafe { take_back(thread, DESTROYED) }?;
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn deck_sem_p_timed(sem: *mut deck_sem, time: i64) -> c_in
             at.map(|at| count.passed.swap_remove(at))
         };
         let look = || Ok(passes(&mut count.lock()).map(drop));
-        let waited = deck.waiting.wait(deck.am(), &[Key::Ticket(number)], until, look);
+        let waited = deck.wait(&[Key::Ticket(number)], until, look);
         waited.or_else(|failure| {
             let mut own = count.lock();
             own.waiting.retain(|waits| *waits != number);

@@ -28,6 +28,11 @@ impl Credit {
         self.bytes -= credit.bytes;
     }
 
+    /// Of each the smaller number.
+    pub(super) fn least(self, other: Credit) -> Credit {
+        Credit { messages: self.messages.min(other.messages), bytes: self.bytes.min(other.bytes) }
+    }
+
     /// What this has more than `credit`.
     pub(super) fn without(&self, credit: Credit) -> Credit {
         let Credit { messages, bytes } = credit;
@@ -50,6 +55,8 @@ pub(super) struct Account {
     pub(super) granted: Credit,
     /// What was retrieved of its messages and not given back in new credits.
     pub(super) used: Credit,
+    /// It gets no credits any more.
+    pub(super) is_dead: bool,
     /// It was asked to return credits, and has not answered.
     pub(super) recalled: bool,
     /// What it has sent.

@@ -114,6 +114,49 @@ fn credits_of_the_dead_are_free_and_their_whole_messages_stay() {
     assert!(own.serve_next().is_none() && !own.is_awaited());
 }
 
+/// Takes the next message out, as a retrieval does. Returns what its sender gets back at once.
+fn retrieve(own: &mut Own) -> Option<(u32, Credit)> {
+    let payer = own.next(&mut Message::new(Storage::default(), 0, false), &mut None).1.unwrap();
+    let back = if payer.is_due { own.give_back(payer.place) } else { None };
+    own.check_credits();
+    back
+}
+
+#[test]
+fn what_a_sender_has_used_goes_back_a_quarter_of_the_box_at_a_time() {
+    let mut own = own(8, 1 << 20);
+    for _ in 0..8 {
+        own.ask(1, lacks(1), true);
+        assert!(own.arrived(1, item(1)));
+    }
+    assert_eq!(retrieve(&mut own), None);
+    assert_eq!(own.ask(1, lacks(1), false).messages, 1, "it asks before that is due");
+    assert_eq!(retrieve(&mut own), None, "one of two was replaced");
+    assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 2, bytes: 2 })));
+}
+
+#[test]
+fn a_long_message_of_one_sender_leaves_room_for_another() {
+    let mut own = own(8, 1000);
+    own.ask(1, lacks(1000), true);
+    assert!(own.arrived(1, item(1000)));
+    assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 1, bytes: 1000 })), "it is alone");
+    assert!(own.arrived(1, item(1000)));
+    assert_eq!(own.ask(2, lacks(8), false), Credit::default());
+    assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 1, bytes: 250 })));
+    assert!(own.ask(2, lacks(8), false).bytes >= 8, "without any message of node 1");
+}
+
+#[test]
+fn the_dead_get_nothing_back() {
+    let mut own = own(1, 100);
+    own.ask(1, lacks(1), true);
+    assert!(own.arrived(1, item(1)));
+    own.bury(1);
+    assert_eq!(retrieve(&mut own), None);
+    assert_eq!(own.ask(2, lacks(100), false), Credit { messages: 1, bytes: 100 });
+}
+
 #[test]
 fn senders_have_their_turns() {
     let mut own = own(1024, 1 << 20);

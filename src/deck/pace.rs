@@ -1,0 +1,146 @@
+//! How often calls that find all they need at once look after others.
+//!
+//! A call that waits polls. One that need not wait, a retrieval whose message is there or a post with room, would never poll: a node that
+//! does nothing else would answer no peer. So some of these calls poll, and each sends what is due.
+//!
+//! Must not know: what the calls do.
+
+use super::engine::Deck;
+use crate::os::sys;
+use crate::sci::Adapter;
+use crate::sync::{AtomicU64, Ordering};
+
+/// One in so many such calls polls. With one in 16, a receiver's polls brought messages faster than it retrieved them: the box filled up, and
+/// its messages left the first-level cache.
+const CALLS_PER_POLL: u64 = 64;
+/// Every so many such calls a quick program looks at the clock, and a slow one at each call.
+const CALLS_PER_LOOK: u64 = 16;
+
+/// After a wait, which polls, the first look comes at this call. Where each second call waits, as in a ping-pong, none comes.
+const CALLS_AFTER_WAIT: u64 = 4;
+
+/// Ticks of the processor's counter, a few microseconds. A program is slow if each of its calls takes more. Then each of them polls: that costs
+/// less than a fiftieth of the program's time, and its peers need not wait until it has made 64 calls.
+const SLOW: u64 = 10_000;
+
+/// What a node knows of its own pace. All words are hints: threads may lose counts, and then look sooner or later.
+#[derive(Default)]
+pub(super) struct Pace {
+    /// Calls that found all they needed at once.
+    calls: AtomicU64,
+    /// The next look at the clock is due at this call.
+    next_look: AtomicU64,
+    /// The next poll is due at this call.
+    next_poll: AtomicU64,
+    /// Ticks of the processor's counter at the last look, or after the poll that followed it; and its call.
+    last_time: AtomicU64,
+    last_call: AtomicU64,
+}
+
+impl Pace {
+    /// Counts a call. Returns its number, and whether a look is due. Under loom none is: it has no clock, and calls that do not poll leave more
+    /// to be found.
+    #[inline(always)]
+    fn count(&self) -> (u64, bool) {
+        if cfg!(loom) {
+            return (0, false);
+        }
+        // Relaxed, all in this file: hints. No read-modify-write, which would take longer than the rest of a post.
+        let call = self.calls.load(Ordering::Relaxed).wrapping_add(1);
+        self.calls.store(call, Ordering::Relaxed); // Relaxed: as above
+        (call, call >= self.next_look.load(Ordering::Relaxed)) // Relaxed: as above
+    }
+
+    /// A look is due at this call. Is a poll?
+    fn look(&self, call: u64) -> bool {
+        let is_slow = self.is_slow(call);
+        let wait = if is_slow { 1 } else { CALLS_PER_LOOK };
+        self.next_look.store(call.wrapping_add(wait), Ordering::Relaxed); // Relaxed: a hint
+        is_slow || call >= self.next_poll.load(Ordering::Relaxed) // Relaxed: a hint
+    }
+
+    /// Calls since the last look took long.
+    fn is_slow(&self, call: u64) -> bool {
+        let (time, last) = (sys::counter(), self.last_time.load(Ordering::Relaxed)); // Relaxed: a hint
+        let calls = call.wrapping_sub(self.last_call.load(Ordering::Relaxed)); // Relaxed: a hint
+        self.note(call, time);
+        time.wrapping_sub(last) > calls.saturating_mul(SLOW)
+    }
+
+    /// A call has waited.
+    #[inline(always)]
+    pub(super) fn waited(&self) {
+        if cfg!(loom) {
+            return;
+        }
+        let call = self.calls.load(Ordering::Relaxed); // Relaxed, all: hints
+        self.next_look.store(call.wrapping_add(CALLS_AFTER_WAIT), Ordering::Relaxed);
+        self.next_poll.store(call.wrapping_add(CALLS_PER_POLL), Ordering::Relaxed);
+    }
+
+    fn note(&self, call: u64, time: u64) {
+        self.last_call.store(call, Ordering::Relaxed); // Relaxed, both: hints
+        self.last_time.store(time, Ordering::Relaxed);
+    }
+
+    /// This call has polled. The time that the poll took is not the program's.
+    fn polled(&self, call: u64) {
+        self.next_poll.store(call.wrapping_add(CALLS_PER_POLL), Ordering::Relaxed); // Relaxed: a hint
+        self.note(call, sys::counter());
+    }
+}
+
+impl<A: Adapter> Deck<A> {
+    /// A call has found all it needs, and no poll follows by itself. Sends what is due, such as credits of what was retrieved: the program may
+    /// compute from now on, and a sender may wait for them. Polls now and then.
+    #[inline(always)]
+    pub(super) fn look_after_others(&self) {
+        let (call, is_look_due) = self.pace.count();
+        if is_look_due || self.am.has_work() {
+            self.look_further(call, is_look_due);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_further(&self, call: u64, is_look_due: bool) {
+        self.send_dues();
+        if is_look_due && self.pace.look(call) {
+            self.am.poll();
+            self.pace.polled(call);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The calls among the first `calls` that poll, if each takes `ticks`.
+    fn polls(pace: &Pace, calls: u64, ticks: u64) -> Vec<u64> {
+        let polls = |_| {
+            // The clock cannot be set, so the last look moves back.
+            let last = pace.last_time.load(Ordering::Relaxed);
+            pace.last_time.store(last.wrapping_sub(ticks), Ordering::Relaxed);
+            let (call, is_look_due) = pace.count();
+            let polls = is_look_due && pace.look(call);
+            if polls {
+                pace.polled(call);
+            }
+            polls.then_some(call)
+        };
+        (0..calls).filter_map(polls).collect()
+    }
+
+    #[test]
+    fn quick_programs_poll_once_in_64_calls_and_slow_ones_in_each() {
+        let pace = Pace::default();
+        assert_eq!(polls(&pace, 1, 0), [1], "the first call polls");
+        // Stalls of this thread may make it seem slow for a moment.
+        let few = polls(&pace, 64_000, 0).len();
+        assert!((950..1100).contains(&few), "{few} polls of a quick program");
+        let noticed = 64_001 + 2 * CALLS_PER_LOOK;
+        let slow: Vec<u64> = polls(&pace, 100, 2 * SLOW).into_iter().filter(|call| *call >= noticed).collect();
+        assert_eq!(slow, (noticed..=64_101).collect::<Vec<_>>(), "each call, at the latest from the second look on");
+    }
+}
