@@ -8,6 +8,7 @@ use super::engine::{Deck, Handle};
 use super::message::{Message, Storage};
 use super::messages;
 use super::owner::Credit;
+use super::pace::Kind;
 use super::sender::{Need, Taken};
 use super::state::Due;
 use super::waiting::Key;
@@ -122,7 +123,7 @@ impl<A: Adapter> Deck<A> {
         if message.size < self.under_one_lock {
             match self.post_now(handle, message, until) {
                 Ok(true) => {
-                    self.look_after_others();
+                    self.look_after_others(Kind::Post);
                     return Ok(());
                 }
                 Ok(false) => {}
@@ -186,7 +187,7 @@ impl<A: Adapter> Deck<A> {
         match &result {
             Ok(()) => {
                 Self::count(&self.sent, 1);
-                self.look_after_others();
+                self.look_after_others(Kind::Post);
             }
             Err(_) => self.waiting.wake_all(Key::Sender(handle.sender)), // the first may need more than came back
         }

@@ -7,6 +7,7 @@
 use super::engine::{Deck, Handle};
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::owner::{Content, Item, Next, Retrieved};
+use super::pace::Kind;
 use super::waiting::Key;
 use super::wish::Wish;
 use super::{BoxId, Failure, Outcome, Until};
@@ -29,7 +30,7 @@ impl<A: Adapter> Deck<A> {
         self.owned(handle)?;
         let found = self.lock().borrow_mut().next_line(handle.id, message, self.am);
         if found {
-            self.look_after_others();
+            self.look_after_others(Kind::Retrieval);
             return Ok(());
         }
         self.retrieve_any(handle.id, message, until)
@@ -42,7 +43,7 @@ impl<A: Adapter> Deck<A> {
         match self.with(|state| state.next(id, message, &mut taken, self.am))? {
             Next::Nothing => self.await_next(id, message, until),
             next => {
-                self.look_after_others();
+                self.look_after_others(Kind::Retrieval);
                 self.finish(message, next, taken)
             }
         }
