@@ -292,6 +292,17 @@ impl Waiter {
         }
     }
 
+    /// Where nodes share cores: lets another node have this one. A call that waits for nothing, and is made again and again, would keep the core
+    /// for a whole time slice.
+    #[cold]
+    #[inline(never)]
+    pub fn offer_core(&self) {
+        // Relaxed: as in `set_mode`.
+        if self.shared && self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
+            yield_core();
+        }
+    }
+
     /// True if the client's last `polls` polls, all of them empty, were a wait (rules 2 and 3). `now` becomes the last reading
     /// of the clock.
     fn is_waiting(&self, now: u64, polls: u32) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! A call that waits polls. One that need not wait, a retrieval whose message is there or a post with room, would never poll: a node that
 //! does nothing else would answer no peer. So some of these calls poll, and each sends what is due. Posts of a quick program need no poll: soon
-//! they have to wait for credits. That wait also lets other senders have the core, if they share it. Posts that polled one time in 64 had
-//! their credits early, and of four senders on one core the first had sent all when the last had sent a tenth of its share.
+//! they have to wait for credits. But if the owner is quick, too, the credits are there in time, and a sender never waits. So it gives way to
+//! others that share its core. Without that, of four senders on one core the first had sent all when the last had sent a tenth of its share.
 //!
 //! Must not know: what the calls do.
 
@@ -17,6 +17,9 @@ use crate::sync::{AtomicU64, Ordering};
 const CALLS_PER_POLL: u64 = 64;
 /// Every so many such calls a quick program looks at the clock, and a slow one at each call.
 const CALLS_PER_LOOK: u64 = 16;
+
+/// After so many posts without a wait a node offers its core to others: as often as a sender gets credits of a box of the usual capacity.
+const POSTS_PER_TURN: u64 = 256;
 
 /// After a wait, which polls, the first look comes at this call. Where each second call waits, as in a ping-pong, none comes.
 const CALLS_AFTER_WAIT: u64 = 4;
@@ -43,6 +46,8 @@ pub(super) struct Pace {
     next_look: AtomicU64,
     /// The next poll is due at this call, if it is a retrieval.
     next_poll: AtomicU64,
+    /// The core is offered at the first post from this call on.
+    next_turn: AtomicU64,
     /// Ticks of the processor's counter at the last look, or after the poll that followed it; and its call.
     last_time: AtomicU64,
     last_call: AtomicU64,
@@ -70,6 +75,15 @@ impl Pace {
         is_slow || (kind == Kind::Retrieval && call >= self.next_poll.load(Ordering::Relaxed)) // Relaxed: a hint
     }
 
+    /// A look is due at this post. Is it another node's turn?
+    fn is_turn_over(&self, call: u64) -> bool {
+        let is_over = call >= self.next_turn.load(Ordering::Relaxed); // Relaxed: a hint
+        if is_over {
+            self.next_turn.store(call.wrapping_add(POSTS_PER_TURN), Ordering::Relaxed); // Relaxed: a hint
+        }
+        is_over
+    }
+
     /// Calls since the last look took long.
     fn is_slow(&self, call: u64) -> bool {
         let (time, last) = (sys::counter(), self.last_time.load(Ordering::Relaxed)); // Relaxed: a hint
@@ -87,6 +101,7 @@ impl Pace {
         let call = self.calls.load(Ordering::Relaxed); // Relaxed, all: hints
         self.next_look.store(call.wrapping_add(CALLS_AFTER_WAIT), Ordering::Relaxed);
         self.next_poll.store(call.wrapping_add(CALLS_PER_POLL), Ordering::Relaxed);
+        self.next_turn.store(call.wrapping_add(POSTS_PER_TURN), Ordering::Relaxed);
     }
 
     fn note(&self, call: u64, time: u64) {
@@ -116,7 +131,13 @@ impl<A: Adapter> Deck<A> {
     #[inline(never)]
     fn look_further(&self, call: u64, is_look_due: bool, kind: Kind) {
         self.send_dues();
-        if is_look_due && self.pace.look(call, kind) {
+        if !is_look_due {
+            return;
+        }
+        if kind == Kind::Post && self.pace.is_turn_over(call) {
+            self.am.waiter.offer_core();
+        }
+        if self.pace.look(call, kind) {
             self.am.poll();
             self.pace.polled(call);
         }

@@ -33,12 +33,6 @@ impl Credit {
         Credit { messages: self.messages.min(other.messages), bytes: self.bytes.min(other.bytes) }
     }
 
-    /// What this has more than `credit`.
-    pub(super) fn without(&self, credit: Credit) -> Credit {
-        let Credit { messages, bytes } = credit;
-        Credit { messages: self.messages.saturating_sub(messages), bytes: self.bytes.saturating_sub(bytes) }
-    }
-
     /// What a message of `len` bytes counts for in a box of this capacity.
     #[inline(always)]
     pub(super) fn cost(&self, len: usize) -> Credit {
@@ -53,7 +47,7 @@ pub(super) struct Account {
     pub(super) node: u32,
     /// What it may send.
     pub(super) granted: Credit,
-    /// What was retrieved of its messages and not given back in new credits.
+    /// What was retrieved of its messages since it last got credits.
     pub(super) used: Credit,
     /// It gets no credits any more.
     pub(super) is_dead: bool,
@@ -137,6 +131,6 @@ impl Account {
 pub(in crate::deck) struct Payer {
     /// The place of its account.
     pub(in crate::deck) place: usize,
-    /// It has used up one part in [`PART`] of the box. So it gets that back now.
+    /// It has used up one part in [`PART`] of the box since it last got credits. So it gets that back now.
     pub(in crate::deck) is_due: bool,
 }

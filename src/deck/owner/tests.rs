@@ -131,7 +131,7 @@ fn what_a_sender_has_used_goes_back_a_quarter_of_the_box_at_a_time() {
     }
     assert_eq!(retrieve(&mut own), None);
     assert_eq!(own.ask(1, lacks(1), false).messages, 1, "it asks before that is due");
-    assert_eq!(retrieve(&mut own), None, "one of two was replaced");
+    assert_eq!(retrieve(&mut own), None, "that begins to count again when it gets some");
     assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 2, bytes: 2 })));
 }
 
