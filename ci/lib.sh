@@ -83,7 +83,7 @@ need_tools() {
   fi
   say "installing: $packages"
   log=$(mktemp)
-  { apt-get update && DEBIAN_FRONTEND=noninteractive $install; } </dev/null >"$log" 2>&1 || {
+  { apt-get update -o Acquire::Retries=5 && DEBIAN_FRONTEND=noninteractive $install -o Acquire::Retries=5; } </dev/null >"$log" 2>&1 || {
     cat "$log" >&2
     rm -f "$log"
     die "cannot install $packages"

@@ -153,6 +153,8 @@ deck-testmany-beside   |         |
 deck-testfair          |         |
 deck-testroom          |         |
 deck-testroom-beside   |         |
+deck-testduties        |         |
+deck-testduties-beside |         |
 deck-testlimits        |         | noise
 deck-testchurn         |         |
 deck-testcoll          |         | noise

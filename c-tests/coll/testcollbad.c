@@ -7,6 +7,7 @@
 #define SYNC (GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC)
 #define LOCALLY (SYNC | GASNET_COLL_LOCAL)
 #define IS(name) (!strcmp(which, name))
+#define ABSENCE 12 /* seconds; the library's patience is 5 */
 
 static void nothing(void *results, size_t n, const void *left, size_t left_count, const void *right, size_t size, int flags, int arg) {
   (void)results, (void)n, (void)left, (void)left_count, (void)right, (void)size, (void)flags, (void)arg;
@@ -23,7 +24,7 @@ static void the_end(void) {
 #include <pthread.h>
 static void *second_image(void *counts) {
   gasnet_coll_init((gasnet_image_t *)counts, 2 * me + 1, 0, 0, 0);
-  usleep(6000000);
+  sleep(ABSENCE);
   the_end();
   return NULL;
 }
@@ -88,7 +89,7 @@ int main(int argc, char **argv) {
     for (k = 0; k < 5; k++) gasnet_coll_broadcast(all, a, 0, b, 8, LOCALLY);
   } else if (IS("absent")) { /* one never calls: the others say for whom they wait */
     if (!last) gasnet_coll_gather_all(all, a, b, 8, LOCALLY);
-    else usleep(6000000);
+    else sleep(ABSENCE);
     the_end();
   } else if (IS("absentnb")) { /* also when they wait for a handle */
     gasnet_coll_handle_t h[2];
@@ -97,7 +98,7 @@ int main(int argc, char **argv) {
       h[1] = GASNET_COLL_INVALID_HANDLE;
       if (me == 0) gasnet_coll_wait_sync(h[0]);
       else gasnet_coll_wait_sync_some(h, 2);
-    } else usleep(6000000);
+    } else sleep(ABSENCE);
     the_end();
   }
 #if defined(GASNET_PAR)

@@ -82,14 +82,22 @@ static void TEST_UNUSED test_begin(int *argc, char ***argv, const char *name) {
   CHECK(deck_barrier() == 0, "the first barrier");
 }
 
-/* The last line; the status for main to return. */
-static int TEST_UNUSED test_report(void) {
+static long test_said = -1; /* how many errors the last line tells; -1: there is none yet */
+
+/* The last line. Before deck_done: that waits for all nodes, and when the first one returns from main, the others have a second left. */
+static void TEST_UNUSED test_say(void) {
+  test_said = test_errors;
   if (test_errors)
     printf("%s: node %d/%d: FAIL (%ld errors in %ld checks%s)\n", test_name, me, nodes, test_errors, test_checks,
            test_seeded);
   else
     printf("%s: node %d/%d: PASS (%ld checks%s)\n", test_name, me, nodes, test_checks, test_seeded);
   fflush(stdout);
+}
+
+/* The status for main to return. Says the last line unless that is done and nothing has failed since. */
+static int TEST_UNUSED test_report(void) {
+  if (test_errors > test_said) test_say();
 #ifdef BESIDE_GASNET
   gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS); /* GASNet goes on without DECK */
   if (gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS) != GASNET_OK) gasnet_exit(98);
@@ -98,10 +106,11 @@ static int TEST_UNUSED test_report(void) {
   return test_errors ? 1 : 0;
 }
 
-/* Ends DECK, and reports. */
+/* Reports, and ends DECK. */
 static int TEST_UNUSED test_end(void) {
   int rc = deck_barrier();
   CHECK(rc == 0, "the last barrier gives %d (%s)", rc, deck_strerror(rc));
+  test_say();
   rc = deck_done();
   CHECK(rc == 0, "deck_done gives %d (%s)", rc, deck_strerror(rc));
   return test_report();

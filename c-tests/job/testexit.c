@@ -47,9 +47,11 @@ static void on_quit_return(int sig) {
   say("SIGQUIT handler ran");
 }
 
+static volatile sig_atomic_t hangs; /* in the handler of SIGQUIT */
 static void on_quit_hang(int sig) {
   (void)sig;
   say("SIGQUIT handler ran");
+  hangs = 1;
   for (;;) pause();
 }
 
@@ -233,10 +235,7 @@ static void w_quit(void) { signal_self(SIGQUIT); }
 
 /* The second signal arrives while the client's handler of the first one hangs (-w); no other thread can take it. */
 static void *second_signal(void *sig) {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, NULL);
-  sleep_ms(300);
+  while (!hangs) sleep_ms(1);
   say("second signal");
   kill(getpid(), *(int *)sig);
   sleep_ms(100000);
@@ -244,8 +243,11 @@ static void *second_signal(void *sig) {
 }
 static void twice(int sig) {
   pthread_t thread;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread keeps this mask */
   if (pthread_create(&thread, NULL, second_signal, &sig)) exit(97);
-  sleep_ms(100);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   kill(getpid(), sig);
   sleep_ms(100000);
 }

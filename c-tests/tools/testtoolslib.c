@@ -144,6 +144,7 @@ int main(int argc, char **argv) {
     work();
   } else if (!strcmp(what, "freeze-init")) {
     fprintf(stderr, "went on\n");
+    end_resumer();
   } else if (*what) {
     if (gasnet_mynode() == 0) {
       way_to_end(what);

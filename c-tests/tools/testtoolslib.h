@@ -334,16 +334,31 @@ static void *fatal_in_thread(void *unused) {
   return unused;
 }
 
-/* Forks a child that lets this process, which is about to freeze, continue after a moment. */
+static pid_t resumer;
+
+/* Forks a child that lets this process, which is about to freeze, continue after a moment. It tries again and again: the process may freeze
+ * later than that. */
 static void resume_soon(void) {
   pid_t parent = getpid();
   fflush(NULL);
-  if (fork() == 0) {
+  resumer = fork();
+  if (resumer == 0) {
     static const char text[] = "resuming now\n";
+    int n;
     usleep(700 * 1000);
-    if (write(2, text, sizeof text - 1) > 0) kill(parent, SIGCONT);
+    if (write(2, text, sizeof text - 1) < 0) _exit(9);
+    for (n = 0; n < 100 && getppid() == parent; n++) {
+      kill(parent, SIGCONT);
+      usleep(200 * 1000);
+    }
     _exit(0);
   }
+}
+
+/* It has continued, so the child has done its work. */
+static void end_resumer(void) {
+  kill(resumer, SIGKILL);
+  waitpid(resumer, NULL, 0);
 }
 
 static volatile int own_flag;
@@ -391,7 +406,7 @@ static void way_to_end(const char *what) {
       gasnett_freezeForDebuggerNow(&own_flag, "own_flag");
     }
     fprintf(stderr, "went on, %d %d\n", (int)own_flag, (int)gasnet_frozen);
-    wait(NULL);
+    end_resumer();
     gasnett_killmyprocess(3);
   }
   if (!strcmp(what, "trace-signal")) { /* GASNET_BACKTRACE_SIGNAL */

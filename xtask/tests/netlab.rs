@@ -100,7 +100,7 @@ fn tcp_survives_a_bad_relay_and_the_statistics_say_how_bad() {
 #[test]
 fn a_link_that_is_cut_one_way_passes_nothing() {
     let options = ["2", "--link", "hA>hB: cut=1000s@0s", "--statistics"];
-    let Some(output) = on_hosts(&options, "timeout 1 $GASNET_SCI_RSH hB true") else { return };
+    let Some(output) = on_hosts(&options, "timeout 5 $GASNET_SCI_RSH hB true") else { return };
     assert_eq!(output.status.code(), Some(124), "{output:?}");
     let text = err(&output);
     assert!(text.contains("hA>hB: ") && !text.contains("hB>hA"), "{text}");
@@ -120,13 +120,13 @@ fn what_a_command_leaves_on_any_host_is_told() {
 
 #[test]
 fn a_command_whose_rsh_is_killed_loses_its_input() {
-    // In the shell of hB `cat` ends when its input does; then the file appears.
+    // In the shell of hB `cat` ends when its input does; then the second file appears.
     let script = r#"
-        (sleep 1000 | $GASNET_SCI_RSH hB 'cat; echo >/tmp/netlab-ended') & 
-        sleep 0.5
+        (sleep 1000 | $GASNET_SCI_RSH hB 'echo >/tmp/netlab-begun; cat; echo >/tmp/netlab-ended') &
+        for i in $(seq 300); do $GASNET_SCI_RSH hB 'test -e /tmp/netlab-begun' && break; sleep 0.1; done
         kill -9 $(grep -lz '^rsh$' /proc/[0-9]*/cmdline | cut -d/ -f3)
-        for i in $(seq 100); do $GASNET_SCI_RSH hB 'test -e /tmp/netlab-ended' && break; sleep 0.1; done
-        $GASNET_SCI_RSH hB 'rm /tmp/netlab-ended' && echo right
+        for i in $(seq 300); do $GASNET_SCI_RSH hB 'test -e /tmp/netlab-ended' && break; sleep 0.1; done
+        $GASNET_SCI_RSH hB 'rm /tmp/netlab-begun /tmp/netlab-ended' && echo right
         kill $(grep -lz '^1000$' /proc/[0-9]*/cmdline | cut -d/ -f3)
     "#;
     let Some(output) = on_hosts(&["2"], script) else { return };

@@ -45,7 +45,7 @@ pub enum Act {
 }
 
 /// How to start a job, and what its user does.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Start {
     argv: Vec<String>,
     env: Vec<(String, String)>,
@@ -274,6 +274,21 @@ pub fn expect(nodes: u32, script: &str, status: i32) -> [Outcome; 3] {
         assert_eq!(outcome.status, status, "{text}\n{outcome:?}");
         outcome
     })
+}
+
+/// Does `act` with each job, all at the same time. For jobs that mostly sleep.
+pub fn at_once(starts: impl IntoIterator<Item = Start>, act: impl Fn(Start) + Sync) {
+    thread::scope(|scope| {
+        for start in starts {
+            scope.spawn(|| act(start));
+        }
+    });
+}
+
+/// Runs a job until its outcome is right, three times at most. Only for what is allowed to be otherwise when a process is
+/// not scheduled for a while.
+pub fn expect_in_one_of_three(start: &Start, is_right: impl Fn(&Outcome) -> bool) {
+    assert!((0..3).any(|_| is_right(&run(start.clone()))), "in none of three tries: {start:?}");
 }
 
 /// Runs a job to its end. Panics if it hangs, or if one of its processes is still there afterwards.

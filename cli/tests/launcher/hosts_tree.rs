@@ -72,9 +72,9 @@ fn what_fails_behind_a_branch_is_named_with_its_host() {
     let far =
         script("tree-silent", "#!/bin/sh\n[ $1 = b ] && { echo Welcome; exec sleep 1000; }; shift; exec \"$@\"\n");
     let outcome =
-        run(tree(5, "join exit:0").with_env("GASNET_SCI_RSH", &far).with_env("GASNET_SCI_START_TIMEOUT", "2"));
+        run(tree(5, "join exit:0").with_env("GASNET_SCI_RSH", &far).with_env("GASNET_SCI_START_TIMEOUT", "5"));
     assert_eq!(outcome.status, 1, "{outcome:?}");
-    expect_line(&outcome, &["host b did not answer within 2 s", "printed 'Welcome'"]);
+    expect_line(&outcome, &["host b did not answer within 5 s", "printed 'Welcome'"]);
     let outcome = run(tree(5, "join exit:0").with_env("GASNET_SCI_RSH", "/nonsuch/rsh"));
     assert_eq!(outcome.status, 1, "{outcome:?}");
     expect_line(&outcome, &["host a", "/nonsuch/rsh"]);

@@ -117,8 +117,8 @@ fn wrapper_scripts_are_seen_through() {
 
 #[test]
 fn node_that_outlives_its_wrapper_ends_in_good_order() {
-    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\" & sleep 0.4");
-    let outcome = run(wrapped("join attach fence sleep_ms:900 buffer:x exit:4"));
+    let wrapped = |script: &str| launched(3, script).wrapped("\"$@\" & sleep 3");
+    let outcome = run(wrapped("join attach fence sleep_ms:3500 buffer:x exit:4"));
     assert_eq!((outcome.status, outcome.out.as_str(), outcome.err.as_str()), (4, "xxx", ""));
 }
 

@@ -9,7 +9,7 @@ use gasnet_sci::base::config::{Config, signal_number};
 use gasnet_sci::boot::{self, Bootstrap, Joined, Key};
 use gasnet_sci::job::{self, Phase, exit, limits, signals};
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::{PipeWriter, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -29,6 +29,8 @@ static TAKE_OVER: extern "C" fn() = take_over;
 static JOINED: OnceLock<Joined> = OnceLock::new();
 const KEY: Key = Key::new("words");
 static CODE: AtomicI32 = AtomicI32::new(0);
+// Where the handler of `slow_quit_handler` says that it runs, if somebody waits for that.
+static HEARD: OnceLock<PipeWriter> = OnceLock::new();
 
 extern "C" fn take_over() {
     let Ok(script) = std::env::var(NODE) else {
@@ -242,18 +244,21 @@ fn raise(signal: i32) {
     unsafe { libc::raise(signal) };
 }
 
-// Another process sends the signals, as a user does, so that only this thread can take them.
+// Another process sends the signals, as a user does, so that only this thread can take them. The second one comes when
+// the handler of the first one runs: before that, the two might be taken for one.
 fn raise_twice(signal: i32) {
     let node = std::process::id() as i32;
+    let (mut ran, heard) = std::io::pipe().unwrap();
+    HEARD.set(heard).unwrap();
     // SAFETY: this process has one thread; the child makes system calls only.
     if unsafe { libc::fork() } > 0 {
         return;
     }
-    for _ in 0..2 {
-        // SAFETY: touches no memory.
-        unsafe { libc::kill(node, signal) };
-        thread::sleep(Duration::from_millis(200));
-    }
+    // SAFETY: touches no memory.
+    unsafe { libc::kill(node, signal) };
+    let _ = ran.read_exact(&mut [0; 1]); // without that handler it waits until the job ends
+    // SAFETY: touches no memory.
+    unsafe { libc::kill(node, signal) };
     // SAFETY: `_exit` takes an integer and ends the process.
     unsafe { libc::_exit(0) }
 }
@@ -269,6 +274,10 @@ extern "C" fn on_quit(_: i32) {
 }
 
 extern "C" fn on_quit_slowly(_: i32) {
+    if let Some(mut heard) = HEARD.get() {
+        heard.write_all(b"!").unwrap();
+        thread::sleep(Duration::from_secs(15)); // the second signal ends this node, however late it comes
+    }
     thread::sleep(Duration::from_millis(1500));
     write_whole(b"late\n");
     job::exit(1);
@@ -342,14 +351,17 @@ fn write_to(fd: i32, mut bytes: &[u8]) {
 
 const PIECE: usize = 1000;
 
-// Every tenth line goes to stderr. Lines are written in pieces that end anywhere, as a stream's buffer does it.
+// Every tenth line goes to stderr. Lines are written in pieces that end anywhere, as a stream's buffer does it. Those of
+// node 0 end with a line: one that it leaves unfinished is taken for a prompt, if this process is not scheduled for a tenth
+// of a second.
 fn lines(count: usize) {
     let mut held = [String::new(), String::new()];
     for number in 0..count {
         let stream = usize::from(number % 10 == 9);
         let _ = writeln!(held[stream], "{} {number} {}", rank(), ".".repeat(number % 97));
         if held[stream].len() >= PIECE {
-            let rest = held[stream].split_off(PIECE);
+            let end = if rank() == 0 { held[stream].len() } else { PIECE };
+            let rest = held[stream].split_off(end);
             write_to(stream as i32 + 1, held[stream].as_bytes());
             held[stream] = rest;
         }

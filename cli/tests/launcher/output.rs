@@ -1,6 +1,6 @@
 //! The output of nodes, and where it goes.
 
-use super::driver::{self, Start, every, expect, launched, run};
+use super::driver::{self, Start, at_once, every, expect, expect_in_one_of_three, launched, run};
 use super::node;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -152,21 +152,21 @@ fn watch(start: Start, texts: &[&str]) -> (driver::Outcome, Vec<Option<Duration>
 
 #[test]
 fn prompt_of_node_zero_appears_while_it_waits() {
-    for start in every(3, "join fence @0:buffer:name? @0:flush sleep_ms:1500 @0:buffer:done exit:0") {
+    at_once(every(3, "join fence @0:buffer:name? @0:flush sleep_ms:4000 @0:buffer:done exit:0"), |start| {
         let (outcome, seen) = watch(start, &["name?", "done"]);
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let (prompt, end) = (seen[0].expect("the prompt appears"), seen[1].expect("and the rest"));
         assert!(end - prompt > Duration::from_millis(1000), "the prompt came with the end: {prompt:?} {end:?}");
         assert!(outcome.out.starts_with("name?done"), "{outcome:?}");
-    }
+    });
 }
 
 #[test]
 fn lines_of_others_are_not_torn_by_a_prompt_nor_kept_for_ever() {
-    // Node 1 writes while node 0's line is open. At first it waits, then it gets a line of its own.
+    // Node 1 writes while node 0's line is open. At first it waits, for a second, then it gets a line of its own.
     let script =
-        "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:100 @0:sleep_ms:3000 fence @0:buffer:end exit:0";
-    for start in every(2, script) {
+        "join fence @0:buffer:name? @0:flush @1:sleep_ms:2000 @1:lines:100 @0:sleep_ms:6000 fence @0:buffer:end exit:0";
+    at_once(every(2, script), |start| {
         let (outcome, seen) = watch(start, &["name?", "1 98 ", "end"]);
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let lines: Vec<&str> = outcome.out.lines().collect();
@@ -174,31 +174,38 @@ fn lines_of_others_are_not_torn_by_a_prompt_nor_kept_for_ever() {
         assert_eq!(lines.len(), 92, "90 of its 100 lines go to stdout: {outcome:?}");
         let (others, end) = (seen[1].expect("node 1's lines"), seen[2].expect("node 0's end"));
         assert!(end - others > Duration::from_millis(500), "node 1 waited for node 0: {others:?} {end:?}");
-    }
+    });
 }
 
 #[test]
 fn line_that_is_ended_in_time_stays_whole() {
-    let script = "join fence @0:buffer:name? @0:flush @1:sleep_ms:300 @1:lines:10 @0:sleep_ms:600 @0:buffer:end exit:0";
-    for start in every(2, script) {
-        let (outcome, _) = watch(start, &[]);
-        assert!(outcome.out.starts_with("name?end"), "{outcome:?}");
-    }
+    // Node 1 writes when the launcher has taken node 0's text for a prompt, and it has written when node 0 ends its line.
+    // The line is ended for node 0 if that takes it more than a second.
+    let script = "join fence @0:buffer:name? @0:flush @1:sleep_ms:2000 @1:lines:10 fence @0:sleep_ms:100 @0:buffer:end \
+                  exit:0";
+    at_once(every(2, script), |start| {
+        expect_in_one_of_three(&start, |outcome| {
+            assert!(outcome.out.starts_with("name?"), "{outcome:?}");
+            outcome.out.starts_with("name?end")
+        });
+    });
 }
 
 #[test]
 fn unfinished_lines_of_several_ended_nodes_behind_a_prompt_all_appear() {
-    // Node 0's line is open when the others end with unfinished lines. Only node 0 may continue its line.
-    let script = "join fence @0:buffer:name? @0:flush @0:sleep_ms:700 @1,2,3:sleep_ms:300 @1:buffer:one @2:buffer:two \
+    // Node 0's line is open when the others end with unfinished lines. Only node 0 may continue its line. If it takes more
+    // than a second to end, that line is ended for it.
+    let script = "join fence @0:buffer:name? @0:flush @0:sleep_ms:2400 @1,2,3:sleep_ms:2000 @1:buffer:one @2:buffer:two \
                   @3:buffer:three exit:0";
-    for start in every(4, script) {
+    at_once(every(4, script), |start| {
         let outcome = run(start);
         assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
         let parts = ["name?", "one", "two", "three"];
         assert!(outcome.out.starts_with("name?"), "{outcome:?}");
         assert!(parts.iter().all(|part| outcome.out.matches(part).count() == 1), "{outcome:?}");
-        assert_eq!(outcome.out.trim().len(), parts.concat().len(), "{outcome:?}");
-    }
+        let text = outcome.out.trim();
+        assert_eq!(text.replacen("name?\n", "name?", 1).len(), parts.concat().len(), "{outcome:?}");
+    });
 }
 
 #[test]
