@@ -433,16 +433,15 @@ impl Own {
     }
 
     /// Of the credits that the node of this account has used, those that it gets back now without asking. `None`: it is dead. What it does not
-    /// get it has to ask for: others may have taken it, or need some of it. Else each of its messages would be due again.
+    /// get it has to ask for, since others have taken it: else each of its messages would be due again.
     pub(super) fn give_back(&mut self, place: usize) -> Option<(u32, Credit)> {
-        let (free, part, is_alone) = (self.free(), self.part, self.accounts.len() == 1);
+        let free = self.free();
         let account = &mut self.accounts[place];
         let (node, used) = (account.node, std::mem::take(&mut account.used));
         if account.is_dead {
             return None;
         }
-        let most = if is_alone { free } else { free.least(part) };
-        let credit = used.least(most);
+        let credit = used.least(free);
         self.add(node, credit);
         Some((node, credit))
     }

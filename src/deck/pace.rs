@@ -24,8 +24,8 @@ const POSTS_PER_TURN: u64 = 256;
 /// After a wait, which polls, the first look comes at this call. Where each second call waits, as in a ping-pong, none comes.
 const CALLS_AFTER_WAIT: u64 = 4;
 
-/// Ticks of the processor's counter, a few microseconds. A program is slow if each of its calls takes more. Then each of them polls: that costs
-/// less than a fiftieth of the program's time, and its peers need not wait until it has made 64 calls.
+/// Ticks of the processor's counter, a few microseconds. A program is slow if each of its calls takes more. Then each of them polls: on one
+/// host that costs less than a fiftieth of the program's time, and its peers need not wait until it has made 64 calls.
 const SLOW: u64 = 10_000;
 
 /// A call that has found all it needs at once.

@@ -136,18 +136,6 @@ fn what_a_sender_has_used_goes_back_a_quarter_of_the_box_at_a_time() {
 }
 
 #[test]
-fn a_long_message_of_one_sender_leaves_room_for_another() {
-    let mut own = own(8, 1000);
-    own.ask(1, lacks(1000), true);
-    assert!(own.arrived(1, item(1000)));
-    assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 1, bytes: 1000 })), "it is alone");
-    assert!(own.arrived(1, item(1000)));
-    assert_eq!(own.ask(2, lacks(8), false), Credit::default());
-    assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 1, bytes: 250 })));
-    assert!(own.ask(2, lacks(8), false).bytes >= 8, "without any message of node 1");
-}
-
-#[test]
 fn the_dead_get_nothing_back() {
     let mut own = own(1, 100);
     own.ask(1, lacks(1), true);
