@@ -1,10 +1,11 @@
-//! Messages that a call or a handler owes: the next poll outside handlers sends them.
+//! Messages that a call or a handler owes: the call itself sends them before it returns, or the next poll outside handlers does.
 //!
 //! Must not know: C types.
 
 use super::engine::Deck;
 use super::heap::UNIT;
 use super::messages;
+use super::pace::Kind;
 use super::state::Due;
 use crate::am::corrupt::corrupt;
 use crate::sci::Adapter;
@@ -18,7 +19,7 @@ const PER_NODE: usize = 16 << 16;
 const KEPT: usize = 64;
 
 impl<A: Adapter> Deck<A> {
-    /// Has `due` sent by the next poll outside handlers, and wakes the thread that serves.
+    /// Has `due` sent by this call, if it sends what is due, or by the next poll outside handlers, and wakes the thread that serves.
     pub(super) fn due(&self, due: Due) {
         self.with(|state| state.due.push_back(due));
         self.am.background(1);
@@ -35,11 +36,41 @@ impl<A: Adapter> Deck<A> {
         self.due(due);
     }
 
-    /// Sends what is due, if anything is. For places behind which nobody need poll soon.
+    /// Sends what is due, if anything is. For places behind which nobody need poll soon. What finds no room waits for a poll, of the thread that
+    /// serves if there is one. In a job that survives deaths handlers may run (`look_at_losses`), so the caller holds no lock.
     #[inline(always)]
     pub(super) fn send_dues(&self) {
         if self.am.has_work() {
             self.progress();
+            if self.is_threaded() && self.am.has_work() {
+                self.waiting.ring();
+            }
+        }
+    }
+
+    /// A call has found all it needs, and no poll follows by itself. Sends what is due, such as credits of what was retrieved: the program may
+    /// compute from now on, and a sender may wait for them. Polls now and then.
+    #[inline(always)]
+    pub(super) fn look_after_others(&self, kind: Kind) {
+        let (call, is_look_due) = self.pace.count();
+        if is_look_due || self.am.has_work() {
+            self.look_further(call, is_look_due, kind);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_further(&self, call: u64, is_look_due: bool, kind: Kind) {
+        self.send_dues();
+        if !is_look_due {
+            return;
+        }
+        if kind == Kind::Post && self.pace.is_turn_over(call) {
+            self.am.waiter.offer_core();
+        }
+        if self.pace.look(call, kind) {
+            self.am.poll();
+            self.pace.polled(call);
         }
     }
 

@@ -1,15 +1,14 @@
 //! How often calls that find all they need at once look after others.
 //!
 //! A call that waits polls. One that need not wait, a retrieval whose message is there or a post with room, would never poll: a node that
-//! does nothing else would answer no peer. So some of these calls poll, and each sends what is due. Posts of a quick program need no poll: soon
-//! they have to wait for credits. But if the owner is quick, too, the credits are there in time, and a sender never waits. So it gives way to
-//! others that share its core. Without that, of four senders on one core the first had sent all when the last had sent a tenth of its share.
+//! does nothing else would answer no peer. So some of these calls poll, and each sends what is due. Posts of a quick program do not: when their
+//! credits are used they ask for more, which polls. If the owner is quick, too, new credits are there by then, and the sender goes on without a
+//! wait. So it offers its core to others that share it. Without that, of four senders on one core the first had sent all when the last had sent
+//! a tenth of its share.
 //!
-//! Must not know: what the calls do.
+//! Must not know: what the calls do, the engine (`due.rs` looks after others at this pace).
 
-use super::engine::Deck;
 use crate::os::sys;
-use crate::sci::Adapter;
 use crate::sync::{AtomicU64, Ordering};
 
 /// One in so many retrievals polls. With one in 16, a receiver's polls brought messages faster than it retrieved them: the box filled up, and
@@ -37,7 +36,8 @@ pub(super) enum Kind {
     Retrieval,
 }
 
-/// What a node knows of its own pace. All words are hints: threads may lose counts, and then look sooner or later.
+/// What a node knows of its own pace. All words are hints: threads may lose counts, and then look sooner or later. A count that falls back far
+/// makes all that is due at a later call due at once.
 #[derive(Default)]
 pub(super) struct Pace {
     /// Calls that found all they needed at once.
@@ -53,31 +53,38 @@ pub(super) struct Pace {
     last_call: AtomicU64,
 }
 
+/// Whether something is due at this call that is due at call `at`, which was less than `most` calls away, or as many, when that was noted.
+#[inline(always)]
+fn is_due(at: &AtomicU64, call: u64, most: u64) -> bool {
+    // Relaxed: a hint. A thread that was interrupted while it counted may have set the count back.
+    at.load(Ordering::Relaxed).wrapping_sub(call).wrapping_sub(1) >= most
+}
+
 impl Pace {
     /// Counts a call. Returns its number, and whether a look is due. Under loom none is: it has no clock, and calls that do not poll leave more
     /// to be found.
     #[inline(always)]
-    fn count(&self) -> (u64, bool) {
+    pub(super) fn count(&self) -> (u64, bool) {
         if cfg!(loom) {
             return (0, false);
         }
-        // Relaxed, all in this file: hints. No read-modify-write, which would take longer than the rest of a post.
+        // Relaxed, all in this file: hints. No read-modify-write: it would take longer than all else here.
         let call = self.calls.load(Ordering::Relaxed).wrapping_add(1);
         self.calls.store(call, Ordering::Relaxed); // Relaxed: as above
-        (call, call >= self.next_look.load(Ordering::Relaxed)) // Relaxed: as above
+        (call, is_due(&self.next_look, call, CALLS_PER_LOOK))
     }
 
     /// A look is due at this call. Is a poll?
-    fn look(&self, call: u64, kind: Kind) -> bool {
+    pub(super) fn look(&self, call: u64, kind: Kind) -> bool {
         let is_slow = self.is_slow(call);
         let wait = if is_slow { 1 } else { CALLS_PER_LOOK };
         self.next_look.store(call.wrapping_add(wait), Ordering::Relaxed); // Relaxed: a hint
-        is_slow || (kind == Kind::Retrieval && call >= self.next_poll.load(Ordering::Relaxed)) // Relaxed: a hint
+        is_slow || (kind == Kind::Retrieval && is_due(&self.next_poll, call, CALLS_PER_POLL))
     }
 
     /// A look is due at this post. Is it another node's turn?
-    fn is_turn_over(&self, call: u64) -> bool {
-        let is_over = call >= self.next_turn.load(Ordering::Relaxed); // Relaxed: a hint
+    pub(super) fn is_turn_over(&self, call: u64) -> bool {
+        let is_over = is_due(&self.next_turn, call, POSTS_PER_TURN);
         if is_over {
             self.next_turn.store(call.wrapping_add(POSTS_PER_TURN), Ordering::Relaxed); // Relaxed: a hint
         }
@@ -110,37 +117,9 @@ impl Pace {
     }
 
     /// This call has polled. The time that the poll took is not the program's.
-    fn polled(&self, call: u64) {
+    pub(super) fn polled(&self, call: u64) {
         self.next_poll.store(call.wrapping_add(CALLS_PER_POLL), Ordering::Relaxed); // Relaxed: a hint
         self.note(call, sys::counter());
-    }
-}
-
-impl<A: Adapter> Deck<A> {
-    /// A call has found all it needs, and no poll follows by itself. Sends what is due, such as credits of what was retrieved: the program may
-    /// compute from now on, and a sender may wait for them. Polls now and then.
-    #[inline(always)]
-    pub(super) fn look_after_others(&self, kind: Kind) {
-        let (call, is_look_due) = self.pace.count();
-        if is_look_due || self.am.has_work() {
-            self.look_further(call, is_look_due, kind);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn look_further(&self, call: u64, is_look_due: bool, kind: Kind) {
-        self.send_dues();
-        if !is_look_due {
-            return;
-        }
-        if kind == Kind::Post && self.pace.is_turn_over(call) {
-            self.am.waiter.offer_core();
-        }
-        if self.pace.look(call, kind) {
-            self.am.poll();
-            self.pace.polled(call);
-        }
     }
 }
 
@@ -162,6 +141,18 @@ mod tests {
             polls.then_some(call)
         };
         (0..calls).filter_map(polls).collect()
+    }
+
+    #[test]
+    fn a_count_that_falls_back_delays_nothing() {
+        let pace = Pace::default();
+        polls(&pace, Kind::Retrieval, 100_000, 0);
+        pace.calls.store(5, Ordering::Relaxed);
+        assert_eq!(polls(&pace, Kind::Retrieval, 1, 0), [6]);
+        assert!(pace.is_turn_over(7) && !pace.is_turn_over(8) && !pace.is_turn_over(6 + POSTS_PER_TURN));
+        assert!(pace.is_turn_over(7 + POSTS_PER_TURN));
+        pace.waited();
+        assert!(!pace.is_turn_over(6 + POSTS_PER_TURN - 1) && pace.is_turn_over(6 + POSTS_PER_TURN));
     }
 
     #[test]

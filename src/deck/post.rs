@@ -184,15 +184,15 @@ impl<A: Adapter> Deck<A> {
     fn delivered(&self, handle: &Handle, spent: Credit, result: Outcome<()>) -> Outcome<()> {
         let back = if result.is_ok() { Credit::default() } else { spent };
         let farewell = self.with(|state| state.post_ended(handle.sender, back));
+        if let Some(id) = farewell {
+            self.due(Due::Forgot(id));
+        }
         match &result {
             Ok(()) => {
                 Self::count(&self.sent, 1);
                 self.look_after_others(Kind::Post);
             }
             Err(_) => self.waiting.wake_all(Key::Sender(handle.sender)), // the first may need more than came back
-        }
-        if let Some(id) = farewell {
-            self.due(Due::Forgot(id));
         }
         result
     }

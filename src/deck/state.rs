@@ -40,7 +40,7 @@ pub(super) enum Opened {
     AllClosing,
 }
 
-/// A message to be sent by the next poll outside handlers.
+/// A message to be sent by the call that owes it, or by the next poll outside handlers.
 #[derive(Clone, Copy)]
 pub(super) enum Due {
     /// A block goes back to its owner.
