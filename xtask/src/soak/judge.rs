@@ -18,25 +18,6 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// The faults of a run; empty if there were none.
 pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
-    let mut wrong = faults(plan, run);
-    wrong.extend(lateness(plan, run, limit));
-    wrong
-}
-
-/// Whether the run is wrong, and only because its end came late.
-pub fn is_only_late(plan: &Plan, run: &Run, limit: Duration) -> bool {
-    faults(plan, run).is_empty() && lateness(plan, run, limit).is_some()
-}
-
-/// Says so if the end came too late.
-fn lateness(plan: &Plan, run: &Run, limit: Duration) -> Option<String> {
-    let allowed = if plan.kind().is_limit() { limit + FROM_START } else { limit };
-    let is_late = run.status.is_some_and(|status| status != 0) && run.took > allowed;
-    is_late.then(|| format!("the end came {} ms after the fault", run.took.as_millis()))
-}
-
-/// The faults but for that.
-fn faults(plan: &Plan, run: &Run) -> Vec<String> {
     let mut wrong = run.wrong.clone();
     let bad = r"CHECK\(|: FAIL \(|> ERROR: |internal error";
     if matches(bad, &run.out) || matches(bad, &run.err) {
@@ -60,6 +41,10 @@ fn faults(plan: &Plan, run: &Run) -> Vec<String> {
     }
     if matches!(plan.kind(), Kind::None | Kind::Stop | Kind::Delay | Kind::Close | Kind::Scheduling) {
         wrong.push(format!("status {status}"));
+    }
+    let allowed = if plan.kind().is_limit() { limit + FROM_START } else { limit };
+    if run.took > allowed {
+        wrong.push(format!("the end came {} ms after the fault", run.took.as_millis()));
     }
     if let Some(line) = cause(plan, status)
         && !matches(&line, &run.err)
@@ -133,10 +118,7 @@ mod tests {
         assert_eq!(verdict(&plan, &end, LIMIT), [""; 0]);
         end.took = 2 * LIMIT;
         assert_eq!(verdict(&plan, &end, LIMIT), ["the end came 4000 ms after the fault"]);
-        assert!(is_only_late(&plan, &end, LIMIT) && !is_only_late(&plan, &end, 2 * LIMIT));
-        end.err = "gasnetrun_sci: no\n".into();
-        assert_eq!(verdict(&plan, &end, LIMIT).len(), 2);
-        assert!(!is_only_late(&plan, &end, LIMIT));
+        assert_eq!(verdict(&plan, &run(1, "", "gasnetrun_sci: no\n"), LIMIT).len(), 1);
     }
 
     #[test]

@@ -5,9 +5,6 @@
 //! cause. After that nothing of it may be left. A node that is stopped, delayed or moved is not a fault: such a run
 //! must end with the right answer. The same seed makes the same plan: program, nodes, settings, fault, moment.
 //!
-//! A run that is wrong by its duration alone is made again, because the system may not have scheduled a process for a while.
-//! It counts as wrong if two of three are late.
-//!
 //! `--ex` runs the mix of GASNet-EX instead, without faults unless kinds are named: over seeds, modes, nodes and settings.
 //! `--deaths` kills a sender, the owner or a borrower of a mail box at any moment.
 
@@ -27,7 +24,7 @@ use crate::repo::Repo;
 use anyhow::Result;
 use clap::ArgMatches;
 use job::Run;
-use judge::{is_only_late, verdict};
+use judge::verdict;
 use options::{Extent, Options};
 use plan::{Kind, Plan};
 use program::Program;
@@ -65,7 +62,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     };
     while left > 0 && start.elapsed() < until {
         let plan = Plan::make(options.program, options.seed, number, &kinds);
-        let run = decide(&site, &plan, options.limit, &format!("run {number} of seed {}", options.seed))?;
+        let run = job::run(&site, &plan, options.limit)?;
         let wrong = verdict(&plan, &run, options.limit);
         tally.count(&plan, &run, &wrong);
         let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
@@ -91,20 +88,6 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     }
     println!("soak: {} passed, {} failed", tally.runs() - tally.failed(), tally.failed());
     Ok(tally.failed() == 0)
-}
-
-/// Makes a run. If it is wrong by its duration alone, makes two more of the same plan at most, and returns the one that decides.
-fn decide(site: &Site, plan: &Plan, limit: Duration, which: &str) -> Result<Run> {
-    let first = job::run(site, plan, limit)?;
-    if !is_only_late(plan, &first, limit) {
-        return Ok(first);
-    }
-    println!("late: {which}: the end came {} ms after the fault; again", first.took.as_millis());
-    let second = job::run(site, plan, limit)?;
-    if !verdict(plan, &second, limit).is_empty() {
-        return Ok(second);
-    }
-    job::run(site, plan, limit)
 }
 
 /// The kinds of faults to choose from. If no cgroup could be made, limits of address space take the place of limits
