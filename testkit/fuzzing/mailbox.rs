@@ -31,13 +31,20 @@ struct Side {
     messages: Vec<Message>,
 }
 
+struct Posted {
+    number: u32,
+    len: usize,
+    /// It lies in the heap, where peers may write, or say that they give the block back.
+    is_exposed: bool,
+}
+
 struct Scene<'a> {
     party: Party<Heap>,
     sides: Vec<Side>,
     names: [Vec<u8>; 4],
     input: Input<'a>,
-    /// What node 0 has posted to its boxes and not retrieved: number and length.
-    posted: HashMap<BoxId, VecDeque<(u32, usize)>>,
+    /// What node 0 has posted to its boxes and not retrieved.
+    posted: HashMap<BoxId, VecDeque<Posted>>,
     next: u32,
     /// A word of a message has changed while node 0 looked at it.
     has_changed: bool,
@@ -188,7 +195,7 @@ impl Scene<'_> {
         self.next += 1;
         let bytes = pattern(node as u32, self.next, len);
         let result = self.party.help(node, |deck| deck.post(&handle, &letter(&bytes), Until::Now));
-        self.sent(node, &handle, len, result);
+        self.sent(node, &handle, len, len >= LIMIT, result);
     }
 
     fn give(&mut self, node: usize) {
@@ -202,13 +209,14 @@ impl Scene<'_> {
             deck.release(message.storage)?;
             result
         });
-        self.sent(node, &handle, len, result);
+        self.sent(node, &handle, len, len > LINE_MOST, result);
     }
 
-    fn sent(&mut self, node: usize, handle: &Handle, len: usize, result: Result<(), Failure>) {
+    fn sent(&mut self, node: usize, handle: &Handle, len: usize, is_exposed: bool, result: Result<(), Failure>) {
         match result {
             Ok(()) if node == 0 && handle.id.owner == 0 => {
-                self.posted.entry(handle.id).or_default().push_back((self.next, len));
+                let posted = Posted { number: self.next, len, is_exposed };
+                self.posted.entry(handle.id).or_default().push_back(posted);
             }
             Ok(()) | Err(Failure::Again | Failure::Gone | Failure::Memory(_)) => {}
             Err(error) => panic!("{error:?}"),
@@ -254,10 +262,10 @@ impl Scene<'_> {
             unsafe { last.write_volatile(byte) };
         }
         if node == 0 && message.source == Some(0) {
-            let (number, len) = self.posted.get_mut(&id).and_then(VecDeque::pop_front).expect("it was posted");
+            let posted = self.posted.get_mut(&id).and_then(VecDeque::pop_front);
+            let Posted { number, len, is_exposed } = posted.expect("it was posted");
             assert_eq!(message.size, len, "message {number}");
-            // The bytes of a longer one lie where peers may write.
-            assert!(len >= LIMIT || message.bytes() == pattern(0, number, len), "message {number}");
+            assert!(is_exposed || message.bytes() == pattern(0, number, len), "message {number}");
         }
         let messages = &mut self.sides[node].messages;
         messages.push(message);
