@@ -2,6 +2,10 @@
 //!
 //! Calling a C function through a type with another parameter count is undefined, so there is one type per count.
 //!
+//! Handlers of real clients (XcalableMP) declare arguments as `size_t`, and rely on a conduit that loads each from an array of `int32_t`: on
+//! x86-64 and Arm that clears the upper half of the register. So an argument is passed as a word there, its upper half 0. A handler that
+//! declares `int32_t` looks at the lower half alone (System V ABI, AAPCS64). Elsewhere the caller has to extend the sign.
+//!
 //! Must not know: which handler, what its arguments mean.
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
@@ -10,14 +14,25 @@ use std::ffi::c_void;
 
 type Token = *mut c_void;
 
-/// The type of a handler: its leading parameters, then one `i32` for each literal.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+type Passed = u64;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+type Passed = i32;
+
+/// An argument as it is passed.
+#[inline(always)]
+fn passed(arg: i32) -> Passed {
+    arg as u32 as Passed
+}
+
+/// The type of a handler: its leading parameters, then one argument for each literal.
 macro_rules! handler {
     (($($lead:ty),*) $($k:literal)*) => { extern "C" fn($($lead),* $(, handler!(@int $k))*) };
-    (@int $k:literal) => { i32 };
+    (@int $k:literal) => { Passed };
 }
 
 macro_rules! invoke {
-    ($f:ident ($($lead:expr),*) $a:ident $($k:literal)*) => { $f($($lead),* $(, $a($k))*) };
+    ($f:ident ($($lead:expr),*) $a:ident $($k:literal)*) => { $f($($lead),* $(, passed($a($k)))*) };
 }
 
 macro_rules! call {
@@ -109,5 +124,31 @@ mod tests {
         unsafe { payload(buffer_and_two as *const () as usize, 7 as Token, 9 as *mut u8, 5, arg, 2) };
         let min = i64::from(i32::MIN);
         SEEN.with(|s| assert_eq!(*s.borrow(), [7, min, min + 1, min + 2, 9, 5, min, min + 1]));
+    }
+
+    /// More than registers hold.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[test]
+    fn a_handler_that_declares_words_gets_what_was_sent() {
+        #[allow(clippy::too_many_arguments)]
+        extern "C" fn nine(
+            _: Token,
+            a: usize,
+            b: usize,
+            c: usize,
+            d: usize,
+            e: usize,
+            f: usize,
+            g: usize,
+            h: usize,
+            i: usize,
+        ) {
+            SEEN.with(|s| s.borrow_mut().extend([a, b, c, d, e, f, g, h, i].map(|n| n as i64)));
+        }
+        let words = [0x6500000064u64; 5];
+        let arg = |k: usize| (words[k / 2] >> (32 * (k % 2))) as i32;
+        // SAFETY: the function takes a token and nine arguments.
+        unsafe { short(nine as *const () as usize, 7 as Token, arg, 9) };
+        SEEN.with(|s| assert_eq!(s.take(), [0x64, 0x65, 0x64, 0x65, 0x64, 0x65, 0x64, 0x65, 0x64]));
     }
 }

@@ -24,7 +24,7 @@ pub const PARTS: &str = "GASNET_SCI_MATRIX_PARTS";
 pub use heap::Heap;
 pub use hosts::{Hosts, Network};
 pub use observe::{Mask, Observe, Record};
-pub use parse::{NodeSet, SignalSet, YES_NO, memory_size, signal_number, yes_no};
+pub use parse::{Amount, NodeSet, SegmentSize, SignalSet, YES_NO, memory_size, signal_number, yes_no};
 pub use read::{ConfigError, Reported, variable};
 pub use rows::VARS;
 pub use settings::{Config, Dma, Unmapped, Var};

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // regions and client memory
 
 use crate::am::region::Layout;
-use crate::base::config::{Config, parse};
+use crate::base::config::{Amount, Config, SegmentSize};
 use crate::coll::area::Area;
 use crate::os::{cgroup, sys};
 use crate::sci::SciError;
@@ -75,20 +75,13 @@ pub fn max_segment_part(asked: Option<u64>, locals: u32, nodes: u32) -> u64 {
     share(asked, [memory(), space, left(file_size(), file_for(locals, nodes))], locals)
 }
 
-/// Bytes that a client's text asks for (`gasnet_max_segsize_str`; contract: ex-core.md §5.3): a memory size, or a number up to 1,
-/// the fraction of this host's memory. `/P` behind it: for each process, as without it; `/H`: for all `nodes` of the host. `None`:
-/// it is neither.
-pub fn asked(text: &str, nodes: u32) -> Option<u64> {
-    let (number, per) = text.trim().rsplit_once('/').unwrap_or((text.trim(), "P"));
-    let bytes = match number.trim().parse::<f64>() {
-        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => (memory() as f64 * fraction) as u64,
-        _ => parse::memory_size(number, 1)?,
+/// Bytes that `size` allows one of the `nodes` nodes of this host (contract: ex-core.md §5.3). 0: the default.
+pub fn asked(size: SegmentSize, nodes: u32) -> u64 {
+    let bytes = match size.amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Fraction(fraction) => (memory() as f64 * fraction) as u64,
     };
-    match per.trim() {
-        "P" | "p" => Some(bytes),
-        "H" | "h" => Some(bytes / u64::from(nodes.max(1))),
-        _ => None,
-    }
+    if size.for_host { bytes / u64::from(nodes.max(1)) } else { bytes }
 }
 
 fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {
@@ -272,6 +265,16 @@ mod tests {
         assert_eq!(share(1, memory(1 << 30), 4), PAGE);
         assert_eq!(share(1 << 40, memory(100), 64), PAGE);
         assert_eq!(share(u64::MAX, [1 << 30, 1 << 20, 1 << 25], 1), 1 << 20, "the tightest decides");
+    }
+
+    #[test]
+    fn a_bound_for_the_host_is_shared_and_a_fraction_is_of_its_memory() {
+        let size = |amount, for_host| SegmentSize { amount, for_host };
+        assert_eq!(asked(size(Amount::Bytes(1 << 30), false), 4), 1 << 30);
+        assert_eq!(asked(size(Amount::Bytes(1 << 30), true), 4), 1 << 28);
+        let half = asked(size(Amount::Fraction(0.5), false), 4);
+        assert!(half.abs_diff(memory() / 2) < PAGE, "{half} of {}", memory());
+        assert_eq!(asked(size(Amount::Fraction(0.5), true), 4), half / 4);
     }
 
     #[test]

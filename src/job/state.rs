@@ -13,7 +13,7 @@ use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
 use crate::barrier::hosts::Hosts;
 use crate::barrier::plan::Plan;
-use crate::base::config::{self, Config, Reported};
+use crate::base::config::{self, Config, Reported, SegmentSize};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
@@ -210,12 +210,13 @@ impl Job {
         let area = Area::new(nodes, config.coll_scratch, client.debug);
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let text = match client.max_segsize_text {
-            Some(text) => Some(limits::asked(text, places.locals).ok_or_else(|| {
+            Some(text) => Some(SegmentSize::parse(text).ok_or_else(|| {
                 Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
             })?),
             None => None,
         };
-        let asked = config.max_segsize.or(text).or((client.max_segsize > 0).then_some(client.max_segsize));
+        let asked = config.max_segsize.or(text).map(|size| limits::asked(size, places.locals));
+        let asked = asked.or((client.max_segsize > 0).then_some(client.max_segsize));
         let max_local = limits::max_segment_part(asked, places.locals, nodes);
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();

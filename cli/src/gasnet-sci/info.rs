@@ -54,7 +54,10 @@ fn report(nodes: Option<u32>) -> Report {
             queue_bytes_per_peer: layout.queue_len(),
             command_bytes_per_node: layout.command_len(),
             control_bytes_per_node: layout.control_len(),
-            max_segment_bytes_per_node: limits::max_segment(config.max_segsize, nodes),
+            max_segment_bytes_per_node: limits::max_segment(
+                config.max_segsize.map(|size| limits::asked(size, nodes)),
+                nodes,
+            ),
             address_space_bytes_per_node: limits::address_space_for(nodes),
             certain_memory_bytes_per_job: limits::certain_memory(nodes, nodes),
         },

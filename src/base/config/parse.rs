@@ -59,6 +59,41 @@ pub fn memory_size(text: &str, unit: u64) -> Option<u64> {
     }
 }
 
+/// The bound of a node's segment, as `GASNET_MAX_SEGSIZE` and `gasnet_max_segsize_str` say it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SegmentSize {
+    /// How much memory.
+    pub amount: Amount,
+    /// For all nodes of the host together (`/H`); else for each (`/P`, or nothing).
+    pub for_host: bool,
+}
+
+/// An amount of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// So many bytes.
+    Bytes(u64),
+    /// This part of the host's memory; above 0, at most 1.
+    Fraction(f64),
+}
+
+impl SegmentSize {
+    /// A memory size, or a number up to 1, the fraction of the host's memory; then perhaps `/P` or `/H`.
+    pub fn parse(text: &str) -> Option<SegmentSize> {
+        let (number, per) = text.trim().rsplit_once('/').unwrap_or((text.trim(), "P"));
+        let amount = match number.trim().parse::<f64>() {
+            Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Amount::Fraction(fraction),
+            _ => Amount::Bytes(memory_size(number, 1)?),
+        };
+        let for_host = match per.trim() {
+            "P" | "p" => false,
+            "H" | "h" => true,
+            _ => return None,
+        };
+        Some(SegmentSize { amount, for_host })
+    }
+}
+
 /// A set of nodes from a list such as `0,2-4`; empty or `*`: all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeSet {
@@ -143,6 +178,25 @@ mod tests {
         assert_eq!(memory_size("3", 1 << 20), Some(3 << 20));
         for text in ["", "G", "12Q", "-5", "99999999T", "1e3"] {
             assert_eq!(memory_size(text, 1), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn bounds_of_segments_are_sizes_or_fractions_for_a_node_or_a_host() {
+        let bytes = |n| Amount::Bytes(n);
+        for (text, amount, for_host) in [
+            ("128MB/P", bytes(128 << 20), false),
+            ("1.5 G / H", bytes(3 << 29), true),
+            ("64k", bytes(64 << 10), false),
+            ("0MB/P", bytes(0), false),
+            ("0.85", Amount::Fraction(0.85), false),
+            (" 0.45/h", Amount::Fraction(0.45), true),
+            ("1.0/p", Amount::Fraction(1.0), false),
+        ] {
+            assert_eq!(SegmentSize::parse(text), Some(SegmentSize { amount, for_host }), "{text}");
+        }
+        for text in ["", "/P", "1G/", "1G/N", "1G/P/H", "-0.5", "12Q/P", "85%"] {
+            assert_eq!(SegmentSize::parse(text), None, "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which variables there are, where their values come from, which code uses them.
 
-use super::{Heap, Hosts, NodeSet, Observe, SignalSet, TimingMode, yes_no};
+use super::{Heap, Hosts, NodeSet, Observe, SegmentSize, SignalSet, TimingMode, yes_no};
 
 /// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub struct Config {
     /// Number of nodes that init forks if there is no launcher.
     pub nodes: u32,
     /// Upper bound of a node's segment; `None`: the client's `gasnet_max_segsize`, else the default.
-    pub max_segsize: Option<u64>,
+    pub max_segsize: Option<SegmentSize>,
     /// Largest number of client threads per node, if limited.
     pub max_threads: Option<u32>,
     /// The most nodes in one supernode; 0: no limit.

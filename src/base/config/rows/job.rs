@@ -3,7 +3,7 @@
 //! Must not know: which code uses a value.
 
 use super::super::settings::{Dma, Unmapped, Var, put};
-use super::super::{NodeSet, memory_size, parse};
+use super::super::{NodeSet, SegmentSize, memory_size, parse};
 
 /// The least value of GASNET_SCI_DMA_THREAD_MIN in bytes. `GASNETI_SCI_IS_QUEUED` in the header relies on it.
 const DMA_THREAD_LEAST: u64 = 64;
@@ -21,9 +21,10 @@ pub(super) const VARS: &[Var] = &[
         name: "GASNET_MAX_SEGSIZE",
         aliases: &[],
         default: "2G less a page",
-        doc: "bytes; upper bound of a node's segment, before the limit set by physical memory",
-        form: "a memory size such as 512M or 1.5G",
-        set: |c, v| memory_size(v, 1).map(|n| c.max_segsize = Some(n)),
+        doc: "bytes, or a fraction of the host's memory; upper bound of a node's segment, before the limit set by physical memory. \
+              /P behind it: for each node, as without it; /H: for all nodes of a host together",
+        form: "a memory size such as 512M or 1.5G, or a fraction such as 0.85, perhaps with /P or /H",
+        set: |c, v| SegmentSize::parse(v).map(|size| c.max_segsize = Some(size)),
     },
     Var {
         name: "GASNET_MAX_THREADS",
