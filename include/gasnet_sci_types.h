@@ -37,7 +37,7 @@
 #define GASNET_CONFIG_STRING                                                                                         \
   "RELEASE=" GASNETI_SCI_RELEASE_STR ",SPEC=" GASNETI_SCI_STRING(GEX_SPEC_VERSION_MAJOR) "."                         \
   GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR)                                                                         \
-  ",CONDUIT=SCI(SCI-" GASNET_CORE_VERSION_STR "/SCI-" GASNET_EXTENDED_VERSION_STR ")"                                \
+  ",CONDUIT=" GASNETI_SCI_CONDUIT_STR "(SCI-" GASNET_CORE_VERSION_STR "/SCI-" GASNET_EXTENDED_VERSION_STR ")"        \
   ",THREADMODEL=" GASNETI_SCI_THREADS_STR ",SEGMENT=" GASNETI_SCI_SEGMENT_STR ",PTR=64bit,CACHE_LINE_BYTES="         \
   GASNETI_SCI_STRING(GASNETI_SCI_CACHE_LINE_BYTES) ",noalign,"                                                       \
   GASNETI_SCI_PSHM_STR "," GASNETI_SCI_DEBUG_STR ",trace,stats," GASNETI_SCI_MALLOC_STR ",srclines,"                        \

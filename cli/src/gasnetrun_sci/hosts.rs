@@ -22,7 +22,15 @@ pub enum Source {
     File(PathBuf),
     /// The list of the batch system under which this runs.
     Batch,
+    /// A variable with which users name hosts for other launchers of the family.
+    Family(Family, String),
 }
+
+/// Such a variable: its name, and whether it names a file (contract: environment.md §2.4).
+type Family = (&'static str, bool);
+
+const FAMILY: [Family; 4] =
+    [("GASNET_SSH_SERVERS", false), ("GASNET_SSH_NODEFILE", true), ("GASNET_NODEFILE", true), ("SSH_SERVERS", false)];
 
 impl Source {
     /// The hosts, in order, each once. The error says what is wrong, and where.
@@ -35,6 +43,17 @@ impl Source {
                 file(&text).map_err(problem)?
             }
             Source::Batch => batch(variable)?.ok_or("there is no list of hosts of Slurm, PBS or LSF")?,
+            Source::Family((name, is_file), value) => {
+                let problem = |problem: String| format!("{name}={value}: {problem}");
+                match is_file {
+                    true => file(&std::fs::read_to_string(value).map_err(|error| problem(error.to_string()))?),
+                    false => {
+                        let names = value.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+                        names.map(entry).collect::<Result<Vec<_>, _>>().map(joined)
+                    }
+                }
+                .map_err(problem)?
+            }
         };
         match hosts.is_empty() {
             true => Err("the list of hosts is empty".into()),
@@ -46,6 +65,18 @@ impl Source {
     pub fn is_batch() -> bool {
         batch(variable).map_or(true, |hosts| hosts.is_some_and(|hosts| hosts.len() > 1))
     }
+
+    /// The list in a variable of the family of launchers, if there is one. `GASNET_SPAWNFN=L` says that all nodes run on this host.
+    pub fn family() -> Option<Source> {
+        family(variable)
+    }
+}
+
+fn family(variable: impl Fn(&str) -> Option<String>) -> Option<Source> {
+    if variable("GASNET_SPAWNFN").is_some_and(|way| way.trim().eq_ignore_ascii_case("L")) {
+        return None;
+    }
+    FAMILY.iter().find_map(|one| Some(Source::Family(*one, variable(one.0)?)))
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -281,6 +312,28 @@ mod tests {
         ] {
             assert!(with(&[(variable, value)]).unwrap_err().contains(variable), "{value}");
         }
+    }
+
+    #[test]
+    fn variables_of_the_family_name_hosts_unless_all_nodes_run_here() {
+        let source = |variables: &[(&str, &str)]| {
+            family(|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string()))
+        };
+        for (name, text, hosts) in [
+            ("GASNET_SSH_SERVERS", "h1 h2,h3", "h1:- h2:- h3:-"),
+            ("SSH_SERVERS", " h1\th2 ", "h1:- h2:-"),
+            ("GASNET_SSH_SERVERS", "h1, h2:4, h1", "h1:2 h2:4"),
+        ] {
+            assert_eq!(show(&source(&[(name, text)]).unwrap().read().unwrap()), hosts, "{text}");
+        }
+        let both = source(&[("SSH_SERVERS", "no"), ("GASNET_NODEFILE", "/nonsuch"), ("GASNET_SSH_SERVERS", "yes")]);
+        assert_eq!(show(&both.unwrap().read().unwrap()), "yes:-", "the first of the list counts");
+        let missing = source(&[("GASNET_NODEFILE", "/nonsuch")]).unwrap().read().unwrap_err();
+        assert!(missing.starts_with("GASNET_NODEFILE=/nonsuch: "), "{missing}");
+        let wrong = source(&[("GASNET_SSH_SERVERS", "a -oProxyCommand=x")]).unwrap().read().unwrap_err();
+        assert!(wrong.contains("'-oProxyCommand=x' is no name"), "{wrong}");
+        assert_eq!(source(&[("GASNET_SPAWNFN", "l"), ("GASNET_SSH_SERVERS", "h1 h2")]), None);
+        assert_eq!(source(&[]), None);
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
     let hosts = hosts(found, wanted)?;
     let survive = found.get_flag("survive");
     if survive && hosts.is_some() {
-        return Err("--survive works on one host only: leave it out, or --host, -H and -N".into());
+        return Err("--survive works on one host only: leave it out, or --host, -H, -N and GASNET_SSH_SERVERS".into());
     }
     let dry = found.get_count("dry-run") > 0;
     let verbose = dry || found.get_count("verbose") > 0 || found.get_count("keep") > 0;
@@ -143,9 +143,10 @@ fn hosts(found: &ArgMatches, wanted: Option<u32>) -> Result<Option<Hosts>, Strin
     let text = |id: &str| found.get_one::<String>(id);
     let place =
         text("place").map(|text| Place::parse(text).map_err(|problem| format!("--place: {problem}"))).transpose()?;
-    let source = match (text("host"), text("hostfile")) {
-        (Some(list), _) => Some(Source::List(list.clone())),
-        (_, Some(file)) => Some(Source::File(file.into())),
+    let source = match (text("host"), text("hostfile"), Source::family()) {
+        (Some(list), ..) => Some(Source::List(list.clone())),
+        (_, Some(file), _) => Some(Source::File(file.into())),
+        (_, _, Some(family)) => Some(family),
         _ if wanted.is_some_and(|wanted| wanted > 1) && Source::is_batch() => Some(Source::Batch),
         _ if place.is_some() => return Err("--place needs hosts: --host, -H, or -N under a batch system".into()),
         _ => None,
