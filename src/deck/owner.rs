@@ -1,6 +1,7 @@
 //! The boxes of this node: what they hold, and what their senders may send.
 //!
-//! A sender that needs credits asks. It gets some of what is free: a quarter, so that others get some as well. If there is too little,
+//! A sender that needs credits asks. It gets some of what is free: a quarter, so that others get some as well; of the bytes half, as long
+//! as no other has ever asked. If there is too little,
 //! it gives back what it has, and waits here, and the others are asked to return what they do not use: at once, and again when they get
 //! some while senders wait. So a sender waits only while the box is full.
 //!
@@ -220,12 +221,16 @@ impl Own {
         free.messages >= lacks.messages && free.bytes >= lacks.bytes
     }
 
-    /// Gives what is needed, and up to a quarter of what is free, or an equal share of it if more than three others wait.
+    /// Gives what is needed, and up to a quarter of what is free, or an equal share of it if more than three others wait. The only sender
+    /// gets half of the bytes.
     fn grant(&mut self, node: u32, need: Credit) -> Credit {
         let (free, part) = (self.free(), PART.max(self.waiting.len() as u64 + 1));
+        // Where each of its messages used up a quarter of the box, the owner had to give credits back for each: 4 MiB given there and back
+        // took 560 instead of 490 ns, 64 KiB take 440 (2026-11, EPYC VM).
+        let bytes_part = if self.nodes.len() == 1 { 2 } else { part };
         let credit = Credit {
             messages: if need.messages == 0 { 0 } else { (free.messages / part).max(1) },
-            bytes: (free.bytes / part).max(need.bytes),
+            bytes: (free.bytes / bytes_part).max(need.bytes),
         };
         self.add(node, credit);
         credit
@@ -238,6 +243,8 @@ impl Own {
         account.used = Credit::default();
         account.granted.messages += credit.messages;
         account.granted.bytes += credit.bytes;
+        // Not all of them, so that the rest lasts until the new ones come.
+        account.due_bytes = (account.granted.bytes / 4 * 3).max(1);
         self.committed.messages += credit.messages;
         self.committed.bytes += credit.bytes;
     }

@@ -7,8 +7,8 @@ use crate::deck::queue::Queue;
 use crate::deck::turns::Turns;
 use std::collections::HashMap;
 
-/// A sender that asks gets one part in so many of what is free. Once what it has used is one part in so many of the box's capacity, it gets
-/// that back unasked.
+/// A sender that asks gets one part in so many of what is free. Once the messages that it has used are one part in so many of the box's
+/// capacity, or their bytes are as many as [`Account::due_bytes`] says, it gets these back unasked.
 pub(super) const PART: u64 = 4;
 
 /// Credits: how many messages, and how many bytes of them.
@@ -49,6 +49,8 @@ pub(super) struct Account {
     pub(super) granted: Credit,
     /// What was retrieved of its messages since it last got credits.
     pub(super) used: Credit,
+    /// As soon as it has used so many bytes, it gets them back unasked: three quarters of those that it had with the last credits.
+    pub(super) due_bytes: u64,
     /// It gets no credits any more.
     pub(super) is_dead: bool,
     /// It was asked to return credits, and has not answered.
@@ -122,7 +124,7 @@ impl Account {
         committed.subtract(spent);
         self.used.messages += spent.messages;
         self.used.bytes += spent.bytes;
-        Payer { place, is_due: self.used.messages >= part.messages || self.used.bytes >= part.bytes }
+        Payer { place, is_due: self.used.messages >= part.messages || self.used.bytes >= self.due_bytes }
     }
 }
 

@@ -24,10 +24,10 @@ fn lacks(bytes: u64) -> Credit {
 #[test]
 fn who_lacks_bytes_alone_gets_no_messages() {
     let mut own = own(2, 1000);
-    assert_eq!(own.ask(1, lacks(10), true), Credit { messages: 1, bytes: 250 });
+    assert_eq!(own.ask(1, lacks(10), true), Credit { messages: 1, bytes: 500 });
     assert_eq!(own.ask(1, lacks(0), true).messages, 1);
-    let more = own.ask(1, Credit { messages: 0, bytes: 400 }, true);
-    assert_eq!(more, Credit { messages: 0, bytes: 400 }, "although no message is free");
+    let more = own.ask(1, Credit { messages: 0, bytes: 200 }, true);
+    assert_eq!(more, Credit { messages: 0, bytes: 200 }, "although no message is free");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn retrieve(own: &mut Own) -> Option<(u32, Credit)> {
 }
 
 #[test]
-fn what_a_sender_has_used_goes_back_a_quarter_of_the_box_at_a_time() {
+fn the_messages_of_a_sender_go_back_a_quarter_of_the_box_at_a_time() {
     let mut own = own(8, 1 << 20);
     for _ in 0..8 {
         own.ask(1, lacks(1), true);
@@ -133,6 +133,22 @@ fn what_a_sender_has_used_goes_back_a_quarter_of_the_box_at_a_time() {
     assert_eq!(own.ask(1, lacks(1), false).messages, 1, "it asks before that is due");
     assert_eq!(retrieve(&mut own), None, "that begins to count again when it gets some");
     assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 2, bytes: 2 })));
+}
+
+#[test]
+fn the_only_sender_gets_half_of_the_bytes_and_back_what_it_has_used_of_them() {
+    let mut own = own(1024, 16 << 20);
+    let long = |own: &mut Own, node| assert!(own.arrived(node, item(4 << 20)));
+    assert_eq!(own.ask(1, lacks(4 << 20), true), Credit { messages: 256, bytes: 8 << 20 });
+    long(&mut own, 1);
+    assert_eq!(retrieve(&mut own), None, "it has enough for another one");
+    long(&mut own, 1);
+    assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 2, bytes: 8 << 20 })));
+    assert_eq!(own.ask(2, lacks(1 << 20), true).bytes, 2 << 20, "a quarter of what is free");
+    assert!(own.arrived(2, item(1 << 20)));
+    assert_eq!(retrieve(&mut own), None);
+    assert!(own.arrived(2, item(1 << 19)));
+    assert_eq!(retrieve(&mut own).unwrap().1.bytes, 3 << 19, "three quarters of what it had");
 }
 
 #[test]
@@ -185,7 +201,7 @@ fn pieces_come_in_their_order_and_fit() {
 
 #[test]
 fn no_more_messages_begin_than_there_are_credits_for() {
-    let mut own = own(8, 400);
+    let mut own = own(8, 200);
     assert_eq!(own.ask(3, lacks(100), true), Credit { messages: 2, bytes: 100 });
     let put = |_| ();
     assert!(own.piece(3, 1, 60, (0, 10), put).is_ok());
