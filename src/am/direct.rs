@@ -23,6 +23,7 @@
 
 use crate::am::region::{Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};
+use crate::sync::fixed::AtomicU64;
 use crate::sync::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use std::cell::Cell;
 use std::ptr::null;
@@ -152,6 +153,16 @@ impl Answer {
     }
 }
 
+/// What a look at the watched peer has seen.
+pub enum Seen {
+    /// Nothing.
+    Nothing,
+    /// A request.
+    Request,
+    /// A reply.
+    Reply,
+}
+
 /// What the header's polls look at: the slots of the peer that was active last.
 ///
 /// The thread that holds the inbox writes it. The header reads it at any time. If client threads may poll at the same time, the
@@ -255,6 +266,29 @@ impl Watch {
         }
         self.left.store(left - 1, Ordering::Relaxed); // Relaxed: as above
         true
+    }
+
+    /// What `gasneti_sci_wait` of the header does, for a wait of one of several threads after `failed` failed steps. `None`: it is time to
+    /// look further. What it sees may be old (see [`Watch`]).
+    #[inline(always)]
+    pub fn look(&self, failed: u32) -> Option<Seen> {
+        // Relaxed, all: hints (see `Watch`).
+        if failed >= self.spins.load(Ordering::Relaxed) || !self.spend() {
+            return None;
+        }
+        let waits = |slot: &AtomicPtr<u64>, sequence: &AtomicU16| {
+            // SAFETY: the slot is a word of this node's command region, or the word that was given at first. Both stay mapped, and are
+            // written as atomics.
+            let word = unsafe { AtomicU64::from_ptr(slot.load(Ordering::Relaxed)) };
+            word.load(Ordering::Relaxed) as u16 == sequence.load(Ordering::Relaxed)
+        };
+        Some(if waits(&self.request, &self.request_sequence) {
+            Seen::Request
+        } else if waits(&self.reply, &self.reply_sequence) {
+            Seen::Reply
+        } else {
+            Seen::Nothing
+        })
     }
 
     /// Makes the next poll a call of the library. [`Self::grant`] then takes the polls that were left for made: a hint of how long

@@ -7,7 +7,7 @@
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
 use super::corrupt::corrupt;
-use super::direct::{GRANT, GRANT_ALONE, WAIT_PART};
+use super::direct::{GRANT, GRANT_ALONE, Seen, WAIT_PART};
 use super::engine::Am;
 use super::inbox::{Counters, Inbox};
 use super::receive::is_spent;
@@ -23,13 +23,6 @@ const LOOK_AROUND_EVERY: u64 = 8;
 const LOOK_OUT_EVERY: u64 = 16;
 
 const _: () = assert!(LOOK_OUT_EVERY.is_multiple_of(LOOK_AROUND_EVERY), "who looks out looks around");
-
-/// What a look at the watched peer has seen.
-pub(super) enum Seen {
-    Nothing,
-    Request,
-    Reply,
-}
 
 /// What came of a message that was seen.
 #[derive(PartialEq, Eq)]

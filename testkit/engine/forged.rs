@@ -75,9 +75,9 @@ fn more_bytes_begun_than_there_are_credits_for() {
     let own = open(&party, 0);
     with_credits(&party, &own);
     let piece = |stream, len| vec![pair(own.id.index.into(), stream), len, 0];
-    assert!(party.forge(1, 0, DECK_PIECE, &piece(1, 200), Some(&[1; 100])));
+    assert!(party.forge(1, 0, DECK_PIECE, &piece(1, 400), Some(&[1; 100])));
     party.settle();
-    assert!(party.forge(1, 0, DECK_PIECE, &piece(2, 60), Some(&[1; 10])));
+    assert!(party.forge(1, 0, DECK_PIECE, &piece(2, 160), Some(&[1; 10])));
     ends(&party, "piece of a message that does not fit");
 }
 

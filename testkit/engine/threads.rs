@@ -109,3 +109,44 @@ fn threads_share_a_node_and_each_keeps_its_order() {
         assert!(node.asked.iter().all(|n| n.load(Ordering::Relaxed) == COUNT)); // Relaxed: the threads have ended
     }
 }
+
+/// A wait of one of several threads looks for the next message of its last peer without the inbox's lock.
+#[test]
+fn a_look_without_a_lock_sees_the_next_message_and_nothing_else() {
+    let shape = Shape { threaded: true, ..Shape::new(2, 16) };
+    let zero = || std::array::from_fn(|_| AtomicU32::new(0));
+    let shared: Vec<Shared> = nodes(&shape, &Heap::kit(2, 0))
+        .into_iter()
+        .map(|node| Shared { node, asked: zero(), answered: zero() })
+        .collect();
+    let _watch = super::world::Watchdog::start();
+    for node in &shared {
+        node.node.register(&[(ASK, (ask as *const ()).addr()), (ANSWER, (answer as *const ()).addr())]);
+    }
+    let send = |k| {
+        SHARED.set(&shared[1]);
+        let payload = vec![k as u8; length(k)];
+        // SAFETY: `payload` lives during the call.
+        let source = unsafe { Source::new(payload.as_ptr(), payload.len()) };
+        with_args(0, k, |args| shared[1].node.am.request_medium(0, ASK, source, args)).unwrap();
+        SHARED.set(&shared[0]);
+    };
+    let am = &shared[0].node.am;
+    // Relaxed, all: there is one thread.
+    let left = || am.watch.left.load(Ordering::Relaxed);
+    let asked = || shared[0].asked[0].load(Ordering::Relaxed);
+    send(0);
+    let mut failed = 0;
+    while asked() == 0 || failed == 0 {
+        failed = am.wait_step(failed);
+    }
+    for k in 1..50 {
+        while left() < 2 {
+            am.wait_step(0); // as if the wait had just begun
+        }
+        let before = left();
+        assert_eq!((am.wait_step(0), left(), asked()), (1, before - 1, k), "there is nothing to see");
+        send(k);
+        assert_eq!((am.wait_step(0), asked()), (0, k + 1));
+    }
+}
