@@ -14,9 +14,9 @@ use std::ffi::c_void;
 
 type Token = *mut c_void;
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
 type Passed = u64;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux")))]
 type Passed = i32;
 
 /// An argument as it is passed.
@@ -127,7 +127,7 @@ mod tests {
     }
 
     /// More than registers hold.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
     #[test]
     fn a_handler_that_declares_words_gets_what_was_sent() {
         #[allow(clippy::too_many_arguments)]

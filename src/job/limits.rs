@@ -81,7 +81,10 @@ pub fn asked(size: SegmentSize, nodes: u32) -> u64 {
         Amount::Bytes(bytes) => bytes,
         Amount::Fraction(fraction) => (memory() as f64 * fraction) as u64,
     };
-    if size.for_host { bytes / u64::from(nodes.max(1)) } else { bytes }
+    match size.for_host {
+        true if bytes > 0 => (bytes / u64::from(nodes.max(1))).max(1),
+        _ => bytes,
+    }
 }
 
 fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {

@@ -1,6 +1,6 @@
 //! Which hosts a job has, and how many nodes each may take: from options, files, and the lists of batch systems.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub enum Source {
 type Family = (&'static str, bool);
 
 const FAMILY: [Family; 4] =
-    [("GASNET_SSH_SERVERS", false), ("GASNET_SSH_NODEFILE", true), ("GASNET_NODEFILE", true), ("SSH_SERVERS", false)];
+    [("GASNET_SSH_NODEFILE", true), ("GASNET_SSH_SERVERS", false), ("GASNET_NODEFILE", true), ("SSH_SERVERS", false)];
 
 impl Source {
     /// The hosts, in order, each once. The error says what is wrong, and where.
@@ -45,14 +45,14 @@ impl Source {
             Source::Batch => batch(variable)?.ok_or("there is no list of hosts of Slurm, PBS or LSF")?,
             Source::Family((name, is_file), value) => {
                 let problem = |problem: String| format!("{name}={value}: {problem}");
-                match is_file {
-                    true => file(&std::fs::read_to_string(value).map_err(|error| problem(error.to_string()))?),
-                    false => {
-                        let names = value.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
-                        names.map(entry).collect::<Result<Vec<_>, _>>().map(joined)
-                    }
+                let hosts = match is_file {
+                    true => family_file(&std::fs::read_to_string(value).map_err(|error| problem(error.to_string()))?),
+                    false => family_list(value),
+                };
+                match hosts.map_err(problem)? {
+                    none if none.is_empty() => return Err(problem("no host is named".into())),
+                    hosts => hosts,
                 }
-                .map_err(problem)?
             }
         };
         match hosts.is_empty() {
@@ -149,6 +149,33 @@ fn file(text: &str) -> Result<Vec<Host>, String> {
         hosts.push(host);
     }
     Ok(joined(hosts))
+}
+
+// Other launchers of the family take the names in turn, however often they come round. So a name that is there twice says nothing of slots.
+fn once(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>, String> {
+    let mut seen = HashSet::new();
+    let mut hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+    hosts.retain(|host| seen.insert(host.name.clone()));
+    Ok(hosts)
+}
+
+// Names with blanks or one of `,;/` between, or with a colon, unless a number of slots follows that.
+fn family_list(text: &str) -> Result<Vec<Host>, String> {
+    let words = text.split(|c: char| c.is_whitespace() || ",;/".contains(c)).filter(|word| !word.is_empty());
+    let hosts = words.flat_map(|word| match word.split_once(':') {
+        Some((_, rest)) if !word.starts_with('[') && !rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            word.split(':').filter(|part| !part.is_empty()).map(entry).collect()
+        }
+        _ => vec![entry(word)],
+    });
+    once(hosts)
+}
+
+// The first word of each line is a name; what batch systems write behind it does not count.
+fn family_file(text: &str) -> Result<Vec<Host>, String> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let hosts = (1..).zip(lines).filter_map(|(number, line)| Some((number, line.split_whitespace().next()?)));
+    once(hosts.map(|(number, word)| entry(word).map_err(|problem| format!("line {number}: {problem}"))))
 }
 
 fn batch(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Vec<Host>>, String> {
@@ -322,12 +349,16 @@ mod tests {
         for (name, text, hosts) in [
             ("GASNET_SSH_SERVERS", "h1 h2,h3", "h1:- h2:- h3:-"),
             ("SSH_SERVERS", " h1\th2 ", "h1:- h2:-"),
-            ("GASNET_SSH_SERVERS", "h1, h2:4, h1", "h1:2 h2:4"),
+            ("GASNET_SSH_SERVERS", "h1, h2:4, h1", "h1:- h2:4"),
+            ("GASNET_SSH_SERVERS", "h1:h2;h3/h4\r\n[fe80::1]:2", "h1:- h2:- h3:- h4:- fe80::1:2"),
         ] {
             assert_eq!(show(&source(&[(name, text)]).unwrap().read().unwrap()), hosts, "{text}");
         }
         let both = source(&[("SSH_SERVERS", "no"), ("GASNET_NODEFILE", "/nonsuch"), ("GASNET_SSH_SERVERS", "yes")]);
         assert_eq!(show(&both.unwrap().read().unwrap()), "yes:-", "the first of the list counts");
+        let lines = "h1 4 queue@h1 UNDEFINED\n\n# h9\nh2\nh1\n";
+        assert_eq!(show(&family_file(lines).unwrap()), "h1:- h2:-", "as SGE writes it");
+        assert!(source(&[("SSH_SERVERS", " , ")]).unwrap().read().unwrap_err().starts_with("SSH_SERVERS= , : no host"));
         let missing = source(&[("GASNET_NODEFILE", "/nonsuch")]).unwrap().read().unwrap_err();
         assert!(missing.starts_with("GASNET_NODEFILE=/nonsuch: "), "{missing}");
         let wrong = source(&[("GASNET_SSH_SERVERS", "a -oProxyCommand=x")]).unwrap().read().unwrap_err();
@@ -348,7 +379,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_list_or_an_error(text in "[a-c0-9\\[\\],:() x=#@.\n-]{0,40}") {
-            let _ = (list(&text), file(&text), slurm_counts(&text));
+            let _ = (list(&text), file(&text), slurm_counts(&text), family_file(&text), family_list(&text));
             if let Ok(names) = slurm_names(&text) {
                 prop_assert!(names.iter().all(|name| !name.starts_with('-') && !name.is_empty()));
             }

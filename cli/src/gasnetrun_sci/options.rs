@@ -94,7 +94,7 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
     let hosts = hosts(found, wanted)?;
     let survive = found.get_flag("survive");
     if survive && hosts.is_some() {
-        return Err("--survive works on one host only: leave it out, or --host, -H, -N and GASNET_SSH_SERVERS".into());
+        return Err("--survive works on one host only: leave it out, or --host, -H, -N, and the hosts that the environment names".into());
     }
     let dry = found.get_count("dry-run") > 0;
     let verbose = dry || found.get_count("verbose") > 0 || found.get_count("keep") > 0;
@@ -148,7 +148,9 @@ fn hosts(found: &ArgMatches, wanted: Option<u32>) -> Result<Option<Hosts>, Strin
         (_, Some(file), _) => Some(Source::File(file.into())),
         (_, _, Some(family)) => Some(family),
         _ if wanted.is_some_and(|wanted| wanted > 1) && Source::is_batch() => Some(Source::Batch),
-        _ if place.is_some() => return Err("--place needs hosts: --host, -H, or -N under a batch system".into()),
+        _ if place.is_some() => {
+            return Err("--place needs hosts: --host, -H, GASNET_SSH_SERVERS, or -N under a batch system".into());
+        }
         _ => None,
     };
     Ok(source.map(|source| Hosts { source, place: place.unwrap_or(Place::Block), wanted }))

@@ -77,6 +77,20 @@ fn files_and_batch_systems_name_hosts_too() {
 }
 
 #[test]
+fn hosts_for_other_launchers_of_the_family_count_unless_an_option_names_some() {
+    let named =
+        |options: &[&str]| on(2, options, "join exchange:3 exit:0").with_env("GASNET_SSH_SERVERS", "alpha beta");
+    let outcome = run(named(&["-v"]));
+    assert!(outcome.status == 0 && outcome.err.contains("host alpha: nodes 0,"), "{outcome:?}");
+    assert!(outcome.err.contains("host beta: nodes 1,"), "{outcome:?}");
+    let outcome = run(named(&["-t", "--host", "gamma"]));
+    assert!(outcome.err.contains("host gamma: nodes 0-1,") && !outcome.err.contains("alpha"), "{outcome:?}");
+    let outcome = run(named(&["-t"]).with_env("GASNET_SPAWNFN", "L"));
+    assert!(outcome.status == 0 && !outcome.err.contains("alpha"), "{outcome:?}");
+    expect_line(&run(named(&[]).with_env("GASNET_SSH_NODEFILE", "/nonsuch")), &["GASNET_SSH_NODEFILE=/nonsuch: "]);
+}
+
+#[test]
 fn next_goes_on_from_the_last_job() {
     let state = scratch("state");
     let shown = || {

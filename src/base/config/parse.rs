@@ -78,17 +78,18 @@ pub enum Amount {
 }
 
 impl SegmentSize {
-    /// A memory size, or a number up to 1, the fraction of the host's memory; then perhaps `/P` or `/H`.
+    /// A memory size, or a number with a point and up to 1.0, the fraction of the host's memory; then perhaps `/P` or `/H`. The slash may be
+    /// left out.
     pub fn parse(text: &str) -> Option<SegmentSize> {
-        let (number, per) = text.trim().rsplit_once('/').unwrap_or((text.trim(), "P"));
-        let amount = match number.trim().parse::<f64>() {
-            Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Amount::Fraction(fraction),
-            _ => Amount::Bytes(memory_size(number, 1)?),
+        let text = text.trim();
+        let (for_host, number) = match text.strip_suffix(['H', 'h']) {
+            Some(number) => (true, number),
+            None => (false, text.strip_suffix(['P', 'p']).unwrap_or(text)),
         };
-        let for_host = match per.trim() {
-            "P" | "p" => false,
-            "H" | "h" => true,
-            _ => return None,
+        let number = if number.len() < text.len() { number.trim_end().trim_end_matches('/').trim() } else { text };
+        let amount = match number.parse::<f64>() {
+            Ok(fraction) if number.contains('.') && fraction > 0.0 && fraction <= 1.0 => Amount::Fraction(fraction),
+            _ => Amount::Bytes(memory_size(number, 1)?),
         };
         Some(SegmentSize { amount, for_host })
     }
@@ -192,6 +193,9 @@ mod tests {
             ("0.85", Amount::Fraction(0.85), false),
             (" 0.45/h", Amount::Fraction(0.45), true),
             ("1.0/p", Amount::Fraction(1.0), false),
+            ("0.85H", Amount::Fraction(0.85), true),
+            ("128MB p", bytes(128 << 20), false),
+            ("1", bytes(1), false),
         ] {
             assert_eq!(SegmentSize::parse(text), Some(SegmentSize { amount, for_host }), "{text}");
         }

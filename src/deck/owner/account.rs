@@ -7,8 +7,8 @@ use crate::deck::queue::Queue;
 use crate::deck::turns::Turns;
 use std::collections::HashMap;
 
-/// A sender that asks gets one part in so many of what is free. Once the messages that it has used are one part in so many of the box's
-/// capacity, or their bytes are as many as [`Account::due_bytes`] says, it gets these back unasked.
+/// A sender that asks gets one part in so many of what is free. Once what it has used is one part in so many of the box's capacity, it gets
+/// that back unasked; bytes later, as long as it has enough of them ([`Account::count_retrieved`]).
 pub(super) const PART: u64 = 4;
 
 /// Credits: how many messages, and how many bytes of them.
@@ -49,7 +49,7 @@ pub(super) struct Account {
     pub(super) granted: Credit,
     /// What was retrieved of its messages since it last got credits.
     pub(super) used: Credit,
-    /// As soon as it has used so many bytes, it gets them back unasked: three quarters of those that it had with the last credits.
+    /// As soon as it has used so many bytes, it gets them back unasked, although it has enough of them.
     pub(super) due_bytes: u64,
     /// It gets no credits any more.
     pub(super) is_dead: bool,
@@ -112,7 +112,8 @@ impl Account {
         self.count_retrieved(place, capacity.cost(len), committed, part)
     }
 
-    /// Notes that a message was retrieved that counted for `spent`.
+    /// Notes that a message was retrieved that counted for `spent`. What was used of the bytes is due, too, if there are no credits for another
+    /// message of that length.
     #[inline(always)]
     pub(super) fn count_retrieved(
         &mut self,
@@ -124,7 +125,9 @@ impl Account {
         committed.subtract(spent);
         self.used.messages += spent.messages;
         self.used.bytes += spent.bytes;
-        Payer { place, is_due: self.used.messages >= part.messages || self.used.bytes >= self.due_bytes }
+        let needs_bytes = || self.used.bytes >= part.bytes && self.granted.bytes < spent.bytes;
+        let is_due = self.used.messages >= part.messages || self.used.bytes >= self.due_bytes || needs_bytes();
+        Payer { place, is_due }
     }
 }
 

@@ -26,8 +26,8 @@ fn who_lacks_bytes_alone_gets_no_messages() {
     let mut own = own(2, 1000);
     assert_eq!(own.ask(1, lacks(10), true), Credit { messages: 1, bytes: 500 });
     assert_eq!(own.ask(1, lacks(0), true).messages, 1);
-    let more = own.ask(1, Credit { messages: 0, bytes: 200 }, true);
-    assert_eq!(more, Credit { messages: 0, bytes: 200 }, "although no message is free");
+    let more = own.ask(1, Credit { messages: 0, bytes: 400 }, true);
+    assert_eq!(more, Credit { messages: 0, bytes: 400 }, "although no message is free");
 }
 
 #[test]
@@ -138,17 +138,38 @@ fn the_messages_of_a_sender_go_back_a_quarter_of_the_box_at_a_time() {
 #[test]
 fn the_only_sender_gets_half_of_the_bytes_and_back_what_it_has_used_of_them() {
     let mut own = own(1024, 16 << 20);
-    let long = |own: &mut Own, node| assert!(own.arrived(node, item(4 << 20)));
+    let long = |own: &mut Own, node, bytes| assert!(own.arrived(node, item(bytes)));
     assert_eq!(own.ask(1, lacks(4 << 20), true), Credit { messages: 256, bytes: 8 << 20 });
-    long(&mut own, 1);
+    long(&mut own, 1, 4 << 20);
     assert_eq!(retrieve(&mut own), None, "it has enough for another one");
-    long(&mut own, 1);
+    long(&mut own, 1, 4 << 20);
     assert_eq!(retrieve(&mut own), Some((1, Credit { messages: 2, bytes: 8 << 20 })));
+    for _ in 0..10 {
+        long(&mut own, 1, 5 << 20);
+        assert_eq!(retrieve(&mut own).unwrap().1.bytes, 5 << 20, "it has not enough for another one");
+    }
     assert_eq!(own.ask(2, lacks(1 << 20), true).bytes, 2 << 20, "a quarter of what is free");
-    assert!(own.arrived(2, item(1 << 20)));
+    long(&mut own, 2, 2 << 20);
     assert_eq!(retrieve(&mut own), None);
-    assert!(own.arrived(2, item(1 << 19)));
-    assert_eq!(retrieve(&mut own).unwrap().1.bytes, 3 << 19, "three quarters of what it had");
+    assert_eq!(own.ask(2, lacks(2 << 20), true).bytes, 2 << 20);
+    long(&mut own, 2, 2 << 20);
+    assert_eq!(retrieve(&mut own), None, "that begins to count again when it gets some");
+    // The first one has 8 MiB of credits, and is no longer the only one.
+    for (bytes, back) in [(4, None), (4, Some(8)), (4, Some(0)), (4, Some(4)), (3, None), (1, Some(4))] {
+        long(&mut own, 1, bytes << 20);
+        assert_eq!(retrieve(&mut own).map(|(_, credit)| credit.bytes), back.map(|mib| mib << 20), "{bytes}");
+    }
+}
+
+#[test]
+fn who_asks_for_messages_alone_leaves_bytes_to_others() {
+    for (senders, left) in [(1, 500), (2, 250)] {
+        let mut own = own(1 << 20, 1000);
+        for _ in 0..20 {
+            (1..=senders).for_each(|node| assert!(own.ask(node, lacks(0), true).messages > 0));
+        }
+        assert!(own.ask(3, lacks(left), false).bytes >= left, "{senders}");
+    }
 }
 
 #[test]
