@@ -166,7 +166,8 @@ impl<A: Adapter> Am<A> {
             peer.direct.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
             peer.direct.retired.store(n, Ordering::Relaxed); // Relaxed: as above
         }
-        self.inbox.with(|inbox| inbox.start_at(n));
+        // Without a way nothing was sent (`Peers::sent`), so nothing was answered either.
+        self.inbox.with(|inbox| inbox.start_at(n, |peer| self.peers.known(peer).is_some()));
     }
 
     /// Number of nodes.
