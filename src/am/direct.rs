@@ -268,27 +268,35 @@ impl Watch {
         true
     }
 
-    /// What `gasneti_sci_wait` of the header does, for a wait of one of several threads after `failed` failed steps. `None`: it is time to
-    /// look further. What it sees may be old (see [`Watch`]).
+    /// A look by a wait after `failed` failed steps, as `gasneti_sci_wait` of the header makes it. `waits` says whether there is a message in
+    /// the slot of the next request, or reply if its argument is true. `None`: it is time to look further.
     #[inline(always)]
-    pub fn look(&self, failed: u32) -> Option<Seen> {
-        // Relaxed, all: hints (see `Watch`).
+    pub fn look(&self, failed: u32, waits: impl Fn(bool) -> bool) -> Option<Seen> {
+        // Relaxed: a hint (see `Watch`).
         if failed >= self.spins.load(Ordering::Relaxed) || !self.spend() {
             return None;
         }
-        let waits = |slot: &AtomicPtr<u64>, sequence: &AtomicU16| {
-            // SAFETY: the slot is a word of this node's command region, or the word that was given at first. Both stay mapped, and are
-            // written as atomics.
-            let word = unsafe { AtomicU64::from_ptr(slot.load(Ordering::Relaxed)) };
-            word.load(Ordering::Relaxed) as u16 == sequence.load(Ordering::Relaxed)
-        };
-        Some(if waits(&self.request, &self.request_sequence) {
+        Some(if waits(false) {
             Seen::Request
-        } else if waits(&self.reply, &self.reply_sequence) {
+        } else if waits(true) {
             Seen::Reply
         } else {
             Seen::Nothing
         })
+    }
+
+    /// What `waits` of [`Self::look`] says, for one of several threads. It may be old (see [`Watch`]).
+    #[inline(always)]
+    pub fn waits(&self, is_reply: bool) -> bool {
+        let (slot, sequence) = match is_reply {
+            true => (&self.reply, &self.reply_sequence),
+            false => (&self.request, &self.request_sequence),
+        };
+        // Relaxed, all: hints (see `Watch`).
+        // SAFETY: the slot is a word of this node's command region, or the word that was given at first. Both stay mapped, and are
+        // written as atomics.
+        let word = unsafe { AtomicU64::from_ptr(slot.load(Ordering::Relaxed)) };
+        word.load(Ordering::Relaxed) as u16 == sequence.load(Ordering::Relaxed)
     }
 
     /// Makes the next poll a call of the library. [`Self::grant`] then takes the polls that were left for made: a hint of how long

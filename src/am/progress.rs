@@ -246,7 +246,7 @@ impl<A: Adapter> Am<A> {
     fn look_unguarded(&self, failed: u32) -> Option<Seen> {
         match cfg!(loom) {
             true => None, // the models' regions have no plain words
-            false => self.watch.look(failed),
+            false => self.watch.look(failed, |is_reply| self.watch.waits(is_reply)),
         }
     }
 

@@ -40,17 +40,13 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(super) fn look_watched(&self, am: &Am<A>, failed: u32) -> Option<Seen> {
         let watch = &am.watch;
-        // Relaxed: one thread at a time, as rule 1 of `direct` has it.
-        if failed >= watch.spins.load(Ordering::Relaxed) || !watch.spend() {
-            return None;
-        }
-        let waits = |at: usize, sequence: u16| Slot::at(&self.command, at).look(sequence).is_some();
-        Some(if waits(watch.request_at.get(), watch.request_sequence.load(Ordering::Relaxed)) {
-            Seen::Request
-        } else if waits(watch.reply_at.get(), watch.reply_sequence.load(Ordering::Relaxed)) {
-            Seen::Reply
-        } else {
-            Seen::Nothing
+        watch.look(failed, |is_reply| {
+            let (at, sequence) = match is_reply {
+                true => (&watch.reply_at, &watch.reply_sequence),
+                false => (&watch.request_at, &watch.request_sequence),
+            };
+            // Relaxed: one thread at a time, as rule 1 of `direct` has it.
+            Slot::at(&self.command, at.get()).look(sequence.load(Ordering::Relaxed)).is_some()
         })
     }
 

@@ -106,10 +106,10 @@ const AFTER: &str = "\
 Long options may be written with one dash. The options end at -- or at the program's name, which is searched as a
 path, in the current directory, then in PATH.
 
-Hosts: without -H and --host they are those of the file that GASNET_SSH_NODEFILE names, or in GASNET_SSH_SERVERS, or of the file
-GASNET_NODEFILE, or in SSH_SERVERS, unless GASNET_SPAWNFN is L. Without these all nodes run on this host; but with -N M, M above 1, under Slurm,
-PBS or LSF they run on the first M hosts of the job's list. Slots are filled in order; without slots, or with -N, the nodes are shared evenly. On each host
-the launcher starts an agent, this same program at this same path, with GASNET_SCI_RSH (ssh -o BatchMode=yes); nothing listens,
+Hosts: without -H and --host they are those of the file that GASNET_SSH_NODEFILE names, or in GASNET_SSH_SERVERS, or of the
+file that GASNET_NODEFILE names, or in SSH_SERVERS, unless GASNET_SPAWNFN is L. Without these all nodes run on this host; but
+with -N M, M above 1, under Slurm, PBS or LSF they run on the first M hosts of the job's list. Slots are filled in order;
+without slots, or with -N, the nodes are shared evenly. On each host the launcher starts an agent, this same program at this same path, with GASNET_SCI_RSH (ssh -o BatchMode=yes); nothing listens,
 all goes over stdin and stdout of that command. This host, by its name or as localhost, needs no such command unless
 GASNET_SCI_RSH is set. The program runs in the same directory and with the same environment on all hosts. Where an agent, a host or the
 network fails, the job ends on all hosts; a host that is silent for GASNET_SCI_LINK_TIMEOUT counts as failed, and so does a launcher
