@@ -62,7 +62,7 @@ messages! {
     /// Puts a part of a long message into a mail box.
     DECK_PIECE = 83: Request Medium 6, "piece of a message for a box";
     /// Puts a message that lies in a DECK heap into a mail box.
-    DECK_LOAN = 84: Request Short 8, "loan of a message";
+    DECK_LOAN = 84: Request Short 14, "loan of a message";
     /// Frees a block of this node's DECK heap.
     DECK_BACK = 85: Request Short 2, "return of a loan";
     /// Answers with credits for a mail box.
@@ -186,9 +186,7 @@ impl<E> Library<E> {
     ) {
         let what = MESSAGES.iter().find(|m| m.index == index).map_or("message", |m| m.what);
         self.serve_by(index, N, move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, payload| {
-            // Relaxed: ordered by the Acquire of the look that found the message.
-            let args = std::array::from_fn(|i| words.word(i).load(Ordering::Relaxed));
-            if let Err(error) = handler(am, token, args, payload) {
+            if let Err(error) = handler(am, token, all(words), payload) {
                 failed(what, &error);
             }
         });
@@ -262,6 +260,13 @@ impl<E> Library<E> {
 #[inline(always)]
 pub fn low(word: u64) -> u32 {
     word as u32
+}
+
+/// All words of a message, each read once.
+#[inline(always)]
+pub fn all<const N: usize>(words: Words<'_, ARG_WORDS>) -> [u64; N] {
+    // Relaxed: ordered by the Acquire of the look that found the message.
+    std::array::from_fn(|i| words.word(i).load(Ordering::Relaxed))
 }
 
 /// The second argument of a word.

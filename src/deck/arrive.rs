@@ -29,11 +29,8 @@ impl<A: Adapter> Deck<A> {
     #[inline(always)]
     pub(super) fn line(&self, node: u32, index: u16, len: usize, word: impl Fn(usize) -> u64) {
         self.hand_over(node, index, |own, _| {
-            let store = |message: &mut Message| {
-                self.am.will_send(node); // the thread that waits will probably answer
-                message.fill_line(len, node, &word);
-            };
-            own.deliver(node, len, store, || {
+            let store = |message: &mut Message| message.fill_line(len, node, &word);
+            own.deliver(node, len, Some(store), || {
                 Content::Line([word(0), word(1), word(2), word(3), word(4), word(5), word(6)])
             })
         });
@@ -54,11 +51,8 @@ impl<A: Adapter> Deck<A> {
             return self.arrived(node, index, Item { content, len });
         }
         self.hand_over(node, index, |own, pool| {
-            let store = |message: &mut Message| {
-                self.am.will_send(node); // as for a line
-                message.fill(payload, node);
-            };
-            own.deliver(node, len, store, || copied(pool.take(len)))
+            let store = |message: &mut Message| message.fill(payload, node);
+            own.deliver(node, len, Some(store), || copied(pool.take(len)))
         });
     }
 
@@ -77,6 +71,7 @@ impl<A: Adapter> Deck<A> {
             };
             let granted = match put(own, pool) {
                 Some(Came::Granted(wish, payer)) => {
+                    self.am.will_send(node); // the thread that waits will probably answer
                     retrieved(own, payer, due, self.am);
                     Some(wish)
                 }
@@ -108,10 +103,13 @@ impl<A: Adapter> Deck<A> {
 
     /// A message for the box of this index has come from `node`.
     pub(super) fn arrived(&self, node: u32, index: u16, item: Item) {
-        let mut item = Some(item);
-        self.hand_over(node, index, |own, _| own.queue(node, item.take()?).map(Came::Queued));
+        let (len, mut content) = (item.len, Some(item.content));
+        let store = None::<fn(&mut Message)>;
+        self.hand_over(node, index, |own, _| {
+            own.deliver(node, len, store, || content.take().unwrap_or(Content::Nothing))
+        });
         // A box that is closing has not taken it.
-        if let Some(Item { content: Content::Loan(block), .. }) = item {
+        if let Some(Content::Loan(block)) = content {
             self.owe(node, Due::Back(block.owner, block.offset));
         }
     }

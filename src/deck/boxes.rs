@@ -4,7 +4,7 @@
 
 use super::engine::{Deck, Handle};
 use super::message::Storage;
-use super::messages::{self, Kind};
+use super::messages::{self, NameRequest};
 use super::owner::{Content, Credit, Own};
 use super::state::{Answer, OWNER, Opened, Request};
 use super::waiting::Key;
@@ -32,7 +32,7 @@ impl<A: Adapter> Deck<A> {
             None => self.wait(&[], Until::Forever, open)?,
         };
         if let Some(name) = name
-            && self.ask_for_name(Kind::Add, name, id, Until::Forever)? == Answer::Refused
+            && self.ask_for_name(NameRequest::Add, name, id, Until::Forever)? == Answer::Refused
         {
             self.with(|state| state.close(id));
             self.with(|state| state.closed_by(OWNER, id));
@@ -54,7 +54,7 @@ impl<A: Adapter> Deck<A> {
         if name.is_empty() || name.len() > NAME_MOST {
             return Err(Failure::argument(format!("a name has 1 to {NAME_MOST} bytes")));
         }
-        let kind = if matches!(until, Until::Now) { Kind::Look } else { Kind::Await };
+        let kind = if matches!(until, Until::Now) { NameRequest::Look } else { NameRequest::Await };
         match self.ask_for_name(kind, name, BoxId::from_word(0), until)? {
             Answer::Done(id) => Ok(self.handle(id, false)),
             _ => Err(Failure::Again),
@@ -62,9 +62,9 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Asks the node that has `name`, and waits for its answer. Where that node is lost meanwhile, the next one is asked.
-    fn ask_for_name(&self, kind: Kind, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
+    fn ask_for_name(&self, kind: NameRequest, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
         // Only a name that is waited for may take long; the other answers are on their way.
-        let until = if kind == Kind::Await { until } else { Until::Forever };
+        let until = if kind == NameRequest::Await { until } else { Until::Forever };
         loop {
             let (home, has_settled) = self.home(name, until)?;
             let answer = match self.ask_home(home, kind, name, id, until) {
@@ -76,13 +76,13 @@ impl<A: Adapter> Deck<A> {
             };
             // The answer of a node that has not seen a loss yet: what it knows of a name is the lost node's box.
             let is_doubtful = match answer {
-                Answer::Done(of) => kind != Kind::Remove && self.has_lost(of.owner.into()),
-                _ => kind == Kind::Add && !has_settled,
+                Answer::Done(of) => kind != NameRequest::Remove && self.has_lost(of.owner.into()),
+                _ => kind == NameRequest::Add && !has_settled,
             };
             if !is_doubtful {
                 return Ok(answer);
             }
-            if kind == Kind::Look {
+            if kind == NameRequest::Look {
                 return Ok(Answer::Refused);
             }
             self.await_settled(home, until)?;
@@ -90,10 +90,10 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Asks `home`, and waits for its answer. [`Failure::Peer`]: it is lost.
-    fn ask_home(&self, home: u32, kind: Kind, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
+    fn ask_home(&self, home: u32, kind: NameRequest, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
         let request = self.with(|state| {
-            let request = state.new_request(home, kind == Kind::Await);
-            if kind == Kind::Add {
+            let request = state.new_request(home, kind == NameRequest::Await);
+            if kind == NameRequest::Add {
                 state.dead.naming.insert(id, request);
             }
             request
@@ -116,7 +116,7 @@ impl<A: Adapter> Deck<A> {
             }
         });
         if matches!(answer, Err(Failure::TimedOut | Failure::Again)) {
-            match messages::name(self, home, Kind::Forget, request, id, name, Flags::NONE) {
+            match messages::name(self, home, NameRequest::Forget, request, id, name, Flags::NONE) {
                 Err(error) if !error.is_lost() => return Err(error.into()),
                 _ => {}
             }
@@ -151,7 +151,7 @@ impl<A: Adapter> Deck<A> {
         {
             self.waiting.wake_all(Key::Box(id.index)); // other threads that wait there learn that it is gone
             if let Some(name) = &own.name {
-                self.ask_for_name(Kind::Remove, name, id, Until::Forever)?;
+                self.ask_for_name(NameRequest::Remove, name, id, Until::Forever)?;
             }
             let senders = own.senders().to_vec();
             self.discard(own)?;

@@ -6,20 +6,26 @@
 #![allow(unsafe_code)] // clients' memory, blocks of DECK heaps, locks of the client's thread mode
 
 use super::dead::Losses;
+use super::heap::Heap;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
 use super::pace::Pace;
-use super::post::LENT;
+use super::post::UNDER_LOCK;
 use super::state::State;
 use super::waiting::{Key, Waiting};
-use super::{BoxId, Failure, LINE_MOST, Outcome, Until};
+use super::{BoxId, Failure, Outcome, Until};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
-use crate::sci::Adapter;
+use crate::am::region::LINE;
+use crate::sci::{Adapter, hint};
 use crate::sync::{AtomicU64, Locked, ModeLock, Ordering};
 use crate::verbs::Flags;
 use std::cell::RefCell;
 use std::sync::OnceLock;
+
+/// So many bytes of a small block are claimed when it comes back: the peer has read at least its first line, and the next message will be copied
+/// there. 1 KiB one way takes 196 instead of 221 ns (2026-11, EPYC VM).
+const CLAIMED: usize = 1 << 10;
 
 /// Where a node's heap lies in this process.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +64,6 @@ pub struct Deck<A: Adapter> {
     pub(super) am: &'static Am<A>,
     /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
     pub limit: usize,
-    /// Messages of fewer bytes are not lent (`post_now`).
-    pub(super) under_one_lock: usize,
     pub(super) most_boxes: usize,
     heap: Region,
     connect: Connect,
@@ -119,7 +123,6 @@ impl<A: Adapter> Deck<A> {
         Deck {
             am,
             limit,
-            under_one_lock: limit.clamp(LINE_MOST + 1, LENT),
             most_boxes: boxes,
             heap,
             connect,
@@ -207,12 +210,17 @@ impl<A: Adapter> Deck<A> {
 
     /// A block of this node's heap.
     pub(super) fn block(&self, len: usize) -> Option<Block> {
+        self.with(|state| self.block_of(&mut state.heap, len))
+    }
+
+    /// As [`Self::block`]; the caller has the lock.
+    #[inline(always)]
+    pub(super) fn block_of(&self, heap: &mut Heap, len: usize) -> Option<Block> {
         let len = len.max(LEAST);
-        let (offset, _) = match self.holders(self.me()) {
-            None => self.with(|state| state.heap.take(len))?,
-            // Under one lock: what is said of a free block may be that a dead node has it.
-            Some(holders) => self.with(|state| state.heap.take(len).inspect(|(at, _)| holders.keep(*at, self.me())))?,
-        };
+        let (offset, _) = heap.take(len)?;
+        if let Some(holders) = self.holders(self.me()) {
+            holders.keep(offset, self.me()); // under the lock: what is said of a free block may be that a dead node has it
+        }
         Some(Block { owner: self.me(), offset, len, at: (self.heap.at + offset) as *mut u8 })
     }
 
@@ -229,13 +237,17 @@ impl<A: Adapter> Deck<A> {
 
     /// A block of this node's heap is free. `from` says so.
     pub(super) fn came_back(&self, from: u32, offset: usize) {
-        if !self.with(|state| state.heap.give(offset)) {
+        let Some(len) = self.with(|state| state.heap.give(offset)) else {
             match from == self.me() {
                 true => {
                     crate::base::fatal(format_args!("DECK: a block of this node was given back twice, once by a peer"))
                 }
                 false => corrupt(from, "block that is not in use"),
             }
+        };
+        if len <= UNDER_LOCK && from != self.me() {
+            let lines = (0..len.min(CLAIMED)).step_by(LINE);
+            lines.for_each(|at| hint::claim((self.heap.at + offset + at) as *const u8));
         }
     }
 

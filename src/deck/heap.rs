@@ -64,12 +64,10 @@ impl Heap {
         Some(at)
     }
 
-    /// The block at `at` is free. False: there is none in use.
+    /// The block at `at` is free. Returns its bytes; `None`: there is none in use.
     #[must_use]
-    pub fn give(&mut self, at: usize) -> bool {
-        let Some(units) = self.used.get_mut(at / UNIT).filter(|units| **units > 0 && at.is_multiple_of(UNIT)) else {
-            return false;
-        };
+    pub fn give(&mut self, at: usize) -> Option<usize> {
+        let units = self.used.get_mut(at / UNIT).filter(|units| **units > 0 && at.is_multiple_of(UNIT))?;
         let len = std::mem::take(units) as usize * UNIT;
         self.in_use -= 1;
         if self.apart.len() == APART {
@@ -77,7 +75,7 @@ impl Heap {
             self.merge(at, len);
         }
         self.apart.push((at, len));
-        true
+        Some(len)
     }
 
     /// These bytes are a free range, or a part of one.
@@ -118,10 +116,10 @@ mod tests {
         assert!(heap.take(1).is_none() && heap.in_use() == 10);
         assert!(taken.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{taken:?}");
         for at in [1, 0, 4, 3, 2, 9, 7, 8, 5, 6] {
-            assert!(heap.give(taken[at].0));
+            assert!(heap.give(taken[at].0).is_some());
         }
-        assert!(!heap.give(0), "it is free");
-        assert!(!heap.give(1) && !heap.give(usize::MAX), "no block begins there");
+        assert!(heap.give(0).is_none(), "it is free");
+        assert!(heap.give(1).is_none() && heap.give(usize::MAX).is_none(), "no block begins there");
         assert_eq!(heap.take(10 * UNIT), Some((0, 10 * UNIT)), "one range again");
         assert!(heap.take(usize::MAX).is_none());
     }
@@ -130,12 +128,12 @@ mod tests {
     fn the_block_that_came_back_last_is_taken_or_else_the_lowest_that_fits() {
         let mut heap = Heap::new(8 * UNIT);
         let [a, b, c] = [UNIT, 2 * UNIT, UNIT].map(|len| heap.take(len).unwrap().0);
-        assert!(heap.give(a) && heap.give(c));
+        assert!(heap.give(a).is_some() && heap.give(c).is_some());
         assert_eq!(heap.take(UNIT), Some((c, UNIT)), "it is in the cache");
-        assert!(heap.give(b));
+        assert!(heap.give(b).is_some());
         assert_eq!(heap.take(4 * UNIT), Some((4 * UNIT, 4 * UNIT)));
         assert_eq!(heap.take(3 * UNIT), Some((0, 3 * UNIT)), "of two blocks");
-        assert!(heap.give(c) && heap.take(UNIT).is_some());
+        assert!(heap.give(c).is_some() && heap.take(UNIT).is_some());
     }
 
     proptest! {
@@ -147,8 +145,8 @@ mod tests {
             for (len, which) in steps {
                 if len == 0 && !taken.is_empty() {
                     let (at, _) = taken.swap_remove(which % taken.len());
-                    prop_assert!(heap.give(at));
-                    prop_assert!(!heap.give(at));
+                    prop_assert!(heap.give(at).is_some());
+                    prop_assert!(heap.give(at).is_none());
                 } else if let Some((at, size)) = heap.take(len * UNIT) {
                     prop_assert!(size >= len * UNIT && at + size <= UNITS * UNIT);
                     prop_assert!(taken.iter().all(|(other, n)| at + size <= *other || other + n <= at));
@@ -157,7 +155,7 @@ mod tests {
                 prop_assert_eq!(heap.in_use(), taken.len());
                 prop_assert_eq!(heap.used().count(), taken.len());
             }
-            taken.iter().for_each(|(at, _)| assert!(heap.give(*at)));
+            taken.iter().for_each(|(at, _)| assert!(heap.give(*at).is_some()));
             prop_assert_eq!(heap.take(UNITS * UNIT), Some((0, UNITS * UNIT)));
         }
     }

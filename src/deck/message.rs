@@ -139,7 +139,7 @@ impl Message {
         // Volatile, so that each word is a load of its own: a larger one would wait until what the program has just stored there in smaller
         // pieces is in the cache.
         // SAFETY: blocks have `LEAST` bytes or more, and begin at multiples of 16: `Bytes` are words of 16, blocks of this node's heap begin
-        // at multiples of `UNIT`, and `Deck::reach` refuses others of peers.
+        // at multiples of `UNIT`, and `loan_came` refuses others of peers.
         let word = |i: usize| unsafe { at.wrapping_add(i).read_volatile() };
         [word(0), word(1), word(2), word(3), word(4), word(5), word(6)]
     }

@@ -5,13 +5,13 @@
 //! | `LINE` | the bytes; in the upper half of the last word the index of the box, and how many bytes count |
 //! | `BODY` | index; the payload is the message |
 //! | `PIECE` | index, thread; bytes of the message; place of the payload in it |
-//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block |
+//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block; zeros, so that it is sent as a `LINE` is |
 //! | `BACK` | place of the block |
 //! | `ASK` | box; bytes that are needed, then a bit if a message is, then [`Ask`] in two bits; messages that go back; bytes that do |
 //! | `GRANT`, `MORE` | box; messages, and whether the box is gone; bytes; capacity |
 //! | `RECALL`, `GONE`, `FORGOT` | box |
 //! | `RETURNED` | box; messages; bytes |
-//! | `NAME` | [`Kind`], request; box; the payload is the name |
+//! | `NAME` | [`NameRequest`], request; box; the payload is the name |
 //! | `NAMED` | request, whether it is refused, or waits; box |
 //! | `FOUND` | request; box |
 //!
@@ -19,18 +19,20 @@
 
 #![allow(unsafe_code)] // arguments, payloads
 
+mod naming;
+
+pub use self::naming::{NameRequest, found, name};
 use super::engine::Deck;
+use super::heap::UNIT;
 use super::message::{Block, LEAST, Message};
-use super::names::{self, Nonsense};
 use super::owner::{Content, Credit, Item};
 use super::sender::{Need, Word};
-use super::state::{Answer, Due};
 use super::waiting::Key;
-use super::{BoxId, LINE_MOST, LINE_WORDS, NAME_MOST};
+use super::{BoxId, LINE_MOST, LINE_WORDS};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::am::library as form;
-use crate::am::library::{Library, high, low};
+use crate::am::library::{Library, all, high, low};
 use crate::am::source::{Args, Source};
 use crate::base::error::Error;
 use crate::sci::Adapter;
@@ -58,28 +60,10 @@ pub enum Ask {
     Try = 3,
 }
 
-/// What is asked of a node that has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Kind {
-    /// The name is that of a new box.
-    Add = 0,
-    /// Whose is it?
-    Look = 1,
-    /// Whose is it, once it is there?
-    Await = 2,
-    /// Nobody waits for that any more.
-    Forget = 3,
-    /// The box is gone.
-    Remove = 4,
-}
-
 const ASK_SHIFT: u32 = 62;
 const NEEDS_MESSAGE_SHIFT: u32 = 61;
 const WAITS_SHIFT: u32 = 33;
 const GONE: u64 = 1 << 32;
-const REFUSED: u32 = 1;
-const WAITS: u32 = 2;
 
 fn args(words: &[u64], count: usize) -> Args<'_> {
     debug_assert!(words.len() == count.div_ceil(2));
@@ -164,24 +148,44 @@ pub fn piece<A: Adapter>(
 
 /// Lends a block, of which `len` bytes count.
 pub fn loan<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, flags: Flags) -> Result<bool, Error> {
-    let (am, owner) = (deck.am, u32::from(id.owner));
-    let words = [pair(id.index.into(), block.owner), block.offset as u64, len as u64, block.len as u64];
-    if owner == am.me() {
-        loan_came(deck, owner, words);
+    if u32::from(id.owner) == deck.am.me() {
+        loan_came(deck, id.owner.into(), loan_words((id, block, len)));
         return Ok(true);
     }
+    loan_to_peer(deck, id, block, len, flags)
+}
+
+/// As [`loan`], for a box of another node.
+#[inline(always)]
+pub(super) fn loan_to_peer<A: Adapter>(
+    deck: &Deck<A>,
+    id: BoxId,
+    block: &Block,
+    len: usize,
+    flags: Flags,
+) -> Result<bool, Error> {
+    let owner = u32::from(id.owner);
     deck.passing(owner, block, flags, |flags| {
-        am.send_short(owner, form::DECK_LOAN, args(&words, 8), for_box(id, flags))
+        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), loan_words, (id, block, len))
     })
 }
 
-fn loan_came<A: Adapter>(deck: &Deck<A>, source: u32, [head, offset, len, block]: [u64; 4]) {
+#[inline(always)]
+fn loan_words((id, block, len): (BoxId, &Block, usize)) -> [u64; LINE_WORDS] {
+    [pair(id.index.into(), block.owner), block.offset as u64, len as u64, block.len as u64, 0, 0, 0]
+}
+
+fn loan_came<A: Adapter>(deck: &Deck<A>, source: u32, [head, offset, len, block, ..]: [u64; LINE_WORDS]) {
     let (offset, len, block) = (offset as usize, len as usize, block as usize);
     if len > block || block < LEAST {
         corrupt(source, "message longer than its block, or a block of too few bytes");
     }
     if high(head) >= deck.nodes() {
         corrupt(source, "block of a node that does not exist");
+    }
+    // Of any heap: all have the same length.
+    if offset.checked_add(block).is_none_or(|end| end > deck.heap_len()) || !offset.is_multiple_of(UNIT) {
+        corrupt(source, "block outside its heap");
     }
     // Where it lies here is found out by the call that retrieves it: to map a heap takes system calls.
     let block = Block { owner: high(head), offset, len: block, at: std::ptr::null_mut() };
@@ -195,7 +199,7 @@ pub fn back<A: Adapter>(deck: &Deck<A>, node: u32, offset: usize, flags: Flags) 
         deck.came_back(node, offset);
         return Ok(true);
     }
-    match deck.am.send_short(node, form::DECK_BACK, args(&[offset as u64], 2), flags) {
+    match deck.am.send_short_to_peer(node, form::DECK_BACK, args(&[offset as u64], 2), flags) {
         Err(error) if error.is_lost() => Ok(true), // nobody needs it any more
         sent => sent,
     }
@@ -271,44 +275,6 @@ pub fn forgot<A: Adapter>(deck: &Deck<A>, id: BoxId) -> Result<bool, Error> {
     deck.am.send_short(owner, form::DECK_FORGOT, args(&[id.word()], 2), Flags::IMMEDIATE)
 }
 
-/// Asks `home` about a name.
-pub fn name<A: Adapter>(
-    deck: &Deck<A>,
-    home: u32,
-    kind: Kind,
-    request: u32,
-    id: BoxId,
-    name: &[u8],
-    flags: Flags,
-) -> Result<bool, Error> {
-    if home == deck.am.me() {
-        let (status, id) = asked_for(deck, home, kind as u32, request, id.word(), name);
-        named(deck, home, request, status, id);
-        return Ok(true);
-    }
-    // SAFETY: readable during the call.
-    let name = unsafe { Source::new(name.as_ptr(), name.len()) };
-    deck.am.send_medium(home, form::DECK_NAME, name, args(&[pair(kind as u32, request), id.word()], 4), flags)
-}
-
-fn named<A: Adapter>(deck: &Deck<A>, source: u32, request: u32, status: u32, id: BoxId) {
-    match status {
-        0 => deck.answered(source, request, Answer::Done(id)),
-        REFUSED => deck.answered(source, request, Answer::Refused),
-        WAITS => deck.answered(source, request, Answer::Waits),
-        _ => corrupt(source, "answer about a name that does not exist"),
-    }
-}
-
-/// Answers a request for a name that is there now.
-pub fn found<A: Adapter>(deck: &Deck<A>, node: u32, request: u32, id: BoxId) -> Result<bool, Error> {
-    if node == deck.am.me() {
-        deck.answered(node, request, Answer::Done(id));
-        return Ok(true);
-    }
-    deck.am.send_short(node, form::DECK_FOUND, args(&[request.into(), id.word()], 4), Flags::IMMEDIATE)
-}
-
 /// Registers the handlers. No message comes before all nodes have their engines.
 pub fn register<A: Adapter>(library: &mut Library<Am<A>>, place: &Place<A>) {
     let deck = |place: &Place<A>| {
@@ -317,7 +283,7 @@ pub fn register<A: Adapter>(library: &mut Library<Am<A>>, place: &Place<A>) {
     };
     take_messages(library, &deck(place));
     take_credits(library, &deck(place));
-    take_names(library, &deck(place));
+    naming::take_names(library, &deck(place));
 }
 
 fn take_messages<A: Adapter>(
@@ -341,14 +307,13 @@ fn take_messages<A: Adapter>(
         Ok(())
     });
     let to = deck.clone();
-    library.on(form::DECK_LOAN, move |_, token, words: [u64; 4], _| {
-        loan_came(to(token.source()), token.source(), words);
-        Ok(())
+    library.on_unanswered::<LINE_WORDS>(form::DECK_LOAN, move |_, source, words| {
+        loan_came(to(source), source, all(words))
     });
     let to = deck.clone();
-    library.on(form::DECK_BACK, move |_, token, [offset], _| {
-        to(token.source()).came_back(token.source(), offset as usize);
-        Ok(())
+    library.on_unanswered::<1>(form::DECK_BACK, move |_, source, words| {
+        let [offset] = all(words);
+        to(source).came_back(source, offset as usize);
     });
 }
 
@@ -416,72 +381,4 @@ fn owned(source: u32, word: u64) -> BoxId {
         corrupt(source, "message about another node's box");
     }
     id
-}
-
-fn take_names<A: Adapter>(
-    library: &mut Library<Am<A>>,
-    deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
-) {
-    let to = deck.clone();
-    library.on(form::DECK_NAME, move |am, token, [head, id], name| {
-        let (source, deck) = (token.source(), to(token.source()));
-        if name.is_empty() || name.len() > NAME_MOST {
-            corrupt(source, "name of a length that no name has");
-        }
-        let mut bytes = [0; NAME_MOST];
-        // SAFETY: there is room for as many.
-        unsafe { name.move_to(bytes.as_mut_ptr()) };
-        let (status, id) = asked_for(deck, source, low(head), high(head), id, &bytes[..name.len()]);
-        am.reply_short(token, form::DECK_NAMED, args(&[pair(high(head), status), id.word()], 4))
-    });
-    let to = deck.clone();
-    library.on(form::DECK_NAMED, move |_, token, [head, id], _| {
-        named(to(token.source()), token.source(), low(head), high(head), BoxId::from_word(id));
-        Ok(())
-    });
-    let to = deck.clone();
-    library.on(form::DECK_FOUND, move |_, token, [request, id], _| {
-        to(token.source()).answered(token.source(), low(request), Answer::Done(BoxId::from_word(id)));
-        Ok(())
-    });
-}
-
-/// `source` asks about `name`. Returns the status, and the box.
-fn asked_for<A: Adapter>(deck: &Deck<A>, source: u32, kind: u32, request: u32, id: u64, name: &[u8]) -> (u32, BoxId) {
-    let id = BoxId::from_word(id);
-    // In a job that survives, this node may be asked instead of a lost one whose loss it has not seen yet.
-    if !deck.survives() && names::home(name, deck.nodes()) != deck.am.me() {
-        corrupt(source, "request about a name that another node has");
-    }
-    let nonsense = |nonsense: Nonsense| -> ! { corrupt(source, nonsense.0) };
-    let (status, waiting) = deck.with(|state| {
-        let names = &mut state.names;
-        match kind {
-            kind if kind == Kind::Add as u32 => {
-                match names.add(name, owned(source, id.word())).unwrap_or_else(|error| nonsense(error)) {
-                    Some(waiting) => ((0, id), waiting),
-                    None => ((REFUSED, id), Vec::new()),
-                }
-            }
-            kind if kind == Kind::Look as u32 || kind == Kind::Await as u32 => match names.find(name) {
-                Some(id) => ((0, id), Vec::new()),
-                None if kind == Kind::Look as u32 => ((REFUSED, id), Vec::new()),
-                None => {
-                    names.wait(name, source, request).unwrap_or_else(|error| nonsense(error));
-                    ((WAITS, id), Vec::new())
-                }
-            },
-            kind if kind == Kind::Forget as u32 => {
-                names.forget(name, source, request);
-                ((REFUSED, id), Vec::new())
-            }
-            kind if kind == Kind::Remove as u32 => {
-                names.remove(name, owned(source, id.word()));
-                ((0, id), Vec::new())
-            }
-            _ => corrupt(source, "request about a name that does not exist"),
-        }
-    });
-    waiting.iter().for_each(|(node, request)| deck.owe(source, Due::Found(*node, *request, id)));
-    status
 }

@@ -16,7 +16,7 @@ pub(super) use self::account::Payer;
 use self::account::{Account, PART};
 use super::message::{Block, Bytes, Message, Storage};
 use super::turns::Turns;
-use super::wish::Listed;
+use super::wish::{Accepts, Listed};
 use super::{BoxId, LINE_WORDS};
 use std::collections::VecDeque;
 
@@ -40,17 +40,6 @@ pub struct Item {
     pub content: Content,
     /// How many count.
     pub len: usize,
-}
-
-/// What has come out of a box.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Nothing.
-    Nothing,
-    /// A short message, which is in the message that was to be filled.
-    Filled,
-    /// What is in [`Retrieved`].
-    Taken,
 }
 
 /// A message that was taken out of a box, and its sender. It is a place of its own, so that short messages do not move through it.
@@ -322,15 +311,15 @@ impl Own {
         spends
     }
 
-    /// A message of `len` bytes of `node` has come. If a thread waits for it, `store` puts it where that thread wants it. Else `content` makes
-    /// what goes into the queue. `None`: the node has no credit for it.
+    /// A message of `len` bytes of `node` has come. If a thread waits for it, `store` puts it where that thread wants it, if there is a `store` and
+    /// the message has the room. Else `content` makes what the thread gets, or what goes into the queue. `None`: the node has no credit for it.
     #[must_use]
     #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         node: u32,
         len: usize,
-        store: impl FnOnce(&mut Message),
+        store: Option<impl FnOnce(&mut Message)>,
         content: impl FnOnce() -> Content,
     ) -> Option<Came> {
         let place = self.place(node);
@@ -342,25 +331,19 @@ impl Own {
         if let Some(wish) = self.wish
             && self.turns.is_empty()
             // SAFETY: listed wishes live, and the caller has the lock of the state.
-            && unsafe { wish.takes(len) }
+            && let Some(accepts) = unsafe { wish.accepts(len) }
         {
             self.wish = None;
             let payer = account.count_retrieved(place, spent, &mut self.committed, &self.part);
-            // SAFETY: as above.
-            unsafe { wish.grant(store) };
+            match (accepts, store) {
+                // SAFETY: as above.
+                (Accepts::Bytes, Some(store)) => unsafe { wish.grant(store) },
+                // SAFETY: as above.
+                _ => unsafe { wish.grant_item(node, Item { content: content(), len }) },
+            }
             return Some(Came::Granted(wish, payer));
         }
         Some(Came::Queued(account.append(&mut self.turns, place, len, content)))
-    }
-
-    /// As [`Self::deliver`], but always into the queue. Returns whether the box was empty.
-    #[must_use]
-    pub(super) fn queue(&mut self, node: u32, item: Item) -> Option<bool> {
-        let Item { content, len } = item;
-        let place = self.place(node);
-        let spent = self.capacity.cost(len);
-        let account = &mut self.accounts[place];
-        account.spend(spent).then(|| account.append(&mut self.turns, place, len, || content))
     }
 
     /// A piece of a message of thread `stream` of `node`: `put` stores it at the address that it gets. `None`: more will come.
@@ -407,20 +390,20 @@ impl Own {
         self.accounts[place].items.first().map(|item| item.len)
     }
 
-    /// Takes the next message out: a short one into `message`, if it has the room, another one into `retrieved`. Returns whose it was, too.
+    /// Takes the next message out: a short one into `message`, if it has the room, another one into `retrieved`. Returns whose it was.
     /// The next sender has its turn.
     #[inline(always)]
-    pub(super) fn next(&mut self, message: &mut Message, retrieved: &mut Retrieved) -> (Next, Option<Payer>) {
+    pub(super) fn next(&mut self, message: &mut Message, retrieved: &mut Retrieved) -> Option<Payer> {
         if let Some(payer) = self.next_line(message) {
-            return (Next::Filled, Some(payer));
+            return Some(payer);
         }
-        let Some(place) = self.turns.first() else { return (Next::Nothing, None) };
+        let place = self.turns.first()?;
         let account = &mut self.accounts[place];
-        let Some(item) = account.items.first() else { return (Next::Nothing, None) };
+        let item = account.items.first()?;
         let (len, item) = (item.len, std::mem::take(item));
         *retrieved = Some((account.node, item));
         let Own { turns, committed, capacity, part, .. } = self;
-        (Next::Taken, Some(account.drop_first(turns, place, len, committed, capacity, part)))
+        Some(account.drop_first(turns, place, len, committed, capacity, part))
     }
 
     /// Takes the next message out, if it is a short one that `message` has the room for. Returns whose it was.

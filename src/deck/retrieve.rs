@@ -6,7 +6,7 @@
 
 use super::engine::{Deck, Handle};
 use super::message::{Block, Bytes, LEAST, Message, Storage};
-use super::owner::{Content, Item, Next, Retrieved};
+use super::owner::{Content, Item, Retrieved};
 use super::pace::Kind;
 use super::waiting::Key;
 use super::wish::Wish;
@@ -40,13 +40,11 @@ impl<A: Adapter> Deck<A> {
     #[inline(never)]
     fn retrieve_any(&self, id: BoxId, message: &mut Message, until: Until) -> Outcome<()> {
         let mut taken = None;
-        match self.with(|state| state.next(id, message, &mut taken, self.am))? {
-            Next::Nothing => self.await_next(id, message, until),
-            next => {
-                self.look_after_others(Kind::Retrieval);
-                self.finish(message, next, taken)
-            }
+        if !self.with(|state| state.next(id, message, &mut taken, self.am))? {
+            return self.await_next(id, message, until);
         }
+        self.look_after_others(Kind::Retrieval);
+        self.finish(message, taken)
     }
 
     /// Takes a message out of the box.
@@ -57,12 +55,9 @@ impl<A: Adapter> Deck<A> {
         Ok(message)
     }
 
-    /// Makes what was taken out of the box the content of `message`, unless `next` says that it is there already.
+    /// Makes what was taken out of the box the content of `message`; `None`: it is there already.
     #[inline(always)]
-    fn finish(&self, message: &mut Message, next: Next, taken: Retrieved) -> Outcome<()> {
-        if next == Next::Filled {
-            return Ok(());
-        }
+    fn finish(&self, message: &mut Message, taken: Retrieved) -> Outcome<()> {
         match taken {
             Some((source, item)) => self.fill(message, source, item),
             None => Ok(()),
@@ -71,48 +66,51 @@ impl<A: Adapter> Deck<A> {
 
     /// Waits for the next message.
     fn await_next(&self, id: BoxId, message: &mut Message, until: Until) -> Outcome<()> {
-        let mut taken = None;
         if let Some(failure) = until.over() {
+            let mut taken = None;
             self.am.poll();
-            return match self.with(|state| state.next(id, message, &mut taken, self.am))? {
-                Next::Nothing => Err(failure),
-                next => {
-                    self.send_dues();
-                    self.finish(message, next, taken)
-                }
-            };
+            if !self.with(|state| state.next(id, message, &mut taken, self.am))? {
+                return Err(failure);
+            }
+            self.send_dues();
+            return self.finish(message, taken);
         }
         let wish = Wish::new(message);
         let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
-        let next = self.wait(&keys, until, || self.look_for(id, &wish, &mut taken));
-        // `next` is looked at last: it was stored byte by byte a moment ago, and a wider load has to wait for that.
-        if !wish.is_granted() && next.is_err() {
+        let waited = self.wait(&keys, until, || self.look_for(id, &wish));
+        if !wish.is_granted() && waited.is_err() {
             self.with(|state| state.forget(id, wish.listed())); // it may be granted in the last moment
         }
-        if wish.is_granted() {
-            return Ok(());
+        if !wish.is_granted() {
+            waited?;
         }
-        self.finish(message, next?, taken)
+        self.finish(message, wish.into_taken())
     }
 
     /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
     #[inline(always)]
-    fn look_for(&self, id: BoxId, wish: &Wish, taken: &mut Retrieved) -> Outcome<Option<Next>> {
+    fn look_for(&self, id: BoxId, wish: &Wish) -> Outcome<Option<()>> {
         if wish.is_granted() {
-            return Ok(Some(Next::Filled));
+            return Ok(Some(()));
         }
+        self.look_in_box(id, wish)
+    }
+
+    /// The rest of [`Self::look_for`].
+    #[inline(never)]
+    fn look_in_box(&self, id: BoxId, wish: &Wish) -> Outcome<Option<()>> {
         self.with(|state| {
             if wish.is_granted() {
-                return Ok(Some(Next::Filled)); // by another thread, meanwhile
+                return Ok(Some(())); // by another thread, meanwhile
             }
             // SAFETY: under the lock.
-            let next = state.next(id, unsafe { wish.message() }, taken, self.am)?;
-            if next == Next::Nothing {
-                state.own(id)?.wish.get_or_insert(wish.listed());
-                return Ok(None);
+            let (message, taken) = unsafe { wish.places() };
+            let found = state.next(id, message, taken, self.am)?;
+            match found {
+                true => state.forget(id, wish.listed()),
+                false => _ = state.own(id)?.wish.get_or_insert(wish.listed()),
             }
-            state.forget(id, wish.listed());
-            Ok(Some(next))
+            Ok(found.then_some(()))
         })
     }
 
@@ -160,13 +158,9 @@ impl<A: Adapter> Deck<A> {
         Ok(())
     }
 
-    /// The first byte of a block that `from` says is there.
+    /// The first byte of a block that `from` has lent. It lies inside its heap: `messages::loan_came` has seen to that.
     fn reach(&self, from: u32, block: &Block) -> *mut u8 {
-        let region = if block.owner < self.am.nodes() { self.region(block.owner) } else { None };
-        let Some(region) = region else { corrupt(from, "block of a heap that cannot be reached") };
-        if block.offset.checked_add(block.len).is_none_or(|end| end > region.len) || !block.offset.is_multiple_of(16) {
-            corrupt(from, "block outside its heap");
-        }
+        let Some(region) = self.region(block.owner) else { corrupt(from, "block of a heap that cannot be reached") };
         (region.at + block.offset) as *mut u8
     }
 

@@ -6,7 +6,7 @@ use super::dead::Dead;
 use super::heap::Heap;
 use super::message::{Bytes, Message};
 use super::names::Names;
-use super::owner::{Credit, Next, Own, Payer, Retrieved};
+use super::owner::{Credit, Own, Payer, Retrieved};
 use super::pool::Pool;
 use super::sender::{Sender, Taken};
 use super::wish::Listed;
@@ -397,7 +397,7 @@ impl State {
         Some(sender.id)
     }
 
-    /// Takes the next message out of the box, as [`Own::next`]. A fixed message must be large enough for it.
+    /// Takes the next message out of the box, as [`Own::next`]; false: there is none. A fixed message must be large enough for it.
     #[inline(always)]
     pub(super) fn next<A: Adapter>(
         &mut self,
@@ -405,17 +405,15 @@ impl State {
         message: &mut Message,
         taken_out: &mut Retrieved,
         am: &Am<A>,
-    ) -> Outcome<Next> {
+    ) -> Outcome<bool> {
         let State { boxes, due, .. } = self;
         let Some(own) = open_box(boxes, id) else { return Err(Failure::Gone) };
         if message.fixed && own.first().is_some_and(|first| first > message.capacity) {
             return Err(Failure::Truncated);
         }
-        let (next, payer) = own.next(message, taken_out);
-        if let Some(payer) = payer {
-            leave_queue(own, payer, due, am);
-        }
-        Ok(next)
+        let Some(payer) = own.next(message, taken_out) else { return Ok(false) };
+        leave_queue(own, payer, due, am);
+        Ok(true)
     }
 
     /// As [`Self::next`], but only a short message that is there, and for which `message` has the room.

@@ -1,32 +1,37 @@
 //! A thread that waits for a message of a box, and where the message is to go.
 //!
-//! A `LINE` or a `BODY` that comes while the box is empty is stored where the waiting thread wants it. The handler
-//! does that, under the lock of the state. So it does not go through the box's queue, and the thread needs no lock to find it. With `Deck::post_now` a message of 8 bytes
-//! takes 201 instead of 232 ns one way in SEQ, 219 instead of 245 in PAR (2026-11, Xeon VM).
+//! A message that comes while the box is empty does not go through the box's queue, and the waiting thread needs no lock to find it: the handler
+//! stores a `LINE` or a `BODY` where the thread wants it, and what else comes in the wish, both under the lock of the state. With
+//! `Deck::post_now` a message of 8 bytes takes 201 instead of 232 ns one way in SEQ, 219 instead of 245 in PAR (2026-11, Xeon VM).
 //!
 //! Rules:
 //! 1. The thread lists its wish at the box, and takes it out, under the lock. The wish lives until it is out.
 //! 2. Who grants a wish holds the lock, takes it out first, and says `granted` last.
-//! 3. While the wish is listed, the thread touches the message under the lock only.
+//! 3. While the wish is listed, the thread touches the message, and what was taken, under the lock only.
 //!
 //! Must not know: boxes, credits, how threads are woken.
 
 #![allow(unsafe_code)] // the message of another thread
 
 use super::message::Message;
+use super::owner::{Item, Retrieved};
 use crate::sync::{AtomicBool, Ordering};
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 
 /// What a waiting thread wants.
 pub(super) struct Wish {
     message: NonNull<Message>,
+    /// What has come, unless it is in `message`.
+    taken: UnsafeCell<Retrieved>,
     granted: AtomicBool,
 }
 
 impl Wish {
     /// The next message is wanted in `message`, which the caller leaves alone as long as the wish lives.
     pub(super) fn new(message: &mut Message) -> Wish {
-        Wish { message: NonNull::from(message), granted: AtomicBool::new(false) }
+        let message = NonNull::from(message);
+        Wish { message, taken: UnsafeCell::new(None), granted: AtomicBool::new(false) }
     }
 
     /// The message is there.
@@ -35,19 +40,24 @@ impl Wish {
         self.granted.load(Ordering::Acquire) // ORDERING: Acquire ↔ Release in `Listed::grant`: who sees it sees the message
     }
 
-    /// The message, to be filled.
+    /// The message, to be filled, and where what does not fit there is to go.
     ///
     /// # Safety
     /// The caller has the lock of the state, and no other reference from here.
     #[allow(clippy::mut_from_ref)] // the lock makes it exclusive
-    pub(super) unsafe fn message(&self) -> &mut Message {
+    pub(super) unsafe fn places(&self) -> (&mut Message, &mut Retrieved) {
         // SAFETY: `new` got a message that lives as long as the wish and that its thread leaves alone; see the caller's promise.
-        unsafe { &mut *self.message.as_ptr() }
+        (unsafe { &mut *self.message.as_ptr() }, unsafe { &mut *self.taken.get() })
     }
 
     /// What the box keeps of it.
     pub(super) fn listed(&self) -> Listed {
         Listed(NonNull::from(self))
+    }
+
+    /// What has come, unless it is in the message. The wish is not listed.
+    pub(super) fn into_taken(self) -> Retrieved {
+        self.taken.into_inner()
     }
 }
 
@@ -64,19 +74,23 @@ impl Listed {
         self.0.as_ptr().addr()
     }
 
-    /// A message of `len` bytes can be stored there at once.
+    /// What the wish may get a message of `len` bytes with. `None`: nothing, since it is too long for a message whose address is fixed.
     ///
     /// # Safety
     /// The caller has the lock of the state, and the wish is listed.
     #[inline(always)]
-    pub(super) unsafe fn takes(self, len: usize) -> bool {
+    pub(super) unsafe fn accepts(self, len: usize) -> Option<Accepts> {
         // SAFETY: as the caller promises.
         let wish = unsafe { self.0.as_ref() };
         // SAFETY: as the caller promises.
-        unsafe { wish.message() }.takes(len)
+        let (message, _) = unsafe { wish.places() };
+        if message.takes(len) {
+            return Some(Accepts::Bytes);
+        }
+        (!message.fixed || len <= message.capacity).then_some(Accepts::Item)
     }
 
-    /// Stores a message there by `store`, which `takes` has allowed.
+    /// Stores a message there by `store`. [`Self::accepts`] has allowed it with [`Accepts::Bytes`].
     ///
     /// # Safety
     /// The caller has the lock of the state, and has just taken the wish out of the list.
@@ -85,7 +99,31 @@ impl Listed {
         // SAFETY: as the caller promises; the thread cannot leave before it sees `granted`, or has the lock.
         let wish = unsafe { self.0.as_ref() };
         // SAFETY: as the caller promises.
-        store(unsafe { wish.message() });
+        let (message, _) = unsafe { wish.places() };
+        store(message);
         wish.granted.store(true, Ordering::Release); // ORDERING: see `is_granted`
     }
+
+    /// Gives the wish a message of `node`. [`Self::accepts`] has allowed it.
+    ///
+    /// # Safety
+    /// As [`Self::grant`].
+    #[inline(always)]
+    pub(super) unsafe fn grant_item(self, node: u32, item: Item) {
+        // SAFETY: as the caller promises; as in `grant`.
+        let wish = unsafe { self.0.as_ref() };
+        // SAFETY: as the caller promises.
+        let (_, taken) = unsafe { wish.places() };
+        *taken = Some((node, item));
+        wish.granted.store(true, Ordering::Release); // ORDERING: see `is_granted`
+    }
+}
+
+/// How a wish takes a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accepts {
+    /// In the memory of its message, or as [`Self::Item`].
+    Bytes,
+    /// As an item.
+    Item,
 }

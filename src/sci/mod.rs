@@ -24,6 +24,7 @@ pub mod far;
 #[cfg(all(any(test, fuzzing), not(loom)))]
 pub(crate) mod fickle;
 pub mod heap;
+pub(crate) mod hint;
 #[cfg(not(loom))]
 pub mod hosts;
 pub mod interrupt;

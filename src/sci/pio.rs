@@ -115,7 +115,7 @@ pub(crate) use span::Span;
 #[cfg(not(loom))]
 mod span {
     use super::*;
-    use crate::sci::Words;
+    use crate::sci::{Words, hint};
     use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
     /// Mapped memory, without its owner: the holder of a `Span` keeps the mapping next to it.
@@ -285,37 +285,22 @@ mod span {
             Ok(())
         }
 
-        /// Asks for the line at `offset`, to read it. Where it is outside, nothing happens: hints do not fault.
+        /// [`hint::will_read`], of the line at `offset`.
         #[inline(always)]
         pub(crate) fn will_read(&self, offset: usize) {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            {
-                let line = self.base.wrapping_add(offset);
-                // SAFETY: a hint: it neither faults nor changes what a program can see.
-                unsafe { std::arch::asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags)) };
-            }
-            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-            let _ = offset;
+            hint::will_read(self.base.wrapping_add(offset));
         }
 
-        /// Asks for the line at `offset`, to write it. Where it is outside, nothing happens: hints do not fault.
+        /// [`hint::claim`], of the line at `offset`.
         #[inline(always)]
         pub(crate) fn claim(&self, offset: usize) {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            {
-                let line = self.base.addr().wrapping_add(offset);
-                // SAFETY: a hint: it neither faults nor changes what a program can see. Processors without it do nothing.
-                // `nomem`: a loop need not load the map again for each line.
-                unsafe { std::arch::asm!("prefetchw [{}]", in(reg) line, options(nomem, nostack, preserves_flags)) };
-            }
-            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-            let _ = offset;
+            hint::claim(self.base.wrapping_add(offset));
         }
 
-        /// As [`hand_over`], of the line at `offset`.
+        /// [`hint::hand_over`], of the line at `offset`.
         #[inline(always)]
         pub(crate) fn hand_over(&self, offset: usize) {
-            hand_over(self.base.wrapping_add(offset));
+            hint::hand_over(self.base.wrapping_add(offset));
         }
 
         /// Orders this thread's stores: those before, of every kind, are visible before those after, of every kind.
@@ -330,20 +315,6 @@ mod span {
             fence(Ordering::Release);
         }
     }
-}
-
-/// Moves the line at `line` out of this core's own caches, towards the core that reads it next (CLDEMOTE): bare ring
-/// of one line 260 -> 247 ns per round trip, with a second line of payload 314 -> 283 ns. Long payloads are slower
-/// with it (4 KiB 1.1 -> 1.8 µs). A hint, of any address.
-#[inline(always)]
-pub(crate) fn hand_over(line: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
-    // SAFETY: a hint: it neither faults nor changes what a program can see. Processors without it do nothing.
-    unsafe {
-        std::arch::asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags))
-    };
-    #[cfg(not(all(target_arch = "x86_64", not(any(miri, loom)))))]
-    let _ = line;
 }
 
 /// `old` with its half word `index` (counted from the segment's start, in memory order) replaced.

@@ -335,7 +335,7 @@ impl Scene<'_> {
             (DECK_LINE, 7, false),
             (DECK_BODY, 1, true),
             (DECK_PIECE, 3, true),
-            (DECK_LOAN, 4, false),
+            (DECK_LOAN, 7, false),
             (DECK_BACK, 1, false),
             (DECK_ASK, 4, false),
             (DECK_MORE, 4, false),

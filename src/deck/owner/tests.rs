@@ -5,7 +5,8 @@ use super::*;
 impl Own {
     /// A message of `node` has come. False: it had no credit for it.
     fn arrived(&mut self, node: u32, item: Item) -> bool {
-        let is_taken = self.queue(node, item).is_some();
+        let Item { content, len } = item;
+        let is_taken = self.deliver(node, len, None::<fn(&mut Message)>, || content).is_some();
         self.check_credits();
         is_taken
     }
@@ -116,7 +117,7 @@ fn credits_of_the_dead_are_free_and_their_whole_messages_stay() {
 
 /// Takes the next message out, as a retrieval does. Returns what its sender gets back at once.
 fn retrieve(own: &mut Own) -> Option<(u32, Credit)> {
-    let payer = own.next(&mut Message::new(Storage::default(), 0, false), &mut None).1.unwrap();
+    let payer = own.next(&mut Message::new(Storage::default(), 0, false), &mut None).unwrap();
     let back = if payer.is_due { own.give_back(payer.place) } else { None };
     own.check_credits();
     back
