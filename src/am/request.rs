@@ -18,6 +18,13 @@ use crate::verbs::Flags;
 /// serves all peers. One round makes room for several messages, so that the poll costs each below a nanosecond.
 const ROOMS_PER_POLL: u32 = 16;
 
+/// What makes the argument words of a Short that fills its line. A trait, since closures with several callers become functions of their own, and
+/// the words would go through memory.
+pub trait LineWords {
+    /// The words.
+    fn words(self) -> [u64; LINE / 8 - 1];
+}
+
 impl<A: Adapter> Am<A> {
     /// Short request; waits for room.
     #[inline(always)]
@@ -67,20 +74,13 @@ impl<A: Adapter> Am<A> {
         Ok(true)
     }
 
-    /// As [`Self::send_short_to_peer`], with 14 arguments. `words` makes them of `what` only once there is room, so that they are not kept
-    /// while room is sought: 19 instructions less for each message. A closure without `what` would become a function of its own.
+    /// As [`Self::send_short_to_peer`], with 14 arguments. Their words are made only once there is room, so that they are not kept
+    /// while room is sought: 19 instructions less for each message.
     #[inline(always)]
-    pub fn send_line_to_peer<T>(
-        &self,
-        dest: u32,
-        handler: u8,
-        flags: Flags,
-        words: impl FnOnce(T) -> [u64; LINE / 8 - 1],
-        what: T,
-    ) -> Result<bool, Error> {
+    pub fn send_line_to_peer(&self, dest: u32, handler: u8, flags: Flags, line: impl LineWords) -> Result<bool, Error> {
         let count = 2 * (LINE / 8 - 1);
         let Some((room, meta)) = self.room_for_short(dest, handler, count, flags)? else { return Ok(false) };
-        room.commit(&self.layout, self.me, meta, &words(what));
+        room.commit(&self.layout, self.me, meta, &line.words());
         Ok(true)
     }
 

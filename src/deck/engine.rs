@@ -147,8 +147,8 @@ impl<A: Adapter> Deck<A> {
     /// on.
     #[inline(always)]
     pub fn wait<T>(&self, keys: &[Key], until: Until, look: impl FnMut() -> Outcome<Option<T>>) -> Outcome<T> {
+        self.pace.waited(); // before: the time until then is short
         let result = self.waiting.wait(self.am, keys, until, look);
-        self.pace.waited();
         self.send_dues();
         result
     }

@@ -33,6 +33,7 @@ use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::am::library as form;
 use crate::am::library::{Library, all, high, low};
+use crate::am::request::LineWords;
 use crate::am::source::{Args, Source};
 use crate::base::error::Error;
 use crate::sci::Adapter;
@@ -80,7 +81,7 @@ fn pair(low: u32, high: u32) -> u64 {
 #[inline(always)]
 pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
     if u32::from(id.owner) == deck.am.me() {
-        let words = line_words((id, message));
+        let words = Line(id, message).words();
         line_came(deck, id.owner.into(), |i| words[i]);
         return Ok(true);
     }
@@ -90,15 +91,21 @@ pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Fla
 /// As [`line()`], for a box of another node.
 #[inline(always)]
 pub fn line_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
-    deck.am.send_line_to_peer(id.owner.into(), form::DECK_LINE, for_box(id, flags), line_words, (id, message))
+    deck.am.send_line_to_peer(id.owner.into(), form::DECK_LINE, for_box(id, flags), Line(id, message))
 }
 
-#[inline(always)]
-fn line_words((id, message): (BoxId, &Message)) -> [u64; LINE_WORDS] {
-    let mut words = message.line();
-    let last = &mut words[LINE_WORDS - 1];
-    *last = pair(low(*last), u32::from(id.index) | (message.size as u32) << 16);
-    words
+/// A `LINE`.
+struct Line<'a>(BoxId, &'a Message);
+
+impl LineWords for Line<'_> {
+    #[inline(always)]
+    fn words(self) -> [u64; LINE_WORDS] {
+        let Line(id, message) = self;
+        let mut words = message.line();
+        let last = &mut words[LINE_WORDS - 1];
+        *last = pair(low(*last), u32::from(id.index) | (message.size as u32) << 16);
+        words
+    }
 }
 
 /// A message for the box wakes a thread that waits for it.
@@ -149,7 +156,7 @@ pub fn piece<A: Adapter>(
 /// Lends a block, of which `len` bytes count.
 pub fn loan<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, flags: Flags) -> Result<bool, Error> {
     if u32::from(id.owner) == deck.am.me() {
-        loan_came(deck, id.owner.into(), loan_words((id, block, len)));
+        loan_came(deck, id.owner.into(), Loan(id, block, len).words());
         return Ok(true);
     }
     loan_to_peer(deck, id, block, len, flags)
@@ -166,13 +173,19 @@ pub(super) fn loan_to_peer<A: Adapter>(
 ) -> Result<bool, Error> {
     let owner = u32::from(id.owner);
     deck.passing(owner, block, flags, |flags| {
-        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), loan_words, (id, block, len))
+        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), Loan(id, block, len))
     })
 }
 
-#[inline(always)]
-fn loan_words((id, block, len): (BoxId, &Block, usize)) -> [u64; LINE_WORDS] {
-    [pair(id.index.into(), block.owner), block.offset as u64, len as u64, block.len as u64, 0, 0, 0]
+/// A `LOAN`.
+struct Loan<'a>(BoxId, &'a Block, usize);
+
+impl LineWords for Loan<'_> {
+    #[inline(always)]
+    fn words(self) -> [u64; LINE_WORDS] {
+        let Loan(id, block, len) = self;
+        [pair(id.index.into(), block.owner), block.offset as u64, len as u64, block.len as u64, 0, 0, 0]
+    }
 }
 
 fn loan_came<A: Adapter>(deck: &Deck<A>, source: u32, [head, offset, len, block, ..]: [u64; LINE_WORDS]) {
