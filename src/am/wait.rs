@@ -170,7 +170,7 @@ const PAUSES: u32 = 24;
 /// Time between two looks at a line that a peer is about to write: the line arrives sooner if fewer looks at it are in flight.
 /// The bare ring of two processes with 0, 1, 2, 3, 4, 6 pauses of 20 ns between looks takes 1.08, 1, 0.96, 0.92, 0.92, 0.95;
 /// with 20 ns of work besides at each side 1.15, 1.08, 1.01, 1.01 from one pause on (Xeon VM, 2026-11).
-const GAP: Duration = Duration::from_nanos(60);
+const GAP: Duration = Duration::from_nanos(40);
 /// The most pauses between two looks: where a pause takes no time it does not help either.
 const MOST_PAUSES: u32 = 4;
 
