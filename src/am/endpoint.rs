@@ -6,6 +6,7 @@
 //! Must not know: what handlers do, how messages travel.
 
 use super::handlers::Handlers;
+use super::library::Engine;
 use super::segments::Segments;
 use crate::sci::Adapter;
 
@@ -13,7 +14,7 @@ use crate::sci::Adapter;
 pub const ENDPOINTS: usize = 1;
 
 /// One endpoint, of an engine of type `E`.
-pub struct Endpoint<E, A: Adapter> {
+pub struct Endpoint<E: Engine, A: Adapter> {
     /// Its handlers.
     pub handlers: Handlers<E>,
     /// The segments that are bound to it and to the endpoints of this number at the peers, by rank.

@@ -9,7 +9,7 @@ use super::direct::Watch;
 use super::endpoint::{ENDPOINTS, Endpoint};
 use super::handlers::Handlers;
 use super::inbox::Inbox;
-use super::library::Library;
+use super::library::{Engine, Library};
 use super::lost::Lost;
 use super::peers::{Connector, Peers};
 use super::pool::Loopback;
@@ -121,6 +121,10 @@ pub struct Am<A: Adapter> {
     pub(super) work: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
     /// The peers that are lost.
     pub(super) lost: Lost,
+}
+
+impl<A: Adapter> Engine for Am<A> {
+    type Local = A::Local;
 }
 
 impl<A: Adapter> Am<A> {

@@ -17,7 +17,7 @@
 //!
 //! Must not know: what handlers do, who calls them.
 
-use super::library::Library;
+use super::library::{Engine, Library};
 use super::slot::FIRST_CLIENT;
 use super::token::Token;
 use crate::base::error::{Error, bad_arg};
@@ -47,7 +47,7 @@ pub struct Entry {
 }
 
 /// The handlers, of an engine of type `E`.
-pub struct Handlers<E> {
+pub struct Handlers<E: Engine> {
     /// Addresses of the client's functions by index; 0 = none. The entries below [`FIRST_CLIENT`] stay 0. They are there so
     /// that the look-up is one instruction.
     clients: [AtomicUsize; 256],
@@ -63,7 +63,7 @@ const CLIENTS: usize = 256 - FIRST_CLIENT as usize;
 /// The most numbers and ranges that a message lists.
 const LISTED: usize = 12;
 
-impl<E> Handlers<E> {
+impl<E: Engine> Handlers<E> {
     /// The library's own handlers, and none of the client's.
     pub fn new(library: Library<E>) -> Handlers<E> {
         let clients = std::array::from_fn(|_| AtomicUsize::new(0));

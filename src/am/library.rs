@@ -12,13 +12,15 @@
 //! Must not know: what the messages mean, where their payloads lie.
 
 use super::corrupt::corrupt;
+use super::shorts::Shorts;
 use super::slot::{Carry, FIRST_CLIENT, Meta};
 use super::source::Source;
 use super::token::{Kind, Token};
 use crate::am::region::ARG_WORDS;
 use crate::base::error::Error;
-use crate::sci::Words;
+use crate::sci::{LocalMap, Words};
 use crate::sync::Ordering;
+use std::sync::Arc;
 
 // The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; 80: `atomic`;
 // from 81 on: `deck`; from 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
@@ -151,29 +153,41 @@ impl Form {
 /// What serves a message: it gets the engine, the message's token, its arguments' words and its payload.
 pub(crate) type Serve<E> = dyn Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync;
 
-struct Row<E> {
+/// What serves the Shorts of one peer that are never answered, one after the other. It gets the engine, the peer's number and the messages, and
+/// takes them all.
+pub(crate) type Run<E> = dyn for<'a> Fn(&E, u32, &mut Shorts<'a, <E as Engine>::Local>) + Send + Sync;
+
+/// What handlers get besides their message.
+pub trait Engine {
+    /// How it reaches its own memory.
+    type Local: LocalMap;
+}
+
+struct Row<E: Engine> {
     form: Form,
     /// What [`Meta::form`] says of a Short that is never answered; 0: the message is another one.
     unanswered: u16,
     serve: Option<Box<Serve<E>>>,
+    /// The same of Shorts that are never answered.
+    run: Option<Box<Run<E>>>,
 }
 
 /// The handlers of the library's own messages, by index. They get an engine of type `E`.
-pub struct Library<E> {
+pub struct Library<E: Engine> {
     /// An array, so that an index below its length needs no check. On the heap: the table is moved a few times while a node is made, and
     /// loom's threads have small stacks.
     rows: Box<[Row<E>; FIRST_CLIENT as usize]>,
 }
 
-impl<E> Default for Library<E> {
+impl<E: Engine> Default for Library<E> {
     fn default() -> Self {
-        let row = |_| Row { form: Form::default(), unanswered: 0, serve: None };
+        let row = |_| Row { form: Form::default(), unanswered: 0, serve: None, run: None };
         let rows: Box<[Row<E>]> = (0..FIRST_CLIENT).map(row).collect();
         Library { rows: rows.try_into().unwrap_or_else(|_| unreachable!("as many as indices")) }
     }
 }
 
-impl<E> Library<E> {
+impl<E: Engine> Library<E> {
     /// Has messages of `index` served by `handler`. The handler gets the engine, the token, the argument words (two arguments
     /// to a word, the first in the low half), and the payload, readable until the handler returns. An error of the handler ends
     /// the job.
@@ -192,22 +206,25 @@ impl<E> Library<E> {
         });
     }
 
-    /// As [`Self::on`], for a Short request that the handler never answers. The handler gets the number of the sender's node, and reads
-    /// the words itself, each once. So it can store them where they belong without a copy of its own: a copy of seven words that is read
-    /// again in larger pieces waits until the words are in the cache.
+    /// As [`Self::on`], for Short requests that are never answered. The handler gets the number of the sender's node, and takes one message
+    /// after the other, as many as there are. It reads the words itself, each once. So it can store them where they belong without a copy of
+    /// its own: a copy of seven words that is read again in larger pieces waits until the words are in the cache.
     pub fn on_unanswered<const N: usize>(
         &mut self,
         index: u8,
-        handler: impl Fn(&E, u32, Words<'_, ARG_WORDS>) + Send + Sync + 'static,
+        handler: impl for<'a> Fn(&E, u32, &mut Shorts<'a, E::Local>) + Send + Sync + 'static,
     ) {
+        let run = Arc::new(handler);
+        let one = run.clone();
         let row = self.serve_by(index, N, move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, _| {
-            handler(am, token.source(), words);
+            one(am, token.source(), &mut Shorts::one(words));
         });
         assert!(
             row.form == Form::new(Kind::Request, Category::Short, row.form.args()),
             "message {index} is no Short request"
         );
         row.unanswered = Meta::new(0, index, row.form.args(), Carry::Short, 0).form();
+        row.run = Some(Box::new(move |am, source, shorts| run(am, source, shorts)));
     }
 
     fn serve_by(
@@ -231,9 +248,9 @@ impl<E> Library<E> {
 
     /// The handler for this request, if the request is never answered and has the form that the handler takes.
     #[inline(always)]
-    pub(super) fn unanswered(&self, meta: Meta) -> Option<&Serve<E>> {
+    pub(super) fn unanswered(&self, meta: Meta) -> Option<&Run<E>> {
         let row = &self.rows[usize::from(meta.handler() % FIRST_CLIENT)];
-        row.serve.as_deref().filter(|_| row.unanswered == meta.form())
+        row.run.as_deref().filter(|_| row.unanswered == meta.form())
     }
 
     /// The handler for a message of this index and form from `source`. A message that none of our senders writes ends the job.
@@ -247,19 +264,13 @@ impl<E> Library<E> {
         &**serve
     }
 
-    /// Replaces each handler by `around` of it: for tests that choose when handlers run.
+    /// Replaces each handler of a message that may be answered by `around` of it: for tests that choose when handlers run.
     #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) fn wrap(&mut self, around: impl Fn(u8, Box<Serve<E>>) -> Box<Serve<E>>) {
-        for (index, row) in self.rows.iter_mut().enumerate() {
+        for (index, row) in self.rows.iter_mut().enumerate().filter(|(_, row)| row.run.is_none()) {
             row.serve = row.serve.take().map(|serve| around(index as u8, serve));
         }
     }
-}
-
-/// The first argument of a word.
-#[inline(always)]
-pub fn low(word: u64) -> u32 {
-    word as u32
 }
 
 /// All words of a message, each read once.
@@ -267,6 +278,12 @@ pub fn low(word: u64) -> u32 {
 pub fn all<const N: usize>(words: Words<'_, ARG_WORDS>) -> [u64; N] {
     // Relaxed: ordered by the Acquire of the look that found the message.
     std::array::from_fn(|i| words.word(i).load(Ordering::Relaxed))
+}
+
+/// The first argument of a word.
+#[inline(always)]
+pub fn low(word: u64) -> u32 {
+    word as u32
 }
 
 /// The second argument of a word.
@@ -283,7 +300,13 @@ fn failed(what: &str, error: &Error) -> ! {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::sci::Adapter;
+    use crate::sci::heap::Heap;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    impl Engine for () {
+        type Local = <Heap as Adapter>::Local;
+    }
 
     fn refuses(f: impl FnOnce(&mut Library<()>)) -> bool {
         let mut library = Library::default();

@@ -43,6 +43,7 @@ pub mod reply;
 pub mod request;
 pub mod run;
 pub mod segments;
+pub mod shorts;
 pub mod slot;
 pub mod source;
 pub mod stats;

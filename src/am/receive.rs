@@ -14,9 +14,8 @@ use super::corrupt::corrupt;
 use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::outbox::Peer;
-use super::run::record_handler;
+use super::shorts::{FLOOD, PART_OF_OWN, READ_AHEAD, Shorts, Way};
 use super::slot::{Carry, FIRST_CLIENT, Meta, Slot};
-use super::source::Source;
 use super::token::{Kind, Token};
 use crate::am::region::{LINE, RING};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
@@ -32,17 +31,9 @@ pub(super) fn is_spent(ran: u32) -> bool {
     ran >= BUDGET
 }
 
-/// In a flood: distance in slots from the request that is run to the one whose line is fetched meanwhile (figures: `CLAIM_AHEAD`).
-const READ_AHEAD: u32 = 4;
-/// A poll fetches lines ahead once it has run so many requests of a peer. Before, the peer may be about to write these lines, and would
-/// have to wait until it has them back: without this a flood of Shorts in PAR takes 62 instead of 41 ns each (2026-11, Xeon VM).
-const FLOOD: u32 = 6;
-
-/// Requests that are not answered are given back once they are one part in so many of the slots.
+/// Clients' requests that are not answered are given back once they are one part in so many of the slots. Floods of Shorts would be slower by
+/// 5 % with [`PART_OF_OWN`] (2026-11, Xeon VM).
 const PART: usize = 4;
-/// The same of the library's own: messages of mail boxes take 169 instead of 175 ns one way. Floods of clients'
-/// Shorts would be slower by 5 % (2026-11, Xeon VM).
-const PART_OF_OWN: usize = 2;
 
 impl<A: Adapter> Inbox<A> {
     /// Runs waiting requests of `peer`, as many as the budget allows. Replies have a budget of their own, or many of them would keep
@@ -197,39 +188,20 @@ impl<A: Adapter> Inbox<A> {
     /// `most`, without a look at anything else: about 75 instead of 194 instructions each.
     #[inline(never)]
     fn run_librarys_shorts(&self, am: &Am<A>, peer: usize, from: &From, first: Meta, most: u32) -> (u32, bool) {
-        let (queue, start) = (self.layout.queue(peer), from.next_request.get()); // `start` is the caller's `index`
-        let slot = |index| Slot::at(&self.command, queue + self.layout.request(index));
-        let Some(serve) = am.handlers().library().unanswered(first) else {
-            self.run_other_request(am, peer, from, start, &slot(start), first);
+        let start = from.next_request.get(); // the caller's `index`
+        let Some(run) = am.handlers().library().unanswered(first) else {
+            let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(start));
+            self.run_other_request(am, peer, from, start, &slot, first);
             return (1, true);
         };
         if let Some(way) = am.peers.known(peer) {
             way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
         }
-        // A run ends with a request after which `note_unanswered` may give slots back: once `PART_OF_OWN` of them wait for that, and at each
-        // multiple of 65,536. Fewer than that part wait now, since the last call of it.
-        let until_part = (self.layout.slots() / PART_OF_OWN) as u32 - from.unacked.get();
-        let most = most.min(until_part).min(0x1_0000 - (start & 0xffff));
-        let token = self.request_token;
-        token.open(Kind::Request, peer as u32, start, first);
-        let (mut this, mut ran) = (slot(start), 0);
-        let may_be_more = loop {
-            record_handler(token, 0);
-            serve(am, token, this.args(1), Source::none());
-            ran += 1;
-            let index = start.wrapping_add(ran);
-            this = slot(index);
-            let Some(meta) = this.look(self.layout.sequence(index)) else { break false };
-            if ran >= most || meta.form() != first.form() {
-                break true;
-            }
-            if ran >= FLOOD {
-                self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
-            }
-            token.advance(index, meta);
-        };
-        debug_assert!(!token.replied(), "as `Library::on_unanswered` says");
-        token.close();
+        let (command, layout, form) = (&self.command, &self.layout, first.form());
+        let mut shorts =
+            Shorts::new(Way { command, layout, peer, start, form, budget: most, unacked: from.unacked.get() });
+        run(am, peer as u32, &mut shorts);
+        let (ran, may_be_more) = (shorts.ran, shorts.may_be_more);
         self.served(from, start.wrapping_add(ran - 1), ran);
         self.note_unanswered(am, peer, from, start.wrapping_add(ran - 1), (ran, 0), PART_OF_OWN);
         (ran, may_be_more)

@@ -64,12 +64,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// No bytes.
-    #[inline(always)]
-    pub(super) fn none() -> Source {
-        Source { ptr: std::ptr::null(), len: 0 }
-    }
-
     /// # Safety
     /// `ptr` is readable for `len` bytes while the value is used, or `len` is 0.
     #[inline(always)]

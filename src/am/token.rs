@@ -90,13 +90,6 @@ impl Token {
         self.kind.store(kind as u32, Ordering::Relaxed);
     }
 
-    /// The next message of the same kind and sender takes over the token, after one that was not answered.
-    #[inline(always)]
-    pub fn advance(&self, index: u32, meta: Meta) {
-        self.index.set(index);
-        self.meta.set(meta);
-    }
-
     /// As [`Self::open`], for a request that the header may answer. A reply in one line goes to `slot`, if that is not null; it
     /// is reply number `count` to the requester.
     #[inline(always)]

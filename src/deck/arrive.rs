@@ -6,9 +6,10 @@
 
 use super::BoxId;
 use super::engine::Deck;
+use super::item::{Content, Item};
 use super::message::{Bytes, Message};
 use super::messages;
-use super::owner::{Came, Content, Credit, Item, Own, Refused};
+use super::owner::{Came, Credit, Own, Refused};
 use super::pool::Pool;
 use super::post::LENT;
 use super::sender::{Need, Sender, Word};
@@ -25,10 +26,10 @@ fn no_memory(len: usize) -> ! {
 }
 
 impl<A: Adapter> Deck<A> {
-    /// A short message of `len` bytes for the box of this index has come from `node`; `word` gives its words.
+    /// A short message of `len` bytes for the box of this index has come from `node`; `word` gives its words. The caller has the lock.
     #[inline(always)]
-    pub(super) fn line(&self, node: u32, index: u16, len: usize, word: impl Fn(usize) -> u64) {
-        self.hand_over(node, index, |own, _| {
+    pub(super) fn line(&self, state: &mut State, node: u32, index: u16, len: usize, word: impl Fn(usize) -> u64) {
+        self.hand(state, node, index, |own, _| {
             let store = |message: &mut Message| message.fill_line(len, node, &word);
             own.deliver(node, len, Some(store), || {
                 Content::Line([word(0), word(1), word(2), word(3), word(4), word(5), word(6)])
@@ -58,46 +59,52 @@ impl<A: Adapter> Deck<A> {
 
     /// A message for the box of this index has come from `node`. `put` gives it to a thread that waits for it, or queues it; `None`: the
     /// node has no credit for it.
-    #[inline(always)]
     fn hand_over(&self, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
-        let granted = self.with(|state| {
-            let State { boxes, due, pool, .. } = state;
-            // Open boxes first, with one test.
-            let Some(Slot::Open(own)) = boxes.get_mut(usize::from(index)) else {
-                match boxes.get(usize::from(index)) {
-                    Some(Slot::Closing(..)) => return None,
-                    _ => corrupt(node, "message for a box that does not exist"),
-                }
-            };
-            let granted = match put(own, pool) {
-                Some(Came::Granted(wish, payer)) => {
-                    self.am.will_send(node); // the thread that waits will probably answer
-                    retrieved(own, payer, due, self.am);
-                    Some(wish)
-                }
-                Some(Came::Queued(was_empty)) => {
-                    if let Some(fd) = own.fd
-                        && was_empty
-                    {
-                        event::raise(fd);
-                    }
-                    None
-                }
-                None => corrupt(node, "message for a box without its credit"),
-            };
-            self.waiting.changed();
-            Some(granted)
-        });
-        // The key is made only where threads can wait for it.
-        if self.is_threaded()
-            && let Some(granted) = granted
-        {
-            self.waiting.rouse(granted.map_or(Key::Box(index), |wish| Key::Wish(wish.number())));
-        }
+        self.with(|state| self.hand(state, node, index, put));
+        self.look_after(node);
+    }
+
+    /// A message of `node` was handed over.
+    #[inline(always)]
+    pub(super) fn look_after(&self, node: u32) {
         if node == self.me() {
             // No poll follows here, as one does behind a handler, and nobody need be serving: the thread that waited for this message may
             // have been the one, and computes from now on.
             self.send_dues();
+        }
+    }
+
+    /// As [`Self::hand_over`]; the caller has the lock.
+    #[inline(always)]
+    fn hand(&self, state: &mut State, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
+        let State { boxes, due, pool, .. } = state;
+        // Open boxes first, with one test.
+        let Some(Slot::Open(own)) = boxes.get_mut(usize::from(index)) else {
+            match boxes.get(usize::from(index)) {
+                Some(Slot::Closing(..)) => return,
+                _ => corrupt(node, "message for a box that does not exist"),
+            }
+        };
+        let granted = match put(own, pool) {
+            Some(Came::Granted(wish, payer)) => {
+                self.am.will_send(node); // the thread that waits will probably answer
+                retrieved(own, payer, due, self.am);
+                Some(wish)
+            }
+            Some(Came::Queued(was_empty)) => {
+                if let Some(fd) = own.fd
+                    && was_empty
+                {
+                    event::raise(fd);
+                }
+                None
+            }
+            None => corrupt(node, "message for a box without its credit"),
+        };
+        self.waiting.changed();
+        // The key is made only where threads can wait for it.
+        if self.is_threaded() {
+            self.waiting.rouse(granted.map_or(Key::Box(index), |wish| Key::Wish(wish.number())));
         }
     }
 

@@ -3,9 +3,10 @@
 //! Must not know: C types.
 
 use super::engine::{Deck, Handle};
+use super::item::Content;
 use super::message::Storage;
 use super::messages::{self, NameRequest};
-use super::owner::{Content, Credit, Own};
+use super::owner::{Credit, Own};
 use super::state::{Answer, OWNER, Opened, Request};
 use super::waiting::Key;
 use super::{BoxId, Failure, NAME_MOST, Outcome, Until};

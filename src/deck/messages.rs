@@ -24,9 +24,11 @@ mod naming;
 pub use self::naming::{NameRequest, found, name};
 use super::engine::Deck;
 use super::heap::UNIT;
+use super::item::{Content, Item};
 use super::message::{Block, LEAST, Message};
-use super::owner::{Content, Credit, Item};
+use super::owner::Credit;
 use super::sender::{Need, Word};
+use super::state::State;
 use super::waiting::Key;
 use super::{BoxId, LINE_MOST, LINE_WORDS};
 use crate::am::Am;
@@ -82,7 +84,8 @@ fn pair(low: u32, high: u32) -> u64 {
 pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
     if u32::from(id.owner) == deck.am.me() {
         let words = Line(id, message).words();
-        line_came(deck, id.owner.into(), |i| words[i]);
+        deck.with(|state| line_came(deck, state, id.owner.into(), |i| words[i]));
+        deck.look_after(id.owner.into());
         return Ok(true);
     }
     line_to_peer(deck, id, message, flags)
@@ -116,13 +119,13 @@ fn for_box(id: BoxId, flags: Flags) -> Flags {
 
 /// A `LINE` has come, of which `word` gives the words. The last word is read here for its head, and later for its bytes.
 #[inline(always)]
-fn line_came<A: Adapter>(deck: &Deck<A>, source: u32, word: impl Fn(usize) -> u64) {
+fn line_came<A: Adapter>(deck: &Deck<A>, state: &mut State, source: u32, word: impl Fn(usize) -> u64) {
     let head = high(word(LINE_WORDS - 1));
     let len = (head >> 16) as usize;
     if len > LINE_MOST {
         corrupt(source, "line of too many bytes");
     }
-    deck.line(source, head as u16, len, word);
+    deck.line(state, source, head as u16, len, word);
 }
 
 /// Sends a message as a Medium.
@@ -304,9 +307,14 @@ fn take_messages<A: Adapter>(
     deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
 ) {
     let to = deck.clone();
-    library.on_unanswered::<LINE_WORDS>(form::DECK_LINE, move |_, source, words| {
-        // Relaxed: ordered by the Acquire of the look that found the message.
-        line_came(to(source), source, |i| words.word(i).load(Ordering::Relaxed));
+    library.on_unanswered::<LINE_WORDS>(form::DECK_LINE, move |_, source, shorts| {
+        let deck = to(source);
+        let lock = deck.lock();
+        let mut state = lock.borrow_mut(); // for all of them
+        for words in shorts {
+            // Relaxed: ordered by the Acquire of the look that found the message.
+            line_came(deck, &mut state, source, |i| words.word(i).load(Ordering::Relaxed));
+        }
     });
     let to = deck.clone();
     library.on(form::DECK_BODY, move |_, token, [index], payload| {
@@ -320,13 +328,17 @@ fn take_messages<A: Adapter>(
         Ok(())
     });
     let to = deck.clone();
-    library.on_unanswered::<LINE_WORDS>(form::DECK_LOAN, move |_, source, words| {
-        loan_came(to(source), source, all(words))
+    library.on_unanswered::<LINE_WORDS>(form::DECK_LOAN, move |_, source, shorts| {
+        for words in shorts {
+            loan_came(to(source), source, all(words));
+        }
     });
     let to = deck.clone();
-    library.on_unanswered::<1>(form::DECK_BACK, move |_, source, words| {
-        let [offset] = all(words);
-        to(source).came_back(source, offset as usize);
+    library.on_unanswered::<1>(form::DECK_BACK, move |_, source, shorts| {
+        for words in shorts {
+            let [offset] = all(words);
+            to(source).came_back(source, offset as usize);
+        }
     });
 }
 

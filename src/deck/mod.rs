@@ -30,6 +30,7 @@ mod due;
 pub mod engine;
 pub mod heap;
 pub mod holders;
+pub mod item;
 pub mod message;
 pub mod messages;
 pub mod names;
@@ -51,6 +52,8 @@ use crate::base::error::Error;
 pub const LINE_MOST: usize = 52;
 /// The words of 8 bytes that such a message has. The upper half of the last one is its head.
 pub const LINE_WORDS: usize = 7;
+/// The most bytes that are copied under the lock of the state: a copy takes little longer than the lock does.
+pub(super) const UNDER_LOCK: usize = 4 << 10;
 /// The most bytes of a box's name.
 pub const NAME_MOST: usize = 63;
 

@@ -14,36 +14,12 @@ mod account;
 pub use self::account::Credit;
 pub(super) use self::account::Payer;
 use self::account::{Account, PART};
-use super::message::{Block, Bytes, Message, Storage};
+use super::BoxId;
+use super::item::{Content, Item, Retrieved};
+use super::message::{Bytes, Message, Storage};
 use super::turns::Turns;
 use super::wish::{Accepts, Listed};
-use super::{BoxId, LINE_WORDS};
 use std::collections::VecDeque;
-
-/// What a box holds.
-#[derive(Debug)]
-pub enum Content {
-    /// Few bytes: the words of the message `LINE`.
-    Line([u64; LINE_WORDS]),
-    /// None: its place in the queue is about to be filled.
-    Nothing,
-    /// Bytes in a block of this process.
-    Bytes(Bytes),
-    /// Bytes in a block of a DECK heap. Its address is not known yet if it is another node's.
-    Loan(Block),
-}
-
-/// A message that waits in a box.
-#[derive(Debug)]
-pub struct Item {
-    /// Its bytes.
-    pub content: Content,
-    /// How many count.
-    pub len: usize,
-}
-
-/// A message that was taken out of a box, and its sender. It is a place of its own, so that short messages do not move through it.
-pub(super) type Retrieved = Option<(u32, Item)>;
 
 /// A message of which some pieces have come.
 pub struct Partial {

@@ -13,7 +13,7 @@ use super::pace::Kind;
 use super::sender::{Need, Taken};
 use super::state::{Due, State};
 use super::waiting::Key;
-use super::{BoxId, Failure, LINE_MOST, Outcome, Until};
+use super::{BoxId, Failure, LINE_MOST, Outcome, UNDER_LOCK, Until};
 use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::sci::Adapter;
@@ -22,9 +22,6 @@ use crate::verbs::Flags;
 /// Messages of so many bytes are copied into a block that is lent, if there is one, although they lie below the limit: their receiver
 /// need not copy them. One way of 1 KiB takes 350 instead of 583 ns, of 4 KiB 332 instead of 782; of 504 bytes 399 (2026-11, Xeon VM).
 pub(super) const LENT: usize = 512;
-
-/// The most bytes that are copied under the lock of the state: a copy takes little longer than the lock does.
-pub(super) const UNDER_LOCK: usize = 4 << 10;
 
 /// Before a message of so many bytes is copied, blocks on their way back are taken. Else a sender that never polls goes through all of its
 /// heap, and each copy leaves the caches.

@@ -5,7 +5,7 @@
 //!
 //! Must not know: what a message says.
 
-use super::owner::{Content, Item};
+use super::item::Item;
 
 /// The queue.
 #[derive(Default)]
@@ -76,12 +76,6 @@ impl Queue {
     pub(super) fn pop(&mut self) {
         debug_assert!(self.len() > 0);
         self.head = self.head.wrapping_add(1);
-    }
-}
-
-impl Default for Item {
-    fn default() -> Item {
-        Item { content: Content::Nothing, len: 0 }
     }
 }
 

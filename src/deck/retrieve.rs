@@ -5,8 +5,8 @@
 #![allow(unsafe_code)] // blocks of DECK heaps
 
 use super::engine::{Deck, Handle};
+use super::item::{Content, Item, Retrieved};
 use super::message::{Block, Bytes, LEAST, Message, Storage};
-use super::owner::{Content, Item, Retrieved};
 use super::pace::Kind;
 use super::waiting::Key;
 use super::wish::Wish;

@@ -4,9 +4,10 @@
 
 use super::dead::Dead;
 use super::heap::Heap;
+use super::item::Retrieved;
 use super::message::{Bytes, Message};
 use super::names::Names;
-use super::owner::{Credit, Own, Payer, Retrieved};
+use super::owner::{Credit, Own, Payer};
 use super::pool::Pool;
 use super::sender::{Sender, Taken};
 use super::wish::Listed;

@@ -13,8 +13,8 @@
 
 #![allow(unsafe_code)] // the message of another thread
 
+use super::item::{Item, Retrieved};
 use super::message::Message;
-use super::owner::{Item, Retrieved};
 use crate::sync::{AtomicBool, Ordering};
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
