@@ -20,7 +20,6 @@ use crate::am::region::ARG_WORDS;
 use crate::base::error::Error;
 use crate::sci::{LocalMap, Words};
 use crate::sync::Ordering;
-use std::sync::Arc;
 
 // The one list of indices and message forms, so that no two messages have the same index. From 64 on: `xfer::reference`; 80: `atomic`;
 // from 81 on: `deck`; from 96 on: `vis::pack`; from 112 on: `coll`. Error messages quote the text.
@@ -153,23 +152,27 @@ impl Form {
 /// What serves a message: it gets the engine, the message's token, its arguments' words and its payload.
 pub(crate) type Serve<E> = dyn Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync;
 
-/// What serves the Shorts of one peer that are never answered, one after the other. It gets the engine, the peer's number and the messages, and
-/// takes them all.
+/// A handler of unanswered Shorts: it gets the engine, the number of the peer that has sent them, and a run of them.
 pub(crate) type Run<E> = dyn for<'a> Fn(&E, u32, &mut Shorts<'a, <E as Engine>::Local>) + Send + Sync;
 
-/// What handlers get besides their message.
+/// The message engine, as far as handlers' types need to know it.
 pub trait Engine {
     /// How it reaches its own memory.
     type Local: LocalMap;
 }
 
+/// How the messages of an index are served.
+enum Server<E: Engine> {
+    Nobody,
+    /// One message by each call.
+    One(Box<Serve<E>>),
+    /// Unanswered Shorts, of which [`Meta::form`] says this, a run by each call.
+    Run(u16, Box<Run<E>>),
+}
+
 struct Row<E: Engine> {
     form: Form,
-    /// What [`Meta::form`] says of a Short that is never answered; 0: the message is another one.
-    unanswered: u16,
-    serve: Option<Box<Serve<E>>>,
-    /// The same of Shorts that are never answered.
-    run: Option<Box<Run<E>>>,
+    server: Server<E>,
 }
 
 /// The handlers of the library's own messages, by index. They get an engine of type `E`.
@@ -181,7 +184,7 @@ pub struct Library<E: Engine> {
 
 impl<E: Engine> Default for Library<E> {
     fn default() -> Self {
-        let row = |_| Row { form: Form::default(), unanswered: 0, serve: None, run: None };
+        let row = |_| Row { form: Form::default(), server: Server::Nobody };
         let rows: Box<[Row<E>]> = (0..FIRST_CLIENT).map(row).collect();
         Library { rows: rows.try_into().unwrap_or_else(|_| unreachable!("as many as indices")) }
     }
@@ -199,40 +202,37 @@ impl<E: Engine> Library<E> {
         handler: impl Fn(&E, &Token, [u64; N], Source) -> Result<(), Error> + Send + Sync + 'static,
     ) {
         let what = MESSAGES.iter().find(|m| m.index == index).map_or("message", |m| m.what);
-        self.serve_by(index, N, move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, payload| {
+        let serve = move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, payload| {
             if let Err(error) = handler(am, token, all(words), payload) {
                 failed(what, &error);
             }
-        });
+        };
+        self.row(index, N).server = Server::One(Box::new(serve));
     }
 
-    /// As [`Self::on`], for Short requests that are never answered. The handler gets the number of the sender's node, and takes one message
-    /// after the other, as many as there are. It reads the words itself, each once. So it can store them where they belong without a copy of
+    /// As [`Self::on`], for Short requests that are never answered and that come in floods: what all of a run have in common is done once. Use
+    /// `on` where messages are rare.
+    ///
+    /// The handler gets the number of the sender's node. It takes at least one message, and all until [`Shorts::next`] returns `None`: those that
+    /// it has taken count as run. It cannot fail. It neither replies, nor sends requests, nor polls. It may hold a lock for the whole run. It
+    /// reads each argument once, since the peer may write the words meanwhile. So it can store the words where they belong without a copy of
     /// its own: a copy of seven words that is read again in larger pieces waits until the words are in the cache.
     pub fn on_unanswered<const N: usize>(
         &mut self,
         index: u8,
         handler: impl for<'a> Fn(&E, u32, &mut Shorts<'a, E::Local>) + Send + Sync + 'static,
     ) {
-        let run = Arc::new(handler);
-        let one = run.clone();
-        let row = self.serve_by(index, N, move |am: &E, token: &Token, words: Words<'_, ARG_WORDS>, _| {
-            one(am, token.source(), &mut Shorts::one(words));
-        });
+        let row = self.row(index, N);
         assert!(
             row.form == Form::new(Kind::Request, Category::Short, row.form.args()),
             "message {index} is no Short request"
         );
-        row.unanswered = Meta::new(0, index, row.form.args(), Carry::Short, 0).form();
-        row.run = Some(Box::new(move |am, source, shorts| run(am, source, shorts)));
+        let form = Meta::new(0, index, row.form.args(), Carry::Short, 0).form();
+        row.server = Server::Run(form, Box::new(handler));
     }
 
-    fn serve_by(
-        &mut self,
-        index: u8,
-        words: usize,
-        serve: impl Fn(&E, &Token, Words<'_, ARG_WORDS>, Source) + Send + Sync + 'static,
-    ) -> &mut Row<E> {
+    /// The row of a message of so many words, which has no handler yet.
+    fn row(&mut self, index: u8, words: usize) -> &mut Row<E> {
         let message = MESSAGES.iter().find(|m| m.index == index).expect("an index of the list");
         assert!(
             message.words == words && words <= ARG_WORDS,
@@ -240,35 +240,39 @@ impl<E: Engine> Library<E> {
             message.words
         );
         let row = &mut self.rows[usize::from(index)];
-        assert!(row.serve.is_none(), "message {index} has a handler");
+        assert!(matches!(row.server, Server::Nobody), "message {index} has a handler");
         row.form = message.form;
-        row.serve = Some(Box::new(serve));
         row
     }
 
-    /// The handler for this request, if the request is never answered and has the form that the handler takes.
+    /// The handler for this request, if it takes runs of such requests.
     #[inline(always)]
     pub(super) fn unanswered(&self, meta: Meta) -> Option<&Run<E>> {
-        let row = &self.rows[usize::from(meta.handler() % FIRST_CLIENT)];
-        row.run.as_deref().filter(|_| row.unanswered == meta.form())
+        match &self.rows[usize::from(meta.handler() % FIRST_CLIENT)].server {
+            Server::Run(form, run) if *form == meta.form() => Some(&**run),
+            _ => None,
+        }
     }
 
     /// The handler for a message of this index and form from `source`. A message that none of our senders writes ends the job.
     #[inline(always)]
     pub(super) fn find(&self, index: u8, form: Form, source: u32) -> &Serve<E> {
         let row = &self.rows[usize::from(index % FIRST_CLIENT)];
-        let Some(serve) = &row.serve else { corrupt(source, "no handler of the library has its index") };
-        if row.form != form {
-            corrupt(source, "message of another kind than its handler takes");
+        match &row.server {
+            Server::One(serve) if row.form == form => &**serve,
+            Server::Nobody => corrupt(source, "no handler of the library has its index"),
+            _ => corrupt(source, "message of another kind than its handler takes"),
         }
-        &**serve
     }
 
-    /// Replaces each handler of a message that may be answered by `around` of it: for tests that choose when handlers run.
+    /// Replaces each handler of single messages by `around` of it: for tests that choose when handlers run.
     #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) fn wrap(&mut self, around: impl Fn(u8, Box<Serve<E>>) -> Box<Serve<E>>) {
-        for (index, row) in self.rows.iter_mut().enumerate().filter(|(_, row)| row.run.is_none()) {
-            row.serve = row.serve.take().map(|serve| around(index as u8, serve));
+        for (index, row) in self.rows.iter_mut().enumerate() {
+            row.server = match std::mem::replace(&mut row.server, Server::Nobody) {
+                Server::One(serve) => Server::One(around(index as u8, serve)),
+                server => server,
+            };
         }
     }
 }

@@ -14,7 +14,7 @@ use super::corrupt::corrupt;
 use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::outbox::Peer;
-use super::shorts::{FLOOD, PART_OF_OWN, READ_AHEAD, Shorts, Way};
+use super::shorts::{FLOOD, PART_OF_OWN, READ_AHEAD, Requests, Shorts};
 use super::slot::{Carry, FIRST_CLIENT, Meta, Slot};
 use super::token::{Kind, Token};
 use crate::am::region::{LINE, RING};
@@ -199,8 +199,9 @@ impl<A: Adapter> Inbox<A> {
         }
         let (command, layout, form) = (&self.command, &self.layout, first.form());
         let mut shorts =
-            Shorts::new(Way { command, layout, peer, start, form, budget: most, unacked: from.unacked.get() });
+            Shorts::new(Requests { command, layout, peer, start, form, budget: most, unacked: from.unacked.get() });
         run(am, peer as u32, &mut shorts);
+        debug_assert!(shorts.ran > 0, "as `Library::on_unanswered` says");
         let (ran, may_be_more) = (shorts.ran, shorts.may_be_more);
         self.served(from, start.wrapping_add(ran - 1), ran);
         self.note_unanswered(am, peer, from, start.wrapping_add(ran - 1), (ran, 0), PART_OF_OWN);

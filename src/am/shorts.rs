@@ -2,7 +2,7 @@
 //! return to the receiving half in between. So the handler does once for all what need not be done for each: four senders of mail boxes took
 //! 54 ns for each message with a call for each, and 48 with this (2026-11, EPYC VM).
 //!
-//! Must not know: what they say, how slots are given back.
+//! Must not know: what they say. It knows when slots are given back, since a run ends there; `receive` gives them back.
 
 use super::region::{ARG_WORDS, Layout};
 use super::slot::Slot;
@@ -19,32 +19,30 @@ pub(super) const FLOOD: u32 = 6;
 /// clients' requests, messages of mail boxes take 175 instead of 169 ns one way (2026-11, Xeon VM).
 pub(super) const PART_OF_OWN: usize = 2;
 
-/// The argument words of one message after the other. They begin with one that was seen, and end where the next slot is empty, has another
-/// form, or is one too many.
+/// The argument words of one message after the other. They end at the first slot that is empty or has another form, or when as many were taken
+/// as may be.
 pub struct Shorts<'a, L: LocalMap> {
-    /// Where the next ones are; `None`: there is only `first`.
-    way: Option<Way<'a, L>>,
-    first: Words<'a, ARG_WORDS>,
-    /// How many were taken, and how many may be; that is found out when there is a second one.
+    requests: Requests<'a, L>,
+    /// How many were taken.
     pub(super) ran: u32,
+    /// How many may be taken. It is found out when a second one is there: most runs have one.
     most: u32,
-    /// False: the next slot was seen empty.
+    /// Valid once `next` has returned `None`. False: the next slot was seen empty.
     pub(super) may_be_more: bool,
 }
 
-/// Requests of one peer.
-pub(super) struct Way<'a, L: LocalMap> {
+/// The requests of a peer from one on that waits, and how many of them may be run.
+pub(super) struct Requests<'a, L: LocalMap> {
     /// The command region, and how it is laid out.
     pub(super) command: &'a L,
     pub(super) layout: &'a Layout,
     pub(super) peer: usize,
-    /// Number of the first request.
+    /// Number of the first one, which has this form ([`Meta::form`](super::slot::Meta::form)).
     pub(super) start: u32,
-    /// What [`Meta::form`](super::slot::Meta::form) says of them.
     pub(super) form: u16,
     /// No more than so many.
     pub(super) budget: u32,
-    /// Requests of the peer that were run and not given back yet.
+    /// Requests of the peer that were run before and not given back yet.
     pub(super) unacked: u32,
 }
 
@@ -56,14 +54,14 @@ fn record(peer: usize) {
     }
 }
 
-impl<'a, L: LocalMap> Way<'a, L> {
+impl<'a, L: LocalMap> Requests<'a, L> {
     #[inline(always)]
     fn at(&self, index: u32) -> usize {
         self.layout.queue(self.peer) + self.layout.request(index)
     }
 
-    /// A run ends with a request after which `note_unanswered` may give slots back: once `PART_OF_OWN` of them wait for that, and at each
-    /// multiple of 65,536. Fewer than that part wait now, since the last call of it.
+    /// A run ends with a request after which `Inbox::note_unanswered` may give slots back, which must agree: once `PART_OF_OWN` of them wait for
+    /// that, and at each multiple of 65,536. Fewer than that part wait now, since the last call of it.
     #[inline(always)]
     fn most(&self) -> u32 {
         let until_part = (self.layout.slots() / PART_OF_OWN) as u32 - self.unacked;
@@ -72,16 +70,10 @@ impl<'a, L: LocalMap> Way<'a, L> {
 }
 
 impl<'a, L: LocalMap> Shorts<'a, L> {
-    /// One alone. That it is run was recorded.
-    pub(super) fn one(first: Words<'a, ARG_WORDS>) -> Shorts<'a, L> {
-        Shorts { way: None, first, ran: 0, most: 0, may_be_more: false }
-    }
-
     /// All that have the form of the first.
     #[inline(always)]
-    pub(super) fn new(way: Way<'a, L>) -> Shorts<'a, L> {
-        let first = Slot::at(way.command, way.at(way.start)).args(1);
-        Shorts { way: Some(way), first, ran: 0, most: 0, may_be_more: false }
+    pub(super) fn new(requests: Requests<'a, L>) -> Shorts<'a, L> {
+        Shorts { requests, ran: 0, most: 0, may_be_more: false }
     }
 }
 
@@ -90,29 +82,24 @@ impl<'a, L: LocalMap> Iterator for Shorts<'a, L> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Words<'a, ARG_WORDS>> {
-        if self.ran == 0 {
-            self.ran = 1;
-            if let Some(way) = &self.way {
-                record(way.peer);
+        let requests = &self.requests;
+        let index = requests.start.wrapping_add(self.ran);
+        let slot = Slot::at(requests.command, requests.at(index));
+        if self.ran > 0 {
+            let meta = slot.look(requests.layout.sequence(index))?;
+            if self.ran == 1 {
+                self.most = requests.most();
             }
-            return Some(self.first);
-        }
-        let way = self.way.as_ref()?;
-        let index = way.start.wrapping_add(self.ran);
-        let slot = Slot::at(way.command, way.at(index));
-        let meta = slot.look(way.layout.sequence(index))?;
-        if self.ran == 1 {
-            self.most = way.most();
-        }
-        if self.ran >= self.most || meta.form() != way.form {
-            self.may_be_more = true;
-            return None;
-        }
-        if self.ran >= FLOOD {
-            way.command.will_read(way.at(index.wrapping_add(READ_AHEAD)));
+            if self.ran >= self.most || meta.form() != requests.form {
+                self.may_be_more = true;
+                return None;
+            }
+            if self.ran >= FLOOD {
+                requests.command.will_read(requests.at(index.wrapping_add(READ_AHEAD)));
+            }
         }
         self.ran += 1;
-        record(way.peer);
+        record(requests.peer);
         Some(slot.args(1))
     }
 }

@@ -27,14 +27,22 @@ fn no_memory(len: usize) -> ! {
 
 impl<A: Adapter> Deck<A> {
     /// A short message of `len` bytes for the box of this index has come from `node`; `word` gives its words. The caller has the lock.
+    /// Returns what [`Self::handed_over`] needs.
     #[inline(always)]
-    pub(super) fn line(&self, state: &mut State, node: u32, index: u16, len: usize, word: impl Fn(usize) -> u64) {
-        self.hand(state, node, index, |own, _| {
+    pub(super) fn line(
+        &self,
+        state: &mut State,
+        node: u32,
+        index: u16,
+        len: usize,
+        word: impl Fn(usize) -> u64,
+    ) -> Option<Key> {
+        self.hand_over_locked(state, node, index, |own, _| {
             let store = |message: &mut Message| message.fill_line(len, node, &word);
             own.deliver(node, len, Some(store), || {
                 Content::Line([word(0), word(1), word(2), word(3), word(4), word(5), word(6)])
             })
-        });
+        })
     }
 
     /// The same of one with more bytes. They are copied where a thread waits for them, or into a block that a message adopts.
@@ -47,7 +55,7 @@ impl<A: Adapter> Deck<A> {
             Content::Bytes(bytes)
         };
         if len >= LENT {
-            // So many are not copied under the lock.
+            // So many are copied before the lock is taken.
             let content = copied(self.with(|state| state.pool.take(len)));
             return self.arrived(node, index, Item { content, len });
         }
@@ -60,28 +68,37 @@ impl<A: Adapter> Deck<A> {
     /// A message for the box of this index has come from `node`. `put` gives it to a thread that waits for it, or queues it; `None`: the
     /// node has no credit for it.
     fn hand_over(&self, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
-        self.with(|state| self.hand(state, node, index, put));
-        self.look_after(node);
+        let key = self.with(|state| self.hand_over_locked(state, node, index, put));
+        self.handed_over(node, key);
     }
 
-    /// A message of `node` was handed over.
+    /// Called without the lock after a message of `node` was handed over. It wakes the thread with this key. If `node` is this one, it sends what is
+    /// due: no poll follows, as one does behind a handler, and nobody need be serving. The thread that waited for this message may have been
+    /// the one that serves, and computes from now on.
     #[inline(always)]
-    pub(super) fn look_after(&self, node: u32) {
+    pub(super) fn handed_over(&self, node: u32, key: Option<Key>) {
+        if let Some(key) = key {
+            self.waiting.rouse(key);
+        }
         if node == self.me() {
-            // No poll follows here, as one does behind a handler, and nobody need be serving: the thread that waited for this message may
-            // have been the one, and computes from now on.
             self.send_dues();
         }
     }
 
-    /// As [`Self::hand_over`]; the caller has the lock.
+    /// As [`Self::hand_over`]; the caller has the lock. Returns the key of the thread that is to be woken without it, where threads can wait.
     #[inline(always)]
-    fn hand(&self, state: &mut State, node: u32, index: u16, put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>) {
+    fn hand_over_locked(
+        &self,
+        state: &mut State,
+        node: u32,
+        index: u16,
+        put: impl FnOnce(&mut Own, &mut Pool) -> Option<Came>,
+    ) -> Option<Key> {
         let State { boxes, due, pool, .. } = state;
         // Open boxes first, with one test.
         let Some(Slot::Open(own)) = boxes.get_mut(usize::from(index)) else {
             match boxes.get(usize::from(index)) {
-                Some(Slot::Closing(..)) => return,
+                Some(Slot::Closing(..)) => return None,
                 _ => corrupt(node, "message for a box that does not exist"),
             }
         };
@@ -102,13 +119,11 @@ impl<A: Adapter> Deck<A> {
             None => corrupt(node, "message for a box without its credit"),
         };
         self.waiting.changed();
-        // The key is made only where threads can wait for it.
-        if self.is_threaded() {
-            self.waiting.rouse(granted.map_or(Key::Box(index), |wish| Key::Wish(wish.number())));
-        }
+        // The key is made only where it is used.
+        self.is_threaded().then(|| granted.map_or(Key::Box(index), |wish| Key::Wish(wish.number())))
     }
 
-    /// A message for the box of this index has come from `node`.
+    /// A message for the box of this index has come from `node`, as an item: a thread that waits for it makes it the content of its message itself.
     pub(super) fn arrived(&self, node: u32, index: u16, item: Item) {
         let (len, mut content) = (item.len, Some(item.content));
         let store = None::<fn(&mut Message)>;

@@ -5,7 +5,7 @@
 use super::engine::{Deck, Handle};
 use super::item::Content;
 use super::message::Storage;
-use super::messages::{self, NameRequest};
+use super::messages::{self, NameOperation};
 use super::owner::{Credit, Own};
 use super::state::{Answer, OWNER, Opened, Request};
 use super::waiting::Key;
@@ -33,7 +33,7 @@ impl<A: Adapter> Deck<A> {
             None => self.wait(&[], Until::Forever, open)?,
         };
         if let Some(name) = name
-            && self.ask_for_name(NameRequest::Add, name, id, Until::Forever)? == Answer::Refused
+            && self.ask_for_name(NameOperation::Add, name, id, Until::Forever)? == Answer::Refused
         {
             self.with(|state| state.close(id));
             self.with(|state| state.closed_by(OWNER, id));
@@ -55,7 +55,7 @@ impl<A: Adapter> Deck<A> {
         if name.is_empty() || name.len() > NAME_MOST {
             return Err(Failure::argument(format!("a name has 1 to {NAME_MOST} bytes")));
         }
-        let kind = if matches!(until, Until::Now) { NameRequest::Look } else { NameRequest::Await };
+        let kind = if matches!(until, Until::Now) { NameOperation::Look } else { NameOperation::Await };
         match self.ask_for_name(kind, name, BoxId::from_word(0), until)? {
             Answer::Done(id) => Ok(self.handle(id, false)),
             _ => Err(Failure::Again),
@@ -63,9 +63,9 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Asks the node that has `name`, and waits for its answer. Where that node is lost meanwhile, the next one is asked.
-    fn ask_for_name(&self, kind: NameRequest, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
+    fn ask_for_name(&self, kind: NameOperation, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
         // Only a name that is waited for may take long; the other answers are on their way.
-        let until = if kind == NameRequest::Await { until } else { Until::Forever };
+        let until = if kind == NameOperation::Await { until } else { Until::Forever };
         loop {
             let (home, has_settled) = self.home(name, until)?;
             let answer = match self.ask_home(home, kind, name, id, until) {
@@ -77,13 +77,13 @@ impl<A: Adapter> Deck<A> {
             };
             // The answer of a node that has not seen a loss yet: what it knows of a name is the lost node's box.
             let is_doubtful = match answer {
-                Answer::Done(of) => kind != NameRequest::Remove && self.has_lost(of.owner.into()),
-                _ => kind == NameRequest::Add && !has_settled,
+                Answer::Done(of) => kind != NameOperation::Remove && self.has_lost(of.owner.into()),
+                _ => kind == NameOperation::Add && !has_settled,
             };
             if !is_doubtful {
                 return Ok(answer);
             }
-            if kind == NameRequest::Look {
+            if kind == NameOperation::Look {
                 return Ok(Answer::Refused);
             }
             self.await_settled(home, until)?;
@@ -91,10 +91,10 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Asks `home`, and waits for its answer. [`Failure::Peer`]: it is lost.
-    fn ask_home(&self, home: u32, kind: NameRequest, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
+    fn ask_home(&self, home: u32, kind: NameOperation, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
         let request = self.with(|state| {
-            let request = state.new_request(home, kind == NameRequest::Await);
-            if kind == NameRequest::Add {
+            let request = state.new_request(home, kind == NameOperation::Await);
+            if kind == NameOperation::Add {
                 state.dead.naming.insert(id, request);
             }
             request
@@ -117,7 +117,7 @@ impl<A: Adapter> Deck<A> {
             }
         });
         if matches!(answer, Err(Failure::TimedOut | Failure::Again)) {
-            match messages::name(self, home, NameRequest::Forget, request, id, name, Flags::NONE) {
+            match messages::name(self, home, NameOperation::Forget, request, id, name, Flags::NONE) {
                 Err(error) if !error.is_lost() => return Err(error.into()),
                 _ => {}
             }
@@ -152,7 +152,7 @@ impl<A: Adapter> Deck<A> {
         {
             self.waiting.wake_all(Key::Box(id.index)); // other threads that wait there learn that it is gone
             if let Some(name) = &own.name {
-                self.ask_for_name(NameRequest::Remove, name, id, Until::Forever)?;
+                self.ask_for_name(NameOperation::Remove, name, id, Until::Forever)?;
             }
             let senders = own.senders().to_vec();
             self.discard(own)?;

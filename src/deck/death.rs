@@ -27,7 +27,7 @@ use super::dead::Losses;
 use super::engine::{Deck, Region};
 use super::holders::{Holder, Holders};
 use super::message::Block;
-use super::messages::{self, NameRequest};
+use super::messages::{self, NameOperation};
 use super::names;
 use super::state::{Answer, Due, Request, Slot, State};
 use super::waiting::Key;
@@ -389,7 +389,7 @@ impl<A: Adapter> Deck<A> {
     /// Tells the home of a name again whose it is. False: there was no room.
     pub(super) fn rename(&self, request: u32, id: BoxId) -> Result<bool, Error> {
         let Some((home, name)) = self.with(|state| state.renaming(request, id, self.nodes())) else { return Ok(true) };
-        match messages::name(self, home, NameRequest::Add, request, id, &name, Flags::IMMEDIATE) {
+        match messages::name(self, home, NameOperation::Add, request, id, &name, Flags::IMMEDIATE) {
             // That home is lost, too. Then the name is told to the next one, by a request of its own.
             Err(error) if error.is_lost() => Ok(true),
             sent => sent,

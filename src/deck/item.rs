@@ -1,11 +1,11 @@
-//! What waits in a box.
+//! A message between its arrival and its retrieval.
 //!
 //! Must not know: boxes, senders, how messages travel.
 
 use super::LINE_WORDS;
 use super::message::{Block, Bytes};
 
-/// What a box holds.
+/// How its bytes are kept.
 #[derive(Debug)]
 pub enum Content {
     /// Few bytes: the words of the message `LINE`.
@@ -14,11 +14,11 @@ pub enum Content {
     Nothing,
     /// Bytes in a block of this process.
     Bytes(Bytes),
-    /// Bytes in a block of a DECK heap. Its address is not known yet if it is another node's.
+    /// Bytes in a block of a DECK heap. Its address is null: the retrieval finds it (`Deck::reach`).
     Loan(Block),
 }
 
-/// A message that waits in a box.
+/// A message that waits in a box, or in the wish of a thread.
 #[derive(Debug)]
 pub struct Item {
     /// Its bytes.
@@ -27,7 +27,8 @@ pub struct Item {
     pub len: usize,
 }
 
-/// A message that was taken out of a box, and its sender. It is a place of its own, so that short messages do not move through it.
+/// A message and its sender, for the thread that retrieves it. `None`: there is none, or it is in the program's message already. It is a place
+/// of its own, so that short messages do not move through it.
 pub(super) type Retrieved = Option<(u32, Item)>;
 
 impl Default for Item {

@@ -1,17 +1,17 @@
-//! What goes between the nodes: the form of each message, and what its handler does.
+//! What goes between the nodes: the form of each message, and what its handler does. Messages about names are in `naming`.
 //!
 //! | message | words |
 //! |---|---|
 //! | `LINE` | the bytes; in the upper half of the last word the index of the box, and how many bytes count |
 //! | `BODY` | index; the payload is the message |
 //! | `PIECE` | index, thread; bytes of the message; place of the payload in it |
-//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block; zeros, so that it is sent as a `LINE` is |
+//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block; three words of zeros, so that it fills its line and `send_line_to_peer` can send it |
 //! | `BACK` | place of the block |
 //! | `ASK` | box; bytes that are needed, then a bit if a message is, then [`Ask`] in two bits; messages that go back; bytes that do |
 //! | `GRANT`, `MORE` | box; messages, and whether the box is gone; bytes; capacity |
 //! | `RECALL`, `GONE`, `FORGOT` | box |
 //! | `RETURNED` | box; messages; bytes |
-//! | `NAME` | [`NameRequest`], request; box; the payload is the name |
+//! | `NAME` | [`NameOperation`], request; box; the payload is the name |
 //! | `NAMED` | request, whether it is refused, or waits; box |
 //! | `FOUND` | request; box |
 //!
@@ -21,7 +21,7 @@
 
 mod naming;
 
-pub use self::naming::{NameRequest, found, name};
+pub use self::naming::{NameOperation, found, name};
 use super::engine::Deck;
 use super::heap::UNIT;
 use super::item::{Content, Item};
@@ -41,6 +41,7 @@ use crate::base::error::Error;
 use crate::sci::Adapter;
 use crate::sync::Ordering;
 use crate::verbs::Flags;
+use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 /// The most bytes of a piece.
@@ -84,8 +85,8 @@ fn pair(low: u32, high: u32) -> u64 {
 pub fn line<A: Adapter>(deck: &Deck<A>, id: BoxId, message: &Message, flags: Flags) -> Result<bool, Error> {
     if u32::from(id.owner) == deck.am.me() {
         let words = Line(id, message).words();
-        deck.with(|state| line_came(deck, state, id.owner.into(), |i| words[i]));
-        deck.look_after(id.owner.into());
+        let key = deck.with(|state| line_came(deck, state, id.owner.into(), |i| words[i]));
+        deck.handed_over(id.owner.into(), key);
         return Ok(true);
     }
     line_to_peer(deck, id, message, flags)
@@ -119,13 +120,13 @@ fn for_box(id: BoxId, flags: Flags) -> Flags {
 
 /// A `LINE` has come, of which `word` gives the words. The last word is read here for its head, and later for its bytes.
 #[inline(always)]
-fn line_came<A: Adapter>(deck: &Deck<A>, state: &mut State, source: u32, word: impl Fn(usize) -> u64) {
+fn line_came<A: Adapter>(deck: &Deck<A>, state: &mut State, source: u32, word: impl Fn(usize) -> u64) -> Option<Key> {
     let head = high(word(LINE_WORDS - 1));
     let len = (head >> 16) as usize;
     if len > LINE_MOST {
         corrupt(source, "line of too many bytes");
     }
-    deck.line(state, source, head as u16, len, word);
+    deck.line(state, source, head as u16, len, word)
 }
 
 /// Sends a message as a Medium.
@@ -165,15 +166,38 @@ pub fn loan<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, fl
     loan_to_peer(deck, id, block, len, flags)
 }
 
-/// As [`loan`], for a box of another node.
+/// Lends a copy of `message` to another node, in a block of this node's heap. It is made only once there is room for the loan.
 #[inline(always)]
-pub(super) fn loan_to_peer<A: Adapter>(
+pub(super) fn copy_to_peer<A: Adapter>(
     deck: &Deck<A>,
     id: BoxId,
     block: &Block,
-    len: usize,
+    message: &Message,
     flags: Flags,
 ) -> Result<bool, Error> {
+    let owner = u32::from(id.owner);
+    deck.passing(owner, block, flags, |flags| {
+        let copy = Copied(Loan(id, block, message.size), message);
+        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), copy)
+    })
+}
+
+/// A `LOAN` of a copy of this message.
+struct Copied<'a>(Loan<'a>, &'a Message);
+
+impl LineWords for Copied<'_> {
+    #[inline(always)]
+    fn words(self) -> [u64; LINE_WORDS] {
+        let Copied(loan, message) = self;
+        // SAFETY: the block has as many bytes, and nobody else uses it.
+        unsafe { message.payload().move_to(loan.1.at) };
+        loan.words()
+    }
+}
+
+/// As [`loan`], for a box of another node.
+#[inline(always)]
+fn loan_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, flags: Flags) -> Result<bool, Error> {
     let owner = u32::from(id.owner);
     deck.passing(owner, block, flags, |flags| {
         deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), Loan(id, block, len))
@@ -199,7 +223,7 @@ fn loan_came<A: Adapter>(deck: &Deck<A>, source: u32, [head, offset, len, block,
     if high(head) >= deck.nodes() {
         corrupt(source, "block of a node that does not exist");
     }
-    // Of any heap: all have the same length.
+    // All heaps of the job have the same length, so this node's bounds hold for each owner.
     if offset.checked_add(block).is_none_or(|end| end > deck.heap_len()) || !offset.is_multiple_of(UNIT) {
         corrupt(source, "block outside its heap");
     }
@@ -308,13 +332,17 @@ fn take_messages<A: Adapter>(
 ) {
     let to = deck.clone();
     library.on_unanswered::<LINE_WORDS>(form::DECK_LINE, move |_, source, shorts| {
-        let deck = to(source);
-        let lock = deck.lock();
-        let mut state = lock.borrow_mut(); // for all of them
-        for words in shorts {
-            // Relaxed: ordered by the Acquire of the look that found the message.
-            line_came(deck, &mut state, source, |i| words.word(i).load(Ordering::Relaxed));
+        let (deck, mut keys) = (to(source), SmallVec::<[Key; 32]>::new());
+        {
+            let lock = deck.lock();
+            let mut state = lock.borrow_mut(); // for the whole run: nothing below sends, polls or takes it again
+            for words in shorts {
+                // Relaxed: ordered by the Acquire of the look that found the message.
+                let key = line_came(deck, &mut state, source, |i| words.word(i).load(Ordering::Relaxed));
+                keys.extend(key);
+            }
         }
+        keys.into_iter().for_each(|key| deck.handed_over(source, Some(key))); // wakes take system calls
     });
     let to = deck.clone();
     library.on(form::DECK_BODY, move |_, token, [index], payload| {
@@ -328,6 +356,7 @@ fn take_messages<A: Adapter>(
         Ok(())
     });
     let to = deck.clone();
+    // `arrived` and `came_back` take the lock themselves.
     library.on_unanswered::<LINE_WORDS>(form::DECK_LOAN, move |_, source, shorts| {
         for words in shorts {
             loan_came(to(source), source, all(words));
@@ -335,9 +364,14 @@ fn take_messages<A: Adapter>(
     });
     let to = deck.clone();
     library.on_unanswered::<1>(form::DECK_BACK, move |_, source, shorts| {
+        let mut last = None;
         for words in shorts {
             let [offset] = all(words);
-            to(source).came_back(source, offset as usize);
+            let offset = offset as usize;
+            last = Some((offset, to(source).came_back(source, offset)));
+        }
+        if let Some((offset, len)) = last {
+            to(source).will_fill(offset, len);
         }
     });
 }

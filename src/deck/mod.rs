@@ -15,8 +15,8 @@
 //! 2. A message is sent only after its credit was taken. So a handler always finds room in the box, and waits for nothing.
 //! 3. What a box holds, and what its senders may send, never exceed its capacity, but for one message that is longer than that.
 //! 4. A call that has taken credits and cannot send in time returns them to the node's own [`sender`]. So what timed out is never delivered.
-//! 5. The lock of the state is not held while a message is sent, because sending may run handlers. The exception is a `LINE` or a
-//!    `BODY` that goes at once or not at all (`IMMEDIATE`): that runs none.
+//! 5. The lock of the state is not held while a message is sent, because sending may run handlers. `post_now` is the exception. It holds
+//!    the lock while it sends a `LINE`, a `BODY` or a `LOAN` that goes at once or not at all (`IMMEDIATE`). Such a send runs no handler.
 //! 6. A block of a heap has one holder: the owner of the heap, or a borrower. The borrower gives it back, or on to another node.
 //! 7. The index of a box that was destroyed is used again when all its senders have said that they know.
 //!
@@ -52,7 +52,8 @@ use crate::base::error::Error;
 pub const LINE_MOST: usize = 52;
 /// The words of 8 bytes that such a message has. The upper half of the last one is its head.
 pub const LINE_WORDS: usize = 7;
-/// The most bytes that are copied under the lock of the state: a copy takes little longer than the lock does.
+/// The most bytes that a post copies under the lock of the state: a copy takes little longer than the lock does. An arriving `BODY` is copied
+/// there only if it has fewer bytes than `LENT`.
 pub(super) const UNDER_LOCK: usize = 4 << 10;
 /// The most bytes of a box's name.
 pub const NAME_MOST: usize = 63;

@@ -99,9 +99,9 @@ impl Pace {
         time.wrapping_sub(last) > calls.saturating_mul(SLOW)
     }
 
-    /// A call has waited.
+    /// A call is about to wait, which polls. Looks, polls and turns count from here on.
     #[inline(always)]
-    pub(super) fn waited(&self) {
+    pub(super) fn begins_to_wait(&self) {
         if cfg!(loom) {
             return;
         }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(polls(&pace, Kind::Retrieval, 1, 0), [6]);
         assert!(pace.is_turn_over(7) && !pace.is_turn_over(8) && !pace.is_turn_over(6 + POSTS_PER_TURN));
         assert!(pace.is_turn_over(7 + POSTS_PER_TURN));
-        pace.waited();
+        pace.begins_to_wait();
         assert!(!pace.is_turn_over(6 + POSTS_PER_TURN - 1) && pace.is_turn_over(6 + POSTS_PER_TURN));
     }
 

@@ -6,7 +6,7 @@
 
 use super::engine::{Deck, Handle};
 use super::heap::Heap;
-use super::message::{Message, Storage};
+use super::message::{Block, Message, Storage};
 use super::messages;
 use super::owner::Credit;
 use super::pace::Kind;
@@ -147,12 +147,12 @@ impl<A: Adapter> Deck<A> {
         self.delivered(handle, spent, self.deliver(id, message, until))
     }
 
-    /// Posts a message that is not long, if its credits are there and it can go at once. That is the common case: one lock instead of two or
+    /// Posts a message of at most [`UNDER_LOCK`] bytes, if its credits are there and it can go at once. That is the common case: one lock instead of two or
     /// three, and nothing to be paid back (what it buys: head of `wish`). False: it has done nothing.
     #[inline(always)]
     fn post_now(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<bool> {
         if u32::from(handle.id.owner) == self.me() {
-            return Ok(false); // its handler would run here, under the lock
+            return Ok(false); // the node's own box is filled by a call, which takes the lock again
         }
         if message.size > LINE_MOST && self.region(handle.id.owner.into()).is_none() {
             return Ok(false); // to another host, so many bytes may take a while
@@ -169,7 +169,11 @@ impl<A: Adapter> Deck<A> {
                 size if size < self.lent_from() => {
                     messages::body(self, handle.id, message.payload(), Flags::IMMEDIATE)?
                 }
-                _ => self.lend_copy(heap, handle.id, message)?,
+                size => match self.block_of(heap, size) {
+                    Some(block) => self.lend_copy(heap, &block, handle.id, message)?,
+                    None if size < self.limit => messages::body(self, handle.id, message.payload(), Flags::IMMEDIATE)?,
+                    None => false,
+                },
             };
             if !sent {
                 return Ok(false);
@@ -192,15 +196,13 @@ impl<A: Adapter> Deck<A> {
         self.limit.min(LENT)
     }
 
-    /// Lends a copy of `message` to another node, if there is a block and it can go at once; the caller has the lock. False: it has done nothing.
+    /// Lends a copy of `message` to another node, in a block of this node, if it can go at once; the caller has the lock. Else the block is free
+    /// again, and it returns false.
     #[inline(always)]
-    fn lend_copy(&self, heap: &mut Heap, id: BoxId, message: &Message) -> Outcome<bool> {
-        let Some(block) = self.block_of(heap, message.size) else { return Ok(false) };
-        // SAFETY: the block has as many bytes, and nobody else uses it.
-        unsafe { message.payload().move_to(block.at) };
-        let sent = messages::loan_to_peer(self, id, &block, message.size, Flags::IMMEDIATE);
+    fn lend_copy(&self, heap: &mut Heap, block: &Block, id: BoxId, message: &Message) -> Outcome<bool> {
+        let sent = messages::copy_to_peer(self, id, block, message, Flags::IMMEDIATE);
         if !matches!(sent, Ok(true)) {
-            let _ = heap.give(block.offset); // it was in use
+            let _ = heap.give(block.offset); // it was taken by the caller
         }
         Ok(sent?)
     }

@@ -79,7 +79,7 @@ impl<A: Adapter> Deck<A> {
         let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
         let waited = self.wait(&keys, until, || self.look_for(id, &wish));
         if !wish.is_granted() && waited.is_err() {
-            self.with(|state| state.forget(id, wish.listed())); // it may be granted in the last moment
+            self.with(|state| state.forget(id, wish.listed())); // until that has returned, a handler may still grant it
         }
         if !wish.is_granted() {
             waited?;
@@ -87,7 +87,7 @@ impl<A: Adapter> Deck<A> {
         self.finish(message, wish.into_taken())
     }
 
-    /// Takes the next message, if there is one; else lists the wish at the box, if no other thread has one there.
+    /// True if the wish was granted. Else it takes the next message, if there is one, or lists the wish at the box, if no other thread has one there.
     #[inline(always)]
     fn look_for(&self, id: BoxId, wish: &Wish) -> Outcome<Option<()>> {
         if wish.is_granted() {
@@ -96,14 +96,14 @@ impl<A: Adapter> Deck<A> {
         self.look_in_box(id, wish)
     }
 
-    /// The rest of [`Self::look_for`].
+    /// The rest of [`Self::look_for`]. It is a function of its own, so that a wait whose wish was granted takes few instructions.
     #[inline(never)]
     fn look_in_box(&self, id: BoxId, wish: &Wish) -> Outcome<Option<()>> {
         self.with(|state| {
             if wish.is_granted() {
                 return Ok(Some(())); // by another thread, meanwhile
             }
-            // SAFETY: under the lock.
+            // SAFETY: this runs under the lock, and there is no other reference from here.
             let (message, taken) = unsafe { wish.places() };
             let found = state.next(id, message, taken, self.am)?;
             match found {

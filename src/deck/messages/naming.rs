@@ -18,10 +18,10 @@ use crate::base::error::Error;
 use crate::sci::Adapter;
 use crate::verbs::Flags;
 
-/// What is asked of a node that has a name.
+/// A request to the home of a name, the node that keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum NameRequest {
+pub enum NameOperation {
     /// The name is that of a new box.
     Add = 0,
     /// Whose is it?
@@ -34,6 +34,7 @@ pub enum NameRequest {
     Remove = 4,
 }
 
+/// Status in `NAMED`, beside 0: done.
 const REFUSED: u32 = 1;
 const WAITS: u32 = 2;
 
@@ -41,7 +42,7 @@ const WAITS: u32 = 2;
 pub fn name<A: Adapter>(
     deck: &Deck<A>,
     home: u32,
-    kind: NameRequest,
+    kind: NameOperation,
     request: u32,
     id: BoxId,
     name: &[u8],
@@ -75,6 +76,7 @@ pub fn found<A: Adapter>(deck: &Deck<A>, node: u32, request: u32, id: BoxId) -> 
     deck.am.send_short(node, form::DECK_FOUND, args(&[request.into(), id.word()], 4), Flags::IMMEDIATE)
 }
 
+/// Registers the handlers of these messages.
 pub(super) fn take_names<A: Adapter>(
     library: &mut Library<Am<A>>,
     deck: &(impl Fn(u32) -> &'static Deck<A> + Clone + Send + Sync + 'static),
@@ -114,25 +116,26 @@ fn asked_for<A: Adapter>(deck: &Deck<A>, source: u32, kind: u32, request: u32, i
     let (status, waiting) = deck.with(|state| {
         let names = &mut state.names;
         match kind {
-            kind if kind == NameRequest::Add as u32 => {
+            kind if kind == NameOperation::Add as u32 => {
                 match names.add(name, owned(source, id.word())).unwrap_or_else(|error| nonsense(error)) {
                     Some(waiting) => ((0, id), waiting),
                     None => ((REFUSED, id), Vec::new()),
                 }
             }
-            kind if kind == NameRequest::Look as u32 || kind == NameRequest::Await as u32 => match names.find(name) {
+            kind if kind == NameOperation::Look as u32 || kind == NameOperation::Await as u32 => match names.find(name)
+            {
                 Some(id) => ((0, id), Vec::new()),
-                None if kind == NameRequest::Look as u32 => ((REFUSED, id), Vec::new()),
+                None if kind == NameOperation::Look as u32 => ((REFUSED, id), Vec::new()),
                 None => {
                     names.wait(name, source, request).unwrap_or_else(|error| nonsense(error));
                     ((WAITS, id), Vec::new())
                 }
             },
-            kind if kind == NameRequest::Forget as u32 => {
+            kind if kind == NameOperation::Forget as u32 => {
                 names.forget(name, source, request);
                 ((REFUSED, id), Vec::new())
             }
-            kind if kind == NameRequest::Remove as u32 => {
+            kind if kind == NameOperation::Remove as u32 => {
                 names.remove(name, owned(source, id.word()));
                 ((0, id), Vec::new())
             }
