@@ -361,3 +361,44 @@ fn a_box_that_was_destroyed_gets_no_message_of_another_one() {
     }
     assert!(places.contains(&BoxId { serial: 0, ..first.id }), "the place was used again: {places:?}");
 }
+
+#[test]
+fn a_post_that_finds_no_room_leaves_no_block_behind() {
+    const LEN: usize = 600; // it is lent
+    let mut shape = Shape::new(2, 4);
+    shape.config.spin = Some(0);
+    let options = Options { limit: LIMIT, boxes: 4, heap: 4 << 10, near: true };
+    let party: Party<Double> = Party::new(&shape, &Double::kit(2, 1), options, |_, _| ());
+    let capacity = Credit { messages: 100, bytes: 1 << 20 };
+    let own = party.alone(0, |deck| deck.open(None, capacity)).unwrap();
+    let mine = party.alone(1, |deck| deck.handle(own.id, false));
+    let post = |party: &Party<Double>, number: u32| {
+        let message = letter(&pattern(1, number, LEN));
+        party.alone(1, |deck| deck.post(&mine, &message, Until::Now))
+    };
+    while post(&party, 0) == Err(Failure::Again) {
+        party.settle(); // the credits come
+    }
+    let mut posted = 1;
+    while post(&party, posted) == Ok(()) {
+        posted += 1;
+        assert!(posted <= 4, "there are four slots");
+    }
+    assert_eq!(party.tables(1).blocks, posted as usize, "a block for each message that is on its way");
+    for number in 0..posted {
+        party.settle();
+        let message = party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
+        assert!(message.bytes() == pattern(1, number, LEN), "message {number}");
+        party.help(0, |deck| deck.release(message.storage)).unwrap();
+    }
+    party.settle();
+    assert_eq!(party.tables(1).blocks, 0);
+    // Without a block it goes as a Medium.
+    let all: Vec<_> = std::iter::from_fn(|| party.alone(1, |deck| deck.create(256, true, false)).ok()).collect();
+    assert_eq!(party.tables(1).blocks, all.len());
+    post(&party, 7).unwrap();
+    party.settle();
+    assert!(party.help(0, |deck| deck.take(&own, Until::Now)).unwrap().bytes() == pattern(1, 7, LEN));
+    all.into_iter().for_each(|message| party.alone(1, |deck| deck.release(message.storage)).unwrap());
+    party.check_guards();
+}

@@ -234,3 +234,31 @@ fn no_more_messages_begin_than_there_are_credits_for() {
     assert!(own.arrived(3, whole));
     assert!(own.piece(3, 3, 0, (0, 0), put).is_err(), "there are credits for the one that has begun alone");
 }
+
+#[test]
+fn a_thread_that_waits_gets_a_message_in_its_memory_or_as_an_item_or_not_at_all() {
+    use crate::deck::wish::Wish;
+    let mut own = own(8, 1000);
+    let fixed = |capacity| Message::new(Storage::Local(Bytes::new(capacity).unwrap()), capacity, true);
+    let bytes = || Content::Bytes(Bytes::new(100).unwrap());
+    for (mut message, stores, item) in [(fixed(200), true, false), (fixed(200), false, true), (fixed(99), true, false)]
+    {
+        let is_too_small = message.capacity < 100;
+        assert!(own.ask(1, lacks(100), true).messages > 0);
+        let wish = Wish::new(&mut message);
+        own.wish = Some(wish.listed());
+        let store = stores.then_some(|message: &mut Message| message.filled(100, 1));
+        let came = own.deliver(1, 100, store, bytes);
+        own.check_credits();
+        assert_eq!(matches!(came, Some(Came::Granted(..))), !is_too_small);
+        assert_eq!((wish.is_granted(), own.wish.is_some()), (!is_too_small, is_too_small));
+        let taken = wish.into_taken();
+        assert_eq!(taken.is_some(), item);
+        assert!(
+            taken.is_none_or(|(node, item)| node == 1 && item.len == 100 && matches!(item.content, Content::Bytes(_)))
+        );
+        assert_eq!(message.size, if stores && !is_too_small { 100 } else { 0 });
+        own.wish = None;
+    }
+    assert_eq!(own.pending(), 1, "the one that was too long for its thread waits in the box");
+}
