@@ -2,7 +2,7 @@
 //! return to the receiving half in between. So the handler does once for all what need not be done for each: four senders of mail boxes took
 //! 54 ns for each message with a call for each, and 48 with this (2026-11, EPYC VM).
 //!
-//! Must not know: what they say. It knows when slots are given back, since a run ends there; `receive` gives them back.
+//! Must not know: what they say, how slots are given back.
 
 use super::region::{ARG_WORDS, Layout};
 use super::slot::Slot;
@@ -15,18 +15,12 @@ pub(super) const READ_AHEAD: u32 = 4;
 /// have to wait until it has them back: without this a flood of Shorts in PAR takes 62 instead of 41 ns each (2026-11, Xeon VM).
 pub(super) const FLOOD: u32 = 6;
 
-/// The library's own requests that are not answered are given back once they are one part in so many of the slots. With a quarter, as for
-/// clients' requests, messages of mail boxes take 175 instead of 169 ns one way (2026-11, Xeon VM).
-pub(super) const PART_OF_OWN: usize = 2;
-
 /// The argument words of one message after the other. They end at the first slot that is empty or has another form, or when as many were taken
 /// as may be.
 pub struct Shorts<'a, L: LocalMap> {
     requests: Requests<'a, L>,
     /// How many were taken.
     pub(super) ran: u32,
-    /// How many may be taken. It is found out when a second one is there: most runs have one.
-    most: u32,
     /// Valid once `next` has returned `None`. False: the next slot was seen empty.
     pub(super) may_be_more: bool,
 }
@@ -41,9 +35,7 @@ pub(super) struct Requests<'a, L: LocalMap> {
     pub(super) start: u32,
     pub(super) form: u16,
     /// No more than so many.
-    pub(super) budget: u32,
-    /// Requests of the peer that were run before and not given back yet.
-    pub(super) unacked: u32,
+    pub(super) most: u32,
 }
 
 /// Tells traces and statistics that a handler is about to run.
@@ -59,21 +51,13 @@ impl<'a, L: LocalMap> Requests<'a, L> {
     fn at(&self, index: u32) -> usize {
         self.layout.queue(self.peer) + self.layout.request(index)
     }
-
-    /// A run ends with a request after which `Inbox::note_unanswered` may give slots back, which must agree: once `PART_OF_OWN` of them wait for
-    /// that, and at each multiple of 65,536. Fewer than that part wait now, since the last call of it.
-    #[inline(always)]
-    fn most(&self) -> u32 {
-        let until_part = (self.layout.slots() / PART_OF_OWN) as u32 - self.unacked;
-        self.budget.min(until_part).min(0x1_0000 - (self.start & 0xffff))
-    }
 }
 
 impl<'a, L: LocalMap> Shorts<'a, L> {
     /// All that have the form of the first.
     #[inline(always)]
     pub(super) fn new(requests: Requests<'a, L>) -> Shorts<'a, L> {
-        Shorts { requests, ran: 0, most: 0, may_be_more: false }
+        Shorts { requests, ran: 0, may_be_more: false }
     }
 }
 
@@ -87,10 +71,7 @@ impl<'a, L: LocalMap> Iterator for Shorts<'a, L> {
         let slot = Slot::at(requests.command, requests.at(index));
         if self.ran > 0 {
             let meta = slot.look(requests.layout.sequence(index))?;
-            if self.ran == 1 {
-                self.most = requests.most();
-            }
-            if self.ran >= self.most || meta.form() != requests.form {
+            if self.ran >= requests.most || meta.form() != requests.form {
                 self.may_be_more = true;
                 return None;
             }

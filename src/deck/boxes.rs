@@ -55,20 +55,20 @@ impl<A: Adapter> Deck<A> {
         if name.is_empty() || name.len() > NAME_MOST {
             return Err(Failure::argument(format!("a name has 1 to {NAME_MOST} bytes")));
         }
-        let kind = if matches!(until, Until::Now) { NameOperation::Look } else { NameOperation::Await };
-        match self.ask_for_name(kind, name, BoxId::from_word(0), until)? {
+        let operation = if matches!(until, Until::Now) { NameOperation::Look } else { NameOperation::Await };
+        match self.ask_for_name(operation, name, BoxId::from_word(0), until)? {
             Answer::Done(id) => Ok(self.handle(id, false)),
             _ => Err(Failure::Again),
         }
     }
 
     /// Asks the node that has `name`, and waits for its answer. Where that node is lost meanwhile, the next one is asked.
-    fn ask_for_name(&self, kind: NameOperation, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
+    fn ask_for_name(&self, operation: NameOperation, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
         // Only a name that is waited for may take long; the other answers are on their way.
-        let until = if kind == NameOperation::Await { until } else { Until::Forever };
+        let until = if operation == NameOperation::Await { until } else { Until::Forever };
         loop {
             let (home, has_settled) = self.home(name, until)?;
-            let answer = match self.ask_home(home, kind, name, id, until) {
+            let answer = match self.ask_home(home, operation, name, id, until) {
                 Err(Failure::Peer) => {
                     self.am.poll(); // so that this node sees the loss
                     continue;
@@ -77,13 +77,13 @@ impl<A: Adapter> Deck<A> {
             };
             // The answer of a node that has not seen a loss yet: what it knows of a name is the lost node's box.
             let is_doubtful = match answer {
-                Answer::Done(of) => kind != NameOperation::Remove && self.has_lost(of.owner.into()),
-                _ => kind == NameOperation::Add && !has_settled,
+                Answer::Done(of) => operation != NameOperation::Remove && self.has_lost(of.owner.into()),
+                _ => operation == NameOperation::Add && !has_settled,
             };
             if !is_doubtful {
                 return Ok(answer);
             }
-            if kind == NameOperation::Look {
+            if operation == NameOperation::Look {
                 return Ok(Answer::Refused);
             }
             self.await_settled(home, until)?;
@@ -91,10 +91,10 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Asks `home`, and waits for its answer. [`Failure::Peer`]: it is lost.
-    fn ask_home(&self, home: u32, kind: NameOperation, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
+    fn ask_home(&self, home: u32, operation: NameOperation, name: &[u8], id: BoxId, until: Until) -> Outcome<Answer> {
         let request = self.with(|state| {
-            let request = state.new_request(home, kind == NameOperation::Await);
-            if kind == NameOperation::Add {
+            let request = state.new_request(home, operation == NameOperation::Await);
+            if operation == NameOperation::Add {
                 state.dead.naming.insert(id, request);
             }
             request
@@ -105,7 +105,7 @@ impl<A: Adapter> Deck<A> {
                 asked => Ok(asked.map(|asked| asked.answer).filter(|answer| *answer != Answer::Waits)),
             })
         };
-        let asked = messages::name(self, home, kind, request, id, name, Flags::NONE).map_err(Failure::from);
+        let asked = messages::name(self, home, operation, request, id, name, Flags::NONE).map_err(Failure::from);
         let answer = asked.and_then(|_| match look()? {
             Some(answer) => Ok(answer),
             None => self.wait(&[Key::Request(request)], until, look),

@@ -158,8 +158,8 @@ impl<A: Adapter> Deck<A> {
         f(&mut self.lock().borrow_mut())
     }
 
-    /// The lock of the state, held until the result is dropped; rule 5 holds meanwhile. `retrieve`, `post_now` and the handler of `LINE` use it in place of
-    /// [`Self::with`]: the compiler would turn a closure with several callers into a function of its own.
+    /// The lock of the state, held until the result is dropped; rule 5 holds meanwhile. `retrieve`, `post_now` and the handler of `LINE` use
+    /// it in place of [`Self::with`]: the compiler would turn a closure with several callers into a function of its own.
     #[inline(always)]
     pub(super) fn lock(&self) -> Locked<'_, RefCell<State>> {
         self.state.lock()

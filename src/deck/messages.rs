@@ -5,7 +5,7 @@
 //! | `LINE` | the bytes; in the upper half of the last word the index of the box, and how many bytes count |
 //! | `BODY` | index; the payload is the message |
 //! | `PIECE` | index, thread; bytes of the message; place of the payload in it |
-//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block; three words of zeros, so that it fills its line and `send_line_to_peer` can send it |
+//! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block; three words of zeros, for `send_line_to_peer` |
 //! | `BACK` | place of the block |
 //! | `ASK` | box; bytes that are needed, then a bit if a message is, then [`Ask`] in two bits; messages that go back; bytes that do |
 //! | `GRANT`, `MORE` | box; messages, and whether the box is gone; bytes; capacity |
@@ -159,11 +159,12 @@ pub fn piece<A: Adapter>(
 
 /// Lends a block, of which `len` bytes count.
 pub fn loan<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, flags: Flags) -> Result<bool, Error> {
+    let loan = Loan { id, block, len, copied: None };
     if u32::from(id.owner) == deck.am.me() {
-        loan_came(deck, id.owner.into(), Loan(id, block, len).words());
+        loan_came(deck, id.owner.into(), loan.words());
         return Ok(true);
     }
-    loan_to_peer(deck, id, block, len, flags)
+    loan_to_peer(deck, loan, flags)
 }
 
 /// Lends a copy of `message` to another node, in a block of this node's heap. It is made only once there is room for the loan.
@@ -175,42 +176,35 @@ pub(super) fn copy_to_peer<A: Adapter>(
     message: &Message,
     flags: Flags,
 ) -> Result<bool, Error> {
-    let owner = u32::from(id.owner);
-    deck.passing(owner, block, flags, |flags| {
-        let copy = Copied(Loan(id, block, message.size), message);
-        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), copy)
-    })
+    loan_to_peer(deck, Loan { id, block, len: message.size, copied: Some(message) }, flags)
 }
 
-/// A `LOAN` of a copy of this message.
-struct Copied<'a>(Loan<'a>, &'a Message);
-
-impl LineWords for Copied<'_> {
-    #[inline(always)]
-    fn words(self) -> [u64; LINE_WORDS] {
-        let Copied(loan, message) = self;
-        // SAFETY: the block has as many bytes, and nobody else uses it.
-        unsafe { message.payload().move_to(loan.1.at) };
-        loan.words()
-    }
-}
-
-/// As [`loan`], for a box of another node.
 #[inline(always)]
-fn loan_to_peer<A: Adapter>(deck: &Deck<A>, id: BoxId, block: &Block, len: usize, flags: Flags) -> Result<bool, Error> {
-    let owner = u32::from(id.owner);
-    deck.passing(owner, block, flags, |flags| {
-        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(id, flags), Loan(id, block, len))
+fn loan_to_peer<A: Adapter>(deck: &Deck<A>, loan: Loan<'_>, flags: Flags) -> Result<bool, Error> {
+    let owner = u32::from(loan.id.owner);
+    deck.passing(owner, loan.block, flags, |flags| {
+        deck.am.send_line_to_peer(owner, form::DECK_LOAN, for_box(loan.id, flags), loan)
     })
 }
 
 /// A `LOAN`.
-struct Loan<'a>(BoxId, &'a Block, usize);
+#[derive(Clone, Copy)]
+struct Loan<'a> {
+    id: BoxId,
+    block: &'a Block,
+    len: usize,
+    /// The message whose bytes go into the block, if they are not there yet.
+    copied: Option<&'a Message>,
+}
 
 impl LineWords for Loan<'_> {
     #[inline(always)]
     fn words(self) -> [u64; LINE_WORDS] {
-        let Loan(id, block, len) = self;
+        let Loan { id, block, len, copied } = self;
+        if let Some(message) = copied {
+            // SAFETY: the block has as many bytes, and nobody else uses it.
+            unsafe { message.payload().move_to(block.at) };
+        }
         [pair(id.index.into(), block.owner), block.offset as u64, len as u64, block.len as u64, 0, 0, 0]
     }
 }
@@ -332,7 +326,7 @@ fn take_messages<A: Adapter>(
 ) {
     let to = deck.clone();
     library.on_unanswered::<LINE_WORDS>(form::DECK_LINE, move |_, source, shorts| {
-        let (deck, mut keys) = (to(source), SmallVec::<[Key; 32]>::new());
+        let (deck, mut keys) = (to(source), SmallVec::<[Key; 32]>::new()); // a run has no more messages
         {
             let lock = deck.lock();
             let mut state = lock.borrow_mut(); // for the whole run: nothing below sends, polls or takes it again
@@ -358,20 +352,21 @@ fn take_messages<A: Adapter>(
     let to = deck.clone();
     // `arrived` and `came_back` take the lock themselves.
     library.on_unanswered::<LINE_WORDS>(form::DECK_LOAN, move |_, source, shorts| {
+        let deck = to(source);
         for words in shorts {
-            loan_came(to(source), source, all(words));
+            loan_came(deck, source, all(words));
         }
     });
     let to = deck.clone();
     library.on_unanswered::<1>(form::DECK_BACK, move |_, source, shorts| {
-        let mut last = None;
+        let (deck, mut last) = (to(source), None);
         for words in shorts {
             let [offset] = all(words);
             let offset = offset as usize;
-            last = Some((offset, to(source).came_back(source, offset)));
+            last = Some((offset, deck.came_back(source, offset)));
         }
         if let Some((offset, len)) = last {
-            to(source).will_fill(offset, len);
+            deck.will_fill(offset, len);
         }
     });
 }

@@ -147,8 +147,8 @@ impl<A: Adapter> Deck<A> {
         self.delivered(handle, spent, self.deliver(id, message, until))
     }
 
-    /// Posts a message of at most [`UNDER_LOCK`] bytes, if its credits are there and it can go at once. That is the common case: one lock instead of two or
-    /// three, and nothing to be paid back (what it buys: head of `wish`). False: it has done nothing.
+    /// Posts a message of at most [`UNDER_LOCK`] bytes, if its credits are there and it can go at once. That is the common case: one lock instead
+    /// of two or three, and nothing to be paid back (what it buys: head of `wish`). False: it has done nothing.
     #[inline(always)]
     fn post_now(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<bool> {
         if u32::from(handle.id.owner) == self.me() {
@@ -238,6 +238,7 @@ impl<A: Adapter> Deck<A> {
             && self.region(owner).is_some()
             && let Some(block) = self.block(len)
         {
+            // Before the way to the owner is taken, unlike a short copy (`lend_copy`): other threads may send meanwhile.
             // SAFETY: the block has `len` bytes, and nobody else uses it.
             unsafe { source.move_to(block.at) };
             let sent = self.send(until, |flags| messages::loan(self, id, &block, len, flags));

@@ -38,7 +38,8 @@ impl Wish {
     /// The message is there.
     #[inline]
     pub(super) fn is_granted(&self) -> bool {
-        self.granted.load(Ordering::Acquire) // ORDERING: Acquire ↔ Release in `Listed::grant` and `grant_item`: a thread that sees it sees the message
+        // ORDERING: Acquire ↔ Release in `Listed::grant` and `grant_item`: a thread that sees it sees the message.
+        self.granted.load(Ordering::Acquire)
     }
 
     /// The message, which may be filled, and the place for an [`Item`], which the waiting thread makes the message's content itself.

@@ -42,20 +42,20 @@ const WAITS: u32 = 2;
 pub fn name<A: Adapter>(
     deck: &Deck<A>,
     home: u32,
-    kind: NameOperation,
+    operation: NameOperation,
     request: u32,
     id: BoxId,
     name: &[u8],
     flags: Flags,
 ) -> Result<bool, Error> {
     if home == deck.am.me() {
-        let (status, id) = asked_for(deck, home, kind as u32, request, id.word(), name);
+        let (status, id) = asked_for(deck, home, operation as u32, request, id.word(), name);
         named(deck, home, request, status, id);
         return Ok(true);
     }
     // SAFETY: readable during the call.
     let name = unsafe { Source::new(name.as_ptr(), name.len()) };
-    deck.am.send_medium(home, form::DECK_NAME, name, args(&[pair(kind as u32, request), id.word()], 4), flags)
+    deck.am.send_medium(home, form::DECK_NAME, name, args(&[pair(operation as u32, request), id.word()], 4), flags)
 }
 
 fn named<A: Adapter>(deck: &Deck<A>, source: u32, request: u32, status: u32, id: BoxId) {
@@ -106,7 +106,14 @@ pub(super) fn take_names<A: Adapter>(
 }
 
 /// `source` asks about `name`. Returns the status, and the box.
-fn asked_for<A: Adapter>(deck: &Deck<A>, source: u32, kind: u32, request: u32, id: u64, name: &[u8]) -> (u32, BoxId) {
+fn asked_for<A: Adapter>(
+    deck: &Deck<A>,
+    source: u32,
+    operation: u32,
+    request: u32,
+    id: u64,
+    name: &[u8],
+) -> (u32, BoxId) {
     let id = BoxId::from_word(id);
     // In a job that survives, this node may be asked instead of a lost one whose loss it has not seen yet.
     if !deck.survives() && names::home(name, deck.nodes()) != deck.am.me() {
@@ -115,27 +122,28 @@ fn asked_for<A: Adapter>(deck: &Deck<A>, source: u32, kind: u32, request: u32, i
     let nonsense = |nonsense: Nonsense| -> ! { corrupt(source, nonsense.0) };
     let (status, waiting) = deck.with(|state| {
         let names = &mut state.names;
-        match kind {
-            kind if kind == NameOperation::Add as u32 => {
+        match operation {
+            operation if operation == NameOperation::Add as u32 => {
                 match names.add(name, owned(source, id.word())).unwrap_or_else(|error| nonsense(error)) {
                     Some(waiting) => ((0, id), waiting),
                     None => ((REFUSED, id), Vec::new()),
                 }
             }
-            kind if kind == NameOperation::Look as u32 || kind == NameOperation::Await as u32 => match names.find(name)
-            {
-                Some(id) => ((0, id), Vec::new()),
-                None if kind == NameOperation::Look as u32 => ((REFUSED, id), Vec::new()),
-                None => {
-                    names.wait(name, source, request).unwrap_or_else(|error| nonsense(error));
-                    ((WAITS, id), Vec::new())
+            operation if operation == NameOperation::Look as u32 || operation == NameOperation::Await as u32 => {
+                match names.find(name) {
+                    Some(id) => ((0, id), Vec::new()),
+                    None if operation == NameOperation::Look as u32 => ((REFUSED, id), Vec::new()),
+                    None => {
+                        names.wait(name, source, request).unwrap_or_else(|error| nonsense(error));
+                        ((WAITS, id), Vec::new())
+                    }
                 }
-            },
-            kind if kind == NameOperation::Forget as u32 => {
+            }
+            operation if operation == NameOperation::Forget as u32 => {
                 names.forget(name, source, request);
                 ((REFUSED, id), Vec::new())
             }
-            kind if kind == NameOperation::Remove as u32 => {
+            operation if operation == NameOperation::Remove as u32 => {
                 names.remove(name, owned(source, id.word()));
                 ((0, id), Vec::new())
             }
