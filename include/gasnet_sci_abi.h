@@ -137,9 +137,9 @@
 #define GASNETI_SCI_LINE_WORDS 7
 
 /*
- Where the peer does not wait for the next request, the header claims the line of the slot this far ahead of the one that it sends.
+ Where the peer does not wait for the next request, the header claims the lines of so many slots at once, each time that so many
  */
-#define GASNETI_SCI_CLAIM_AHEAD 2
+#define GASNETI_SCI_CLAIMS 8
 
 /*
  Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.

@@ -7,7 +7,7 @@
 
 use super::direct::Direct;
 use super::slot::Meta;
-use crate::am::region::{Layout, RING};
+use crate::am::region::{LINE, Layout, RING};
 use crate::sci::{Adapter, RemoteInterrupt, RemoteMap};
 use crate::sync::{Locked, ModeLock, Ordering};
 use crate::verbs::Flags;
@@ -28,19 +28,23 @@ pub struct Peer<A: Adapter> {
     pub bell: A::RemoteInterrupt,
 }
 
-/// Where the peer does not wait for the next message: distance in slots from the slot that is sent to the slot that is claimed for
-/// writing. A slot's stores wait in the store buffer until its line is ours, and the buffer holds three or four messages. A claim of a
-/// slot that the peer is about to read takes the line away from it, and where nearly all slots are in use the ones far ahead are such.
-/// Floods with claims of 8 slots ahead, and 2 now, together with the receiver's `READ_AHEAD`, in ns for each message:
+/// In a flood: how many slots are claimed at once, each time that as many requests were sent. They are those behind as many more.
 ///
-/// | | before | now |
+/// The peer has read each slot in the lap before. So the first store to it waits until the peer's copy of the line is gone (37 ns where two
+/// cores share a cache, 140 where they share none), and the stores behind it wait in the store buffer. That buffer holds little more than one message
+/// (64 stores on Zen 3; a post to a mail box makes 44), so the waits of two messages do not overlap. Those of stores side by side do.
+/// Hence claims by stores, many at once. A prefetch for writing does not do: AMD's processors ignore it for a line that they have in a
+/// cache and may not write. Floods, ns for each message (2026-11, EPYC VM; before, each request claimed one slot by a prefetch):
+///
+/// | | cores share a cache | they share none |
 /// |---|---|---|
-/// | Shorts; in PAR | 18.4; 46 | 15.7; 41 |
-/// | Mediums of 64 and 256 bytes | 58, 61 | 35, 35 |
-/// | mail boxes, one sender; four | 66; 75 | 57; 63 |
+/// | mail boxes, 16 bytes, one sender | 41 -> 27 | 145 -> 86 |
+/// | the same, four senders | 46 -> 40 | 155 -> 92 |
+/// | Mediums of 64 and 1,024 bytes | 43 -> 35, 53 -> 43 | 156 -> 114, 157 -> 134 |
 ///
-/// (2026-11, Xeon VM without CLDEMOTE. Not measured on Arm, where Rust gives no such hint.)
-pub const CLAIM_AHEAD: u32 = 2;
+/// Mediums like 4 better than 8, and the header's Shorts, which follow one another more closely, like 8 better than 4
+/// (`GASNETI_SCI_CLAIMS`: 18.9 -> 17.0, with 4 20.1; in PAR 23 -> 16.6).
+pub const CLAIMS: u32 = 4;
 
 /// State of the sender's half.
 pub struct Outbox {
@@ -49,12 +53,19 @@ pub struct Outbox {
     ring_ends: Box<[Cell<u64>]>,
     /// Payload bytes that went through the ring or the slot.
     pub medium_bytes: Cell<u64>,
+    /// The last request had two lines ([`Meta::has_two_lines`]), and the next one probably has.
+    two_lines: Cell<bool>,
 }
 
 impl Outbox {
     /// An empty half with `slots` slots.
     pub fn new(slots: usize) -> Outbox {
-        Outbox { ring_head: Cell::new(0), ring_ends: vec![Cell::new(0); slots].into(), medium_bytes: Cell::new(0) }
+        Outbox {
+            ring_head: Cell::new(0),
+            ring_ends: vec![Cell::new(0); slots].into(),
+            medium_bytes: Cell::new(0),
+            two_lines: Cell::new(false),
+        }
     }
 }
 
@@ -67,13 +78,19 @@ pub struct Span {
     pub end: u64,
 }
 
+/// Where `len` bytes in one piece begin, of a ring that is used up to position `head`.
+#[inline(always)]
+pub fn start(head: u64, len: usize) -> u64 {
+    let at = head as usize & (RING - 1);
+    if at + len > RING { head + (RING - at) as u64 } else { head }
+}
+
 /// Takes `len` bytes in one piece from a ring with positions `head` (next free) and `tail` (oldest in use); `None` while
 /// they do not fit.
 #[inline(always)]
 pub fn take(head: u64, tail: u64, len: usize) -> Option<Span> {
-    let at = head as usize & (RING - 1);
-    let len = len.next_multiple_of(crate::am::region::LINE);
-    let start = if at + len > RING { head + (RING - at) as u64 } else { head };
+    let len = len.next_multiple_of(LINE);
+    let start = start(head, len);
     let end = start + len as u64;
     (end - tail <= RING as u64).then_some(Span { offset: start as usize & (RING - 1), end })
 }
@@ -171,13 +188,54 @@ impl<A: Adapter> Peer<A> {
         if taken.awaited {
             self.queue.hand_over(slot);
         } else {
-            self.queue.claim(layout.request(taken.index.wrapping_add(CLAIM_AHEAD)));
+            self.claim_ahead(layout, taken.index, meta.has_two_lines());
+        }
+        if out.two_lines.get() != meta.has_two_lines() {
+            out.two_lines.set(meta.has_two_lines());
         }
         self.direct.heard.store(0, Ordering::Relaxed); // Relaxed: a hint
         out.ring_head.set(taken.span.end);
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
         self.control.publish32(layout.ready(me), sent);
         self.mark_exist(layout, me);
+    }
+
+    /// Calls `claim` if there is room for a request with `ring` bytes: the lines of that room may be claimed by
+    /// [`RemoteMap::claim_free`], since no other thread stores a request there meanwhile. If one is about to, this does nothing.
+    #[inline(always)]
+    pub fn if_free(&self, layout: &Layout, ring: usize, claim: impl FnOnce(&Outbox, Taken)) {
+        let _ = self.outbox.try_with(|out| self.take(out, layout, ring).map(|next| claim(out, next)));
+    }
+
+    /// Claims the slot of the next request.
+    #[inline(always)]
+    pub fn claim_next(&self, layout: &Layout) {
+        self.if_free(layout, 0, |out, next| self.claim_slot(layout.request(next.index), out.two_lines.get()));
+    }
+
+    /// Claims a slot that is free, for a message of one line or of two. Both lines at once: where a claim of one is under way, stores to the
+    /// other wait behind it.
+    #[inline(always)]
+    pub fn claim_slot(&self, slot: usize, two_lines: bool) {
+        self.queue.claim_free(slot);
+        if two_lines {
+            self.queue.claim_free(slot + LINE);
+        }
+    }
+
+    /// In a flood: request `index` was sent. Now and then it claims the slots of some requests that come later, if they are free. The caller has
+    /// the outbox.
+    #[inline(always)]
+    fn claim_ahead(&self, layout: &Layout, index: u32, two_lines: bool) {
+        if !index.is_multiple_of(CLAIMS) {
+            return;
+        }
+        // ORDERING: Acquire, as in `take`: what was done with a slot comes before the claim's store.
+        let retired = self.direct.retired.load(Ordering::Acquire);
+        let (first, last) = (index.wrapping_add(CLAIMS), index.wrapping_add(2 * CLAIMS - 1));
+        if (last.wrapping_sub(retired) as usize) < layout.slots() {
+            (0..CLAIMS).for_each(|i| self.claim_slot(layout.request(first.wrapping_add(i)), two_lines));
+        }
     }
 
     /// Sets the exist word of our group at the peer; jobs of one group do without.

@@ -326,7 +326,7 @@ impl<A: Adapter> Inbox<A> {
             return;
         }
         // As the request before, this one will probably be answered. The line of its reply slot comes meanwhile (figures: `Am::will_send`).
-        way.queue.claim(self.layout.reply(index));
+        way.claim_slot(self.layout.reply(index), from.two_lines.get());
         if !holds_buffer {
             let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
             token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);

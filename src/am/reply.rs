@@ -71,7 +71,10 @@ impl<A: Adapter> Am<A> {
         let meta = self.reply_meta(token, handler, args, place.carry(), len);
         Counters::add(&inbox.counters.reply_bytes, len as u64);
         self.send_stored_reply(inbox, token, meta);
-        place.claim_next(queue, self.layout.reply(token.index().wrapping_add(1)), len, span.end);
+        // Not by stores: the requester may still look at what lies in the next slot. In the ring they made things worse: Mediums of 256 bytes there
+        // and back 671 -> 890 ns where cores share no cache, floods of them 1,440 -> 1,210 MB/s (2026-11, EPYC VM).
+        let next = self.layout.reply(token.index().wrapping_add(1));
+        place.claim_next(queue, next, outbox::start(span.end, len), len, false);
         Ok(())
     }
 
@@ -159,6 +162,9 @@ impl<A: Adapter> Am<A> {
         inbox.give_back_before(self, peer, from, token.index());
         way.queue.packet(slot, meta.bits(), words);
         way.queue.hand_over(slot);
+        if from.two_lines.get() != meta.has_two_lines() {
+            from.two_lines.set(meta.has_two_lines());
+        }
         way.control.publish32(self.layout.ready(self.me as usize) + 4, from.replies_sent.get().wrapping_add(1));
         way.mark_exist(&self.layout, self.me as usize);
         way.bell.trigger_if_armed();

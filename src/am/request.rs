@@ -141,7 +141,9 @@ impl<A: Adapter> Am<A> {
         room.count_medium(len);
         room.commit_stored(&self.layout, self.me, meta);
         if taken.awaited {
-            place.claim_next(&peer.queue, self.layout.request(taken.index.wrapping_add(1)), len, taken.span.end);
+            peer.if_free(&self.layout, ring, |_, next| {
+                place.claim_next(&peer.queue, self.layout.request(next.index), next.span.offset as u64, len, true);
+            });
         }
         Ok(true)
     }
@@ -247,8 +249,7 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn will_send(&self, dest: u32) {
         if let Some(peer) = self.peers.known(dest as usize) {
-            // Relaxed: a hint.
-            peer.queue.claim(self.layout.request(peer.direct.sent.load(Ordering::Relaxed)));
+            peer.claim_next(&self.layout);
         }
     }
 

@@ -333,10 +333,13 @@ fn take_messages<A: Adapter>(
             for words in shorts {
                 // Relaxed: ordered by the Acquire of the look that found the message.
                 let key = line_came(deck, &mut state, source, |i| words.word(i).load(Ordering::Relaxed));
-                keys.extend(key);
+                if let Some(key) = key {
+                    keys.push(key);
+                }
             }
         }
-        keys.into_iter().for_each(|key| deck.handed_over(source, Some(key))); // wakes take system calls
+        // By reference: an iterator that owns the keys would move the whole array first.
+        keys.iter().for_each(|key| deck.handed_over(source, Some(*key))); // wakes take system calls
     });
     let to = deck.clone();
     library.on(form::DECK_BODY, move |_, token, [index], payload| {

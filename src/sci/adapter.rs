@@ -114,6 +114,10 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     /// A hint: this node will store to the line at `offset` soon. A reader in between takes the line back, and the hint was in vain.
     #[inline(always)]
     fn claim(&self, _offset: usize) {}
+    /// As [`RemoteMap::claim`], of a line that this thread may write now and that nobody reads until then: it may store anything in the
+    /// last word of the line, and does so where a line that a peer has read comes by a store only.
+    #[inline(always)]
+    fn claim_free(&self, _offset: usize) {}
     /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
     ///
     /// # Safety

@@ -336,6 +336,10 @@ impl RemoteMap for HeapRemote {
         self.0.view.packet(offset, head, body);
     }
 
+    fn claim_free(&self, offset: usize) {
+        self.0.view.claim_free(offset);
+    }
+
     fn publish(&self, offset: usize, value: u64) {
         self.0.view.publish(offset, value);
     }

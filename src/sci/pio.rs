@@ -297,6 +297,15 @@ mod span {
             hint::claim(self.base.wrapping_add(offset));
         }
 
+        /// Claims the line at `offset` by a store to its last word, which nobody reads before somebody stores it again. Processors of AMD do
+        /// nothing at a [`hint::claim`] of a line that they have in a cache and that a peer has read. They get such a line by a store only.
+        #[inline(always)]
+        pub(crate) fn claim_free(&self, offset: usize) {
+            let first = packet_index(offset, 0, self.len);
+            // Relaxed: nobody reads it. It is no zero, so that tests see a claim of a line that is not free.
+            self.at(first + 7).store(u64::MAX, Ordering::Relaxed);
+        }
+
         /// [`hint::hand_over`], of the line at `offset`.
         #[inline(always)]
         pub(crate) fn hand_over(&self, offset: usize) {

@@ -307,6 +307,12 @@ mod modelled {
             settle();
         }
 
+        /// As that of `Span`. Not put off: a thread's stores to one word stay in their order.
+        pub(crate) fn claim_free(&self, offset: usize) {
+            let first = pio::packet_index(offset, 0, self.len);
+            self.set(first + 7, u64::MAX, Ordering::Relaxed); // Relaxed: nobody reads it
+        }
+
         pub(crate) fn publish(&self, offset: usize, value: u64) {
             // Relaxed: the barrier before it, a Release fence, orders it; without one nothing does.
             self.set(pio::word_index(offset, self.len), value, Ordering::Relaxed);

@@ -151,6 +151,13 @@ impl RemoteMap for HostsMap {
     }
 
     #[inline(always)]
+    fn claim_free(&self, offset: usize) {
+        if self.span.len() != 0 {
+            self.span.claim_free(offset);
+        }
+    }
+
+    #[inline(always)]
     unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
         match pio::holds_range(offset, len, self.span.len()) {
             // SAFETY: the caller promises that `src` is readable for `len` bytes.

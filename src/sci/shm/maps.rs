@@ -132,6 +132,11 @@ impl RemoteMap for ShmRemote {
     }
 
     #[inline(always)]
+    fn claim_free(&self, offset: usize) {
+        self.span.claim_free(offset);
+    }
+
+    #[inline(always)]
     fn packet(&self, offset: usize, head: u64, body: &[u64]) {
         self.span.packet(offset, head, body);
     }

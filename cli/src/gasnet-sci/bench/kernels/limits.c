@@ -83,8 +83,13 @@ static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
   struct bench_semicolon
 
 LINE_STREAM(line_stream, (void)0);
-/* Claims lines ahead as the protocol does. */
-LINE_STREAM(line_stream_claimed, GASNETI_SCI_CLAIM(&ring[(number + GASNETI_SCI_CLAIM_AHEAD) % LINES]));
+/* Claims lines ahead as the protocol does (gasneti_sci_claim_ahead), if they are free as far as node 0 knows. */
+static inline void claim_lines(line_t *ring, uint64_t number) {
+  uint64_t i;
+  if (number % GASNETI_SCI_CLAIMS != 0 || number + 2 * GASNETI_SCI_CLAIMS - 1 - stream_known > LINES) return;
+  for (i = number + GASNETI_SCI_CLAIMS; i < number + 2 * GASNETI_SCI_CLAIMS; i++) STORE(&ring[i % LINES].word[7], ~(uint64_t)0);
+}
+LINE_STREAM(line_stream_claimed, claim_lines(ring, number));
 
 /* ---- payloads through a ring of bytes, in one piece each, announced by a line ---- */
 
