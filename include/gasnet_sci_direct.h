@@ -36,20 +36,16 @@
 #endif
 
 #if GASNETI_SCI_GLANCES
-/* Hints to the caches. HAND_OVER pushes a line out of this core's cache, toward the core that waits for it
- * (CLDEMOTE, which processors without it ignore: round trip of a bare ring 260 -> 247 ns). CLAIM fetches a line that
- * this core will write. The instructions are given as bytes, because not every assembler knows them. */
+/* A hint to the caches: HAND_OVER pushes a line out of this core's cache, toward the core that waits for it (CLDEMOTE, which processors
+ * without it ignore: round trip of a bare ring 260 -> 247 ns). The instruction is given as bytes, because not every assembler knows it. */
 #if defined(__x86_64__)
 #define GASNETI_SCI_HAND_OVER(p) __asm__ __volatile__(".byte 0x0f, 0x1c, 0x00" : : "a"(p) : "memory")
-#define GASNETI_SCI_CLAIM(p) __asm__ __volatile__(".byte 0x0f, 0x0d, 0x08" : : "a"(p))
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("pause" : : : "memory")
 #elif defined(__aarch64__)
 #define GASNETI_SCI_HAND_OVER(p) ((void)(p))
-#define GASNETI_SCI_CLAIM(p) __builtin_prefetch((p), 1)
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("isb" : : : "memory")
 #else
 #define GASNETI_SCI_HAND_OVER(p) ((void)(p))
-#define GASNETI_SCI_CLAIM(p) __builtin_prefetch((p), 1)
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("" : : : "memory")
 #endif
 

@@ -238,14 +238,13 @@ impl<A: Adapter> Am<A> {
     }
 
     /// A hint: this node is about to send to `dest`, which waits for it. The line of the next slot is claimed meanwhile. Much earlier it is
-    /// in vain, since the peer's looks take the line back. What claims buy, those of slots of replies included:
+    /// in vain, since the peer's looks take the line back. What claims buy, those of slots of replies included (EPYC 7003 VM, 2026-11):
     ///
     /// | ns without, with claims | cores that share no cache | cores that share one |
     /// |---|---|---|
-    /// | a Short there and back, EPYC 7003 VM, one and three series | 635, 481 | 136, 133; 165, 142; 234, 187 |
-    /// | a request answered by a request, the same | 826, 800 | 264, 264 |
-    /// | 8 bytes to a mail box, one way, the same | 454, 370 | 226, 200 |
-    /// | the same, Xeon VM | 195, 174 | |
+    /// | a Short there and back | 532, 520 | 161, 143 |
+    /// | 8 bytes to a mail box, one way; in PAR | 302, 277; 304, 274 | 117, 97; 119, 105 |
+    /// | 100 bytes, the same | 357, 333 | 118, 106 |
     #[inline(always)]
     pub fn will_send(&self, dest: u32) {
         if let Some(peer) = self.peers.known(dest as usize) {

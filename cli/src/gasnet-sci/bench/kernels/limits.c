@@ -117,7 +117,7 @@ static inline void hand_over(unsigned char *ring, size_t offset, size_t bytes) {
 static inline void claim_next(unsigned char *ring, const stream_t *stream, size_t bytes) {
   const size_t at = stream->position % RING, first = at + bytes > RING ? 0 : at;
   size_t i;
-  for (i = 0; i < bytes; i += 64) GASNETI_SCI_CLAIM(ring + first + i);
+  for (i = 0; i + 64 <= bytes; i += 64) STORE((uint64_t *)(void *)(ring + first + i) + 7, ~(uint64_t)0); /* as the protocol does */
 }
 
 /* A payload there, and the arrived bytes back. As with a Medium and its reply, they stay where they arrive. `before` precedes
