@@ -137,9 +137,9 @@
 #define GASNETI_SCI_LINE_WORDS 7
 
 /*
- Where the peer does not wait for the next request, the header claims the lines of so many slots at once, each time that so many
+ Slots that the header claims at once in a flood (`CLAIM_BATCH` in `am::outbox`, which says why it is not that number).
  */
-#define GASNETI_SCI_CLAIMS 8
+#define GASNETI_SCI_CLAIM_BATCH 8
 
 /*
  Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.

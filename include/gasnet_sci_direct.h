@@ -101,12 +101,12 @@ GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uin
   }
   return way;
 }
-/* Claims the lines of the slots that come after the next GASNETI_SCI_CLAIMS ones, if they are free, by stores to their last words (why:
- * CLAIMS in src/am/outbox.rs). */
+/* Claims the slots from `index` + GASNETI_SCI_CLAIM_BATCH on, as many, if they are free. Why, and why by stores: CLAIM_BATCH in
+ * src/am/outbox.rs. `outstanding`: requests before `index` that are not retired. */
 GASNETI_SCI_ALWAYS void gasneti_sci_claim_ahead(gasneti_sci_way_t *way, uint32_t index, uint32_t outstanding) {
   uint32_t i;
-  if_pf (outstanding + 2 * GASNETI_SCI_CLAIMS > way->room) return;
-  for (i = GASNETI_SCI_CLAIMS; i < 2 * GASNETI_SCI_CLAIMS; i++)
+  if_pf (outstanding + 2 * GASNETI_SCI_CLAIM_BATCH > way->room) return;
+  for (i = GASNETI_SCI_CLAIM_BATCH; i < 2 * GASNETI_SCI_CLAIM_BATCH; i++)
     __atomic_store_n(&GASNETI_SCI_SLOT(way, index + i)[GASNETI_SCI_LINE_WORDS], ~(uint64_t)0, __ATOMIC_RELAXED);
 }
 /* Publishes the request whose words lie in `slot`, the next one of `way`, and unlocks `way`. */
@@ -119,7 +119,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || GASNETI_SCI_OWN(way, heard) != 0) GASNETI_SCI_HAND_OVER(slot);
-  else if (index % GASNETI_SCI_CLAIMS == 0) gasneti_sci_claim_ahead(way, index, outstanding);
+  else if (index % GASNETI_SCI_CLAIM_BATCH == 0) gasneti_sci_claim_ahead(way, index, outstanding);
   GASNETI_SCI_SET_OWN(way, heard, 0);
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);

@@ -60,7 +60,7 @@ impl<A: Adapter> Am<A> {
             && let Some(map) = &payload.map
         {
             let offset = address.wrapping_sub(payload.base);
-            (0..len).step_by(LINE).for_each(|at| map.claim(offset.wrapping_add(at)));
+            (0..len).step_by(LINE).for_each(|at| map.claim_by_prefetch(offset.wrapping_add(at)));
         }
     }
 

@@ -28,8 +28,8 @@ pub(crate) struct From {
     pub(crate) replied_to: Cell<u32>,
     /// Replies sent to the peer: our half of its ready counts.
     pub(crate) replies_sent: Cell<u32>,
-    /// The last reply to the peer that the library has sent had two lines ([`Meta::has_two_lines`](super::slot::Meta::has_two_lines)).
-    pub(super) two_lines: Cell<bool>,
+    /// The payload of the last reply to the peer that the library has sent went on in the second line of its slot.
+    pub(super) crosses_lines: Cell<bool>,
     /// Replies of the peer that were run.
     pub(super) replies_seen: Cell<u32>,
     /// Position up to which we wrote the reply ring at the peer.

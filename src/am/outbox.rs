@@ -28,13 +28,15 @@ pub struct Peer<A: Adapter> {
     pub bell: A::RemoteInterrupt,
 }
 
-/// In a flood: how many slots are claimed at once, each time that as many requests were sent. They are those behind as many more.
+/// In a flood, where the peer does not wait for the next message: after request *n*, if *n* is a multiple of this, slots *n* + `CLAIM_BATCH` to
+/// *n* + 2 `CLAIM_BATCH` - 1 are claimed, if all of them are free. The slots in between were claimed by the batch before.
 ///
-/// The peer has read each slot in the lap before. So the first store to it waits until the peer's copy of the line is gone (37 ns where two
-/// cores share a cache, 140 where they share none), and the stores behind it wait in the store buffer. That buffer holds little more than one message
-/// (64 stores on Zen 3; a post to a mail box makes 44), so the waits of two messages do not overlap. Those of stores side by side do.
-/// Hence claims by stores, many at once. A prefetch for writing does not do: AMD's processors ignore it for a line that they have in a
-/// cache and may not write. Floods, ns for each message (2026-11, EPYC VM; before, each request claimed one slot by a prefetch):
+/// The peer has read each slot in the lap before. So the first store to a slot waits until the peer's copy of the line is gone: 37 ns where two
+/// cores share a cache, 140 where they share none. The stores after it wait in the store buffer, which holds little more than one message: 64
+/// stores on Zen 3, of which a post to a mail box takes 44. So a core waits for one line after the other. If it stores to several lines directly
+/// one after the other, it waits for all of them at once. Hence claims by stores, in batches. A prefetch for writing does not help: an EPYC
+/// ignores it for a line that the core has written before and the peer has read since. Floods, ns for each message (2026-11, EPYC VM; before,
+/// each request claimed one slot by a prefetch):
 ///
 /// | | cores share a cache | they share none |
 /// |---|---|---|
@@ -42,9 +44,11 @@ pub struct Peer<A: Adapter> {
 /// | the same, four senders | 46 -> 40 | 155 -> 92 |
 /// | Mediums of 64 and 1,024 bytes | 43 -> 35, 53 -> 43 | 156 -> 114, 157 -> 134 |
 ///
-/// Mediums like 4 better than 8, and the header's Shorts, which follow one another more closely, like 8 better than 4
-/// (`GASNETI_SCI_CLAIMS`: 18.9 -> 17.0, with 4 20.1; in PAR 23 -> 16.6).
-pub const CLAIMS: u32 = 4;
+/// With batches of 8 these Mediums take 40 and 52 ns. The header's Shorts follow one another more closely: in batches of 8
+/// (`GASNETI_SCI_CLAIM_BATCH`) they take 17.0 ns, in batches of 4 20.1, and took 18.9 before; in PAR 16.6, 20.1 and 23. Neither was measured on
+/// Intel's processors, whose prefetches do fetch such lines, nor on Arm.
+pub const CLAIM_BATCH: u32 = 4;
+const _: () = assert!(CLAIM_BATCH.is_power_of_two(), "multiples stay multiples where numbers of requests wrap around");
 
 /// State of the sender's half.
 pub struct Outbox {
@@ -53,8 +57,8 @@ pub struct Outbox {
     ring_ends: Box<[Cell<u64>]>,
     /// Payload bytes that went through the ring or the slot.
     pub medium_bytes: Cell<u64>,
-    /// The last request had two lines ([`Meta::has_two_lines`]), and the next one probably has.
-    two_lines: Cell<bool>,
+    /// The payload of the last request that the library has sent went on in the second line of its slot, and the next one's probably does.
+    crosses_lines: Cell<bool>,
 }
 
 impl Outbox {
@@ -64,7 +68,7 @@ impl Outbox {
             ring_head: Cell::new(0),
             ring_ends: vec![Cell::new(0); slots].into(),
             medium_bytes: Cell::new(0),
-            two_lines: Cell::new(false),
+            crosses_lines: Cell::new(false),
         }
     }
 }
@@ -78,11 +82,17 @@ pub struct Span {
     pub end: u64,
 }
 
-/// Where `len` bytes in one piece begin, of a ring that is used up to position `head`.
+/// The position at which `len` bytes, whole lines, begin in one piece, in a ring that is used up to position `head`.
 #[inline(always)]
-pub fn start(head: u64, len: usize) -> u64 {
+fn piece_start(head: u64, len: usize) -> u64 {
     let at = head as usize & (RING - 1);
     if at + len > RING { head + (RING - at) as u64 } else { head }
+}
+
+/// The offset at which `len` bytes in one piece will begin in a ring that is used up to position `head`.
+#[inline(always)]
+pub fn next_offset(head: u64, len: usize) -> usize {
+    piece_start(head, len.next_multiple_of(LINE)) as usize & (RING - 1)
 }
 
 /// Takes `len` bytes in one piece from a ring with positions `head` (next free) and `tail` (oldest in use); `None` while
@@ -90,7 +100,7 @@ pub fn start(head: u64, len: usize) -> u64 {
 #[inline(always)]
 pub fn take(head: u64, tail: u64, len: usize) -> Option<Span> {
     let len = len.next_multiple_of(LINE);
-    let start = start(head, len);
+    let start = piece_start(head, len);
     let end = start + len as u64;
     (end - tail <= RING as u64).then_some(Span { offset: start as usize & (RING - 1), end })
 }
@@ -104,6 +114,8 @@ pub struct Taken {
     pub index: u32,
     /// Ring bytes for its payload; empty when none were asked for.
     pub span: Span,
+    /// Requests that are sent before it and not yet retired.
+    pub outstanding: usize,
     /// The peer probably waits for this request: all earlier ones are retired, or a message of the peer was run since the last
     /// one. In a flood neither holds, and handing lines over would cost the sender 5 ns each.
     pub awaited: bool,
@@ -162,7 +174,7 @@ impl<A: Adapter> Peer<A> {
         let awaited = outstanding == 0 || heard;
         let head = out.ring_head.get();
         if ring == 0 {
-            return Some(Taken { index, span: Span { offset: 0, end: head }, awaited });
+            return Some(Taken { index, span: Span { offset: 0, end: head }, outstanding, awaited });
         }
         let tail = if index == retired {
             head
@@ -170,7 +182,7 @@ impl<A: Adapter> Peer<A> {
             // The ring is free up to the end of the newest retired request's payload.
             out.ring_ends[retired.wrapping_sub(1) as usize & (layout.slots() - 1)].get()
         };
-        take(head, tail, ring).map(|span| Taken { index, span, awaited })
+        take(head, tail, ring).map(|span| Taken { index, span, outstanding, awaited })
     }
 
     /// Publishes the request in the taken slot. It stores the words of the first line that are not stored yet and, last, the
@@ -188,10 +200,10 @@ impl<A: Adapter> Peer<A> {
         if taken.awaited {
             self.queue.hand_over(slot);
         } else {
-            self.claim_ahead(layout, taken.index, meta.has_two_lines());
+            self.claim_ahead(layout, &taken, meta.payload_crosses_lines());
         }
-        if out.two_lines.get() != meta.has_two_lines() {
-            out.two_lines.set(meta.has_two_lines());
+        if out.crosses_lines.get() != meta.payload_crosses_lines() {
+            out.crosses_lines.set(meta.payload_crosses_lines());
         }
         self.direct.heard.store(0, Ordering::Relaxed); // Relaxed: a hint
         out.ring_head.set(taken.span.end);
@@ -200,41 +212,42 @@ impl<A: Adapter> Peer<A> {
         self.mark_exist(layout, me);
     }
 
-    /// Calls `claim` if there is room for a request with `ring` bytes: the lines of that room may be claimed by
-    /// [`RemoteMap::claim_free`], since no other thread stores a request there meanwhile. If one is about to, this does nothing.
+    /// Calls `claim` with the room of a next request that has `ring` bytes, if it is there: its lines may be claimed by
+    /// [`RemoteMap::claim_by_store`]. In PAR nobody else sends meanwhile, and this does nothing if another thread is sending; a read-modify-write
+    /// that buys more than it costs (8 bytes to a mail box one way 119 -> 105 ns, EPYC VM). In SEQ no thread comes here between a reservation and
+    /// its commit, since nothing polls there.
     #[inline(always)]
-    pub fn if_free(&self, layout: &Layout, ring: usize, claim: impl FnOnce(&Outbox, Taken)) {
+    pub fn with_next_room(&self, layout: &Layout, ring: usize, claim: impl FnOnce(&Outbox, Taken)) {
         let _ = self.outbox.try_with(|out| self.take(out, layout, ring).map(|next| claim(out, next)));
     }
 
     /// Claims the slot of the next request.
     #[inline(always)]
-    pub fn claim_next(&self, layout: &Layout) {
-        self.if_free(layout, 0, |out, next| self.claim_slot(layout.request(next.index), out.two_lines.get()));
+    pub fn claim_next_slot(&self, layout: &Layout) {
+        self.with_next_room(layout, 0, |out, next| {
+            self.claim_slot(layout.request(next.index), out.crosses_lines.get());
+        });
     }
 
-    /// Claims a slot that is free, for a message of one line or of two. Both lines at once: where a claim of one is under way, stores to the
-    /// other wait behind it.
+    /// Claims a slot by stores (rule 5 of `slot`), both lines of it if the payload will probably cross lines. Both at once, because stores to the second
+    /// line would have to wait until the first one is there.
     #[inline(always)]
-    pub fn claim_slot(&self, slot: usize, two_lines: bool) {
-        self.queue.claim_free(slot);
-        if two_lines {
-            self.queue.claim_free(slot + LINE);
+    pub fn claim_slot(&self, slot: usize, crosses_lines: bool) {
+        self.queue.claim_by_store(slot);
+        if crosses_lines {
+            self.queue.claim_by_store(slot + LINE);
         }
     }
 
-    /// In a flood: request `index` was sent. Now and then it claims the slots of some requests that come later, if they are free. The caller has
-    /// the outbox.
+    /// Claims a batch of slots after the request in `taken` ([`CLAIM_BATCH`]). The caller has the outbox.
     #[inline(always)]
-    fn claim_ahead(&self, layout: &Layout, index: u32, two_lines: bool) {
-        if !index.is_multiple_of(CLAIMS) {
-            return;
-        }
-        // ORDERING: Acquire, as in `take`: what was done with a slot comes before the claim's store.
-        let retired = self.direct.retired.load(Ordering::Acquire);
-        let (first, last) = (index.wrapping_add(CLAIMS), index.wrapping_add(2 * CLAIMS - 1));
-        if (last.wrapping_sub(retired) as usize) < layout.slots() {
-            (0..CLAIMS).for_each(|i| self.claim_slot(layout.request(first.wrapping_add(i)), two_lines));
+    fn claim_ahead(&self, layout: &Layout, taken: &Taken, crosses_lines: bool) {
+        // The number of requests that are outstanding has grown by this one. It was read with Acquire, so that whatever was done with the slots
+        // before comes before these stores.
+        let due = taken.index.is_multiple_of(CLAIM_BATCH);
+        if due && taken.outstanding + 2 * CLAIM_BATCH as usize <= layout.slots() {
+            let first = taken.index.wrapping_add(CLAIM_BATCH);
+            (0..CLAIM_BATCH).for_each(|i| self.claim_slot(layout.request(first.wrapping_add(i)), crosses_lines));
         }
     }
 

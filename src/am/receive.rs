@@ -325,8 +325,9 @@ impl<A: Adapter> Inbox<A> {
         if from.unacked.get() != 0 {
             return;
         }
-        // As the request before, this one will probably be answered. The line of its reply slot comes meanwhile (figures: `Am::will_send`).
-        way.claim_slot(self.layout.reply(index), from.two_lines.get());
+        // As the request before, this one will probably be answered. What its reply slot needs of lines comes meanwhile (figures:
+        // `Am::will_send`). The slot is ours as long as the request is not answered (rule 3 of `slot`).
+        way.claim_slot(self.layout.reply(index), from.crosses_lines.get());
         if !holds_buffer {
             let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
             token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);

@@ -141,8 +141,10 @@ impl<A: Adapter> Am<A> {
         room.count_medium(len);
         room.commit_stored(&self.layout, self.me, meta);
         if taken.awaited {
-            peer.if_free(&self.layout, ring, |_, next| {
-                place.claim_next(&peer.queue, self.layout.request(next.index), next.span.offset as u64, len, true);
+            // Once the peer has been woken: the lock of the outbox, which this takes again in PAR, is not held while that takes a system call.
+            peer.with_next_room(&self.layout, ring, |_, next| {
+                let place = MediumPlace { at: next.span.offset, ..place };
+                place.claim_lines(self.layout.request(next.index), meta, |line| peer.queue.claim_by_store(line));
             });
         }
         Ok(true)
@@ -248,7 +250,7 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn will_send(&self, dest: u32) {
         if let Some(peer) = self.peers.known(dest as usize) {
-            peer.claim_next(&self.layout);
+            peer.claim_next_slot(&self.layout);
         }
     }
 

@@ -11,6 +11,9 @@
 //!    reply slot whose requests nobody answers keeps its last reply: the requester, when it retires them, clears it in
 //!    one lap of 2¹⁴, before the sequence comes round.
 //!
+//! 5. Who owns a slot for a message, or bytes of a ring, may store anything in the last word of each of its lines before the message is
+//!    stored ([`RemoteMap::claim_by_store`]). So nobody looks at a word that the message has not stored.
+//!
 //! Lines: word 0 is meta; arguments follow, two per word, so a Short of up to 14 arguments is one line. A Long carries
 //! its target address, a Medium in the ring its offset, in word 1. A small Medium lies behind its arguments, 16-aligned.
 //!
@@ -19,7 +22,7 @@
 #![allow(unsafe_code)] // payloads
 
 use super::source::{Args, Source};
-use crate::am::region::{ARG_WORDS, LINE, MAX_ARGS, RING, SLOT};
+use crate::am::region::{ARG_WORDS, LINE, MAX_ARGS, SLOT};
 use crate::sci::{LocalMap, RemoteMap, Words};
 use crate::sync::Ordering;
 
@@ -132,9 +135,9 @@ impl Meta {
         ((self.0 >> Meta::CARRY_AT) & 7).wrapping_sub(1) < 2
     }
 
-    /// True for a Medium whose payload goes on in the second line of its slot.
+    /// True for a Medium whose payload lies in the slot and goes on in its second line.
     #[inline(always)]
-    pub fn has_two_lines(self) -> bool {
+    pub fn payload_crosses_lines(self) -> bool {
         self.carry() == Some(Carry::Inline) && inline_offset(self.args()) + self.len() > LINE
     }
 
@@ -237,28 +240,29 @@ impl MediumPlace {
         }
     }
 
-    /// Claims the lines that the next Medium would be stored in if it were as long as this one: `len` bytes, in the slot at `slot` or at position
-    /// `start` of the ring. `is_free`: nothing that anybody still needs lies there. This happens while the node waits for an answer. The
-    /// slot's first line is left out, because the peer looks at it.
+    /// Calls `claim` with each line that a Medium like the one of `meta` would be stored in at this place, its slot being at `slot`. That happens
+    /// while the node waits for the answer to the one of `meta`. The slot's first line is left out, because the peer looks at it.
     ///
     /// A sender that copies into lines held by the other core waits for each of them; lines claimed before are here already.
     /// Two bare processes that echo 64 bytes, 1, 4, 16 KiB through a ring: 0.91, 0.90, 0.81, 0.73 of the time without (Xeon VM,
-    /// 2026-11). Stores claim where prefetches do not (`CLAIMS` in `outbox`): 1 and 4 KiB, answered by requests, take 221 and 298 instead of 268 and
-    /// 360 ns (EPYC VM).
+    /// 2026-11). Claims by stores instead of prefetches: 1 and 4 KiB, answered by requests, take 221 and 298 instead of 268 and 360 ns (EPYC VM,
+    /// cores share a cache).
     #[inline(always)]
-    pub fn claim_next<R: RemoteMap>(self, map: &R, slot: usize, start: u64, len: usize, is_free: bool) {
-        let claim = |line| if is_free { map.claim_free(line) } else { map.claim(line) };
+    pub fn claim_lines(self, slot: usize, meta: Meta, claim: impl Fn(usize)) {
         if self.inline {
-            return claim(slot + LINE);
+            if meta.payload_crosses_lines() {
+                claim(slot + LINE);
+            }
+            return;
         }
-        if len <= MOST_CLAIMED {
-            let first = self.ring + (start as usize & (RING - 1));
-            (0..len.div_ceil(LINE)).for_each(|line| claim(first + line * LINE));
+        if meta.len() <= MOST_CLAIMED {
+            let first = self.ring + self.at;
+            (0..meta.len().div_ceil(LINE)).for_each(|line| claim(first + line * LINE));
         }
     }
 }
 
-/// Most bytes that are claimed ahead: issuing a claim takes a core 2 ns per line.
+/// Most bytes that are claimed ahead: issuing a claim takes a core 2 ns per line (by prefetches).
 const MOST_CLAIMED: usize = 16 << 10;
 
 /// A slot of the receiver's own command region.
@@ -315,7 +319,7 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     /// at once (2026-11, EPYC VM).
     #[inline(always)]
     pub fn will_read(&self, meta: Meta) {
-        if meta.has_two_lines() {
+        if meta.payload_crosses_lines() {
             self.map.will_read(self.offset + LINE);
         }
     }

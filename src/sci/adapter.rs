@@ -113,11 +113,12 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn hand_over(&self, _offset: usize) {}
     /// A hint: this node will store to the line at `offset` soon. A reader in between takes the line back, and the hint was in vain.
     #[inline(always)]
-    fn claim(&self, _offset: usize) {}
-    /// As [`RemoteMap::claim`], of a line that this thread may write now and that nobody reads until then: it may store anything in the
-    /// last word of the line, and does so where a line that a peer has read comes by a store only.
+    fn claim_by_prefetch(&self, _offset: usize) {}
+    /// As [`RemoteMap::claim_by_prefetch`], by a store: the last word of the line holds any value afterwards. So the caller must be allowed to
+    /// store a message there now, and nobody may read that word unless a later message stores it. The owner may look at the line's other
+    /// words meanwhile. Adapters for which this buys nothing do nothing.
     #[inline(always)]
-    fn claim_free(&self, _offset: usize) {}
+    fn claim_by_store(&self, _offset: usize) {}
     /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
     ///
     /// # Safety

@@ -77,6 +77,7 @@ macro_rules! suites {
             case!(life::a_used_segment_is_busy);
             case!(life::maps_outlive_their_segment);
             case!(transfer::pio_stores_arrive);
+            case!(transfer::a_claim_changes_at_most_the_last_word_of_its_line);
             case!(transfer::bytes_outside_are_refused_and_write_nothing);
             case!(transfer::words_outside_are_bugs);
             case!(transfer::dma_takes_only_what_hardware_takes);

@@ -336,8 +336,8 @@ impl RemoteMap for HeapRemote {
         self.0.view.packet(offset, head, body);
     }
 
-    fn claim_free(&self, offset: usize) {
-        self.0.view.claim_free(offset);
+    fn claim_by_store(&self, offset: usize) {
+        self.0.view.claim_by_store(offset);
     }
 
     fn publish(&self, offset: usize, value: u64) {

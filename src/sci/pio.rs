@@ -32,6 +32,9 @@ pub(crate) fn holds_packet(offset: usize, len: usize) -> bool {
     offset.rotate_right(6) < len >> 6
 }
 
+/// The last word of a line.
+pub(crate) const LAST_WORD: usize = 7;
+
 /// True if `len` bytes at `offset` lie in `segment` bytes. An overflowing `offset + len` does not.
 #[inline(always)]
 pub(crate) fn holds_range(offset: usize, len: usize, segment: usize) -> bool {
@@ -293,17 +296,16 @@ mod span {
 
         /// [`hint::claim`], of the line at `offset`.
         #[inline(always)]
-        pub(crate) fn claim(&self, offset: usize) {
+        pub(crate) fn claim_by_prefetch(&self, offset: usize) {
             hint::claim(self.base.wrapping_add(offset));
         }
 
-        /// Claims the line at `offset` by a store to its last word, which nobody reads before somebody stores it again. Processors of AMD do
-        /// nothing at a [`hint::claim`] of a line that they have in a cache and that a peer has read. They get such a line by a store only.
+        /// What [`RemoteMap::claim_by_store`](crate::sci::RemoteMap::claim_by_store) says. Why a store: `CLAIM_BATCH` in `am::outbox`.
         #[inline(always)]
-        pub(crate) fn claim_free(&self, offset: usize) {
+        pub(crate) fn claim_by_store(&self, offset: usize) {
             let first = packet_index(offset, 0, self.len);
             // Relaxed: nobody reads it. It is no zero, so that tests see a claim of a line that is not free.
-            self.at(first + 7).store(u64::MAX, Ordering::Relaxed);
+            self.at(first + LAST_WORD).store(u64::MAX, Ordering::Relaxed);
         }
 
         /// [`hint::hand_over`], of the line at `offset`.

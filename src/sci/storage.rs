@@ -307,10 +307,10 @@ mod modelled {
             settle();
         }
 
-        /// As that of `Span`. Not put off: a thread's stores to one word stay in their order.
-        pub(crate) fn claim_free(&self, offset: usize) {
+        /// As that of `Span`. It is not put off: it could arrive after the message's own store to that word.
+        pub(crate) fn claim_by_store(&self, offset: usize) {
             let first = pio::packet_index(offset, 0, self.len);
-            self.set(first + 7, u64::MAX, Ordering::Relaxed); // Relaxed: nobody reads it
+            self.set(first + pio::LAST_WORD, u64::MAX, Ordering::Relaxed); // Relaxed: nobody reads it
         }
 
         pub(crate) fn publish(&self, offset: usize, value: u64) {

@@ -19,9 +19,8 @@ use std::mem::offset_of;
 pub const GASNETI_SCI_SLOT_BYTES: u32 = 128;
 /// Most words of arguments in a Short of one line, after its meta word.
 pub const GASNETI_SCI_LINE_WORDS: u32 = 7;
-/// Where the peer does not wait for the next request, the header claims the lines of so many slots at once, each time that so many
-/// requests were sent (why, and why not as many as the library: `CLAIMS` in `am::outbox`).
-pub const GASNETI_SCI_CLAIMS: u32 = 8;
+/// Slots that the header claims at once in a flood (`CLAIM_BATCH` in `am::outbox`, which says why it is not that number).
+pub const GASNETI_SCI_CLAIM_BATCH: u32 = 8;
 /// Bit of a Short's meta word that is set in each message; the lap stands in the bits below it.
 pub const GASNETI_SCI_META_SEQUENCE: u32 = 0x8000;
 /// Lowest bit of the handler's index in a Short's meta word.
@@ -35,6 +34,7 @@ pub const GASNETI_SCI_ANSWERED: u8 = 1;
 const _: () = {
     assert!(GASNETI_SCI_SLOT_BYTES as usize == SLOT);
     assert!((GASNETI_SCI_LINE_WORDS as usize + 1) * 8 == LINE);
+    assert!(GASNETI_SCI_CLAIM_BATCH.is_power_of_two(), "as `CLAIM_BATCH`");
     assert!(GASNETI_SCI_META_SEQUENCE == SEQUENCE as u32 && SEQUENCE == 1 << 15, "one bit above the lap's");
     assert!(GASNETI_SCI_META_HANDLER == Meta::HANDLER_AT && GASNETI_SCI_META_NUMARGS == Meta::ARGS_AT);
     let short = 0x9234 | 0xab << GASNETI_SCI_META_HANDLER | 14 << GASNETI_SCI_META_NUMARGS;

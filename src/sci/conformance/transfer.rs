@@ -26,6 +26,24 @@ pub(super) fn pio_stores_arrive<A: Adapter>(nodes: [A; 2]) {
     assert_eq!(local.ptr(299).addr() + 1, local.ptr(300).addr());
 }
 
+pub(super) fn a_claim_changes_at_most_the_last_word_of_its_line<A: Adapter>(nodes: [A; 2]) {
+    let Pair { local, map, .. } = &connected(&nodes, PAGE);
+    for line in [0, 64, 128] {
+        map.packet(line, 10, &[11, 12, 13, 14, 15, 16, 17]);
+    }
+    map.claim_by_prefetch(64);
+    map.claim_by_store(64);
+    map.barrier();
+    let words = |from: usize, count: usize| (0..count).map(|i| word(local, from + i * 8)).collect::<Vec<_>>();
+    let whole: Vec<u64> = (10..18).collect();
+    assert_eq!([words(0, 8), words(128, 8)], [whole.clone(), whole.clone()]);
+    assert_eq!(words(64, 7), whole[..7]);
+    // The next message is there whole, all the same.
+    map.packet(64, 20, &[21, 22, 23, 24, 25, 26, 27]);
+    map.barrier();
+    assert_eq!(words(64, 8), (20..28).collect::<Vec<_>>());
+}
+
 pub(super) fn bytes_outside_are_refused_and_write_nothing<A: Adapter>(nodes: [A; 2]) {
     let Pair { local, map, .. } = &connected(&nodes, PAGE);
     let data = [0xffu8; 16];

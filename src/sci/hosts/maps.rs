@@ -144,16 +144,16 @@ impl RemoteMap for HostsMap {
 
     /// What is asked is the same for each line of a loop, so that the compiler asks once.
     #[inline(always)]
-    fn claim(&self, offset: usize) {
+    fn claim_by_prefetch(&self, offset: usize) {
         if self.span.len() != 0 {
-            self.span.claim(offset);
+            self.span.claim_by_prefetch(offset);
         }
     }
 
     #[inline(always)]
-    fn claim_free(&self, offset: usize) {
+    fn claim_by_store(&self, offset: usize) {
         if self.span.len() != 0 {
-            self.span.claim_free(offset);
+            self.span.claim_by_store(offset);
         }
     }
 

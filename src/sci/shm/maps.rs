@@ -127,13 +127,13 @@ impl RemoteMap for ShmRemote {
     }
 
     #[inline(always)]
-    fn claim(&self, offset: usize) {
-        self.span.claim(offset);
+    fn claim_by_prefetch(&self, offset: usize) {
+        self.span.claim_by_prefetch(offset);
     }
 
     #[inline(always)]
-    fn claim_free(&self, offset: usize) {
-        self.span.claim_free(offset);
+    fn claim_by_store(&self, offset: usize) {
+        self.span.claim_by_store(offset);
     }
 
     #[inline(always)]

@@ -57,7 +57,7 @@ static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
   }
 }
 
-/* `hint` follows the store of line `number`, of which `outstanding` have not been taken as far as node 0 knows. */
+/* `hint` follows the store of line `number`. */
 #define LINE_STREAM(name, hint)                                                                                      \
   double bench_##name(long n, size_t bytes) {                                                                        \
     line_t *ring = bench_shared->flag[1], *credit = &bench_shared->credit[0];                                        \
@@ -83,11 +83,11 @@ static void taken(uint64_t *known, line_t *credit, uint64_t upto) {
   struct bench_semicolon
 
 LINE_STREAM(line_stream, (void)0);
-/* Claims lines ahead as the protocol does (gasneti_sci_claim_ahead), if they are free as far as node 0 knows. */
+/* Claims lines ahead as gasneti_sci_claim_ahead does, if they are free as far as node 0 knows. */
 static inline void claim_lines(line_t *ring, uint64_t number) {
   uint64_t i;
-  if (number % GASNETI_SCI_CLAIMS != 0 || number + 2 * GASNETI_SCI_CLAIMS - 1 - stream_known > LINES) return;
-  for (i = number + GASNETI_SCI_CLAIMS; i < number + 2 * GASNETI_SCI_CLAIMS; i++) STORE(&ring[i % LINES].word[7], ~(uint64_t)0);
+  if (number % GASNETI_SCI_CLAIM_BATCH != 0 || number + 2 * GASNETI_SCI_CLAIM_BATCH - 1 - stream_known > LINES) return;
+  for (i = number + GASNETI_SCI_CLAIM_BATCH; i < number + 2 * GASNETI_SCI_CLAIM_BATCH; i++) STORE(&ring[i % LINES].word[7], ~(uint64_t)0);
 }
 LINE_STREAM(line_stream_claimed, claim_lines(ring, number));
 
@@ -117,7 +117,7 @@ static inline void hand_over(unsigned char *ring, size_t offset, size_t bytes) {
 static inline void claim_next(unsigned char *ring, const stream_t *stream, size_t bytes) {
   const size_t at = stream->position % RING, first = at + bytes > RING ? 0 : at;
   size_t i;
-  for (i = 0; i + 64 <= bytes; i += 64) STORE((uint64_t *)(void *)(ring + first + i) + 7, ~(uint64_t)0); /* as the protocol does */
+  for (i = 0; i + 64 <= bytes; i += 64) STORE((uint64_t *)(void *)(ring + first + i) + 7, ~(uint64_t)0); /* as Mediums that wait for an answer do */
 }
 
 /* A payload there, and the arrived bytes back. As with a Medium and its reply, they stay where they arrive. `before` precedes
