@@ -119,13 +119,13 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   __atomic_store_n(&way->sent, index + 1, __ATOMIC_RELAXED);
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || GASNETI_SCI_OWN(way, heard) != 0) GASNETI_SCI_HAND_OVER(slot);
-  else if (index % GASNETI_SCI_CLAIM_BATCH == 0) gasneti_sci_claim_ahead(way, index, outstanding);
   GASNETI_SCI_SET_OWN(way, heard, 0);
   way->ends[index & way->mask] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
   /* pairs with the sleeper's membarrier: the sleeper sees the count, or this node sees the sleep word */
   GASNETI_SCI_FENCE_COMPILER();
   asleep = __atomic_load_n(way->bell, __ATOMIC_RELAXED);
+  if (index % GASNETI_SCI_CLAIM_BATCH == 0 && outstanding != 0) gasneti_sci_claim_ahead(way, index, outstanding);
   gasneti_sci_unlock(way); /* before the system call that wakes the peer */
   if_pf (asleep != 0) gasneti_sci_wake(way);
 }

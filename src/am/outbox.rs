@@ -199,8 +199,6 @@ impl<A: Adapter> Peer<A> {
         self.queue.packet(slot, meta.bits(), words);
         if taken.awaited {
             self.queue.hand_over(slot);
-        } else {
-            self.claim_ahead(layout, &taken, meta.payload_crosses_lines());
         }
         if out.crosses_lines.get() != meta.payload_crosses_lines() {
             out.crosses_lines.set(meta.payload_crosses_lines());
@@ -210,6 +208,9 @@ impl<A: Adapter> Peer<A> {
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
         self.control.publish32(layout.ready(me), sent);
         self.mark_exist(layout, me);
+        if taken.outstanding != 0 {
+            self.claim_ahead(layout, &taken, meta.payload_crosses_lines());
+        }
     }
 
     /// Calls `claim` with the room of a next request that has `ring` bytes, if it is there: its lines may be claimed by
@@ -239,7 +240,8 @@ impl<A: Adapter> Peer<A> {
         }
     }
 
-    /// Claims a batch of slots after the request in `taken` ([`CLAIM_BATCH`]). The caller has the outbox.
+    /// Claims a batch of slots after the request in `taken` ([`CLAIM_BATCH`]). The caller has the outbox, and has announced the request, which must not
+    /// wait behind these stores.
     #[inline(always)]
     fn claim_ahead(&self, layout: &Layout, taken: &Taken, crosses_lines: bool) {
         // The number of requests that are outstanding has grown by this one. It was read with Acquire, so that whatever was done with the slots

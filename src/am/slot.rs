@@ -12,7 +12,8 @@
 //!    one lap of 2¹⁴, before the sequence comes round.
 //!
 //! 5. Who owns a slot for a message, or bytes of a ring, may store anything in the last word of each of its lines before the message is
-//!    stored ([`RemoteMap::claim_by_store`]). So nobody looks at a word that the message has not stored.
+//!    stored ([`RemoteMap::claim_by_store`]). So nobody looks at a word that the message has not stored. The count of a streamed reply, the
+//!    slot's last word, is stored before its meta word.
 //!
 //! Lines: word 0 is meta; arguments follow, two per word, so a Short of up to 14 arguments is one line. A Long carries
 //! its target address, a Medium in the ring its offset, in word 1. A small Medium lies behind its arguments, 16-aligned.

@@ -195,6 +195,11 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
         self.push(offset, Store::Packet(head, body.to_vec()));
     }
 
+    fn claim_by_store(&self, offset: usize) {
+        super::pio::packet_index(offset, 0, self.len());
+        self.push(offset + 8 * super::pio::LAST_WORD, Store::Words(vec![u64::MAX]));
+    }
+
     fn publish(&self, offset: usize, value: u64) {
         super::pio::word_index(offset, self.len());
         self.push(offset, Store::Publish(value));
