@@ -1,5 +1,6 @@
 # The applications of c-tests/apps/deck in turns over mail boxes and over MPI, for ci/bench-deck, which sources this; it is never run.
-# Bash. DECK with 2 processes of 1 thread and with 1 process of 2 threads, Open MPI with 2 processes in the quickest of its ways.
+# Bash. DECK with 2 processes of 1 thread and with 1 process of 2 threads, Open MPI with 2 processes in the quickest of its ways. Beside laplace
+# a program without a library, laplace-bare, whose processes look at each other's memory: no library can take less.
 #
 # The caller has cases, programs, launch, vader, ucx, mpi, rounds, quick, failed, skipped.
 
@@ -27,6 +28,7 @@ run_app() { # CASE WAY [FILE OF SAMPLES [may-fail]]
     serial) command=("$stage/bin/gasnetrun_sci" -n 1 "$programs/$app-deck" --serial --threads 2) ;;
     'DECK 2 x 1') command=("$stage/bin/gasnetrun_sci" -n 2 "$programs/$app-deck") nodes=2 ;;
     'DECK 1 x 2') command=("$stage/bin/gasnetrun_sci" -n 1 "$programs/$app-deck" --threads 2) ;;
+    bare) command=("$programs/$app-bare") nodes=2 ;;
     'MPI cma') command=("${launch[@]}" "${vader[@]}" cma "$programs/$app-mpi") nodes=2 ;;
     'MPI copies') command=("${launch[@]}" "${vader[@]}" none "$programs/$app-mpi") nodes=2 ;;
     'MPI ucx') command=("${launch[@]}" "${ucx[@]}" "$programs/$app-mpi") nodes=2 ;;
@@ -66,6 +68,7 @@ run_apps() {
     for name in "${cases[@]}"; do
       ways=('DECK 2 x 1' 'DECK 1 x 2')
       [ -z "${best[$name]:-}" ] || ways+=("${best[$name]}")
+      [[ $name != laplace-* ]] || ways+=(bare)
       # Another one begins in each round.
       for ((i = 0; i < ${#ways[@]}; i++)); do run_app "$name" "${ways[(i + round) % ${#ways[@]}]}"; done
     done

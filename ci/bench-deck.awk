@@ -5,6 +5,7 @@ BEGIN { FS = OFS = "|" }
 
 FILENAME ~ /apps$/ {
   if ($2 == "DECK 2 x 1") { ratio[$1] = $9; talk[$1] = $10 }
+  if ($2 == "bare") { bare[$1] = $9; bare_talk[$1] = $10 }
   if ($2 ~ /^MPI/) share[$1] = $7
   next
 }
@@ -96,6 +97,8 @@ END {
       bound("A9", laplace[i] ", communication / MPI's", talk[laplace[i]], "<", 0.5)
       if (laplace[i] in share && share[laplace[i]] < 27)
         print "note", "A9 " laplace[i] ": MPI communicates for " share[laplace[i]] " % of the time, less than the seed's 27 %: the seed's gain cannot exist here"
+      if (laplace[i] in bare)
+        print "note", "A9 " laplace[i] ": without any library (bare) " bare[laplace[i]] " of MPI's time, communication " bare_talk[laplace[i]] " of MPI's"
     }
   bound("A10", "clone of a known name, us", cell("deck", "clone of a known name", 0), "<", 20)
   bound("A10", "clone of a new name, us after its creation", cell("deck", "clone of a new name, after its creation", 0), "<", 1000)
