@@ -28,8 +28,8 @@ pub struct Peer<A: Adapter> {
     pub bell: A::RemoteInterrupt,
 }
 
-/// In a flood, where the peer does not wait for the next message: after request *n*, if *n* is a multiple of this, slots *n* + `CLAIM_BATCH` to
-/// *n* + 2 `CLAIM_BATCH` - 1 are claimed, if all of them are free. The slots in between were claimed by the batch before.
+/// Of a flood: after request *n*, if *n* is a multiple of this and requests before it are outstanding, the sender claims slots *n* + `CLAIM_BATCH`
+/// to *n* + 2 `CLAIM_BATCH` - 1, if all of them are free. It has claimed the slots in between with the batch before.
 ///
 /// The peer has read each slot in the lap before. So the first store to a slot waits until the peer's copy of the line is gone: 37 ns where two
 /// cores share a cache, 140 where they share none. The stores after it wait in the store buffer, which holds little more than one message: 64
@@ -244,8 +244,8 @@ impl<A: Adapter> Peer<A> {
     /// wait behind these stores.
     #[inline(always)]
     fn claim_ahead(&self, layout: &Layout, taken: &Taken, crosses_lines: bool) {
-        // The number of requests that are outstanding has grown by this one. It was read with Acquire, so that whatever was done with the slots
-        // before comes before these stores.
+        // The last slot is free if fewer than `slots` requests lie between the oldest outstanding one and it. `take` has read what is retired
+        // with Acquire, so the peer's reads of these slots and this node's reads of the paired replies come before these stores.
         let due = taken.index.is_multiple_of(CLAIM_BATCH);
         if due && taken.outstanding + 2 * CLAIM_BATCH as usize <= layout.slots() {
             let first = taken.index.wrapping_add(CLAIM_BATCH);

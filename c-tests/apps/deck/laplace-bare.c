@@ -1,6 +1,5 @@
 /* The slab without a library: two processes look at each other's edges in shared memory, and count how far they are. laplace-kernel.h
  * says what is computed, the modes and the options. No library can take less, so ci/bench-deck measures this beside DECK and MPI. */
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -21,12 +20,11 @@ typedef struct {
   char rest[LINE - sizeof(uint64_t)];
 } line_t;
 
-/* What both have. Behind it lie the edges that they look at: of each worker, of each colour. */
+/* What both processes have. Behind it lie the edges that they look at, two of each worker: one of each colour. */
 typedef struct {
   line_t ready[WORKERS], met[WORKERS];
   double change[WORKERS], communication[WORKERS];
   uint32_t crc[WORKERS];
-  int errors;
 } shared_t;
 
 typedef struct {
