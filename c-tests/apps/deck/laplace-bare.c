@@ -69,7 +69,7 @@ static double agree(void *with, double change) {
   return most;
 }
 
-static const laplace_swap_t swap = {send_edges, receive_halos, agree};
+static const laplace_swap_t swap = {NULL, send_edges, receive_halos, agree};
 
 static size_t stride(const laplace_t *l) { return (laplace_part_bytes(l) + 2 * LINE - 1) / LINE * LINE; }
 

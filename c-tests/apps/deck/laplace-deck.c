@@ -1,8 +1,8 @@
 /* The slab over mail boxes. laplace-kernel.h says what is computed, the modes and the options.
  *
  * Each worker has a box for what comes from above and one for what comes from below, so there are two for each pair of neighbours.
- * From 8 KiB on, an edge is copied into a message in shared memory, which is given; the message that arrives is itself the halo.
- * The halo that it replaces is the next message to go. Shorter edges are posted. With --threads K each node has K workers. */
+ * From 8 KiB on, an edge is computed in its row and in a message in shared memory, which is given; the message that arrives is itself the
+ * halo. The halo that it replaces is the next message to go. Shorter edges are posted. With --threads K each node has K workers. */
 #include "app-deck.h"
 #include "laplace-kernel.h"
 
@@ -29,6 +29,22 @@ static int has_side(const worker_t *w, int side) {
   return side == ABOVE ? w->strip.worker > 0 : w->strip.worker < w->strip.l->workers - 1;
 }
 
+/* The edges are written to where they will lie in messages while they are computed. A strip of one row has one edge for both. */
+static void take_places(void *with, laplace_strip_t *s, int colour) {
+  worker_t *w = with;
+  double begin = app_now();
+  size_t bytes = laplace_part_bytes(s->l);
+  int k;
+  (void)colour;
+  for (k = 0; k < 2; k++) {
+    side_t *side = &w->side[k];
+    if (!has_side(w, k)) continue;
+    if (!side->spare) DECK_SAFE(deck_msg_create(bytes, bytes >= GIVE_FROM ? DECK_SHARED : DECK_AUTO, &side->spare));
+    s->copy[k] = deck_msg_data(side->spare);
+  }
+  w->communication += app_now() - begin;
+}
+
 static void send_edges(void *with, laplace_strip_t *s, int colour) {
   worker_t *w = with;
   double begin = app_now();
@@ -37,8 +53,7 @@ static void send_edges(void *with, laplace_strip_t *s, int colour) {
   for (k = 0; k < 2; k++) {
     side_t *side = &w->side[k];
     if (!has_side(w, k)) continue;
-    if (!side->spare) DECK_SAFE(deck_msg_create(bytes, bytes >= GIVE_FROM ? DECK_SHARED : DECK_AUTO, &side->spare));
-    memcpy(deck_msg_data(side->spare), s->row[colour][k == ABOVE ? 1 : s->rows], bytes);
+    if (s->rows == 1) memcpy(deck_msg_data(side->spare), s->row[colour][1], bytes);
     DECK_SAFE(deck_msg_set_size(side->spare, bytes));
     if (bytes >= GIVE_FROM) DECK_SAFE(deck_mbox_give(side->out, &side->spare, DECK_FOREVER));
     else DECK_SAFE(deck_mbox_post(side->out, side->spare));
@@ -112,7 +127,7 @@ static double agree(void *with, double change) {
   return most;
 }
 
-static const laplace_swap_t swap = {send_edges, receive_halos, agree};
+static const laplace_swap_t swap = {take_places, send_edges, receive_halos, agree};
 
 static const char *box_name(const laplace_t *l, int worker, int side) {
   static __thread char name[64];

@@ -92,6 +92,7 @@ typedef struct {
   int worker, first, rows; /* row 1 of the strip is row `first` of the grid */
   int half;                /* doubles in a part */
   double **row[2];
+  double *copy[2]; /* NULL, or where the first and the last row's points of the colour that is updated are to be, too */
   double *memory;
 } laplace_strip_t;
 
@@ -158,21 +159,39 @@ static double laplace_points_change(double *restrict u, const double *restrict u
   return most;
 }
 
-/* Updates one colour of row i of the strip. change is NULL, or gets the largest change so far. */
-static void laplace_row(laplace_strip_t *s, int i, int colour, double *change) {
+/* The same as laplace_points. The points that it updates go to another place as well. */
+static void laplace_points_copy(double *restrict u, const double *restrict up, const double *restrict down,
+                                const double *restrict left, const double *restrict right, int first, int last, double omega,
+                                double *restrict copy) {
+  int k;
+  for (k = first; k <= last; k++) {
+    double point = u[k] + omega * (0.25 * ((up[k] + down[k]) + (left[k] + right[k])) - u[k]);
+    u[k] = point;
+    copy[k] = point;
+  }
+}
+
+/* Updates one colour of row i of the strip. change is NULL, or gets the largest change so far; copy is NULL, or gets the row's part. */
+static void laplace_row(laplace_strip_t *s, int i, int colour, double *change, double *copy) {
   int offset = laplace_offset(s->first - 1 + i, colour), first = 1 - offset, last = (s->l->columns - 2 - offset) / 2;
   double *u = s->row[colour][i], *up = s->row[1 - colour][i - 1], *down = s->row[1 - colour][i + 1];
   double *side = s->row[1 - colour][i];
   if (change) {
     double most = laplace_points_change(u, up, down, side + offset - 1, side + offset, first, last, s->l->omega);
     *change = most > *change ? most : *change;
+    if (copy) memcpy(copy, u, laplace_part_bytes(s->l));
+  } else if (copy) {
+    laplace_points_copy(u, up, down, side + offset - 1, side + offset, first, last, s->l->omega, copy);
+    memcpy(copy, u, (size_t)first * sizeof *u); /* the points of the borders */
+    memcpy(copy + last + 1, u + last + 1, (size_t)(s->half - last - 1) * sizeof *u);
   } else
     laplace_points(u, up, down, side + offset - 1, side + offset, first, last, s->l->omega);
 }
 
-/* How a version swaps halos: `send` lets the edges of a colour go, `receive` waits until those of the neighbours are the halos.
- * agree gives the largest change of all workers to each. with is the version's own. */
+/* How a version swaps halos: `begin` is NULL, or sets s->copy before the edges of a colour are updated, `send` lets them go, `receive` waits
+ * until those of the neighbours are the halos. agree gives the largest change of all workers to each. with is the version's own. */
 typedef struct {
+  void (*begin)(void *with, laplace_strip_t *s, int colour);
   void (*send)(void *with, laplace_strip_t *s, int colour);
   void (*receive)(void *with, laplace_strip_t *s, int colour);
   double (*agree)(void *with, double change);
@@ -186,10 +205,11 @@ static int laplace_solve(laplace_strip_t *s, const laplace_swap_t *swap, void *w
     int look = l->tolerance > 0 && (n % L_EVERY == 0 || n == 1);
     double change = 0;
     for (colour = 0; colour < 2; colour++) {
-      laplace_row(s, 1, colour, look ? &change : NULL);
-      if (s->rows > 1) laplace_row(s, s->rows, colour, look ? &change : NULL);
+      if (swap && swap->begin) swap->begin(with, s, colour);
+      laplace_row(s, 1, colour, look ? &change : NULL, s->copy[0]);
+      if (s->rows > 1) laplace_row(s, s->rows, colour, look ? &change : NULL, s->copy[1]);
       if (swap) swap->send(with, s, colour);
-      for (i = 2; i < s->rows; i++) laplace_row(s, i, colour, look ? &change : NULL);
+      for (i = 2; i < s->rows; i++) laplace_row(s, i, colour, look ? &change : NULL, NULL);
       if (swap) swap->receive(with, s, colour);
     }
     if (look) {

@@ -34,7 +34,7 @@ static double agree(void *with, double change) {
   return most;
 }
 
-static const laplace_swap_t swap = {send_edges, receive_halos, agree};
+static const laplace_swap_t swap = {NULL, send_edges, receive_halos, agree};
 
 static void meet_neighbours(worker_t *w, laplace_strip_t *s) {
   int bytes = (int)laplace_part_bytes(s->l), colour;
