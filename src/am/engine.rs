@@ -1,4 +1,4 @@
-//! The engine itself: what it holds, how it is made, and which handlers run now. The verbs are in the files of the behaviour
+//! The engine itself: what it holds, and how it is made. The verbs are in the files of the behaviour
 //! (`request`, `reply`, `progress`, `receive`, …), which all name this one; it names none of them.
 //!
 //! Must not know: what a verb does, how messages travel.
@@ -14,45 +14,16 @@ use super::lost::Lost;
 use super::peers::{Connector, Peers};
 use super::pool::Loopback;
 use super::region::Layout;
+use super::running::Running;
 use super::segments::Segments;
 use super::token::Token;
 use super::transfer::Transfer;
 use super::wait::Waiter;
 use crate::base::config::Config;
 use crate::sci::{Adapter, LocalMap};
-use crate::sync::{AtomicU32, ModeLock, Ordering};
-use std::cell::Cell;
+use crate::sync::{AtomicU32, ModeLock};
 use std::ffi::c_void;
 use std::sync::OnceLock;
-
-#[cfg(not(loom))]
-thread_local! {
-    /// Handlers that run on this thread, in PAR.
-    static HANDLERS: Cell<u32> = const { Cell::new(0) };
-}
-
-#[cfg(loom)]
-loom::thread_local! {
-    static HANDLERS: Cell<u32> = Cell::new(0);
-}
-
-// Functions of their own, never inlined. The compiler takes the look-up of a thread-local variable for free, but it costs about
-// 5 ns in a shared library. Inlined, it would be done before the branch that decides whether it is needed, in each poll of SEQ
-// too.
-#[inline(never)]
-fn enter_on_thread() -> u32 {
-    HANDLERS.with(|depth| depth.replace(depth.get() + 1))
-}
-
-#[inline(never)]
-fn leave_on_thread(depth: u32) {
-    HANDLERS.with(|d| d.set(depth));
-}
-
-#[inline(never)]
-fn on_thread() -> u32 {
-    HANDLERS.with(Cell::get)
-}
 
 /// How this process is embedded in its job.
 pub struct Wiring<A: Adapter> {
@@ -108,11 +79,9 @@ pub struct Am<A: Adapter> {
     /// The adapter that carries our stores. Polling lets it work.
     pub(crate) adapter: A,
     pub(crate) interrupt: A::Interrupt,
-    /// Handlers that run now, SEQ and PARSYNC: 0, 1 (request or reply handler), 2 (a reply handler inside a reply call).
-    pub(super) running: AtomicU32,
+    pub(super) running: Running,
     /// Times that a sender found no room and made some by serving only its receiver's replies and credits.
     pub(super) rooms: AtomicU32,
-    threaded: bool,
     /// Called at each handler's return, when a debug client asked for it.
     check: OnceLock<fn()>,
     /// How many pieces of work of other engines wait for polls, and [`ADAPTER`].
@@ -152,9 +121,8 @@ impl<A: Adapter> Am<A> {
             waiter,
             adapter: adapter.clone(),
             interrupt,
-            running: AtomicU32::new(0),
+            running: Running::new(threaded),
             rooms: AtomicU32::new(0),
-            threaded,
             check: OnceLock::new(),
             background: AtomicU32::new(if adapter.wants_polls() { ADAPTER } else { 0 }),
             work: OnceLock::new(),
@@ -166,6 +134,7 @@ impl<A: Adapter> Am<A> {
     /// message.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn start_at(&self, n: u32) {
+        use crate::sync::Ordering;
         for peer in self.peers.all_known() {
             peer.direct.sent.store(n, Ordering::Relaxed); // Relaxed: before there are other threads
             peer.direct.retired.store(n, Ordering::Relaxed); // Relaxed: as above
@@ -230,43 +199,22 @@ impl<A: Adapter> Am<A> {
         &self.waiter
     }
 
-    /// Counts a handler that starts on this thread. Returns the value for [`Self::leave_handler`].
-    #[inline(always)]
-    pub(crate) fn enter_handler(&self) -> u32 {
-        if self.threaded {
-            return enter_on_thread();
-        }
-        // Relaxed: one thread at a time (SEQ, PARSYNC).
-        let depth = self.running.load(Ordering::Relaxed);
-        self.running.store(depth + 1, Ordering::Relaxed); // Relaxed: as above
-        depth
-    }
-
     /// Has `check` called at each handler's return.
     pub fn check_handlers(&self, check: fn()) {
         let _ = self.check.set(check); // set by init, once
     }
 
-    /// Counts the handler as returned.
+    /// A handler of the client is about to return.
     #[inline(always)]
-    pub(crate) fn leave_handler(&self, depth: u32) {
+    pub(super) fn check_handler(&self) {
         if let Some(check) = self.check.get() {
             check();
-        }
-        if self.threaded {
-            leave_on_thread(depth);
-        } else {
-            self.running.store(depth, Ordering::Relaxed); // Relaxed: one thread at a time
         }
     }
 
     /// True while this thread runs a handler.
     #[inline(always)]
     pub fn in_handler(&self) -> bool {
-        if self.threaded {
-            on_thread() > 0
-        } else {
-            self.running.load(Ordering::Relaxed) > 0 // Relaxed: one thread at a time
-        }
+        self.running.is_here()
     }
 }

@@ -93,7 +93,7 @@ impl<A: Adapter> Am<A> {
         let arg = |k: usize| unpacked[k];
         record_handler(token, len);
         let is_request = matches!(kind, Kind::LoopRequest);
-        let depth = self.enter_handler();
+        let before = self.running.enter_loop();
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
             Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },
@@ -102,7 +102,8 @@ impl<A: Adapter> Am<A> {
                 dispatch::payload(function, token.raw(), buf, len, arg, args.count())
             },
         }
-        self.leave_handler(depth);
+        self.check_handler();
+        self.running.leave_loop(before);
         token.close();
         self.loopback.tokens.with(|pool| pool.borrow_mut().push(token));
         let before = self.loopback.count.fetch_add(1, Ordering::Relaxed); // Relaxed: a count, alone

@@ -42,6 +42,7 @@ pub mod region;
 pub mod reply;
 pub mod request;
 pub mod run;
+mod running;
 pub mod segments;
 pub mod shorts;
 pub mod slot;

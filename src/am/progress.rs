@@ -35,8 +35,8 @@ impl<A: Adapter> Am<A> {
     /// same flag successfully for ever.
     #[inline(always)]
     pub fn poll_in_loop(&self) {
-        // Relaxed, both: one thread at a time where there is no lock; a hint, as in `serve`.
-        let idle = self.running.load(Ordering::Relaxed) | self.background.load(Ordering::Relaxed) == 0;
+        // Relaxed: a hint, as in `serve`.
+        let idle = self.running.is_idle() & (self.background.load(Ordering::Relaxed) == 0); // one test of both
         match self.inbox.unguarded() {
             Some(inbox) if idle => inbox.poll_in_loop(self),
             _ => self.poll_guarded(),
@@ -65,8 +65,7 @@ impl<A: Adapter> Am<A> {
     /// A client's poll after the header has seen a message of the watched peer.
     #[inline(always)]
     pub fn poll_watched(&self, is_reply: bool) {
-        // Relaxed: as in `poll_in_loop`.
-        let idle = self.running.load(Ordering::Relaxed) == 0;
+        let idle = self.running.is_idle();
         match self.inbox.unguarded() {
             Some(inbox) if idle => {
                 if inbox.serve_watched(self, is_reply) {
@@ -82,8 +81,7 @@ impl<A: Adapter> Am<A> {
     /// [`Self::wait_step`] after the header has seen a message of the watched peer.
     #[inline(always)]
     pub fn wait_watched(&self, failed: u32, is_reply: bool) -> u32 {
-        // Relaxed: as in `poll_in_loop`.
-        let idle = self.running.load(Ordering::Relaxed) == 0;
+        let idle = self.running.is_idle();
         match self.inbox.unguarded() {
             Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
             None if self.serve_watched_guarded(is_reply) => 0,
@@ -233,8 +231,7 @@ impl<A: Adapter> Am<A> {
             Some(Seen::Request) => false,
         };
         let served = match inbox {
-            // Relaxed: as in `poll_in_loop`.
-            Some(inbox) => self.running.load(Ordering::Relaxed) == 0 && inbox.serve_watched(self, is_reply),
+            Some(inbox) => self.running.is_idle() && inbox.serve_watched(self, is_reply),
             None => self.serve_watched_guarded(is_reply),
         };
         if served { 0 } else { self.wait_step_further(failed, rest, ready) }

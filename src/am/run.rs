@@ -43,10 +43,11 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn run_short(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, function: usize) {
         record_handler(token, 0);
-        let depth = am.enter_handler();
+        let before = am.running.enter();
         // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
         unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
-        am.leave_handler(depth);
+        am.check_handler();
+        am.running.leave(before);
     }
 
     /// [`Self::run_short`] of a handler whose messages are inspected. It is a function of its own, so that the look-up of others
@@ -106,11 +107,12 @@ impl<A: Adapter> Inbox<A> {
         }
         let function = function(am, token, meta);
         record_handler(token, meta.len());
-        let depth = am.enter_handler();
+        let before = am.running.enter();
         // SAFETY: the client registered this function for messages with payload and this argument count; a client's Short takes
         // the path in `run`. `buf` was checked to have the message's length.
         unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };
-        am.leave_handler(depth);
+        am.check_handler();
+        am.running.leave(before);
         bytes
     }
 }
