@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the loader of libraries
 
 use crate::report::{AgentConf, HostsReport, LibraryFound};
-use gasnet_sci::base::config::{Config, Network, VARS};
+use gasnet_sci::base::config::{Config, Network};
 use gasnet_sci::boot::contact::address::Endpoint;
 use gasnet_sci::os::net::interfaces;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
@@ -28,7 +28,6 @@ pub fn look(config: &Config) -> HostsReport {
     };
     let named =
         interfaces().unwrap_or_default().into_iter().find(|interface| address == Some(interface.address.into()));
-    let rsh = VARS.iter().find(|var| var.name == "GASNET_SCI_RSH").map_or("", |var| var.default);
     let files = [Some(AGENT_CONF), hosts.agent_conf.as_deref()];
     HostsReport {
         network,
@@ -44,7 +43,7 @@ pub fn look(config: &Config) -> HostsReport {
             (low, high) => format!("{low}-{high}"),
         },
         link_timeout_seconds: hosts.link_timeout,
-        rsh: hosts.rsh.clone().unwrap_or(rsh.into()),
+        rsh: hosts.reach().join(" "),
         agent_conf: files.into_iter().flatten().map(agent_conf).collect(),
         pmix: library(c"libpmix.so.2"),
     }

@@ -61,6 +61,8 @@ fn write_man() -> i32 {
     let wanted = |name: &str| {
         let hosts = [
             "GASNET_SCI_RSH",
+            "GASNET_SSH_CMD",
+            "GASNET_SSH_OPTIONS",
             "GASNET_SCI_START_TIMEOUT",
             "GASNET_SCI_LINK_TIMEOUT",
             "GASNET_SCI_AGENT_CONF",

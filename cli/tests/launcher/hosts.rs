@@ -91,6 +91,25 @@ fn hosts_for_other_launchers_of_the_family_count_unless_an_option_names_some() {
 }
 
 #[test]
+fn the_command_for_other_launchers_of_the_family_reaches_hosts() {
+    let path = scratch("family").join("reach");
+    let script = "#!/bin/sh\necho \"reached by $1 $2\" >&2\nshift 3\nexec \"$@\"\n";
+    let mut start =
+        launched(2, "join exchange:2 exit:0").with_env("GASNET_SSH_CMD", &write_script(&path, script, 0o755));
+    start.insert_option(&["--host", "alpha,beta"]);
+    let outcome = run(start.with_env("GASNET_SSH_OPTIONS", " -p  2222 "));
+    assert!(outcome.status == 0 && outcome.err.contains("reached by -p 2222"), "{outcome:?}");
+    // ssh is not to ask for a password, and GASNET_SCI_RSH counts before both.
+    let shown = |start: Start| run(start.with_env("GASNET_SSH_OPTIONS", "-x")).err;
+    let mut start = launched(2, "join exit:0");
+    start.insert_option(&["-t", "--host", "alpha,beta"]);
+    let text = shown(start);
+    assert!(text.contains("ssh -o BatchMode=yes -x alpha "), "{text}");
+    let text = shown(on(2, &["-t", "--host", "alpha,beta"], "join exit:0"));
+    assert!(!text.contains("BatchMode") && !text.contains(" -x "), "{text}");
+}
+
+#[test]
 fn next_goes_on_from_the_last_job() {
     let state = scratch("state");
     let shown = || {

@@ -33,6 +33,10 @@ impl Network {
 pub struct Hosts {
     /// The command that runs another command on a host, if the user names one.
     pub rsh: Option<String>,
+    /// The same as other launchers of the family take it, and the options that they add to it.
+    pub ssh: String,
+    /// See `ssh`.
+    pub ssh_options: String,
     /// Seconds until a host's agent must have answered.
     pub start_timeout: f64,
     /// Seconds of silence after which a host counts as lost.
@@ -55,10 +59,33 @@ pub struct Hosts {
     pub split: u32,
 }
 
+/// What runs a command on a host, unless the user says something else.
+const SSH: &str = "ssh";
+/// Without this ssh may wait for somebody to type a password.
+const NOBODY_TYPES: [&str; 2] = ["-o", "BatchMode=yes"];
+
+impl Hosts {
+    /// The words of the command that runs another command on a host; the host follows.
+    pub fn reach(&self) -> Vec<String> {
+        let words = |text: &str| -> Vec<String> { text.split_whitespace().map(String::from).collect() };
+        if let Some(rsh) = &self.rsh {
+            return words(rsh);
+        }
+        let mut all = words(&self.ssh);
+        if all.first().and_then(|word| word.rsplit('/').next()) == Some(SSH) {
+            all.splice(1..1, NOBODY_TYPES.map(String::from));
+        }
+        all.extend(words(&self.ssh_options));
+        all
+    }
+}
+
 impl Default for Hosts {
     fn default() -> Self {
         Hosts {
             rsh: None,
+            ssh: SSH.into(),
+            ssh_options: String::new(),
             start_timeout: 60.0,
             link_timeout: 5.0,
             tree: 64,
@@ -70,5 +97,23 @@ impl Default for Hosts {
             progress_thread: false,
             split: 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_reaches_hosts_is_what_the_user_says() {
+        let reach = |rsh: Option<&str>, ssh: &str, ssh_options: &str| {
+            let (ssh, ssh_options) = (ssh.into(), ssh_options.into());
+            Hosts { rsh: rsh.map(String::from), ssh, ssh_options, ..Hosts::default() }.reach().join(" ")
+        };
+        assert_eq!(Hosts::default().reach().join(" "), "ssh -o BatchMode=yes");
+        assert_eq!(reach(None, "ssh", "-p 2222  -x"), "ssh -o BatchMode=yes -p 2222 -x");
+        assert_eq!(reach(None, "/usr/bin/ssh -4", "-x"), "/usr/bin/ssh -o BatchMode=yes -4 -x");
+        assert_eq!(reach(None, "rsh", "-l me"), "rsh -l me");
+        assert_eq!(reach(Some("other -1"), "rsh", "-l me"), "other -1");
     }
 }

@@ -15,12 +15,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The default command.
-const RSH: &str = "ssh -o BatchMode=yes";
-
 /// How agents are started.
 pub struct Command {
-    rsh: Option<Vec<String>>,
+    reach: Vec<String>,
+    /// This host is reached in the same way.
+    own_too: bool,
     launcher: OsString,
     // As this process was before it blocked the signals that it reads, and raised its limit on descriptors.
     inherited: Inherited,
@@ -38,7 +37,6 @@ impl Command {
                 "the launcher's path {text:?} has characters that a shell would read; install it elsewhere"
             ));
         }
-        let rsh = config.hosts.rsh.as_ref().map(|text| text.split_whitespace().map(String::from).collect());
         let inherited = Inherited::now();
         let descriptors = inherited.descriptors;
         let (needed, hard) = (hosts as u64 * 3 + 32, descriptors.1);
@@ -50,23 +48,23 @@ impl Command {
         if descriptors.0 < needed {
             sys::set_descriptor_limit((needed, hard));
         }
-        Ok(Command { rsh, launcher: launcher.into(), inherited })
+        let (reach, own_too) = (config.hosts.reach(), config.hosts.rsh.is_some());
+        Ok(Command { reach, own_too, launcher: launcher.into(), inherited })
     }
 
-    /// Whether this is the launcher's own host, which is reached without the command unless the user has set one.
+    /// Whether this is the launcher's own host, which is reached without the command unless GASNET_SCI_RSH names one.
     pub fn is_own(&self, name: &str) -> bool {
         let own = host::name().to_string_lossy();
         let is_own = name == "localhost" || name == own || Some(name) == own.split('.').next();
-        self.rsh.is_none() && is_own
+        !self.own_too && is_own
     }
 
     // What goes in front of the agent's command line.
     fn way(&self, name: &str) -> Vec<String> {
-        let default = || RSH.split(' ').map(String::from).collect();
         if self.is_own(name) {
             return Vec::new();
         }
-        let mut words = self.rsh.clone().unwrap_or_else(default);
+        let mut words = self.reach.clone();
         words.push(name.into());
         words
     }

@@ -36,6 +36,22 @@ pub(super) const VARS: &[Var] = &[
         set: |c, v| put(&mut c.hosts.rsh, Some(v.trim()).filter(|v| !v.is_empty()).map(|v| Some(v.to_string()))),
     },
     Var {
+        name: "GASNET_SSH_CMD",
+        aliases: &[],
+        default: "ssh",
+        doc: "the same command as other launchers of the family take it; used if GASNET_SCI_RSH is not set. ssh gets -o BatchMode=yes",
+        form: "a command, words separated by blanks",
+        set: |c, v| put(&mut c.hosts.ssh, Some(v.trim()).filter(|v| !v.is_empty()).map(String::from)),
+    },
+    Var {
+        name: "GASNET_SSH_OPTIONS",
+        aliases: &[],
+        default: "",
+        doc: "options that follow GASNET_SSH_CMD",
+        form: "words separated by blanks",
+        set: |c, v| put(&mut c.hosts.ssh_options, Some(v.trim().into())),
+    },
+    Var {
         name: "GASNET_SCI_START_TIMEOUT",
         aliases: &[],
         default: "60",
