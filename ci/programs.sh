@@ -160,6 +160,7 @@ deck-testchurn         |         |
 deck-testcoll          |         | noise
 deck-testcoll-beside   |         | noise
 deck-testthreads       |         | noise
+deck-testgone          |         |
 deck-testmixed         |         | noise
 '
 

@@ -7,12 +7,11 @@ use super::item::Content;
 use super::message::Storage;
 use super::messages::{self, NameOperation};
 use super::owner::{Credit, Own};
-use super::state::{Answer, OWNER, Opened, Request};
+use super::state::{Answer, Due, OWNER, Opened, Request};
 use super::waiting::Key;
 use super::{BoxId, Failure, NAME_MOST, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::sci::Adapter;
-use crate::verbs::Flags;
 
 impl<A: Adapter> Deck<A> {
     /// Makes a box of this node. Waits while every index is that of a box that is closing.
@@ -105,7 +104,8 @@ impl<A: Adapter> Deck<A> {
                 asked => Ok(asked.map(|asked| asked.answer).filter(|answer| *answer != Answer::Waits)),
             })
         };
-        let asked = messages::name(self, home, operation, request, id, name, Flags::NONE).map_err(Failure::from);
+        let asked = self.send(until, |flags| messages::name(self, home, operation, request, id, name, flags));
+        let was_asked = asked.is_ok();
         let answer = asked.and_then(|_| match look()? {
             Some(answer) => Ok(answer),
             None => self.wait(&[Key::Request(request)], until, look),
@@ -116,10 +116,11 @@ impl<A: Adapter> Deck<A> {
                 state.dead.naming.remove(&id);
             }
         });
-        if matches!(answer, Err(Failure::TimedOut | Failure::Again)) {
-            match messages::name(self, home, NameOperation::Forget, request, id, name, Flags::NONE) {
-                Err(error) if !error.is_lost() => return Err(error.into()),
-                _ => {}
+        if was_asked && matches!(answer, Err(Failure::TimedOut | Failure::Again)) {
+            self.with(|state| state.unwanted.insert(request, (home, name.into())));
+            match messages::unwanted(self, request)? {
+                true => {}
+                false => self.due(Due::Unwanted(home, request)),
             }
         }
         answer

@@ -403,12 +403,14 @@ impl<A: Adapter> Deck<A> {
 
     /// Does what is due to a node that is lost.
     pub(super) fn drop_due(&self, due: Due) {
-        if let Due::More(node, id, credit, _) = due {
-            self.with(|state| {
+        match due {
+            Due::More(node, id, credit, _) => self.with(|state| {
                 if state.own(id).is_ok_and(|own| own.returned(node, credit)) {
                     state.serve(id, self.am);
                 }
-            });
+            }),
+            Due::Unwanted(_, request) => _ = self.with(|state| state.unwanted.remove(&request)),
+            _ => {}
         }
     }
 }

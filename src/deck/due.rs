@@ -111,6 +111,8 @@ impl<A: Adapter> Deck<A> {
                 Due::More(node, id, credit, capacity) => messages::more(self, node, id, credit, capacity),
                 Due::Recall(node, id) => messages::recall(self, node, id),
                 Due::Forgot(id) => messages::forgot(self, id),
+                Due::Stop(id) => messages::stop(self, id),
+                Due::Unwanted(_, request) => messages::unwanted(self, request),
                 Due::Found(node, request, id) => messages::found(self, node, request, id),
                 Due::Name(request, id) => self.rename(request, id),
             };

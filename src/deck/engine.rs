@@ -10,14 +10,14 @@ use super::heap::Heap;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
 use super::pace::Pace;
-use super::state::State;
+use super::state::{Due, State};
 use super::waiting::{Key, Waiting};
 use super::{BoxId, Failure, Outcome, UNDER_LOCK, Until};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::am::region::LINE;
 use crate::sci::{Adapter, hint};
-use crate::sync::{AtomicU64, Locked, ModeLock, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Locked, ModeLock, Ordering};
 use crate::verbs::Flags;
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -76,6 +76,8 @@ pub struct Deck<A: Adapter> {
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
+    /// The index behind the one that `select` named last, of whatever list.
+    pub(super) selected: AtomicUsize,
 }
 
 /// What a program has of a box.
@@ -134,6 +136,7 @@ impl<A: Adapter> Deck<A> {
             pace: Pace::default(),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
+            selected: AtomicUsize::new(0),
         }
     }
 
@@ -228,7 +231,10 @@ impl<A: Adapter> Deck<A> {
         match storage {
             Storage::Local(bytes) => self.with(|state| state.keep(bytes)),
             Storage::Shared(block) => {
-                messages::back(self, block.owner, block.offset, Flags::NONE)?;
+                // A call that returns a block waits for nobody.
+                if !messages::back(self, block.owner, block.offset, Flags::IMMEDIATE)? {
+                    self.due(Due::Back(block.owner, block.offset));
+                }
             }
         }
         Ok(())

@@ -21,7 +21,7 @@
 
 mod naming;
 
-pub use self::naming::{NameOperation, found, name};
+pub use self::naming::{NameOperation, found, name, unwanted};
 use super::engine::Deck;
 use super::heap::UNIT;
 use super::item::{Content, Item};
@@ -251,6 +251,12 @@ pub fn ask<A: Adapter>(deck: &Deck<A>, id: BoxId, need: Need, how: Ask, flags: F
     let bytes = credit.bytes.min((1 << NEEDS_MESSAGE_SHIFT) - 1);
     let word = bytes | credit.messages.min(1) << NEEDS_MESSAGE_SHIFT | (how as u64) << ASK_SHIFT;
     am.send_short(owner, form::DECK_ASK, args(&[id.word(), word, back.messages, back.bytes], 8), flags)
+}
+
+/// Tells the owner that no thread waits any more for credits, if that can go at once.
+pub fn stop<A: Adapter>(deck: &Deck<A>, id: BoxId) -> Result<bool, Error> {
+    let nothing = Need { credit: Credit::default(), back: Credit::default() };
+    ask(deck, id, nothing, Ask::Stop, Flags::IMMEDIATE)
 }
 
 fn answer_ask<A: Adapter>(deck: &Deck<A>, source: u32, id: BoxId, need: Need, how: Ask) -> [u64; 4] {

@@ -30,26 +30,22 @@ const LARGE: usize = 32 << 10;
 const NONE: Credit = Credit { messages: 0, bytes: 0 };
 /// What is asked before all credits are used.
 const AHEAD: Need = Need { credit: Credit { messages: 1, bytes: 0 }, back: NONE };
-/// What a thread needs that waits no longer.
-const NOTHING: Need = Need { credit: NONE, back: NONE };
 
 impl<A: Adapter> Deck<A> {
-    /// Takes the credits of a message of `len` bytes.
-    fn pay(&self, sender: u32, len: usize, until: Until) -> Outcome<(BoxId, Credit)> {
+    /// Takes the credits of a message of `len` bytes. The caller has copied the handle: another thread may destroy it meanwhile.
+    fn pay(&self, handle: Handle, len: usize, until: Until) -> Outcome<Credit> {
+        let Handle { sender, id, .. } = handle;
         let may_wait = !matches!(until, Until::Now);
-        let look = || -> Outcome<Option<(BoxId, Credit)>> {
-            let (id, taken) = self.with(|state| state.pay(sender, len as u64, may_wait))?;
-            match taken {
+        let look = || -> Outcome<Option<Credit>> {
+            match self.with(|state| state.pay(sender, id, len as u64, may_wait))? {
                 Taken::Gone => return Err(self.why_gone(id)),
                 Taken::Yes(spent, is_low) => {
                     if is_low {
                         self.ask_ahead(sender, id, until)?;
                     }
-                    return Ok(Some((id, spent)));
+                    return Ok(Some(spent));
                 }
-                Taken::No(Some(need)) if may_wait => {
-                    messages::ask(self, id, need, messages::Ask::Wait, Flags::NONE)?;
-                }
+                Taken::No(Some(need)) if may_wait => self.ask_in_time(sender, id, need, until)?,
                 Taken::No(Some(need)) => self.try_to_ask(sender, id, need, messages::Ask::Try)?,
                 Taken::No(None) => {}
             }
@@ -68,11 +64,15 @@ impl<A: Adapter> Deck<A> {
                 look()?.ok_or(failure)
             }
             None => {
-                self.with(|state| state.begin_wait(sender));
+                if !self.with(|state| state.begin_wait(sender, id)) {
+                    return Err(self.why_gone(id));
+                }
                 let paid = self.wait(&[Key::Sender(sender)], until, look);
                 let gives_up = matches!(paid, Err(Failure::TimedOut));
                 if let Some(id) = self.with(|state| state.end_wait(sender, gives_up)) {
-                    messages::ask(self, id, NOTHING, messages::Ask::Stop, Flags::NONE)?;
+                    if !messages::stop(self, id)? {
+                        self.due(Due::Stop(id));
+                    }
                     self.send_dues(); // a box of this node may have room for others now
                 }
                 paid
@@ -93,14 +93,27 @@ impl<A: Adapter> Deck<A> {
     /// Asks for credits, if that can go at once. Else it is as if the sender had not wanted to.
     fn try_to_ask(&self, sender: u32, id: BoxId, need: Need, how: messages::Ask) -> Outcome<()> {
         if !messages::ask(self, id, need, how, Flags::IMMEDIATE)? {
-            self.with(|state| state.has_not_asked(sender));
-            self.waiting.wake(Key::Sender(sender)); // a thread that has found it asked meanwhile asks itself
+            self.did_not_ask(sender, need);
         }
         Ok(())
     }
 
+    /// Asks for the credits that a thread waits for. If that can't go in time, it is as if the thread had not wanted to.
+    fn ask_in_time(&self, sender: u32, id: BoxId, need: Need, until: Until) -> Outcome<()> {
+        let sent = self.send(until, |flags| messages::ask(self, id, need, messages::Ask::Wait, flags));
+        if sent.is_err() {
+            self.did_not_ask(sender, need);
+        }
+        sent
+    }
+
+    fn did_not_ask(&self, sender: u32, need: Need) {
+        self.with(|state| state.has_not_asked(sender, need.back));
+        self.waiting.wake(Key::Sender(sender)); // a thread that has found it asked meanwhile asks itself
+    }
+
     /// Sends with `send`, which gets flags and says whether it did.
-    fn send(&self, until: Until, send: impl Fn(Flags) -> Result<bool, Error>) -> Outcome<()> {
+    pub(super) fn send(&self, until: Until, send: impl Fn(Flags) -> Result<bool, Error>) -> Outcome<()> {
         if matches!(until, Until::Forever) {
             send(Flags::NONE)?;
             return Ok(());
@@ -143,8 +156,9 @@ impl<A: Adapter> Deck<A> {
     /// The rest of [`Self::post`]: the message is long, or could not go at once.
     #[inline(never)]
     fn post_copy(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<()> {
-        let (id, spent) = self.pay(handle.sender, message.size, until)?;
-        self.delivered(handle, spent, self.deliver(id, message, until))
+        let handle = *handle; // see `pay`
+        let spent = self.pay(handle, message.size, until)?;
+        self.delivered(handle, spent, self.deliver(handle.id, message, until))
     }
 
     /// Posts a message of at most [`UNDER_LOCK`] bytes, if its credits are there and it can go at once. That is the common case: one lock instead
@@ -208,7 +222,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Ends a post, whose credits `spent` were taken before. If it has failed they are paid back (rule 4).
-    fn delivered(&self, handle: &Handle, spent: Credit, result: Outcome<()>) -> Outcome<()> {
+    fn delivered(&self, handle: Handle, spent: Credit, result: Outcome<()>) -> Outcome<()> {
         let back = if result.is_ok() { Credit::default() } else { spent };
         let farewell = self.with(|state| state.post_ended(handle.sender, back));
         if let Some(id) = farewell {
@@ -275,18 +289,19 @@ impl<A: Adapter> Deck<A> {
     }
 
     fn give_away(&self, handle: &Handle, message: &mut Message, until: Until) -> Outcome<()> {
+        let handle = *handle; // see `pay`
         let (len, is_near) = (message.size, self.region(handle.id.owner.into()).is_some());
         match &message.storage {
             // What the library made, because it came from another host, is no choice of the program's.
             Storage::Local(_) if len >= self.limit && message.source.is_none() => return Err(Failure::Place),
             Storage::Shared(block) if is_near && len > LINE_MOST => {
-                let (id, spent) = self.pay(handle.sender, len, until)?;
-                let sent = self.send(until, |flags| messages::loan(self, id, block, len, flags));
+                let spent = self.pay(handle, len, until)?;
+                let sent = self.send(until, |flags| messages::loan(self, handle.id, block, len, flags));
                 self.delivered(handle, spent, sent)?;
                 message.storage = Storage::default();
             }
             _ => {
-                self.post_out_of_line(handle, message, until)?;
+                self.post_out_of_line(&handle, message, until)?;
                 self.release(std::mem::take(&mut message.storage))?;
             }
         }

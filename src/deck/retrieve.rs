@@ -14,6 +14,7 @@ use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::os::event;
 use crate::sci::Adapter;
+use crate::sync::Ordering;
 
 impl<A: Adapter> Deck<A> {
     /// The index of the box, if the handle is its owner's.
@@ -164,16 +165,19 @@ impl<A: Adapter> Deck<A> {
         (region.at + block.offset) as *mut u8
     }
 
-    /// Waits until one of the boxes has a message. Returns the box's index in the list.
-    pub fn select(&self, handles: &[&Handle], until: Until) -> Outcome<usize> {
+    /// Waits until one of the boxes has a message. Returns the box's index in the list. The look begins behind the box that was named last, so that
+    /// none is passed over for good.
+    pub fn select(&self, handles: &[Handle], until: Until) -> Outcome<usize> {
         let mut keys = Vec::new();
         for handle in handles {
             keys.push(Key::Box(self.owned(handle)?));
         }
         let look = || {
             self.with(|state| {
-                for (at, handle) in handles.iter().enumerate() {
-                    if !state.own(handle.id)?.is_empty() {
+                let first = self.selected.load(Ordering::Relaxed); // Relaxed: any beginning will do
+                for at in (0..handles.len()).map(|i| (first.wrapping_add(i)) % handles.len()) {
+                    if !state.own(handles[at].id)?.is_empty() {
+                        self.selected.store(at + 1, Ordering::Relaxed); // Relaxed: as above
                         return Ok(Some(at));
                     }
                 }

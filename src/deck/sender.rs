@@ -161,10 +161,11 @@ impl Sender {
         true
     }
 
-    /// What was to be asked could not be sent.
-    pub fn has_not_asked(&mut self) {
-        self.asked = false;
+    /// What was to be asked, with the credits `back`, could not be sent.
+    pub fn has_not_asked(&mut self, back: Credit) {
+        (self.asked, self.waits) = (false, false);
         self.answers -= 1;
+        self.pay_back(back);
     }
 
     /// Nobody waits any more for what the owner was asked.
@@ -237,9 +238,15 @@ mod tests {
     fn who_could_not_ask_asks_again() {
         let mut sender = sender();
         assert!(matches!(sender.take(10, false), Taken::No(Some(_))));
-        sender.has_not_asked();
+        sender.has_not_asked(Credit::default());
         assert_eq!(sender.answers, 0);
-        assert!(matches!(sender.take(10, true), Taken::No(Some(_))), "not None, as if an answer were on its way");
+        let Taken::No(Some(_)) = sender.take(10, true) else { panic!("as if an answer were on its way") };
+        sender.has_not_asked(Credit::default());
+        assert!(sender.granted(credit(3, 5), 100, Word::Late));
+        let Taken::No(Some(need)) = sender.take(10, true) else { panic!("there are too few") };
+        assert_eq!((need.back, sender.credit), (credit(3, 5), credit(0, 0)));
+        sender.has_not_asked(need.back);
+        assert_eq!(sender.credit, credit(3, 5), "what was not given back");
     }
 
     #[test]

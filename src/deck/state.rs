@@ -56,6 +56,10 @@ pub(super) enum Due {
     Found(u32, u32, BoxId),
     /// This node sends nothing more to the box, which is gone.
     Forgot(BoxId),
+    /// No thread waits any more for credits of the box.
+    Stop(BoxId),
+    /// This node asked a home for a name, in this request, and no thread waits for it any more: `State::unwanted`.
+    Unwanted(u32, u32),
     /// The home of the box's name is to hear of it again, in this request.
     Name(u32, BoxId),
 }
@@ -64,8 +68,12 @@ impl Due {
     /// The node that gets it; `None`: none, or one that is found out when it is sent.
     pub(super) fn node(&self) -> Option<u32> {
         match self {
-            Due::Back(node, _) | Due::More(node, ..) | Due::Recall(node, _) | Due::Found(node, ..) => Some(*node),
-            Due::Forgot(id) => Some(id.owner.into()),
+            Due::Back(node, _)
+            | Due::More(node, ..)
+            | Due::Recall(node, _)
+            | Due::Found(node, ..)
+            | Due::Unwanted(node, _) => Some(*node),
+            Due::Forgot(id) | Due::Stop(id) => Some(id.owner.into()),
             Due::Serve(_) | Due::Name(..) => None,
         }
     }
@@ -114,6 +122,8 @@ pub(super) struct State {
     pub(super) names: Names,
     /// Requests about names that this node has made, by number.
     pub(super) requests: HashMap<u32, Request>,
+    /// Names that no thread waits for any more, by the requests that asked for them; their homes are to hear of it.
+    pub(super) unwanted: HashMap<u32, (u32, Box<[u8]>)>,
     next_request: u32,
     pub(super) heap: Heap,
     pub(super) due: VecDeque<Due>,
@@ -303,7 +313,7 @@ impl State {
         let Some(sender) = self.sender(number) else { return };
         // Credits are returned when the owner wants them, so a sender that has any is kept until the box is gone.
         let is_idle = sender.credit == Credit::default() && !sender.asked;
-        let is_used = sender.handles > 0 || sender.under_way > 0 || sender.answers > 0;
+        let is_used = sender.handles > 0 || sender.under_way > 0 || sender.answers > 0 || sender.waiters > 0;
         if !is_used && (sender.gone || is_idle) {
             let id = sender.id;
             self.by_id.remove(&id);
@@ -344,11 +354,16 @@ impl State {
         }
     }
 
+    /// This node's sender of that number, if it is still that of `id`. Another thread may have destroyed the handle that says so.
+    fn sender_to(&mut self, number: u32, id: BoxId) -> Option<&mut Sender> {
+        self.sender(number).filter(|sender| sender.id == id)
+    }
+
     /// Takes the credits of a message of `len` bytes.
     #[inline]
-    pub(super) fn pay(&mut self, number: u32, len: u64, may_wait: bool) -> Outcome<(BoxId, Taken)> {
-        let sender = self.sender(number).ok_or(Failure::Gone)?;
-        Ok((sender.id, sender.take(len, may_wait)))
+    pub(super) fn pay(&mut self, number: u32, id: BoxId, len: u64, may_wait: bool) -> Outcome<Taken> {
+        let sender = self.sender_to(number, id).ok_or(Failure::Gone)?;
+        Ok(sender.take(len, may_wait))
     }
 
     /// A message for which credits were taken was sent, or will not be sent. `back` are the credits that it did not use. Returns the box
@@ -367,35 +382,35 @@ impl State {
         farewell
     }
 
-    /// The owner was not asked for credits, although [`Self::pay`] has said that it should be.
-    pub(super) fn has_not_asked(&mut self, number: u32) {
+    /// The owner was not asked for credits, although [`Self::pay`] has said that it should be. `back` were to go with the question.
+    pub(super) fn has_not_asked(&mut self, number: u32, back: Credit) {
         if let Some(sender) = self.sender(number) {
-            sender.has_not_asked();
+            sender.has_not_asked(back);
             self.drop_unused(number);
         }
     }
 
-    /// A thread begins to wait for credits.
-    pub(super) fn begin_wait(&mut self, number: u32) {
-        if let Some(sender) = self.sender(number) {
-            sender.waiters += 1;
-        }
+    /// A thread begins to wait for credits. As long as it waits, the number is this sender's. False: it is not any more.
+    #[must_use]
+    pub(super) fn begin_wait(&mut self, number: u32, id: BoxId) -> bool {
+        let sender = self.sender_to(number, id);
+        sender.map(|sender| sender.waiters += 1).is_some()
     }
 
     /// A thread waits no longer for credits. `gives_up`: it has not got them. Returns the box if its owner must know, because no other
     /// thread waits for what was asked.
     pub(super) fn end_wait(&mut self, number: u32, gives_up: bool) -> Option<BoxId> {
         let sender = self.sender(number)?;
-        sender.waiters = sender.waiters.saturating_sub(1);
-        if !gives_up || sender.waiters > 0 {
-            return None;
+        sender.waiters -= 1;
+        if gives_up && sender.waiters == 0 {
+            sender.stop_waiting();
+            if !sender.gone {
+                sender.answers += 1;
+                return Some(sender.id);
+            }
         }
-        sender.stop_waiting();
-        if sender.gone {
-            return None;
-        }
-        sender.answers += 1;
-        Some(sender.id)
+        self.drop_unused(number);
+        None
     }
 
     /// Takes the next message out of the box, as [`Own::next`]; false: there is none. A fixed message must be large enough for it.

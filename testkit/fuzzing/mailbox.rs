@@ -233,7 +233,7 @@ impl Scene<'_> {
         let result = self.party.help(node, |deck| {
             match how & 3 {
                 0 => deck.pending(&handle).map(drop)?,
-                1 => deck.select(&[&handle], Until::Now).map(drop)?,
+                1 => deck.select(&[handle], Until::Now).map(drop)?,
                 2 => {
                     message = Some(deck.create(64, false, how & 4 != 0)?);
                     deck.retrieve(&handle, message.as_mut().expect("just made"), Until::Now)?;

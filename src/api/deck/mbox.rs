@@ -10,7 +10,7 @@ use crate::deck::owner::Credit;
 use crate::deck::waiting::Key;
 use crate::deck::{Failure, Until};
 use crate::os::event;
-use crate::sync::fixed::{AtomicBool, Ordering};
+use parking_lot::Mutex;
 use std::ffi::{c_char, c_int};
 
 /// `struct deck_mbox`.
@@ -272,7 +272,9 @@ pub unsafe extern "C" fn deck_mbox_select(set: *const *mut deck_mbox, n: c_int, 
         // SAFETY: below `n`, as the caller promises.
         let each = (0..n as usize).map(|i| unsafe { set.wrapping_add(i).read() });
         // SAFETY: as the caller promises.
-        let handles = each.map(|mbox| unsafe { handle(mbox) }).collect::<Result<Vec<&Handle>, Failure>>()?;
+        let one = |mbox| unsafe { handle(mbox) }.copied();
+        // Copies: another thread may destroy a box meanwhile.
+        let handles = each.map(one).collect::<Result<Vec<Handle>, Failure>>()?;
         let found = deck.select(&handles, until(time)?)?;
         // SAFETY: not NULL, so the caller promises that it is writable.
         unsafe { which.write(found as c_int) };
@@ -294,7 +296,7 @@ pub unsafe extern "C" fn deck_mbox_pending(mbox: *mut deck_mbox) -> c_int {
 }
 
 /// The thread `deck-poll` has been started. It serves messages while the program sleeps in poll(2).
-static SERVED: AtomicBool = AtomicBool::new(false);
+static SERVED: Mutex<bool> = Mutex::new(false);
 
 /// `deck_mbox_fd`.
 ///
@@ -309,9 +311,8 @@ pub unsafe extern "C" fn deck_mbox_fd(mbox: *mut deck_mbox) -> c_int {
         }
         // SAFETY: as the caller promises.
         let handle = unsafe { handle(mbox) }?;
-        let fd = deck.descriptor(handle, || event::new().map_err(|error| Failure::memory(error.to_string())))?;
-        // Relaxed: the first caller starts it, and nothing else is read on account of it.
-        if !SERVED.swap(true, Ordering::Relaxed) {
+        let mut served = SERVED.lock();
+        if !*served {
             let serve = || {
                 // It waits for what never comes, and so serves until the process ends.
                 let nothing = Key::Ticket(deck.waiting.ticket());
@@ -321,7 +322,8 @@ pub unsafe extern "C" fn deck_mbox_fd(mbox: *mut deck_mbox) -> c_int {
             if let Err(error) = started {
                 return Err(Failure::memory(format!("the thread that serves the network: {error}")));
             }
+            *served = true;
         }
-        Ok(fd)
+        deck.descriptor(handle, || event::new().map_err(|error| Failure::memory(error.to_string())))
     })
 }

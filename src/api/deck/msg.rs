@@ -149,8 +149,11 @@ pub unsafe extern "C" fn deck_msg_source(msg: *mut deck_msg) -> c_int {
 /// `msg` is NULL or a message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_set_size(msg: *mut deck_msg, size: usize) -> c_int {
-    // SAFETY: as the caller promises.
-    status("deck_msg_set_size", || unsafe { object(msg) }?.message.set_size(size))
+    status("deck_msg_set_size", || {
+        deck()?;
+        // SAFETY: as the caller promises.
+        unsafe { object(msg) }?.message.set_size(size)
+    })
 }
 
 /// `deck_msg_clear`.
@@ -160,6 +163,7 @@ pub unsafe extern "C" fn deck_msg_set_size(msg: *mut deck_msg, size: usize) -> c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_clear(msg: *mut deck_msg) -> c_int {
     status("deck_msg_clear", || {
+        deck()?;
         // SAFETY: as the caller promises.
         unsafe { object(msg) }?.message.clear();
         Ok(())
@@ -173,6 +177,7 @@ pub unsafe extern "C" fn deck_msg_clear(msg: *mut deck_msg) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_rewind(msg: *mut deck_msg) -> c_int {
     status("deck_msg_rewind", || {
+        deck()?;
         // SAFETY: as the caller promises.
         unsafe { object(msg) }?.message.rewind();
         Ok(())
@@ -193,6 +198,7 @@ fn bytes_of(kind: c_int, count: usize) -> Result<usize, Failure> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_pack(msg: *mut deck_msg, from: *const c_void, kind: c_int, count: usize) -> c_int {
     status("deck_msg_pack", || {
+        deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         let len = bytes_of(kind, count)?;
@@ -212,6 +218,7 @@ pub unsafe extern "C" fn deck_msg_pack(msg: *mut deck_msg, from: *const c_void, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_unpack(msg: *mut deck_msg, to: *mut c_void, kind: c_int, count: usize) -> c_int {
     status("deck_msg_unpack", || {
+        deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         if bytes_of(kind, count).map_or(count > 0, |len| len > 0) && to.is_null() {
@@ -239,6 +246,7 @@ pub unsafe extern "C" fn deck_msg_unpack(msg: *mut deck_msg, to: *mut c_void, ki
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_pack_str(msg: *mut deck_msg, from: *const c_char) -> c_int {
     status("deck_msg_pack_str", || {
+        deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         // SAFETY: as the caller promises.
@@ -254,6 +262,7 @@ pub unsafe extern "C" fn deck_msg_pack_str(msg: *mut deck_msg, from: *const c_ch
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_unpack_str(msg: *mut deck_msg, to: *mut c_char, room: usize) -> c_int {
     status("deck_msg_unpack_str", || {
+        deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         if to.is_null() {
@@ -282,6 +291,7 @@ pub unsafe extern "C" fn deck_msg_unpack_str(msg: *mut deck_msg, to: *mut c_char
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_pack_mbox(msg: *mut deck_msg, mbox: *mut deck_mbox) -> c_int {
     status("deck_msg_pack_mbox", || {
+        deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         // SAFETY: as the caller promises.

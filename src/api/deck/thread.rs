@@ -69,8 +69,13 @@ pub unsafe extern "C" fn deck_thread_create(
         let object =
             Box::into_raw(Box::new(deck_thread { magic: deck_thread::MAGIC, handle: None, ended: ended.clone() }));
         let (arg, own) = (Carried(arg), Carried(object.cast()));
+        // The client's function begins when the object is complete: others may join the thread as soon as they have it from there.
+        let complete = Arc::new(Mutex::new(()));
+        let begins = complete.clone();
+        let building = complete.lock();
         let body = move || {
             let (arg, own) = (arg, own);
+            drop(begins.lock());
             SELF.with(|cell| cell.set(own.0.cast()));
             // SAFETY: as the caller promises.
             let result = Carried(unsafe { run(arg.0) });
@@ -84,6 +89,7 @@ pub unsafe extern "C" fn deck_thread_create(
                 unsafe { (*object).handle = Some(handle) };
                 // SAFETY: not NULL, so the caller promises that it is writable.
                 unsafe { place.write(object) };
+                drop(building);
                 Ok(())
             }
             Err(error) => {

@@ -58,6 +58,19 @@ pub fn name<A: Adapter>(
     deck.am.send_medium(home, form::DECK_NAME, name, args(&[pair(operation as u32, request), id.word()], 4), flags)
 }
 
+/// Tells the home of a name that nobody waits for it any more, if that can go at once: what `State::unwanted` says of this request.
+pub fn unwanted<A: Adapter>(deck: &Deck<A>, request: u32) -> Result<bool, Error> {
+    let Some((home, text)) = deck.with(|state| state.unwanted.get(&request).cloned()) else { return Ok(true) };
+    let sent = name(deck, home, NameOperation::Forget, request, BoxId::from_word(0), &text, Flags::IMMEDIATE);
+    match sent {
+        Ok(false) => return Ok(false),
+        Err(error) if !error.is_lost() => return Err(error),
+        _ => {}
+    }
+    deck.with(|state| state.unwanted.remove(&request));
+    Ok(true)
+}
+
 fn named<A: Adapter>(deck: &Deck<A>, source: u32, request: u32, status: u32, id: BoxId) {
     match status {
         0 => deck.answered(source, request, Answer::Done(id)),
