@@ -152,6 +152,11 @@
 #define GASNETI_SCI_META_HANDLER 16
 
 /*
+ Least handler index of clients. The header leaves messages to lower ones to the library, which ends the job.
+ */
+#define GASNETI_SCI_FIRST_CLIENT 128
+
+/*
  Lowest bit of the number of arguments in a Short's meta word.
  */
 #define GASNETI_SCI_META_NUMARGS 24
@@ -949,12 +954,12 @@ int gasneti_sci_set_waitmode(int mode);
 /*
  Name of an error code; `"*unknown*"` for other numbers. Allowed at any time, in any thread.
  */
-const char *gasneti_sci_error_name(int code);
+const char *gasnet_ErrorName(int code);
 
 /*
  Description of an error code. Allowed at any time, in any thread.
  */
-const char *gasneti_sci_error_desc(int code);
+const char *gasnet_ErrorDesc(int code);
 
 /*
  A value that differs between live threads and is never NULL: `GASNET_GET_THREADINFO` in PAR and PARSYNC.
@@ -1097,6 +1102,11 @@ int gasneti_sci_msg_source(void *token, uint32_t *node);
  Serves incoming messages: runs zero or more handlers, a bounded number. Not allowed in handlers.
  */
 int gasneti_sci_poll(void);
+
+/*
+ As `gasneti_sci_poll`, by the name that configure scripts look for in a library of GASNet (OmpSs).
+ */
+int gasnetc_AMPoll(void);
 
 /*
  One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).

@@ -112,9 +112,11 @@ GASNETI_SCI_WORDS(8);
   row(verb, to_t, 6);                                                                                                \
   row(verb, to_t, 7)
 #if GASNETI_SCI_DIRECT
+/* Compilers decide it where the index is a constant. */
+#define GASNETI_SCI_IS_CLIENTS(handler) GASNETI_SCI_EXPECT((handler) >= GASNETI_SCI_FIRST_CLIENT, 1)
 #define GASNETI_SCI_REQUEST_BODY(n)                                                                                  \
   uint32_t outstanding = 0;                                                                                          \
-  gasneti_sci_way_t *way = gasneti_sci_way_to(to, &outstanding);                                                     \
+  gasneti_sci_way_t *way = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_way_to(to, &outstanding) : NULL;            \
   if_pt (way != NULL) {                                                                                              \
     uint64_t *slot = GASNETI_SCI_SLOT(way, way->sent);                                                               \
     GASNETI_SCI_STORE##n;                                                                                            \
@@ -136,7 +138,7 @@ GASNETI_SCI_INLINE int gasneti_sci_request_short_w0(gasnet_node_t to, gasnet_han
 }
 GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REQUEST, request_short, gasnet_node_t);
 #define GASNETI_SCI_REPLY_BODY(n)                                                                                    \
-  uint64_t *slot = gasneti_sci_reply_at(to);                                                                         \
+  uint64_t *slot = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_reply_at(to) : NULL;                                \
   if_pt (slot != NULL) {                                                                                             \
     GASNETI_SCI_STORE##n;                                                                                            \
     gasneti_sci_answer(slot, handler, numargs);                                                                      \
@@ -231,4 +233,15 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
     GASNETI_SCI_FENCE_ACQUIRE();                                                                                     \
   } while (0)
 
+/* Arguments of a call with a variable number of them, each passed as an int, two in a word. */
+GASNETI_SCI_INLINE void gasneti_sci_pack(uint64_t *words, int numargs, va_list ap) {
+  int i;
+  for (i = 0; i < numargs && i < GASNETI_SCI_MAX_ARGS; i++) {
+    uint64_t a = GASNETI_SCI_ARG(va_arg(ap, gasnet_handlerarg_t));
+    if (i % 2 == 0)
+      words[i / 2] = a;
+    else
+      words[i / 2] |= a << 32;
+  }
+}
 #endif

@@ -168,16 +168,6 @@
 #define gasnet_AMReplyLong16(...) GASNETI_SCI_ReplyLong("gasnet_AMReplyLong16", w8, 16, __VA_ARGS__)
 
 /* ---- the variable-argument forms: numargs (0-16), then that many arguments, each passed as an int ---- */
-GASNETI_SCI_INLINE void gasneti_sci_pack(uint64_t *words, int numargs, va_list ap) {
-  int i;
-  for (i = 0; i < numargs && i < GASNETI_SCI_MAX_ARGS; i++) {
-    uint64_t a = GASNETI_SCI_ARG(va_arg(ap, gasnet_handlerarg_t));
-    if (i % 2 == 0)
-      words[i / 2] = a;
-    else
-      words[i / 2] |= a << 32;
-  }
-}
 GASNETI_SCI_INLINE int gasneti_sci_request_short_va(gasnet_node_t to, gasnet_handler_t handler, int numargs, ...) {
   uint64_t words[GASNETI_SCI_MAX_ARGS / 2];
   va_list ap;
@@ -241,7 +231,14 @@ GASNETI_SCI_INLINE int gasneti_sci_reply_long_va(gasnet_token_t to, gasnet_handl
 #define GASNETI_SCI_ReplyLong_X(t, ...) gasneti_sci_reply_long_va(GASNETI_SCI_TOKEN("gasnet_AMReplyLong", t), __VA_ARGS__)
 #define gasnet_AMReplyLong(...) GASNETI_SCI_ReplyLong_X(__VA_ARGS__)
 
-/* The same functions by other names, which small programs call (contract: core.md appendix B). */
+/* The same functions by other names, which small programs call (contract: core.md appendix B). gasnetex.h alone defines these
+ * names in the form of GASNet-EX. */
+#undef gasnetc_AMRequestShortM
+#undef gasnetc_AMRequestMediumM
+#undef gasnetc_AMRequestLongM
+#undef gasnetc_AMReplyShortM
+#undef gasnetc_AMReplyMediumM
+#undef gasnetc_AMReplyLongM
 #define gasnetc_AMRequestShortM gasnet_AMRequestShort
 #define gasnetc_AMRequestMediumM gasnet_AMRequestMedium
 #define gasnetc_AMRequestLongM gasnet_AMRequestLong

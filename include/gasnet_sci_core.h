@@ -87,8 +87,7 @@ GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
 #define gasnet_getenv(name) gasneti_sci_getenv(name)
 #define gasnet_set_waitmode(mode)                                                                                    \
   GASNETI_SCI_CHECKED("gasnet_set_waitmode", GASNETI_SCI_RULES_STATUS, gasneti_sci_set_waitmode(mode))
-#define gasnet_ErrorName(code) gasneti_sci_error_name(code)
-#define gasnet_ErrorDesc(code) gasneti_sci_error_desc(code)
+/* gasnet_ErrorName and gasnet_ErrorDesc are functions of the library. */
 
 /* ---- names outside the public prefixes that clients use (contract: core.md appendix B) ---- */
 #define gasneti_mynode GASNETI_SCI_AS(gasnet_node_t, gasneti_sci_mynode())
@@ -115,6 +114,7 @@ __attribute__((__format__(__printf__, 1, 2))) GASNETI_SCI_NORETURN static GASNET
 #endif
 /* No call of this library takes a hidden thread argument. */
 #define GASNETE_THREAD_GET
+#define GASNETI_THREAD_GET
 
 /* ---- thread info: an optimisation that this library does not need ---- */
 #if defined(GASNET_SEQ)

@@ -28,9 +28,8 @@ typedef struct {
 GASNETI_SCI_INLINE int gasneti_sci_do_register(gex_EP_t ep, gex_AM_Entry_t *table, size_t numentries) {
   return gasneti_sci_ep_register(ep, (gasneti_sci_am_entry_t *)(void *)table, numentries);
 }
-#define GASNETI_SCI_EX_EP_RegisterHandlers(ep, table, numentries)                                                    \
-  GASNETI_SCI_CHECKED("gex_EP_RegisterHandlers", 0, gasneti_sci_do_register((ep), (table), (numentries)))
-#define gex_EP_RegisterHandlers(...) GASNETI_SCI_EX_EP_RegisterHandlers(__VA_ARGS__)
+/* The table may be a compound literal, whose commas a macro would take for its own. */
+#define gex_EP_RegisterHandlers(...) GASNETI_SCI_CHECKED("gex_EP_RegisterHandlers", 0, gasneti_sci_do_register(__VA_ARGS__))
 
 /* ---- tokens ---- */
 typedef unsigned int gex_TI_t;

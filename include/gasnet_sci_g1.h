@@ -14,11 +14,12 @@
 /* int gasnet_init(int *argc, char ***argv): the first statement of main. It does not change argc and argv, and both
  * may be NULL. */
 #define gasnet_init(argc, argv) gasneti_sci_do_init((argc), (argv))
-typedef gasneti_sci_handlerentry_t *gasneti_sci_entries_t;
-/* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) */
-#define gasnet_attach(table, numentries, segsize, minheapoffset)                                                     \
-  gasneti_sci_attach(GASNETI_SCI_AS(gasneti_sci_entries_t, GASNETI_SCI_AS(gasneti_sci_memory_t, table)), (numentries),   \
-                     (segsize), (minheapoffset))
+/* int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset). The table may
+ * be a compound literal, whose commas a macro would take for its own. */
+GASNETI_SCI_INLINE int gasneti_sci_do_attach(const void *table, int numentries, uintptr_t segsize, uintptr_t minheapoffset) {
+  return gasneti_sci_attach((gasneti_sci_handlerentry_t *)(uintptr_t)table, numentries, segsize, minheapoffset);
+}
+#define gasnet_attach(...) gasneti_sci_do_attach(__VA_ARGS__)
 
 /* The objects of GASNet-EX behind this client; NULL pointers are skipped. */
 #define gasnet_QueryGexObjects(client_p, ep_p, tm_p, segment_p)                                                      \

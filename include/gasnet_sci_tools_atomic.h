@@ -207,7 +207,7 @@ GASNETI_SCI_ATOMIC_INLINE void gasneti_sci_fence_post(int f) {
 GASNETI_SCI_ATOMIC_STRONG(gasnett_strongatomic, gasnett_strongatomic_t, gasnett_atomic_val_t, gasneti_sci_alias32_t)
 GASNETI_SCI_ATOMIC_STRONG(gasnett_strongatomic32, gasnett_strongatomic32_t, uint32_t, gasneti_sci_alias32_t)
 GASNETI_SCI_ATOMIC_STRONG(gasnett_strongatomic64, gasnett_strongatomic64_t, uint64_t, gasneti_sci_alias64_t)
-#if defined(GASNETT_THREAD_SINGLE) && !defined(GASNET_PARSYNC)
+#if !GASNETI_SCI_THREADS && !defined(GASNETT_LITE_MODE)
 GASNETI_SCI_ATOMIC_PLAIN(gasnett_atomic, gasnett_strongatomic, gasnett_atomic_t, gasnett_atomic_val_t)
 GASNETI_SCI_ATOMIC_PLAIN(gasnett_atomic32, gasnett_strongatomic32, gasnett_atomic32_t, uint32_t)
 GASNETI_SCI_ATOMIC_PLAIN(gasnett_atomic64, gasnett_strongatomic64, gasnett_atomic64_t, uint64_t)

@@ -35,7 +35,7 @@ GASNETI_SCI_INLINE void gasneti_sci_mb(void) {
 #define gasnett_local_rmb() gasneti_sci_rmb()
 #define gasnett_local_mb() gasneti_sci_mb()
 /* Barriers among the client's own threads. If it has one thread, they are barriers for the compiler only. */
-#if defined(GASNETT_THREAD_SINGLE) && !defined(GASNET_PARSYNC)
+#if !GASNETI_SCI_THREADS && !defined(GASNETT_LITE_MODE)
 #define gasnett_weak_wmb() gasneti_sci_compiler_fence()
 #define gasnett_weak_rmb() gasneti_sci_compiler_fence()
 #define gasnett_weak_mb() gasneti_sci_compiler_fence()

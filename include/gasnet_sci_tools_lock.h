@@ -9,7 +9,7 @@
 #ifndef GASNETI_SCI_TOOLS_LOCK_H
 #define GASNETI_SCI_TOOLS_LOCK_H
 
-#if defined(GASNETT_THREAD_SAFE) || GASNETT_USE_TRUE_MUTEXES
+#if GASNETI_SCI_THREADS || GASNETT_USE_TRUE_MUTEXES
 #define GASNETI_SCI_TRUE_LOCKS 1
 /* The calling thread's identity, never 0. */
 #define GASNETI_SCI_SELF() GASNETI_SCI_AS(uintptr_t, pthread_self())

@@ -57,6 +57,14 @@
 #define GASNETT_THREAD_MODEL SEQ
 #define GASNETT_THREAD_MODEL_STR "SEQ"
 #endif
+/* Can the client have several threads? A client in mode GASNET_PARSYNC can: its model is called SEQ, but locks, keys,
+ * atomics and barriers are those of PAR. Objects that include this header without gasnetex.h and gasnet.h do not know
+ * of PARSYNC, so they share no lock and no key with such a client. */
+#if defined(GASNETT_THREAD_SAFE) || defined(GASNET_PARSYNC)
+#define GASNETI_SCI_THREADS 1
+#else
+#define GASNETI_SCI_THREADS 0
+#endif
 
 #define GASNETI_SCI_IN_GASNET_H 1
 #include "gasnet_config.h"
@@ -70,7 +78,7 @@
 #ifndef GASNETT_USE_TRUE_MUTEXES
 #define GASNETT_USE_TRUE_MUTEXES 0
 #endif
-#if defined(GASNETT_THREAD_SAFE) || GASNETT_USE_TRUE_MUTEXES
+#if GASNETI_SCI_THREADS || GASNETT_USE_TRUE_MUTEXES
 #include <pthread.h>
 #endif
 

@@ -38,6 +38,7 @@ GASNETI_SCI_BEGIN_C
 #include "gasnet_sci_ex_job.h"
 #include "gasnet_sci_ex_am.h"
 #include "gasnet_sci_ex_am_rows.h"
+#include "gasnet_sci_ex_am_va.h"
 #include "gasnet_sci_ex_npam.h"
 #include "gasnet_sci_ex_rma.h"
 #include "gasnet_sci_ex_team.h"

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum { H_QUIET = 200, H_COUNT, H_REPLY_TWICE, H_ASK, H_REPLY_FROM_REPLY, H_KEEP, H_REQUEST, H_POLL, H_BARRIER,
-       H_BLOCKUNTIL, H_NULL_SOURCE, H_ASK_UNREGISTERED, H_BAD_REPLIES, H_REPLY_NULL, H_REQUEST_FROM_REPLY,
+       H_BLOCKUNTIL, H_NULL_SOURCE, H_ASK_UNREGISTERED, H_ASK_LIBRARYS, H_BAD_REPLIES, H_REPLY_NULL, H_REQUEST_FROM_REPLY,
        H_ASK_REQUEST, UNREGISTERED = 222 };
 enum { PAGES = 4, GUARD = 64 };
 
@@ -246,6 +246,23 @@ static void m_unregistered_reply(void) {
   GASNET_SAFE(gasnet_AMRequestShort0(0, H_ASK_UNREGISTERED));
   for (i = 0; i < 2000000000; i++) (void)gasnet_AMPoll();
 }
+/* Indices of the library: each call that sends, with the index as a constant and not. */
+enum { LIBRARYS = 112 };
+static volatile gasnet_handler_t librarys = 67;
+static void ask_librarys(gasnet_token_t token) { (void)gasnet_AMReplyShort0(token, librarys); }
+static void m_librarys_short(void) { (void)gasnet_AMRequestShort2((gasnet_node_t)(gasnet_nodes() - 1), LIBRARYS, 0, 0); }
+static void m_librarys_variable(void) { (void)gasnet_AMRequestShort1((gasnet_node_t)(gasnet_nodes() - 1), librarys, 0); }
+static void m_librarys_medium(void) {
+  char text[8] = "library";
+  (void)gasnet_AMRequestMedium2((gasnet_node_t)(gasnet_nodes() - 1), LIBRARYS, text, sizeof text, 0, 0);
+}
+static void m_librarys_long(void) {
+  gasnet_node_t last = (gasnet_node_t)(gasnet_nodes() - 1);
+  gasnet_seginfo_t *segments = (gasnet_seginfo_t *)malloc(gasnet_nodes() * sizeof *segments);
+  if (segments == NULL || gasnet_getSegmentInfo(segments, (int)gasnet_nodes()) != GASNET_OK) abort();
+  (void)gasnet_AMRequestLong0(last, 0, segments, 8, segments[last].addr);
+}
+static void m_librarys_reply(void) { to_myself(H_ASK_LIBRARYS); }
 static void m_reply_outside(void) { keep(gasnet_AMReplyShort0(NULL, H_COUNT)); }
 static void m_reply_null(void) { to_myself(H_REPLY_NULL); }
 static void m_reply_twice(void) { to_myself(H_REPLY_TWICE); }
@@ -273,6 +290,9 @@ static const struct {
   const char *name;
   void (*run)(void);
 } misuses[] = {{"unregistered", m_unregistered}, {"unregistered-reply", m_unregistered_reply},
+               {"librarys-short", m_librarys_short}, {"librarys-variable", m_librarys_variable},
+               {"librarys-medium", m_librarys_medium}, {"librarys-long", m_librarys_long},
+               {"librarys-reply", m_librarys_reply},
                {"reply-outside", m_reply_outside}, {"reply-null", m_reply_null}, {"reply-twice", m_reply_twice},
                {"reply-from-reply", m_reply_from_reply}, {"stale-token", m_stale_token},
                {"stale-source", m_stale_source},
@@ -306,6 +326,7 @@ int main(int argc, char **argv) {
                                    {H_REPLY_FROM_REPLY, reply_from_reply}, {H_KEEP, keep_token}, {H_REQUEST, request},
                                    {H_POLL, polls}, {H_BARRIER, barrier}, {H_BLOCKUNTIL, blockuntil},
                                    {H_NULL_SOURCE, null_source}, {H_ASK_UNREGISTERED, ask_unregistered},
+                                   {H_ASK_LIBRARYS, ask_librarys},
                                    {H_BAD_REPLIES, bad_replies}, {H_REPLY_NULL, reply_null},
                                    {H_REQUEST_FROM_REPLY, request}, {H_ASK_REQUEST, ask_request}};
   const char *name = argc > 1 ? argv[1] : NULL;

@@ -18,14 +18,14 @@ static void answer(gex_Token_t token, void *buf, size_t n, gex_AM_Arg_t i) {
   if (n != 512 || i < 0 || !filled(buf, (unsigned)i, n)) wrong++;
   answers++;
 }
-static gex_AM_Entry_t table[] = {ROW(ASK, ask, SHORT, REQUEST, 2, NULL), ROW(ANSWER, answer, MEDIUM, REPLY, 1, NULL)};
 
 int main(int argc, char **argv) {
   int iters, i;
   gex_Rank_t peer;
   begin("testcore1", &argc, &argv);
   iters = argc > 1 && atoi(argv[1]) > 0 ? atoi(argv[1]) : 1000;
-  MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));
+  /* a table written where it is used, whose commas must not divide the arguments of a macro */
+  MUST(gex_EP_RegisterHandlers(ep, (gex_AM_Entry_t[]){ROW(ASK, ask, SHORT, REQUEST, 2, NULL), ROW(ANSWER, answer, MEDIUM, REPLY, 1, NULL)}, 2));
   make_areas(GASNET_PAGESIZE);
   peer = (me ^ 1) < nodes ? me ^ 1 : me;
   for (i = 0; i < iters; i++) gex_AM_RequestShort2(tm, peer, ASK, 0, i, -i - 1);

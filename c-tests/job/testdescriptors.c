@@ -16,7 +16,6 @@ static void answer_h(gasnet_token_t token) {
 }
 
 int main(int argc, char **argv) {
-  gasnet_handlerentry_t table[] = {{HIDX_ASK, ask_h}, {HIDX_ANSWER, answer_h}};
   struct rlimit wanted, limit;
   gasnet_node_t node;
   if (argc < 2 || getrlimit(RLIMIT_NOFILE, &wanted) != 0) return 2;
@@ -25,7 +24,7 @@ int main(int argc, char **argv) {
   if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) return 77;
   if (gasnet_init(&argc, &argv) != GASNET_OK) return 1;
   alarm(120);
-  GASNET_SAFE(gasnet_attach(table, 2, GASNET_PAGESIZE, 0));
+  GASNET_SAFE(gasnet_attach((gasnet_handlerentry_t[]){{HIDX_ASK, ask_h}, {HIDX_ANSWER, answer_h}}, 2, GASNET_PAGESIZE, 0));
   test_begin("testdescriptors");
   for (node = 0; node < gasnet_nodes(); node++) GASNET_SAFE(gasnet_AMRequestShort0(node, HIDX_ASK));
   GASNET_BLOCKUNTIL(answers == gasnet_nodes());

@@ -29,8 +29,9 @@ static int __attribute__((__format__(__printf__, 5, 6), __unused__)) test_check(
 #include <gasnet_tools.h>
 #endif
 
-/* Can the client have threads? Then a section runs on several, each with its number, else once. */
-#if defined(GASNETT_THREAD_SAFE)
+/* Can the client have threads? Then a section runs on several, each with its number, else once. PARSYNC's model is
+ * called SEQ, but it has threads. */
+#if defined(GASNETT_THREAD_SAFE) || defined(GASNET_PARSYNC)
 #define THREADS 4
 static void (*thread_fn)(int);
 static void *thread_start(void *number) {

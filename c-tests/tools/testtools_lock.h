@@ -4,7 +4,7 @@
 
 #include "testtools.h"
 
-#if defined(GASNETT_THREAD_SAFE) || GASNETT_USE_TRUE_MUTEXES
+#if defined(GASNETT_THREAD_SAFE) || defined(GASNET_PARSYNC) || GASNETT_USE_TRUE_MUTEXES
 #define REAL_LOCKS 1
 #else
 #define REAL_LOCKS 0

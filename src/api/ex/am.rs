@@ -246,7 +246,9 @@ pub unsafe extern "C" fn gasneti_sci_request_short_now(
     args: *const u64,
     numargs: u32,
 ) -> c_int {
-    let send = |args: Args<'_>| Job::attached()?.am().send_short(node, handler, args, Flags::IMMEDIATE);
+    let send = |args: Args<'_>| {
+        g1::am::am_for("gex_AM_RequestShort", handler)?.send_short(node, handler, args, Flags::IMMEDIATE)
+    };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { now(TracedOp::RequestShort, "gex_AM_RequestShort", (node, 0), args, numargs, send) }
 }
@@ -267,7 +269,7 @@ pub unsafe extern "C" fn gasneti_sci_request_medium_now(
     let send = |args: Args<'_>| {
         // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
         let source = unsafe { Source::new(src.cast(), nbytes) };
-        Job::attached()?.am().send_medium(node, handler, source, args, Flags::IMMEDIATE)
+        g1::am::am_for("gex_AM_RequestMedium", handler)?.send_medium(node, handler, source, args, Flags::IMMEDIATE)
     };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { now(TracedOp::RequestMedium, "gex_AM_RequestMedium", (node, nbytes), args, numargs, send) }
@@ -290,7 +292,14 @@ pub unsafe extern "C" fn gasneti_sci_request_long_now(
     let send = |args: Args<'_>| {
         // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
         let source = unsafe { Source::new(src.cast(), nbytes) };
-        Job::attached()?.am().send_long(node, handler, source, dest_addr as usize, args, Flags::IMMEDIATE)
+        g1::am::am_for("gex_AM_RequestLong", handler)?.send_long(
+            node,
+            handler,
+            source,
+            dest_addr as usize,
+            args,
+            Flags::IMMEDIATE,
+        )
     };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { now(TracedOp::RequestLong, "gex_AM_RequestLong", (node, nbytes), args, numargs, send) }

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::srcdesc::*;
+use crate::am::engine::Am;
 use crate::am::lend::Lent;
 use crate::am::slot::inline_max;
 use crate::am::source::{Args, Source};
@@ -15,6 +16,7 @@ use crate::api::constants::*;
 use crate::api::{g1, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
+use crate::sci::Host;
 use crate::trace::{self, TracedOp};
 use crate::verbs::Flags;
 use std::ffi::{c_int, c_void};
@@ -220,8 +222,16 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
         let source = unsafe { Source::new(addr.cast(), nbytes) };
         own.what.set(0); // before the message, because a request may run handlers
         let event = own.event.get();
-        if !send(Job::attached()?, what, own, handler, source, dest as usize, args, Flags(flags & Flags::IMMEDIATE.0))?
-        {
+        if !send(
+            g1::am::am_for(name(&COMMIT, what), handler)?,
+            what,
+            own,
+            handler,
+            source,
+            dest as usize,
+            args,
+            Flags(flags & Flags::IMMEDIATE.0),
+        )? {
             own.what.set(what);
             return Ok(1);
         }
@@ -236,7 +246,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
 #[allow(clippy::too_many_arguments)] // the words of a message
 #[inline(always)]
 fn send(
-    job: &Job,
+    am: &Am<Host>,
     what: u32,
     own: &Descriptor,
     handler: u8,
@@ -245,7 +255,6 @@ fn send(
     args: Args<'_>,
     flags: Flags,
 ) -> Result<bool, Error> {
-    let am = job.am();
     let is_long = what & GASNETI_SCI_NPAM_LONG != 0;
     if what & GASNETI_SCI_NPAM_REPLY != 0 {
         // SAFETY: the token that was checked at the prepare.

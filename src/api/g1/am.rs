@@ -2,14 +2,44 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
+use crate::am::engine::Am;
+use crate::am::slot::FIRST_CLIENT;
 use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
 use crate::api::constants::*;
-use crate::api::{message_status, status};
+use crate::api::{debug, die, message_status, status};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
+use crate::sci::Host;
 use crate::trace::{self, NO_NODE, TracedOp};
 use std::ffi::{c_int, c_void};
+
+/// The endpoint, for a message of the call `name` to a handler of the client. Indices below [`FIRST_CLIENT`] are the library's own. A message
+/// of the client to one of them would run a function of the library on words that the library did not write, so the job ends here, as it
+/// does where a message meets no handler (contract: core.md §4).
+#[inline(always)]
+pub(in crate::api) fn am_for(name: &'static str, handler: u8) -> Result<&'static Am<Host>, Error> {
+    let am = Job::attached()?.am();
+    if handler < FIRST_CLIENT {
+        not_a_clients(name, handler);
+    }
+    Ok(am)
+}
+
+#[cold]
+#[inline(never)]
+fn not_a_clients(name: &'static str, handler: u8) -> ! {
+    let name = match debug::without_gasnet1() {
+        true => name.replacen("gasnet_AM", "gex_AM_", 1),
+        false => name.into(),
+    };
+    die(
+        &name,
+        format_args!(
+            "AM for handler index {handler}, which no client can register: clients' are {FIRST_CLIENT} to 255"
+        ),
+    )
+}
 
 /// Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
 ///
@@ -19,7 +49,7 @@ use std::ffi::{c_int, c_void};
 /// `args` points to `numargs / 2`, rounded up, readable words; it may be NULL if `numargs` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_request_short(node: u32, handler: u8, args: *const u64, numargs: u32) -> c_int {
-    let send = |args: Args<'_>| Job::attached()?.am().request_short(node, handler, args);
+    let send = |args: Args<'_>| am_for("gasnet_AMRequestShort", handler)?.request_short(node, handler, args);
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { message(TracedOp::RequestShort, "gasnet_AMRequestShort", (|| node, 0), args, numargs, send) }
 }
@@ -40,7 +70,7 @@ pub unsafe extern "C" fn gasneti_sci_request_medium(
     let send = |args: Args<'_>| {
         // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
         let source = unsafe { Source::new(src.cast(), nbytes) };
-        Job::attached()?.am().request_medium(node, handler, source, args)
+        am_for("gasnet_AMRequestMedium", handler)?.request_medium(node, handler, source, args)
     };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { message(TracedOp::RequestMedium, "gasnet_AMRequestMedium", (|| node, nbytes), args, numargs, send) }
@@ -65,7 +95,7 @@ pub unsafe extern "C" fn gasneti_sci_request_long(
     let send = |args: Args<'_>| {
         // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
         let source = unsafe { Source::new(src.cast(), nbytes) };
-        Job::attached()?.am().request_long(node, handler, source, dest_addr as usize, args)
+        am_for("gasnet_AMRequestLong", handler)?.request_long(node, handler, source, dest_addr as usize, args)
     };
     // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
     unsafe { message(TracedOp::RequestLong, "gasnet_AMRequestLong", (|| node, nbytes), args, numargs, send) }
@@ -123,7 +153,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_short(
     let send = |args: Args<'_>| {
         // SAFETY: the caller promises that the token is NULL or was given to a handler.
         let token = unsafe { self::token(token) }?;
-        Job::attached()?.am().reply_short(token, handler, args)
+        am_for("gasnet_AMReplyShort", handler)?.reply_short(token, handler, args)
     };
     // SAFETY: the caller promises that the token is NULL or was given to a handler.
     let node = || unsafe { requester(token) };
@@ -149,7 +179,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_medium(
         let source = unsafe { Source::new(src.cast(), nbytes) };
         // SAFETY: the caller promises that the token is NULL or was given to a handler.
         let token = unsafe { self::token(token) }?;
-        Job::attached()?.am().reply_medium(token, handler, source, args)
+        am_for("gasnet_AMReplyMedium", handler)?.reply_medium(token, handler, source, args)
     };
     // SAFETY: the caller promises that the token is NULL or was given to a handler.
     let node = || unsafe { requester(token) };
@@ -176,7 +206,7 @@ pub unsafe extern "C" fn gasneti_sci_reply_long(
         let source = unsafe { Source::new(src.cast(), nbytes) };
         // SAFETY: the caller promises that the token is NULL or was given to a handler.
         let token = unsafe { self::token(token) }?;
-        Job::attached()?.am().reply_long(token, handler, source, dest_addr as usize, args)
+        am_for("gasnet_AMReplyLong", handler)?.reply_long(token, handler, source, dest_addr as usize, args)
     };
     // SAFETY: the caller promises that the token is NULL or was given to a handler.
     let node = || unsafe { requester(token) };
@@ -216,6 +246,12 @@ pub extern "C" fn gasneti_sci_poll() -> c_int {
         }
         Err(error) => crate::api::failed("gasnet_AMPoll", error),
     }
+}
+
+/// As `gasneti_sci_poll`, by the name that configure scripts look for in a library of GASNet (OmpSs).
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnetc_AMPoll() -> c_int {
+    gasneti_sci_poll()
 }
 
 /// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).

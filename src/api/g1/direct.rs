@@ -6,7 +6,7 @@ use crate::am::direct;
 use crate::am::engine::ForHeader;
 use crate::am::outbox::{Outbox, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};
-use crate::am::slot::{Carry, Meta};
+use crate::am::slot::{Carry, FIRST_CLIENT, Meta};
 use crate::am::token::Token;
 use crate::api::constants::*;
 use crate::job::Job;
@@ -25,6 +25,8 @@ pub const GASNETI_SCI_CLAIM_BATCH: u32 = 8;
 pub const GASNETI_SCI_META_SEQUENCE: u32 = 0x8000;
 /// Lowest bit of the handler's index in a Short's meta word.
 pub const GASNETI_SCI_META_HANDLER: u32 = 16;
+/// Least handler index of clients. The header leaves messages to lower ones to the library, which ends the job.
+pub const GASNETI_SCI_FIRST_CLIENT: u32 = 128;
 /// Lowest bit of the number of arguments in a Short's meta word.
 pub const GASNETI_SCI_META_NUMARGS: u32 = 24;
 /// Value of `gasneti_sci_answer_t.answered` after the reply was sent, by the header or by the library.
@@ -36,6 +38,7 @@ const _: () = {
     assert!((GASNETI_SCI_LINE_WORDS as usize + 1) * 8 == LINE);
     assert!(GASNETI_SCI_CLAIM_BATCH.is_power_of_two(), "as `CLAIM_BATCH`");
     assert!(GASNETI_SCI_META_SEQUENCE == SEQUENCE as u32 && SEQUENCE == 1 << 15, "one bit above the lap's");
+    assert!(GASNETI_SCI_FIRST_CLIENT == FIRST_CLIENT as u32);
     assert!(GASNETI_SCI_META_HANDLER == Meta::HANDLER_AT && GASNETI_SCI_META_NUMARGS == Meta::ARGS_AT);
     let short = 0x9234 | 0xab << GASNETI_SCI_META_HANDLER | 14 << GASNETI_SCI_META_NUMARGS;
     assert!(Meta::new(0x9234, 0xab, 14, Carry::Short, 0).bits() == short, "a Short has no other field");

@@ -143,13 +143,13 @@ pub extern "C" fn gasneti_sci_set_waitmode(mode: c_int) -> c_int {
 
 /// Name of an error code; `"*unknown*"` for other numbers. Allowed at any time, in any thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_error_name(code: c_int) -> *const c_char {
+pub extern "C" fn gasnet_ErrorName(code: c_int) -> *const c_char {
     text(code).0.as_ptr()
 }
 
 /// Description of an error code. Allowed at any time, in any thread.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_error_desc(code: c_int) -> *const c_char {
+pub extern "C" fn gasnet_ErrorDesc(code: c_int) -> *const c_char {
     text(code).1.as_ptr()
 }
 
