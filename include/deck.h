@@ -86,13 +86,16 @@ enum {
 int deck_msg_create(size_t capacity, int place, deck_msg_t *msg);
 /* Of a message that was taken: its memory goes back to the sender. */
 int deck_msg_destroy(deck_msg_t msg);
-/* Its bytes, aligned to 16; size is how many count. The address holds until the message is retrieved into, given or destroyed. */
+/* Its bytes, aligned to 16; size is how many count; capacity is how many there are. The address holds until the message is retrieved into,
+ * given or destroyed, or one of the calls below needs more than the capacity of a message that was retrieved. A program that writes the bytes
+ * itself sets the size first, and then asks for the address. */
 void *deck_msg_data(deck_msg_t msg);
 size_t deck_msg_size(deck_msg_t msg);
 size_t deck_msg_capacity(deck_msg_t msg);
 /* The node that posted it; DECK_EARG if it was not retrieved. */
 int deck_msg_source(deck_msg_t msg);
-/* DECK_ETRUNC above the capacity. */
+/* DECK_ETRUNC above the capacity. This call and those that pack always have the capacity that deck_msg_create was asked for: where the memory
+ * that a retrieved message came in is smaller, they get more (DECK_ENOMEM), and keep the content. */
 int deck_msg_set_size(deck_msg_t msg, size_t size);
 /* Size 0; the next pack and unpack begin at the front. */
 int deck_msg_clear(deck_msg_t msg);
@@ -126,16 +129,19 @@ int deck_msg_pack_mbox(deck_msg_t msg, deck_mbox_t mbox);
 int deck_msg_unpack_mbox(deck_msg_t msg, deck_mbox_t *mbox);
 
 /* ---- mail boxes ---- */
-/* size is sizeof(deck_mbox_attr_t). A box holds at most so many messages, and so many bytes: one message may be longer, alone. */
+/* size is sizeof(deck_mbox_attr_t). A box holds at most so many messages (1 to 2^31), and so many bytes (1 to 2^48): one message may be
+ * longer, alone. */
 typedef struct {
   size_t size, capacity_bytes, capacity_msgs;
 } deck_mbox_attr_t;
 /* A box of this node, with a name of 1 to 63 bytes that the job has once, or without (NULL). attr NULL: 16 MiB, 1024 messages.
  * DECK_EEXIST; DECK_ENOMEM for more than GASNET_SCI_DECK_BOXES at a node. */
 int deck_mbox_create(const char *name_or_null, const deck_mbox_attr_t *attr, deck_mbox_t *mbox);
-/* A sender's handle of the box of this name. Waits until it is created: DECK_EAGAIN, DECK_ETIMEDOUT. The owner may post to it, too. */
+/* A sender's handle of the box of this name. Waits until it is created: DECK_EAGAIN, DECK_ETIMEDOUT. With time 0, too, it waits for the answer
+ * of the node that keeps the name. The owner may post to it, too. */
 int deck_mbox_clone(const char *name, deck_time_t time, deck_mbox_t *mbox);
-/* The owner's handle: the box is gone, what it holds is discarded, senders get DECK_EGONE. Another handle: only that. */
+/* The owner's handle: the box is gone, what it holds is discarded, senders get DECK_EGONE. Another handle: only that. The owner of a box with a
+ * name waits for the node that keeps the name. */
 int deck_mbox_destroy(deck_mbox_t mbox);
 /* Puts a copy of the message into the box; the message may be used again at return. Waits while the box is full. DECK_EGONE;
  * DECK_EPEER: the owner is lost, the message is not delivered. */
@@ -147,11 +153,11 @@ int deck_mbox_post_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 int deck_mbox_retrv(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_retrv_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* As post, but the message itself goes, and *msg is NULL at success. A message in shared memory is not copied to a node of the same
- * host. DECK_EPLACE: a local one as long as GASNET_SCI_DECK_MSG_BUF_LIMIT or longer. */
+ * host. DECK_EPLACE: a local one as long as GASNET_SCI_DECK_MSG_BUF_LIMIT or longer, which was not retrieved. */
 int deck_mbox_give(deck_mbox_t mbox, deck_msg_t *msg, deck_time_t time);
 /* As retrieve, into a message that the call makes. It may be written, and given on. */
 int deck_mbox_take(deck_mbox_t mbox, deck_msg_t *msg, deck_time_t time);
-/* Waits until one of n boxes of this node has a message; which gets its index, from 0. DECK_EAGAIN, DECK_ETIMEDOUT, DECK_EGONE. */
+/* Waits until one of n boxes of this node has a message; which gets its index, from 0. Boxes that always have one are named in turn. DECK_EAGAIN, DECK_ETIMEDOUT, DECK_EGONE. */
 int deck_mbox_select(deck_mbox_t const *set, int n, deck_time_t time, int *which);
 /* How many messages the box has. Owner only. Serves messages, and does not wait. */
 int deck_mbox_pending(deck_mbox_t mbox);

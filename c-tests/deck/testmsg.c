@@ -187,6 +187,32 @@ static void check_packing(int place, deck_mbox_t mine, deck_mbox_t next) {
 }
 
 /* Messages that are too small, and bytes that nobody has packed. */
+/* Room: a message that was created for 20000 bytes has them for the program also after a short message was retrieved into it, whatever memory
+ * that one came in. What it holds stays. */
+static void check_room(int place, deck_mbox_t mine, deck_mbox_t next) {
+  static const size_t sizes[] = {40, 53, 400, 600, 5000, 9000};
+  static unsigned char much[10000];
+  int i;
+  for (i = 0; i < 6; i++) {
+    const unsigned seed = seed_of(6, place, i);
+    deck_msg_t from = new_msg(sizes[i], DECK_AUTO), m = new_msg(20000, place);
+    send_to(next, from, sizes[i], seed);
+    EXPECT(0, deck_mbox_retrv_timed(mine, m, LONG_TIME));
+    EXPECT(0, deck_msg_set_size(m, 12000));
+    EXPECT(0, deck_msg_set_size(m, sizes[i]));
+    read_msg(m, sizes[i], seed, PREVIOUS);
+    send_to(next, from, sizes[i], seed);
+    EXPECT(0, deck_mbox_retrv_timed(mine, m, LONG_TIME));
+    EXPECT(0, deck_msg_clear(m));
+    EXPECT(0, deck_msg_pack(m, much, DECK_BYTE, sizeof much));
+    EXPECT(0, deck_msg_pack(m, much, DECK_BYTE, 9000));
+    CHECK(deck_msg_capacity(m) >= 20000, "capacity %lu", (unsigned long)deck_msg_capacity(m));
+    EXPECT(DECK_ETRUNC, deck_msg_set_size(m, deck_msg_capacity(m) + 1));
+    EXPECT(0, deck_msg_destroy(from));
+    EXPECT(0, deck_msg_destroy(m));
+  }
+}
+
 static void check_bad_packing(void) {
   static unsigned char data[131072]; /* the second half takes what is unpacked */
   unsigned char *const half = data + sizeof data / 2;
@@ -341,6 +367,7 @@ int main(int argc, char **argv) {
   for (i = 0; i < 6; i++) {
     check_sizes(places[i]);
     check_packing(places[i], mine, next);
+    check_room(places[i], mine, next);
   }
   check_bad_packing();
   check_reply();

@@ -190,7 +190,30 @@ impl<A: Adapter> Deck<A> {
 
     /// A message for `capacity` bytes. `shared`: in this node's heap; else in memory of this process.
     pub fn create(&self, capacity: usize, shared: bool, fixed: bool) -> Outcome<Message> {
-        let storage = match shared {
+        let mut message = Message::new(self.memory(capacity, shared)?, capacity, fixed);
+        message.asked_shared = shared;
+        Ok(message)
+    }
+
+    /// Runs `edit`. If the message has too little room, because the memory of one that was retrieved has replaced its own, it gets as much as the
+    /// program asked for, and `edit` runs again. So what fits does not depend on the way a message came.
+    pub fn edit(&self, message: &mut Message, edit: impl Fn(&mut Message) -> Outcome<()>) -> Outcome<()> {
+        match edit(message) {
+            Err(Failure::Truncated) if message.capacity < message.asked => {
+                let memory = self.memory(message.asked, message.asked_shared)?;
+                // SAFETY: `size` bytes, no more than were asked for; the memory is new, so another.
+                unsafe { message.payload().move_to(memory.place().0) };
+                message.capacity = message.asked;
+                self.release(std::mem::replace(&mut message.storage, memory))?;
+                edit(message)
+            }
+            edited => edited,
+        }
+    }
+
+    /// Memory for `capacity` bytes, as [`Self::create`].
+    fn memory(&self, capacity: usize, shared: bool) -> Outcome<Storage> {
+        Ok(match shared {
             true => Storage::Shared(self.block_or_poll(capacity).ok_or_else(|| {
                 Failure::memory(format!(
                     "{capacity} bytes: the DECK heap of {} bytes has no such block left (GASNET_SCI_DECK_HEAP)",
@@ -198,8 +221,7 @@ impl<A: Adapter> Deck<A> {
                 ))
             })?),
             false => Storage::Local(Bytes::new(capacity).ok_or_else(|| Failure::memory(format!("{capacity} bytes")))?),
-        };
-        Ok(Message::new(storage, capacity, fixed))
+        })
     }
 
     /// As [`Self::block`]. Where there is none, blocks that are on their way back are taken first.

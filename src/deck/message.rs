@@ -90,6 +90,10 @@ pub struct Message {
     pub storage: Storage,
     /// The bytes that the program asked for; as many as there are in one that was retrieved.
     pub capacity: usize,
+    /// The bytes that the program asked for, which memory of a retrieved message need not have.
+    pub asked: usize,
+    /// It asked for memory of the node's DECK heap.
+    pub asked_shared: bool,
     /// The bytes that count.
     pub size: usize,
     /// Who posted it.
@@ -106,7 +110,7 @@ const HEAD: usize = 8;
 impl Message {
     /// An empty message.
     pub fn new(storage: Storage, capacity: usize, fixed: bool) -> Message {
-        Message { storage, capacity, size: 0, source: None, fixed, next: 0 }
+        Message { storage, capacity, asked: capacity, asked_shared: false, size: 0, source: None, fixed, next: 0 }
     }
 
     /// The first byte.

@@ -150,9 +150,9 @@ pub unsafe extern "C" fn deck_msg_source(msg: *mut deck_msg) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_set_size(msg: *mut deck_msg, size: usize) -> c_int {
     status("deck_msg_set_size", || {
-        deck()?;
+        let deck = deck()?;
         // SAFETY: as the caller promises.
-        unsafe { object(msg) }?.message.set_size(size)
+        deck.edit(&mut unsafe { object(msg) }?.message, |message| message.set_size(size))
     })
 }
 
@@ -198,7 +198,7 @@ fn bytes_of(kind: c_int, count: usize) -> Result<usize, Failure> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_pack(msg: *mut deck_msg, from: *const c_void, kind: c_int, count: usize) -> c_int {
     status("deck_msg_pack", || {
-        deck()?;
+        let deck = deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         let len = bytes_of(kind, count)?;
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn deck_msg_pack(msg: *mut deck_msg, from: *const c_void, 
         }
         // SAFETY: readable for `len` bytes, as the caller promises; the message's own memory is another.
         let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from.cast(), len) } };
-        object.message.pack(kind as u8, count, bytes)
+        deck.edit(&mut object.message, |message| message.pack(kind as u8, count, bytes))
     })
 }
 
@@ -246,12 +246,12 @@ pub unsafe extern "C" fn deck_msg_unpack(msg: *mut deck_msg, to: *mut c_void, ki
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_pack_str(msg: *mut deck_msg, from: *const c_char) -> c_int {
     status("deck_msg_pack_str", || {
-        deck()?;
+        let deck = deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         // SAFETY: as the caller promises.
         let text = unsafe { text(from) }?;
-        object.message.pack(TEXT, text.len(), text)
+        deck.edit(&mut object.message, |message| message.pack(TEXT, text.len(), text))
     })
 }
 
@@ -291,12 +291,12 @@ pub unsafe extern "C" fn deck_msg_unpack_str(msg: *mut deck_msg, to: *mut c_char
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_msg_pack_mbox(msg: *mut deck_msg, mbox: *mut deck_mbox) -> c_int {
     status("deck_msg_pack_mbox", || {
-        deck()?;
+        let deck = deck()?;
         // SAFETY: as the caller promises.
         let object = unsafe { object(msg) }?;
         // SAFETY: as the caller promises.
         let mbox = unsafe { super::mbox::handle(mbox) }?;
-        object.message.pack(MBOX, 1, &mbox.id.word().to_ne_bytes())
+        deck.edit(&mut object.message, |message| message.pack(MBOX, 1, &mbox.id.word().to_ne_bytes()))
     })
 }
 
